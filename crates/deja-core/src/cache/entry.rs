@@ -1,0 +1,80 @@
+//! A stored answer.
+
+use crate::cache::{PromptHash, Scope};
+use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding, Similarity};
+use crate::id::EntryId;
+
+/// What a provider answered, as kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The text, byte for byte.
+    pub text: String,
+    /// The provider that wrote it.
+    pub provider: String,
+    /// The model that really wrote it, if the provider said.
+    pub served_model: Option<String>,
+    /// Input tokens of the call that wrote it.
+    pub input_tokens: u64,
+    /// Output tokens of the call that wrote it, reasoning included.
+    pub output_tokens: u64,
+    /// Whether the tokens were counted here because the provider did not report them.
+    pub tokens_estimated: bool,
+}
+
+/// An entry as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The identity.
+    pub id: EntryId,
+    /// The prompt it answers.
+    pub prompt: String,
+    /// The model that was asked.
+    pub model: String,
+    /// The answer.
+    pub answer: Answer,
+    /// When it was stored.
+    pub created: Timestamp,
+    /// When it stops being served; `None` is never.
+    pub expires: Option<Timestamp>,
+}
+
+impl Entry {
+    /// Whether it may be served at `now`.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.expires.is_none_or(|expires| now < expires)
+    }
+}
+
+/// An entry to store.
+#[derive(Clone, Debug)]
+pub struct NewEntry {
+    /// Where it belongs.
+    pub scope: Scope,
+    /// SHA-256 of the prompt.
+    pub prompt_hash: PromptHash,
+    /// The entry itself.
+    pub entry: Entry,
+    /// The prompt's vector and who made it; `None` if the prompt is too long for one: found by hash only.
+    pub vector: Option<(EmbedderId, Embedding)>,
+    /// Entries the project keeps at most, this one included.
+    pub max_entries: u64,
+}
+
+/// What came of storing.
+#[derive(Clone, Debug)]
+pub enum Inserted {
+    /// The entry is stored and durable.
+    New,
+    /// The scope already had a live entry for this prompt: that one stays, and is returned.
+    Twin(std::sync::Arc<Entry>),
+}
+
+/// An entry near a prompt.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The entry.
+    pub entry: std::sync::Arc<Entry>,
+    /// Its similarity to the prompt, computed at f32 from the stored vector.
+    pub similarity: Similarity,
+}

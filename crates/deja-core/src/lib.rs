@@ -1,0 +1,30 @@
+//! The inside of deja: nouns, rules, use cases and the ports they need.
+//!
+//! Reading order for a newcomer:
+//!
+//! 1. [`cache`]: what an entry is, what partitions entries ([`cache::Scope`]), when an entry may answer
+//!    a prompt ([`cache::decision`]) and what may be stored at all ([`cache::policy`]).
+//! 2. [`engine`]: the request path, one function, top to bottom.
+//! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
+//!    the embedding model and to the LLM providers.
+//! 4. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`]: the other nouns and their rules.
+//!
+//! This crate does no I/O of its own: time comes from a [`clock::Clock`], randomness from an
+//! [`id::Entropy`], everything else through the ports.
+#![warn(missing_docs)]
+
+pub mod analytics;
+pub mod api_key;
+pub mod cache;
+pub mod clock;
+pub mod embedding;
+pub mod engine;
+pub mod id;
+pub mod money;
+pub mod pricing;
+pub mod project;
+pub mod provider;
+pub mod rate_limit;
+pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;

@@ -1,0 +1,211 @@
+//! Projects: the tenants, with their limits and settings.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::ProjectId;
+use crate::pricing::ModelPrice;
+use crate::rate_limit::Quota;
+
+/// The name of a project in URLs and on the command line: 1 to 40 of `a-z`, `0-9` and `-`, no dash at an end.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Slug(String);
+
+/// A text that is no slug.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a project slug: use 1 to 40 of a-z, 0-9 and '-', with no '-' at either end")]
+pub struct InvalidSlug(pub String);
+
+impl Slug {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A slug made from a free name: "My Team" gives `my-team`. `None` if nothing usable is left.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut slug = String::new();
+        for c in name.chars() {
+            if c.is_ascii_alphanumeric() {
+                slug.push(c.to_ascii_lowercase());
+            } else if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        slug.truncate(40);
+        slug.trim_end_matches('-').parse().ok()
+    }
+
+    /// This slug with `-number` at its end, for a name that is taken.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        let suffix = format!("-{number}");
+        let stem: String = self.0.chars().take(40 - suffix.len()).collect();
+        Self(format!("{}{suffix}", stem.trim_end_matches('-')))
+    }
+}
+
+impl FromStr for Slug {
+    type Err = InvalidSlug;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSlug> {
+        let shape = (1..=40).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !text.starts_with('-')
+            && !text.ends_with('-');
+        if shape { Ok(Self(text.to_owned())) } else { Err(InvalidSlug(text.to_owned())) }
+    }
+}
+
+impl TryFrom<String> for Slug {
+    type Error = InvalidSlug;
+
+    fn try_from(text: String) -> Result<Self, InvalidSlug> {
+        text.parse()
+    }
+}
+
+impl From<Slug> for String {
+    fn from(slug: Slug) -> Self {
+        slug.0
+    }
+}
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a project pays for; sets its rate limit unless the project has one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// 100 requests a minute, bursts of 120.
+    Free,
+    /// 1,000 requests a minute, bursts of 1,200.
+    Pro,
+    /// A limit of its own; 10,000 a minute and bursts of 12,000 until one is set.
+    Enterprise,
+}
+
+impl Tier {
+    /// The tier's own limit.
+    pub const fn quota(self) -> Quota {
+        match self {
+            Self::Free => Quota::of(100, 120),
+            Self::Pro => Quota::of(1_000, 1_200),
+            Self::Enterprise => Quota::of(10_000, 12_000),
+        }
+    }
+
+    /// The name in settings and listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Pro => "pro",
+            Self::Enterprise => "enterprise",
+        }
+    }
+}
+
+impl FromStr for Tier {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "free" => Ok(Self::Free),
+            "pro" => Ok(Self::Pro),
+            "enterprise" => Ok(Self::Enterprise),
+            other => Err(format!("'{other}' is not a tier: use free, pro or enterprise")),
+        }
+    }
+}
+
+/// What a project may set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProjectSettings {
+    /// How long an answer is served after it was stored, in seconds; `None` keeps it until it is evicted.
+    /// Holds for answers stored after a change.
+    pub ttl_seconds: Option<u64>,
+    /// Entries kept at most. One more evicts the least recently hit.
+    pub max_entries: u64,
+    /// Whether an answer of one model may be served for another. Holds for answers stored after a change.
+    pub share_models: bool,
+    /// The project's own prices by model id; they win over the price table.
+    pub prices: BTreeMap<String, ModelPrice>,
+}
+
+impl Default for ProjectSettings {
+    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, no prices.
+    fn default() -> Self {
+        Self {
+            ttl_seconds: Some(30 * 24 * 3600),
+            max_entries: 100_000,
+            share_models: false,
+            prices: BTreeMap::new(),
+        }
+    }
+}
+
+impl ProjectSettings {
+    /// When an answer stored at `now` stops being served.
+    pub fn expires(&self, now: Timestamp) -> Option<Timestamp> {
+        self.ttl_seconds.map(|ttl| now.plus(Duration::from_secs(ttl)))
+    }
+}
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The identity, never reused.
+    pub id: ProjectId,
+    /// The name in URLs, unique.
+    pub slug: Slug,
+    /// The name for people.
+    pub name: String,
+    /// What it pays for.
+    pub tier: Tier,
+    /// Its own limit, instead of the tier's.
+    pub custom_quota: Option<Quota>,
+    /// A suspended project is refused with 403.
+    pub suspended: bool,
+    /// Its settings.
+    pub settings: ProjectSettings,
+    /// When it was created.
+    pub created: Timestamp,
+}
+
+impl Project {
+    /// The limit in force.
+    pub fn quota(&self) -> Quota {
+        self.custom_quota.unwrap_or(self.tier.quota())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_come_from_names() {
+        assert_eq!(Slug::from_name("My Team (2)").unwrap().as_str(), "my-team-2");
+        assert_eq!(Slug::from_name("  --  "), None);
+        assert_eq!(Slug::from_name(&"x".repeat(80)).unwrap().as_str().len(), 40);
+        assert_eq!(Slug::from_name(&"x".repeat(80)).unwrap().numbered(12).as_str().len(), 40);
+    }
+
+    #[test]
+    fn bad_slugs_are_refused() {
+        for text in ["", "-a", "a-", "A", "a_b", "ä", "a/b", &"a".repeat(41)] {
+            assert!(text.parse::<Slug>().is_err(), "{text}");
+        }
+    }
+}

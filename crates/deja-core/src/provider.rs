@@ -1,0 +1,214 @@
+//! The port to LLM providers, and what an answer is worth keeping for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::{ProjectId, ProviderId};
+use crate::project::Project;
+
+/// Why a model stopped writing, in terms that all providers share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It said all it had to say.
+    Stop,
+    /// It ran into a token limit: the answer is cut.
+    Length,
+    /// It asked for a tool.
+    ToolCalls,
+    /// A filter stopped it or blocked the prompt.
+    ContentFilter,
+    /// It declined.
+    Refusal,
+    /// Anything else, or nothing said.
+    Unknown,
+}
+
+/// Tokens of one call, as the provider reported them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All input tokens, those read from or written to the provider's prompt cache included.
+    pub input_total: u64,
+    /// Input tokens read from the provider's prompt cache.
+    pub cache_read: u64,
+    /// Input tokens written to the provider's prompt cache.
+    pub cache_write: u64,
+    /// All output tokens, reasoning included.
+    pub output_total: u64,
+    /// Output tokens spent on reasoning, where the provider tells.
+    pub reasoning: Option<u64>,
+}
+
+impl Usage {
+    /// Input tokens at the full price.
+    pub const fn input_uncached(&self) -> u64 {
+        self.input_total.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
+    }
+}
+
+/// A provider's answer, in terms that all providers share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The visible text of the first choice; empty if there is none.
+    pub text: String,
+    /// Why it ended.
+    pub finish: Finish,
+    /// How many choices came back.
+    pub choices: u32,
+    /// The model that really answered, if the provider says: often a dated id.
+    pub model: Option<String>,
+    /// Tokens, if the provider says.
+    pub usage: Option<Usage>,
+}
+
+/// Kinds of provider failure, in terms that all providers share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// The credentials are missing or refused.
+    Auth,
+    /// The provider does not take the request.
+    InvalidRequest,
+    /// The provider does not know the model.
+    NotFound,
+    /// The prompt is longer than the model reads.
+    ContextLength,
+    /// The prompt was blocked by a filter.
+    ContentFilter,
+    /// Too many requests for now.
+    RateLimit,
+    /// Out of credit: waiting does not help.
+    Quota,
+    /// Too busy for now.
+    Overloaded,
+    /// The provider broke.
+    Server,
+    /// A stream ended before the answer did.
+    StreamInterrupted,
+    /// No answer in time.
+    Timeout,
+    /// No connection, or one that broke.
+    Connection,
+    /// An answer that is not what the provider documents, or is larger than the limit.
+    BadResponse,
+    /// The address is one deja does not call (SSRF guard).
+    Forbidden,
+}
+
+impl FailureClass {
+    /// The code in logs, metrics and `X-Deja-Error`, such as `provider_timeout`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Auth => "provider_auth",
+            Self::InvalidRequest => "provider_invalid_request",
+            Self::NotFound => "provider_model_not_found",
+            Self::ContextLength => "provider_context_length",
+            Self::ContentFilter => "provider_content_filter",
+            Self::RateLimit => "provider_rate_limit",
+            Self::Quota => "provider_quota",
+            Self::Overloaded => "provider_overloaded",
+            Self::Server => "provider_server_error",
+            Self::StreamInterrupted => "provider_stream_interrupted",
+            Self::Timeout => "provider_timeout",
+            Self::Connection => "provider_connection",
+            Self::BadResponse => "provider_bad_response",
+            Self::Forbidden => "provider_address_forbidden",
+        }
+    }
+}
+
+/// A call that gave no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{} from {provider}: {message}", class.code())]
+pub struct ProviderError {
+    /// The provider's name.
+    pub provider: String,
+    /// What kind of failure.
+    pub class: FailureClass,
+    /// Whether the same call may work later.
+    pub retryable: bool,
+    /// How long the provider asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The provider's own code, as text.
+    pub code: Option<String>,
+    /// For the log, at most a few hundred characters. May quote the provider, which may quote the prompt:
+    /// never shown to clients and logged at debug level only.
+    pub message: String,
+}
+
+/// Calls one LLM provider.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// The name in responses and listings, such as `openai`.
+    fn name(&self) -> &str;
+
+    /// The model's answer to `prompt`, with `context` as its system text if there is one.
+    /// Bounded in time and memory; retries what may be retried.
+    async fn complete(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError>;
+}
+
+/// Which provider a model is asked from.
+#[derive(Clone)]
+pub enum Route {
+    /// This one.
+    To(Arc<dyn Provider>),
+    /// The model is known, but deja has no credentials for its provider.
+    NoCredentials {
+        /// The provider's name.
+        provider: &'static str,
+    },
+    /// No provider is known for it.
+    Unsupported,
+}
+
+/// Finds the provider of a model.
+#[async_trait]
+pub trait Providers: Send + Sync {
+    /// The project's own providers first, then the built-in families by the model's name.
+    async fn route(&self, project: &Project, model: &str) -> Result<Route, crate::store::StoreError>;
+}
+
+/// A provider that a project brought itself: an OpenAI-compatible server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderConfig {
+    /// The identity.
+    pub id: ProviderId,
+    /// The project it serves.
+    pub project: ProjectId,
+    /// The name in responses, unique in the project.
+    pub name: String,
+    /// Up to and with `/v1`, no slash at the end.
+    pub base_url: String,
+    /// The models it answers, as the server names them.
+    pub models: Vec<String>,
+    /// The secret, encrypted and bound to this provider and its host; `None` if the server wants none.
+    pub sealed_secret: Option<Vec<u8>>,
+    /// Set by the operator: the server may stand in a private network.
+    pub allow_private: bool,
+    /// When it was added.
+    pub created: Timestamp,
+}
+
+/// Counts the tokens of a text before anybody is asked.
+pub trait TokenCounter: Send + Sync {
+    /// Tokens of `text` as `model` would see them. Bounded in time for any text.
+    fn count(&self, model: &str, text: &str) -> TokenCount;
+}
+
+/// A number of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenCount {
+    /// How many.
+    pub tokens: u64,
+    /// Whether it is an estimate: the model's vocabulary is not public, or the text very long.
+    pub estimated: bool,
+}

@@ -1,0 +1,181 @@
+//! The rate limit: GCRA (generic cell rate algorithm, ITU-T I.371) per project, as a pure function.
+//!
+//! The state of a bucket is one number, the theoretical arrival time (TAT): the moment at which the bucket
+//! would be full again. With emission interval T = 60 s / rpm and a capacity of `burst` requests, a request at
+//! `now` is allowed if after it the bucket needs at most `burst` x T to refill.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+
+const MINUTE: i64 = 60_000_000_000;
+/// Keeps T at 60 us or more, so that rounding T to whole nanoseconds cannot matter.
+pub const MAX_PER_MINUTE: u32 = 1_000_000;
+
+/// A limit: requests a minute and how many may come at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quota {
+    per_minute: u32,
+    burst: u32,
+}
+
+/// A quota outside what the limiter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("requests per minute and burst must both lie between 1 and {MAX_PER_MINUTE}")]
+pub struct InvalidQuota;
+
+impl Quota {
+    /// `per_minute` requests a minute, bursts of `burst`; both 1 to [`MAX_PER_MINUTE`].
+    pub fn new(per_minute: u32, burst: u32) -> Result<Self, InvalidQuota> {
+        let range = 1..=MAX_PER_MINUTE;
+        if range.contains(&per_minute) && range.contains(&burst) {
+            Ok(Self { per_minute, burst })
+        } else {
+            Err(InvalidQuota)
+        }
+    }
+
+    /// As [`Quota::new`] for the constants of this crate.
+    pub(crate) const fn of(per_minute: u32, burst: u32) -> Self {
+        Self { per_minute, burst }
+    }
+
+    /// Requests a minute: `X-RateLimit-Limit`.
+    pub const fn per_minute(self) -> u32 {
+        self.per_minute
+    }
+
+    /// Requests at once.
+    pub const fn burst(self) -> u32 {
+        self.burst
+    }
+
+    /// Emission interval T in nanoseconds, rounded up so that never more than the quota passes.
+    fn interval(self) -> i64 {
+        (MINUTE + i64::from(self.per_minute) - 1) / i64::from(self.per_minute)
+    }
+}
+
+/// A bucket's state: the moment at which it is full again. A new bucket is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bucket {
+    /// The theoretical arrival time.
+    pub full_at: Timestamp,
+}
+
+/// What the limiter said, with what the response headers tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether the request may go on.
+    pub allowed: bool,
+    /// `X-RateLimit-Limit`: requests a minute.
+    pub limit: u32,
+    /// `X-RateLimit-Remaining`: whole requests left, never above `limit`.
+    pub remaining: u32,
+    /// `X-RateLimit-Reset`: the epoch second, rounded up, at which the bucket is full again.
+    pub reset: i64,
+    /// `Retry-After` in seconds, rounded up; 0 when allowed.
+    pub retry_after: u32,
+}
+
+/// Takes one request from `bucket`. A refused request takes nothing.
+pub fn take(bucket: Bucket, quota: Quota, now: Timestamp) -> (Bucket, Decision) {
+    let now = now.as_nanos();
+    let interval = quota.interval();
+    let capacity = interval * i64::from(quota.burst);
+    // A bucket further ahead than a full drain is from a clock that went back, or from a larger quota:
+    // without the bound such a project would be locked out for that long.
+    let start = bucket.full_at.as_nanos().clamp(now, now.saturating_add(capacity));
+    let after = start.saturating_add(interval);
+    let allowed = after - now <= capacity;
+    let full_at = if allowed { after } else { start };
+    let left = (capacity - (full_at - now)) / interval;
+    let wait = if allowed { 0 } else { after - now - capacity };
+    let decision = Decision {
+        allowed,
+        limit: quota.per_minute,
+        remaining: u32::try_from(left).unwrap_or(0).min(quota.per_minute),
+        reset: full_at.saturating_add(999_999_999).div_euclid(1_000_000_000),
+        retry_after: u32::try_from((wait + 999_999_999) / 1_000_000_000).unwrap_or(u32::MAX),
+    };
+    (Bucket { full_at: Timestamp::from_nanos(full_at) }, decision)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const START: i64 = 1_700_000_000_000_000_000;
+
+    /// The same rule told another way: tokens that drip, counted in exact rationals (token-nanoseconds).
+    struct TokenBucket {
+        level: i128,
+        at: i128,
+    }
+
+    impl TokenBucket {
+        fn take(&mut self, interval: i128, burst: i128, now: i128) -> (bool, i128) {
+            self.level = (self.level + (now - self.at)).min(burst * interval);
+            self.at = now;
+            let allowed = self.level >= interval;
+            if allowed {
+                self.level -= interval;
+            }
+            (allowed, self.level / interval)
+        }
+    }
+
+    #[test]
+    fn a_burst_passes_and_one_more_does_not() {
+        let quota = Quota::of(100, 120);
+        let mut bucket = Bucket::default();
+        let now = Timestamp::from_nanos(START);
+        for n in 0..120 {
+            let (next, decision) = take(bucket, quota, now);
+            assert!(decision.allowed, "request {n}");
+            assert_eq!(decision.remaining, (119 - n).min(100));
+            bucket = next;
+        }
+        let (next, refused) = take(bucket, quota, now);
+        assert!(!refused.allowed);
+        assert_eq!(next, bucket);
+        assert_eq!((refused.limit, refused.remaining, refused.retry_after), (100, 0, 1));
+        assert_eq!(refused.reset, START / 1_000_000_000 + 72);
+        assert!(take(bucket, quota, Timestamp::from_nanos(START + 600_000_000)).1.allowed);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_does_not_lock_a_project_out() {
+        let quota = Quota::of(60, 10);
+        let bucket = Bucket { full_at: Timestamp::from_nanos(START + 3_600_000_000_000) };
+        let (_, decision) = take(bucket, quota, Timestamp::from_nanos(START));
+        assert_eq!(decision.retry_after, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn gcra_is_a_token_bucket(
+            per_minute in 1u32..5_000,
+            burst in 1u32..300,
+            steps in prop::collection::vec(0i64..2_000_000_000, 1..400),
+        ) {
+            let quota = Quota::new(per_minute, burst).unwrap();
+            let interval = i128::from(quota.interval());
+            let mut now = START;
+            let mut model = TokenBucket { level: i128::from(burst) * interval, at: i128::from(now) };
+            let mut bucket = Bucket::default();
+            for step in steps {
+                now += step / i64::from(per_minute.max(10) / 10);
+                let (next, decision) = take(bucket, quota, Timestamp::from_nanos(now));
+                let (allowed, left) = model.take(interval, i128::from(burst), i128::from(now));
+                prop_assert_eq!(decision.allowed, allowed);
+                prop_assert_eq!(i128::from(decision.remaining), left.min(i128::from(per_minute)));
+                prop_assert!(decision.reset * 1_000_000_000 >= next.full_at.as_nanos());
+                prop_assert_eq!(decision.retry_after == 0, allowed);
+                bucket = next;
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The port to API keys.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::api_key::{ApiKey, KeyHash, KeyUsage};
+use crate::clock::Timestamp;
+use crate::id::{KeyId, ProjectId};
+use crate::project::Project;
+use crate::store::StoreError;
+
+/// A key that opened the door, and the project behind it.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// The key, active.
+    pub key: Arc<ApiKey>,
+    /// Its project, possibly suspended.
+    pub project: Arc<Project>,
+}
+
+/// API keys.
+#[async_trait]
+pub trait Keys: Send + Sync {
+    /// Adds a key; durable when it returns. [`StoreError::Conflict`] if its project does not exist.
+    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError>;
+
+    /// The active key with this hash and its project, as they are now: a key revoked before this call is
+    /// not found.
+    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError>;
+
+    /// The project's keys with their usage, oldest first, revoked ones included.
+    async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError>;
+
+    /// All keys whose id or shown prefix is `text`, in all projects: for the operator's command line.
+    async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError>;
+
+    /// Revokes a key for the very next request; durable when it returns. `false` if it is not an active key
+    /// of this project.
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError>;
+}

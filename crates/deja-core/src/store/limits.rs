@@ -1,0 +1,16 @@
+//! The port to the rate limiter's buckets.
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::id::ProjectId;
+use crate::rate_limit::{Decision, Quota};
+use crate::store::StoreError;
+
+/// Rate limits.
+#[async_trait]
+pub trait Limits: Send + Sync {
+    /// Takes one request from the project's bucket by [`crate::rate_limit::take`], atomically: concurrent
+    /// calls never let more through than one after the other would.
+    async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError>;
+}

@@ -1,0 +1,48 @@
+//! The ports to storage: one trait a noun, each dyn-safe, each method atomic.
+//!
+//! What the doc line of a method promises is proved by a case of the contract suite
+//! ([`crate::testing::contract`]), which runs against every backend. An absence is `None` or `false`, never
+//! an error. Time comes in as an argument: no backend asks its own clock.
+
+mod entries;
+mod keys;
+mod limits;
+mod projects;
+mod providers;
+mod usage;
+
+use async_trait::async_trait;
+
+pub use entries::{Entries, Probe, PurgeFilter, StaleEntry, Vectors};
+pub use keys::{Admission, Keys};
+pub use limits::Limits;
+pub use projects::Projects;
+pub use providers::ProviderConfigs;
+pub use usage::Usage;
+
+/// All of storage.
+#[async_trait]
+pub trait Store: Projects + Keys + Entries + Vectors + Limits + Usage + ProviderConfigs {
+    /// Whether a read and a write would work now.
+    async fn ready(&self) -> Result<(), StoreError>;
+
+    /// Ends all work in order: what was acknowledged is on disk when this returns.
+    async fn close(&self) -> Result<(), StoreError>;
+}
+
+/// Why storage did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A unique thing is there already; the text names it.
+    #[error("{0} already exists")]
+    Conflict(String),
+    /// Storage cannot be reached or written now.
+    #[error("storage is unavailable: {0}")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What is stored cannot be read as what it should be.
+    #[error("storage is corrupt: {0}")]
+    Corrupt(String),
+    /// Anything else: a bug.
+    #[error("storage failed: {0}")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
