@@ -1,6 +1,17 @@
 //! What a model costs, and what an answer from the cache saved.
+//!
+//! A [`PriceTable`] is read from a map in the format of LiteLLM ([`PriceTable::parse`]): the snapshot compiled
+//! in, or a newer one. The [`PriceBook`] holds the table in force. [`price_for`] finds the price of a call, a
+//! project's own prices first. A price that is not known is `None`, never 0 and never that of a neighbour.
+
+mod book;
+mod lookup;
+mod table;
 
 use serde::{Deserialize, Serialize};
+
+pub use book::{PriceBook, PriceList, PriceOrigin, PriceSource, Priced, price_for};
+pub use table::{PriceTable, PriceTableError};
 
 use crate::money::NanoUsd;
 
@@ -8,6 +19,30 @@ use crate::money::NanoUsd;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PicoUsdPerToken(pub u64);
+
+/// The dearest price that is believed: 1,000 USD per million tokens. Public maps hold entries a thousand or a
+/// million times too dear (a unit mistaken); the dearest true price so far is 600.
+const MAX: f64 = 1e9;
+
+impl PicoUsdPerToken {
+    /// The price of `dollars` per token, rounded to the nearest pico-dollar. `None` if that is no price: below
+    /// zero, not finite, or above 1,000 USD per million tokens.
+    pub fn from_dollars_per_token(dollars: f64) -> Option<Self> {
+        let pico = (dollars * 1e12).round();
+        (dollars >= 0.0 && pico <= MAX).then_some(Self(pico as u64))
+    }
+
+    /// As [`PicoUsdPerToken::from_dollars_per_token`], for the unit that price lists use.
+    pub fn from_dollars_per_million(dollars: f64) -> Option<Self> {
+        let pico = (dollars * 1e6).round();
+        (dollars >= 0.0 && pico <= MAX).then_some(Self(pico as u64))
+    }
+
+    /// The price of a million tokens in dollars, for people.
+    pub fn dollars_per_million(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
 
 /// The price of one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

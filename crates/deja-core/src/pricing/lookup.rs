@@ -1,0 +1,231 @@
+//! Finding a model in the price table: which ids may stand for a model, in order.
+//!
+//! Only forms that name the same model are tried: a provider prefix, a path before the name, a date or
+//! version at its end, the base of a fine-tune. What begins alike is not the same model: `gpt-4o` is no price
+//! for `gpt-4o-foo`.
+
+use super::{ModelPrice, PriceTable};
+
+impl PriceTable {
+    /// The price of a call to `provider` that asked for `requested` and was answered by `served`, and the key
+    /// it was found under. The asked model rules; the served one counts only if the asked one is unknown.
+    ///
+    /// `provider` is `openai`, `anthropic`, `google`, or the name of a project's own provider.
+    pub fn find(&self, provider: &str, served: Option<&str>, requested: &str) -> Option<(&ModelPrice, &str)> {
+        self.find_model(provider, requested).or_else(|| self.find_model(provider, served?))
+    }
+
+    /// The price of `model` at `provider`, and the key it was found under.
+    pub fn find_model(&self, provider: &str, model: &str) -> Option<(&ModelPrice, &str)> {
+        names(model).into_iter().find_map(|name| {
+            keys(provider, name).iter().find_map(|key| {
+                let (key, price) = self.models.get_key_value(key.as_str())?;
+                Some((price, key.as_ref()))
+            })
+        })
+    }
+}
+
+/// The keys that `name` may have at `provider`, best first.
+fn keys(provider: &str, name: &str) -> [String; 2] {
+    let bare = name.to_owned();
+    match provider {
+        "openai" | "anthropic" => [bare, format!("{provider}/{name}")],
+        // A bare `gemini-*` is the price at Vertex AI; the Gemini API has entries of its own.
+        "google" => [format!("gemini/{name}"), bare],
+        own => [format!("{own}/{name}"), bare],
+    }
+}
+
+/// The names that `model` may go by, best first: as is, without what stands before it, without date or
+/// version, the base of a fine-tune.
+fn names(model: &str) -> Vec<&str> {
+    if let Some(rest) = model.strip_prefix("ft:") {
+        // `ft:base:organisation:name:id` is priced as `ft:base`, which is dearer than `base`.
+        let base = &model[..3 + rest.find(':').unwrap_or(rest.len())];
+        let mut names = vec![model, base];
+        names.extend(without_version(base));
+        return names;
+    }
+    let mut names = vec![model];
+    let mut rest = model;
+    while let Some((_, name)) = rest.split_once('/') {
+        names.push(name);
+        rest = name;
+    }
+    for at in 0..names.len() {
+        names.extend(without_version(names[at]));
+    }
+    names
+}
+
+/// `name` without the date or version at its end, if it ends in one.
+fn without_version(name: &str) -> Option<&str> {
+    if let Some((base, version)) = name.rsplit_once('@') {
+        return (version == "default" || is_digits(version, 8)).then_some(base);
+    }
+    if let Some((base, version)) = name.rsplit_once("-v")
+        && let Some((major, minor)) = version.split_once(':')
+        && !major.is_empty()
+        && [major, minor].iter().all(|digits| is_digits(digits, digits.len()))
+    {
+        return Some(without_version(base).unwrap_or(base));
+    }
+    let (base, last) = name.rsplit_once('-')?;
+    if base.is_empty() {
+        return None;
+    }
+    match last.len() {
+        6 if last == "latest" => Some(base),
+        8 if is_digits(last, 8) => Some(base),
+        // -MMDD: months keep `mistral-large-2407` (year and month) a model of its own.
+        4 if is_month(last.get(..2)?) && is_day(last.get(2..)?) => Some(base),
+        // -001
+        3 if is_digits(last, 3) && last.starts_with('0') => Some(base),
+        // -YYYY-MM-DD and -MM-DD
+        2 if is_day(last) => {
+            let (base, month) = base.rsplit_once('-')?;
+            let (before, year) = base.rsplit_once('-')?;
+            let dated = is_month(month) && is_digits(year, 4);
+            dated.then_some(before).or_else(|| (is_month(month) && year == "preview").then_some(base))
+        }
+        // -preview-MM-YYYY
+        4 if last.starts_with("20") => {
+            let (base, month) = base.rsplit_once('-')?;
+            (is_digits(last, 4) && is_month(month) && base.ends_with("-preview")).then_some(base)
+        }
+        _ => None,
+    }
+}
+
+fn is_digits(text: &str, length: usize) -> bool {
+    text.len() == length && !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_month(text: &str) -> bool {
+    is_digits(text, 2) && ("01"..="12").contains(&text)
+}
+
+fn is_day(text: &str) -> bool {
+    is_digits(text, 2) && ("01"..="31").contains(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// (provider, asked model, key, dollars per million input tokens, output tokens)
+    const KNOWN: &[(&str, &str, &str, f64, f64)] = &[
+        ("openai", "gpt-4o-mini", "gpt-4o-mini", 0.15, 0.60),
+        ("openai", "gpt-4o", "gpt-4o", 2.50, 10.0),
+        ("openai", "gpt-4o-2024-11-20", "gpt-4o-2024-11-20", 2.50, 10.0),
+        ("openai", "gpt-4o-2031-12-24", "gpt-4o", 2.50, 10.0),
+        ("openai", "gpt-5.4", "gpt-5.4", 2.50, 15.0),
+        ("openai", "gpt-5.6-terra", "gpt-5.6-terra", 2.00, 12.0),
+        ("openai", "gpt-6.2-sol", "gpt-6.2-sol", 2.00, 10.0),
+        ("openai", "ft:gpt-4o-mini-2024-07-18:acme::9x", "ft:gpt-4o-mini-2024-07-18", 0.30, 1.20),
+        ("openai", "ft:gpt-3.5-turbo-0914:acme:a:b", "ft:gpt-3.5-turbo", 3.0, 6.0),
+        ("anthropic", "claude-sonnet-4-5", "claude-sonnet-4-5", 3.0, 15.0),
+        ("anthropic", "claude-sonnet-4-5@20250929", "claude-sonnet-4-5", 3.0, 15.0),
+        ("anthropic", "claude-haiku-4-5-20251001", "claude-haiku-4-5-20251001", 1.0, 5.0),
+        ("anthropic", "claude-opus-5-5-20261224", "claude-opus-5-5", 4.0, 20.0),
+        ("anthropic", "claude-haiku-5-5", "claude-haiku-5-5", 0.10, 0.50),
+        ("google", "gemini-2.5-pro", "gemini/gemini-2.5-pro", 1.25, 10.0),
+        ("google", "models/gemini-2.5-flash", "gemini/gemini-2.5-flash", 0.30, 2.50),
+        ("google", "gemini-2.5-flash-007", "gemini/gemini-2.5-flash", 0.30, 2.50),
+        ("groq", "llama-3.3-70b-versatile", "groq/llama-3.3-70b-versatile", 0.59, 0.79),
+        ("our-proxy", "openai/gpt-4o-mini", "gpt-4o-mini", 0.15, 0.60),
+        ("deepseek", "deepseek-chat", "deepseek/deepseek-chat", 0.28, 0.42),
+    ];
+
+    #[test]
+    fn known_models_have_their_published_price() {
+        let table = PriceTable::compiled_in();
+        for &(provider, model, key, input, output) in KNOWN {
+            let (price, found) = table.find(provider, None, model).unwrap_or_else(|| panic!("{model}"));
+            assert_eq!(found, key, "{provider} {model}");
+            let prices = [price.input, price.output].map(|p| p.0);
+            assert_eq!(prices, [input, output].map(|dollars| (dollars * 1e6) as u64), "{model}");
+        }
+    }
+
+    #[test]
+    fn long_inputs_cost_what_is_published() {
+        let table = PriceTable::compiled_in();
+        let nanos = |provider, model, input, output| {
+            table.find(provider, None, model).unwrap().0.cost(input, output).as_nanos()
+        };
+        assert_eq!(nanos("google", "gemini-2.5-pro", 200_000, 1_000), 260_000_000);
+        assert_eq!(nanos("google", "gemini-2.5-pro", 400_000, 1_000), 1_015_000_000);
+        assert_eq!(nanos("openai", "gpt-5.4", 272_000, 1_000), 695_000_000);
+        assert_eq!(nanos("openai", "gpt-5.4", 300_000, 1_000), 1_522_500_000);
+        assert_eq!(nanos("anthropic", "claude-haiku-5-5", 200_000, 1_000), 102_500_000);
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        let table = PriceTable::compiled_in();
+        for model in [
+            "gpt-4o-foo",
+            "gpt-4",
+            "gpt-4o-",
+            "gpt",
+            "",
+            "-",
+            "/",
+            "ft:",
+            "ft::",
+            "gpt-4o-2024-13-20",
+            "gpt-4o-20241",
+            "ft:gpt-4o-unknown:a::b",
+            "gpt-4o@tomorrow",
+            "gpt-4o-mini-2407",
+            "GPT-4o",
+        ] {
+            let found = table.find("openai", None, model);
+            assert_eq!(
+                found.map(|(_, key)| key),
+                table.models.contains_key(model).then_some(model),
+                "{model}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_asked_model_rules_and_the_served_one_steps_in() {
+        let table = PriceTable::compiled_in();
+        let key = |served, asked| table.find("openai", served, asked).map(|(_, key)| key);
+        assert_eq!(key(Some("gpt-4o-2024-05-13"), "gpt-4o"), Some("gpt-4o"));
+        assert_eq!(key(Some("gpt-4o-2024-11-20"), "our-alias"), Some("gpt-4o-2024-11-20"));
+        assert_eq!(key(Some("unheard-of"), "our-alias"), None);
+    }
+
+    #[test]
+    fn versions_are_known_by_their_form() {
+        for (name, base) in [
+            ("gpt-4-0613", Some("gpt-4")),
+            ("claude-3-haiku-20240307", Some("claude-3-haiku")),
+            ("claude-sonnet-4-5@default", Some("claude-sonnet-4-5")),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", Some("us.anthropic.claude-sonnet-4-5")),
+            ("gemini-2.5-flash-preview-09-2025", Some("gemini-2.5-flash-preview")),
+            ("gemini-2.5-flash-preview-05-20", Some("gemini-2.5-flash-preview")),
+            ("mistral-large-latest", Some("mistral-large")),
+            ("mistral-large-2407", None),
+            ("claude-opus-4-5", None),
+            ("llama-3.3-70b", None),
+            ("é-1", None),
+        ] {
+            assert_eq!(without_version(name), base, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_makes_the_search_panic(provider in "\\PC{0,8}", model in "(ft:)?[\\PC/@:-]{0,40}") {
+            let table = PriceTable::default();
+            prop_assert!(table.find(&provider, Some(&model), &model).is_none());
+        }
+    }
+}

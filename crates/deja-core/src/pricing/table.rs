@@ -1,0 +1,272 @@
+//! The price table, and the reader of LiteLLM's price map.
+//!
+//! The map is other people's data and changes daily, so the reader takes what it understands and skips the
+//! rest: unknown members, models that are not billed by the token, entries without a believable price.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::{LongInputPrice, ModelPrice, PicoUsdPerToken};
+
+/// Made by `scripts/prices.py`.
+static COMPILED_IN: &[u8] = include_bytes!("../../data/prices.json");
+
+/// Modes that are billed by tokens of text. Others may have a price per token that means something else.
+const MODES: [&str; 3] = ["chat", "responses", "completion"];
+/// Not models: an example with strings for numbers, and rules without prices.
+const NO_MODELS: [&str; 2] = ["sample_spec", "fallback_generalizations"];
+/// Describes a table made by `scripts/prices.py`.
+const HEADER: &str = "_deja";
+
+/// Prices by model id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PriceTable {
+    pub(super) models: HashMap<Box<str>, ModelPrice>,
+    revision: Option<Box<str>>,
+    skipped: usize,
+}
+
+/// Why a price table is not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PriceTableError {
+    /// Not JSON.
+    #[error("the price map is not JSON: {0}")]
+    NotJson(String),
+    /// JSON, but not an object.
+    #[error("the price map is not a JSON object")]
+    NotAnObject,
+    /// An object without one model that has a price.
+    #[error("the price map holds no model with a price per token")]
+    Empty,
+    /// It lacks too many of the models that are known.
+    #[error("the price map lacks {lost} of the {known} models known so far, more than a fifth")]
+    LosesModels {
+        /// Models that it does not have.
+        lost: usize,
+        /// Models that the table in force has.
+        known: usize,
+    },
+}
+
+impl PriceTable {
+    /// The table that this version of deja was built with.
+    pub fn compiled_in() -> Self {
+        // A test proves that it can be read; if it could not, every price would be unknown.
+        Self::parse(COMPILED_IN).unwrap_or_default()
+    }
+
+    /// Reads a price map in LiteLLM's format: the whole one as published, or one reduced to what is read here.
+    ///
+    /// An entry is taken if its mode is chat, responses or completion and it has a price for input and one for
+    /// output; 0 is a price, an absent one is not. Prices are numbers, or strings that hold one. An entry with
+    /// a price that is no price is skipped and counted.
+    pub fn parse(json: &[u8]) -> Result<Self, PriceTableError> {
+        let map: Value =
+            serde_json::from_slice(json).map_err(|error| PriceTableError::NotJson(error.to_string()))?;
+        let Value::Object(map) = map else { return Err(PriceTableError::NotAnObject) };
+        let mut table = Self::default();
+        for (name, entry) in &map {
+            let Value::Object(entry) = entry else { continue };
+            if name == HEADER {
+                table.revision = entry.get("revision").and_then(Value::as_str).map(Into::into);
+            } else if is_priced_by_token(name, entry) {
+                match read_price(entry) {
+                    Ok(Some(price)) => {
+                        table.models.insert(name.as_str().into(), price);
+                    }
+                    Ok(None) => {}
+                    Err(NoPrice) => table.skipped += 1,
+                }
+            }
+        }
+        if table.models.is_empty() { Err(PriceTableError::Empty) } else { Ok(table) }
+    }
+
+    /// Whether `new` may take this table's place: not if it lacks more than a fifth of these models, which is
+    /// what a map cut short or of another format looks like.
+    pub fn check_replacement(&self, new: &Self) -> Result<(), PriceTableError> {
+        let lost = self.models.keys().filter(|name| !new.models.contains_key(*name)).count();
+        let known = self.models.len();
+        if lost * 5 > known { Err(PriceTableError::LosesModels { lost, known }) } else { Ok(()) }
+    }
+
+    /// Models with a price.
+    pub fn len(&self) -> usize {
+        self.models.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+
+    /// Entries left out because of a price that is none.
+    pub const fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// What the table says about its own age, if it does.
+    pub fn revision(&self) -> Option<&str> {
+        self.revision.as_deref()
+    }
+}
+
+/// A member that should be a price and is not.
+struct NoPrice;
+
+fn is_priced_by_token(name: &str, entry: &Map<String, Value>) -> bool {
+    let mode = entry.get("mode").and_then(Value::as_str);
+    !NO_MODELS.contains(&name) && mode.is_some_and(|mode| MODES.contains(&mode))
+}
+
+fn read_price(entry: &Map<String, Value>) -> Result<Option<ModelPrice>, NoPrice> {
+    let input = amount(entry.get("input_cost_per_token"))?;
+    let output = amount(entry.get("output_cost_per_token"))?;
+    let (Some(input), Some(output)) = (input, output) else { return Ok(None) };
+    let mut above: Vec<LongInputPrice> = Vec::new();
+    for (member, value) in entry {
+        let Some((is_input, tokens)) = long_input_member(member) else { continue };
+        let Some(price) = amount(Some(value))? else { continue };
+        let at = above.iter().position(|tier| tier.tokens == tokens).unwrap_or_else(|| {
+            above.push(LongInputPrice { tokens, input, output });
+            above.len() - 1
+        });
+        if is_input {
+            above[at].input = price;
+        } else {
+            above[at].output = price;
+        }
+    }
+    above.sort_unstable_by_key(|tier| tier.tokens);
+    Ok(Some(ModelPrice { input, output, above }))
+}
+
+/// `input_cost_per_token_above_200k_tokens` is (input, 200,000). Those of a service tier (`_priority`, ...)
+/// end in another way and are not meant.
+fn long_input_member(member: &str) -> Option<(bool, u64)> {
+    let (kind, rest) = member.split_once("_cost_per_token_above_")?;
+    let thousands: u64 = rest.strip_suffix("k_tokens")?.parse().ok()?;
+    match kind {
+        "input" => Some((true, thousands.checked_mul(1000)?)),
+        "output" => Some((false, thousands.checked_mul(1000)?)),
+        _ => None,
+    }
+}
+
+fn amount(value: Option<&Value>) -> Result<Option<PicoUsdPerToken>, NoPrice> {
+    let dollars = match value {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(_) => None,
+    };
+    dollars.and_then(PicoUsdPerToken::from_dollars_per_token).map(Some).ok_or(NoPrice)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn table(json: &str) -> PriceTable {
+        PriceTable::parse(json.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_compiled_in_table_is_whole() {
+        let table = PriceTable::compiled_in();
+        assert!(table.len() > 2000, "{}", table.len());
+        assert!(table.revision().unwrap().contains("2026-11-21"));
+        assert!(!table.models.contains_key("sample_spec"));
+    }
+
+    #[test]
+    fn what_is_no_price_is_skipped_and_what_is_absent_is_unknown() {
+        let good =
+            r#""good":{"mode":"chat","input_cost_per_token":"1e-6","output_cost_per_token":2e-6,"new":[1]}"#;
+        for bad in ["-1e-6", "\"NaN\"", "\"inf\"", "2", "\"free\"", "[1]", "true"] {
+            let table = table(&format!(
+                r#"{{{good},"bad":{{"mode":"chat","input_cost_per_token":{bad},"output_cost_per_token":0}}}}"#
+            ));
+            assert_eq!((table.len(), table.skipped()), (1, 1), "{bad}");
+        }
+        let table = table(&format!(
+            r#"{{{good},"half":{{"mode":"chat","input_cost_per_token":1e-6}},
+               "null":{{"mode":"chat","input_cost_per_token":null,"output_cost_per_token":1e-6}},
+               "embedding":{{"mode":"embedding","input_cost_per_token":1e-6,"output_cost_per_token":0}},
+               "free":{{"mode":"chat","input_cost_per_token":0,"output_cost_per_token":0.0}},"text":"x"}}"#
+        ));
+        assert_eq!((table.len(), table.skipped()), (2, 0));
+        assert_eq!(table.models["free"], ModelPrice::default());
+        assert_eq!(table.models["good"].input, PicoUsdPerToken(1_000_000));
+    }
+
+    #[test]
+    fn long_inputs_have_their_own_price_for_the_whole_call() {
+        let table = table(
+            r#"{"m":{"mode":"chat","input_cost_per_token":1e-6,"output_cost_per_token":1e-5,
+                "input_cost_per_token_above_200k_tokens":2e-6,"input_cost_per_token_above_128k_tokens":1.5e-6,
+                "output_cost_per_token_above_200k_tokens":2e-5,
+                "input_cost_per_token_above_200k_tokens_priority":9e-6,
+                "cache_read_input_token_cost_above_200k_tokens":1e-7}}"#,
+        );
+        let price = &table.models["m"];
+        assert_eq!(price.above.iter().map(|tier| tier.tokens).collect::<Vec<_>>(), [128_000, 200_000]);
+        assert_eq!(price.cost(128_000, 0).as_nanos(), 128_000_000);
+        assert_eq!(price.cost(128_001, 1).as_nanos(), 192_001_500 + 10_000);
+        assert_eq!(price.cost(300_000, 1).as_nanos(), 600_000_000 + 20_000);
+    }
+
+    #[test]
+    fn a_map_that_is_none_is_an_error() {
+        assert!(matches!(PriceTable::parse(b"<html>"), Err(PriceTableError::NotJson(_))));
+        assert_eq!(PriceTable::parse(b"[]"), Err(PriceTableError::NotAnObject));
+        assert_eq!(PriceTable::parse(b"{}"), Err(PriceTableError::Empty));
+        assert_eq!(PriceTable::parse(br#"{"m":{"mode":"chat"}}"#), Err(PriceTableError::Empty));
+    }
+
+    #[test]
+    fn a_table_that_loses_a_fifth_is_refused() {
+        let of = |range: std::ops::Range<usize>| PriceTable {
+            models: range.map(|n| (n.to_string().into(), ModelPrice::default())).collect(),
+            ..PriceTable::default()
+        };
+        assert_eq!(of(0..100).check_replacement(&of(20..100)), Ok(()));
+        let error = PriceTableError::LosesModels { lost: 21, known: 100 };
+        assert_eq!(of(0..100).check_replacement(&of(21..500)), Err(error));
+        assert_eq!(PriceTable::default().check_replacement(&of(0..1)), Ok(()));
+    }
+
+    /// The map as upstream publishes it, not only our reduction of it.
+    #[test]
+    fn the_whole_upstream_map_can_be_read() {
+        let shared = std::env::var_os("DEJA_SHARED_DIR")
+            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+        let packed = shared.join("data/model_prices_and_context_window.json.gz");
+        let unpacked = std::process::Command::new("gzip").arg("-dc").arg(&packed).output().unwrap();
+        assert!(unpacked.status.success(), "{} cannot be read", packed.display());
+        let table = PriceTable::parse(&unpacked.stdout).unwrap();
+        assert!(table.len() > 2000 && table.skipped() < 30, "{} {}", table.len(), table.skipped());
+        PriceTable::compiled_in().check_replacement(&table).unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn no_input_makes_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = PriceTable::parse(&bytes);
+        }
+
+        #[test]
+        fn no_entry_makes_the_reader_panic(
+            member in "(in|out)put_cost_per_token(_above_[0-9]{0,22}k?_tokens)?",
+            value in "-?[0-9]{1,3}(\\.[0-9]{1,3})?(e-?[0-9]{1,2})?|null|\"[^\"\\\\]{0,4}\"|\\{\\}",
+        ) {
+            let json = format!(r#"{{"m":{{"mode":"chat","input_cost_per_token":1,"{member}":{value}}}}}"#);
+            let _ = PriceTable::parse(json.as_bytes());
+        }
+    }
+}
