@@ -1,0 +1,244 @@
+//! Checks every setting and gives it its type. One clear line for what is wrong.
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+use super::layers::wrong;
+use super::{
+    Account, Config, ConfigError, ConnectionSettings, Credentials, EmbedderSettings, EmbedderSource,
+    LogFormat, RequestSettings, Settings, UpstreamSettings,
+};
+use crate::vault::MasterKey;
+
+const ADDRESS: &str = "an address and port, such as 127.0.0.1:8080 or [::1]:8080";
+const WEB_URL: &str = "a URL that begins with http:// or https://";
+const MILLIS: RangeInclusive<u64> = 1..=600_000;
+
+impl Settings {
+    /// The settings with their types, or what is wrong with the first one that is.
+    pub fn check(&self) -> Result<Config, ConfigError> {
+        if !self.database_url.is_empty() {
+            return Err(ConfigError(
+                "database_url (DEJA_DATABASE_URL) is set, but this version keeps its data in DEJA_DATA_DIR; \
+                 PostgreSQL comes with a later one: leave it empty"
+                    .into(),
+            ));
+        }
+        if self.data_dir.is_empty() {
+            return Err(wrong("data_dir", "", "the path of a directory"));
+        }
+        let listen = address("listen", &self.listen)?;
+        Ok(Config {
+            listen,
+            data_dir: PathBuf::from(&self.data_dir),
+            public_url: self.public_url(listen)?,
+            metrics_listen: optional(&self.metrics_listen, |text| address("metrics_listen", text))?,
+            master_key: self.master_key()?,
+            log: self.log()?,
+            log_format: match self.log_format.as_str() {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                other => return Err(wrong("log_format", other, "text or json")),
+            },
+            prices_url: optional(&self.prices_url, |text| web_url("prices_url", text))?,
+            prices_refresh: Duration::from_secs(
+                within("prices_refresh_hours", self.prices_refresh_hours, 1..=720)? * 3600,
+            ),
+            embedder: self.embedder()?,
+            request: self.request()?,
+            answer_cache_bytes: within("answer_cache_mb", self.answer_cache_mb, 0..=1_048_576)? << 20,
+            connection: self.connection()?,
+            upstream: self.upstream()?,
+            credentials: self.credentials()?,
+        })
+    }
+
+    fn public_url(&self, listen: SocketAddr) -> Result<String, ConfigError> {
+        if self.public_url.is_empty() {
+            // 0.0.0.0 is where to listen, not where to go.
+            return Ok(if listen.ip().is_unspecified() {
+                format!("http://localhost:{}", listen.port())
+            } else {
+                format!("http://{listen}")
+            });
+        }
+        let url = web_url("public_url", &self.public_url)?;
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("public_url", &self.public_url, "a URL without '?' and '#'"));
+        }
+        Ok(url.as_str().trim_end_matches('/').to_owned())
+    }
+
+    fn master_key(&self) -> Result<Option<SecretString>, ConfigError> {
+        optional(&self.master_key, |text| {
+            let secret = SecretString::from(text);
+            MasterKey::parse(&secret).map_err(|error| wrong("master_key", "", &error.to_string()))?;
+            Ok(secret)
+        })
+    }
+
+    fn log(&self) -> Result<String, ConfigError> {
+        let wanted = "a filter such as info, debug or info,deja_server=debug";
+        if self.log.trim().is_empty() || EnvFilter::try_new(&self.log).is_err() {
+            return Err(wrong("log", &self.log, wanted));
+        }
+        Ok(self.log.clone())
+    }
+
+    fn embedder(&self) -> Result<EmbedderSettings, ConfigError> {
+        let text = self.embedder.as_str();
+        let source = match text {
+            "" => return Err(wrong("embedder", "", "builtin, a directory or a URL")),
+            "builtin" => EmbedderSource::Builtin,
+            url if url.starts_with("http://") || url.starts_with("https://") => {
+                let base_url = web_url("embedder", url)?;
+                if self.embedder_model.is_empty() {
+                    return Err(wrong("embedder_model", "", "set when embedder is a URL"));
+                }
+                let dimensions = within("embedder_dimensions", self.embedder_dimensions, 1..=8192)?;
+                EmbedderSource::Remote {
+                    base_url,
+                    model: self.embedder_model.clone(),
+                    api_key: secret(&self.embedder_api_key),
+                    dimensions: dimensions as usize,
+                }
+            }
+            directory if PathBuf::from(directory).is_dir() => EmbedderSource::Directory(directory.into()),
+            other => return Err(wrong("embedder", other, "builtin, a directory that exists, or a URL")),
+        };
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        let threads = match within("embed_threads", self.embed_threads, 0..=1024)? {
+            0 => cores(),
+            threads => threads as usize,
+        };
+        Ok(EmbedderSettings {
+            source,
+            threads,
+            queue: within("embed_queue", self.embed_queue, 1..=1_000_000)? as usize,
+            timeout: millis("embed_timeout_ms", self.embed_timeout_ms)?,
+        })
+    }
+
+    fn request(&self) -> Result<RequestSettings, ConfigError> {
+        let body = within("max_body_bytes", self.max_body_bytes, 1024..=128 << 20)?;
+        let prompt = within("max_prompt_bytes", self.max_prompt_bytes, 1..=64 << 20)?;
+        if body < prompt {
+            let wanted = format!("{prompt} or more: a body holds a prompt (max_prompt_bytes)");
+            return Err(wrong("max_body_bytes", &body.to_string(), &wanted));
+        }
+        Ok(RequestSettings {
+            max_prompt_bytes: prompt as usize,
+            max_context_bytes: within("max_context_bytes", self.max_context_bytes, 0..=64 << 20)? as usize,
+            max_body_bytes: body as usize,
+        })
+    }
+
+    fn connection(&self) -> Result<ConnectionSettings, ConfigError> {
+        Ok(ConnectionSettings {
+            header_timeout: millis("header_timeout_ms", self.header_timeout_ms)?,
+            body_timeout: millis("body_timeout_ms", self.body_timeout_ms)?,
+            idle_timeout: secs("idle_timeout_s", self.idle_timeout_s, 1..=3600)?,
+            shutdown_timeout: secs("shutdown_timeout_s", self.shutdown_timeout_s, 0..=3600)?,
+            max_connections: within("max_connections", self.max_connections, 1..=1_000_000)? as usize,
+        })
+    }
+
+    fn upstream(&self) -> Result<UpstreamSettings, ConfigError> {
+        let timeout = secs("upstream_timeout_s", self.upstream_timeout_s, 1..=3600)?;
+        let total_timeout = secs("upstream_total_timeout_s", self.upstream_total_timeout_s, 1..=7200)?;
+        if total_timeout < timeout {
+            let wanted =
+                format!("{} or more: one attempt may take that long (upstream_timeout_s)", timeout.as_secs());
+            return Err(wrong("upstream_total_timeout_s", &total_timeout.as_secs().to_string(), &wanted));
+        }
+        let bytes = self.upstream_max_response_bytes;
+        let in_flight = self.upstream_max_in_flight;
+        Ok(UpstreamSettings {
+            connect_timeout: millis("upstream_connect_timeout_ms", self.upstream_connect_timeout_ms)?,
+            timeout,
+            total_timeout,
+            max_attempts: within("upstream_max_attempts", self.upstream_max_attempts, 1..=10)? as u32,
+            max_response_bytes: within("upstream_max_response_bytes", bytes, 1024..=1 << 30)? as usize,
+            max_in_flight: within("upstream_max_in_flight", in_flight, 1..=1_000_000)? as usize,
+            anthropic_max_tokens: within("anthropic_max_tokens", self.anthropic_max_tokens, 1..=1_000_000)?
+                as u32,
+        })
+    }
+
+    fn credentials(&self) -> Result<Credentials, ConfigError> {
+        let get =
+            |name: &str| self.foreign.get(name).map(String::as_str).filter(|text| !text.trim().is_empty());
+        let account = |keys: &[&str], base_url: &str| {
+            let api_key = match keys.iter().find_map(|name| Some((name, get(name)?))) {
+                // A key goes into a header; one pasted with a line break would fail at the first request only.
+                Some((name, key)) if !key.trim().bytes().all(|b| b.is_ascii_graphic()) => {
+                    return Err(ConfigError(format!(
+                        "{name} is not valid: it must be printable ASCII without spaces"
+                    )));
+                }
+                found => found.and_then(|(_, key)| secret(key.trim())),
+            };
+            let base_url = get(base_url)
+                .map(|text| {
+                    parse_url(text)
+                        .ok_or_else(|| ConfigError(format!("{base_url} is '{text}', but must be {WEB_URL}")))
+                })
+                .transpose()?;
+            Ok(Account { api_key, base_url })
+        };
+        Ok(Credentials {
+            openai: account(&["OPENAI_API_KEY"], "OPENAI_BASE_URL")?,
+            anthropic: account(&["ANTHROPIC_API_KEY"], "ANTHROPIC_BASE_URL")?,
+            google: account(&["GEMINI_API_KEY", "GOOGLE_API_KEY"], "GEMINI_BASE_URL")?,
+        })
+    }
+}
+
+fn optional<T>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, ConfigError>,
+) -> Result<Option<T>, ConfigError> {
+    if text.is_empty() { Ok(None) } else { read(text).map(Some) }
+}
+
+fn secret(text: &str) -> Option<SecretString> {
+    (!text.is_empty()).then(|| text.into())
+}
+
+fn address(name: &str, text: &str) -> Result<SocketAddr, ConfigError> {
+    let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
+    numeric.as_deref().unwrap_or(text).parse().map_err(|_| wrong(name, text, ADDRESS))
+}
+
+fn parse_url(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
+}
+
+fn web_url(name: &str, text: &str) -> Result<Url, ConfigError> {
+    parse_url(text).ok_or_else(|| wrong(name, text, WEB_URL))
+}
+
+fn within(name: &str, value: u64, range: RangeInclusive<u64>) -> Result<u64, ConfigError> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    Err(wrong(name, &value.to_string(), &format!("between {} and {}", range.start(), range.end())))
+}
+
+fn millis(name: &str, value: u64) -> Result<Duration, ConfigError> {
+    within(name, value, MILLIS).map(Duration::from_millis)
+}
+
+fn secs(name: &str, value: u64, range: RangeInclusive<u64>) -> Result<Duration, ConfigError> {
+    within(name, value, range).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,145 @@
+//! Which layer wins, and what is said about values that are not allowed.
+
+use super::*;
+use crate::config::Sources;
+
+fn env(pairs: &[(&str, &str)]) -> Sources {
+    let env = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Sources { env, directory: "/nonexistent".into(), ..Sources::default() }
+}
+
+fn error(pairs: &[(&str, &str)]) -> String {
+    let error = Config::load(&env(pairs)).unwrap_err().to_string();
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+fn file(text: &str) -> (tempfile::TempDir, Sources) {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("deja.toml"), text).unwrap();
+    let sources = Sources { directory: directory.path().into(), ..Sources::default() };
+    (directory, sources)
+}
+
+#[test]
+fn defaults_are_those_of_the_file() {
+    let config = Config::load(&env(&[])).unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.public_url, "http://127.0.0.1:8080");
+    assert_eq!(config.data_dir, PathBuf::from("./deja-data"));
+    assert_eq!(config.prices_refresh, Duration::from_secs(6 * 3600));
+    assert!(config.prices_url.unwrap().as_str().ends_with("/model_prices_and_context_window.json"));
+    assert!(config.metrics_listen.is_none() && config.master_key.is_none());
+    assert!(matches!(config.embedder.source, EmbedderSource::Builtin));
+    assert_eq!(config.request.max_prompt_bytes, 131_072);
+    assert_eq!(config.answer_cache_bytes, 64 << 20);
+    assert_eq!(config.upstream.max_attempts, 3);
+}
+
+#[test]
+fn flags_beat_the_environment_beats_the_file_beats_defaults() {
+    let (_directory, mut sources) = file("log = 'warn'\nembed_queue = 7\nlisten = '127.0.0.1:1'");
+    let load = |sources: &Sources| {
+        let config = Config::load(sources).unwrap();
+        (config.listen.port(), config.log, config.embedder.queue, config.connection.max_connections)
+    };
+    assert_eq!(load(&sources), (1, "warn".into(), 7, 10_000));
+    sources.env.insert("DEJA_LISTEN".into(), "127.0.0.1:2".into());
+    sources.env.insert("DEJA_EMBED_QUEUE".into(), "8".into());
+    assert_eq!(load(&sources), (2, "warn".into(), 8, 10_000));
+    sources.flags.insert("listen", "127.0.0.1:3".into());
+    assert_eq!(load(&sources), (3, "warn".into(), 8, 10_000));
+}
+
+#[test]
+fn an_empty_variable_empties_a_text_and_leaves_a_number() {
+    let config = Config::load(&env(&[("DEJA_PRICES_URL", ""), ("DEJA_EMBED_QUEUE", "")])).unwrap();
+    assert!(config.prices_url.is_none());
+    assert_eq!(config.embedder.queue, 1024);
+}
+
+#[test]
+fn unknown_names_are_errors_that_help() {
+    assert_eq!(error(&[("DEJA_LISTN", "x")]), "unknown variable DEJA_LISTN; did you mean DEJA_LISTEN?");
+    assert_eq!(error(&[("DEJA_listen", "x")]), "unknown variable DEJA_listen; did you mean DEJA_LISTEN?");
+    let (_directory, sources) = file("datadir = 'x'");
+    let error = Config::load(&sources).unwrap_err().to_string();
+    assert!(error.ends_with("deja.toml: unknown setting datadir; did you mean data_dir?"), "{error}");
+    let (_directory, sources) = file("[server]\nlisten = 'x'");
+    assert!(Config::load(&sources).unwrap_err().to_string().contains("unknown setting server"));
+    let missing = Sources { file: Some("/nonexistent/d.toml".into()), ..Sources::default() };
+    let error = Config::load(&missing).unwrap_err().to_string();
+    assert!(error.starts_with("the settings file /nonexistent/d.toml cannot be read"), "{error}");
+}
+
+#[test]
+fn every_bad_value_names_setting_value_and_what_is_allowed() {
+    for (variable, value, wanted) in [
+        ("DEJA_LISTEN", "8080", "an address and port"),
+        ("DEJA_LISTEN", "", "an address and port"),
+        ("DEJA_METRICS_LISTEN", "x", "an address and port"),
+        ("DEJA_DATA_DIR", "", "a directory"),
+        ("DEJA_PUBLIC_URL", "ftp://x", "http:// or https://"),
+        ("DEJA_PUBLIC_URL", "http://x/?a", "without '?'"),
+        ("DEJA_PRICES_URL", "prices.json", "http:// or https://"),
+        ("DEJA_LOG", "deja=loud", "a filter"),
+        ("DEJA_LOG", "", "a filter"),
+        ("DEJA_LOG_FORMAT", "xml", "text or json"),
+        ("DEJA_EMBEDDER", "/nonexistent", "a directory that exists"),
+        ("DEJA_EMBEDDER", "http://x/v1", "set when embedder is a URL"),
+        ("DEJA_EMBED_QUEUE", "0", "between 1 and 1000000"),
+        ("DEJA_EMBED_QUEUE", "-1", "a whole number"),
+        ("DEJA_EMBED_QUEUE", "many", "a whole number"),
+        ("DEJA_EMBED_QUEUE", "1.5", "a whole number"),
+        ("DEJA_EMBED_QUEUE", "99999999999999999999", "a whole number"),
+        ("DEJA_MAX_BODY_BYTES", "2000", "131072 or more"),
+        ("DEJA_UPSTREAM_TOTAL_TIMEOUT_S", "10", "120 or more"),
+        ("DEJA_UPSTREAM_MAX_ATTEMPTS", "0", "between 1 and 10"),
+        ("OPENAI_BASE_URL", "api.openai.com", "http:// or https://"),
+    ] {
+        let error = error(&[(variable, value)]);
+        let name = if error.contains("embedder_model") { "DEJA_EMBEDDER_MODEL" } else { variable };
+        assert!(error.contains(name) && error.contains(wanted), "{variable}={value}: {error}");
+        assert!(error.contains(&format!("'{value}'")) || name != variable, "{variable}={value}: {error}");
+    }
+    let (_directory, sources) = file("embed_queue = [1]");
+    assert!(Config::load(&sources).unwrap_err().to_string().contains("embed_queue (DEJA_EMBED_QUEUE)"));
+    assert!(error(&[("DEJA_DATABASE_URL", "postgres://x")]).contains("DEJA_DATA_DIR"));
+}
+
+#[test]
+fn secrets_show_nowhere() {
+    let key = "ab".repeat(32);
+    let sources = env(&[
+        ("DEJA_MASTER_KEY", &key),
+        ("DEJA_EMBEDDER", "https://embed.example/v1"),
+        ("DEJA_EMBEDDER_MODEL", "m"),
+        ("DEJA_EMBEDDER_DIMENSIONS", "384"),
+        ("DEJA_EMBEDDER_API_KEY", "hush-1"),
+        ("OPENAI_API_KEY", "hush-2"),
+        ("GOOGLE_API_KEY", "hush-3\n"),
+    ]);
+    let config = Config::load(&sources).unwrap();
+    assert!(config.master_key.is_some() && config.credentials.google.api_key.is_some());
+    assert!(config.credentials.anthropic.api_key.is_none());
+    let printed = Settings::load(&sources).unwrap().to_toml().unwrap();
+    for text in [format!("{config:?}"), printed] {
+        assert!(!text.contains("hush") && !text.contains(&key), "{text}");
+    }
+    for (name, value) in [("DEJA_MASTER_KEY", "hush"), ("OPENAI_API_KEY", "hu\nsh hush")] {
+        let mut sources = sources.clone();
+        sources.env.insert(name.into(), value.into());
+        let error = Config::load(&sources).unwrap_err().to_string();
+        assert!(error.contains(name) && !error.contains("hush"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_printed_can_be_loaded_again() {
+    let sources = env(&[("DEJA_LISTEN", "0.0.0.0:9"), ("DEJA_LOG", "warn"), ("DEJA_PRICES_URL", "")]);
+    let printed = Settings::load(&sources).unwrap().to_toml().unwrap();
+    let (_directory, sources) = file(&printed);
+    let again = Settings::load(&sources).unwrap();
+    assert_eq!(again.to_toml().unwrap(), printed);
+    assert_eq!(again.check().unwrap().public_url, "http://localhost:9");
+}

@@ -1,0 +1,246 @@
+//! The four layers of settings, as texts and numbers that are not checked yet.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use config::{ConfigError as LayerError, FileFormat, Value};
+use serde::{Deserialize, Serialize};
+
+use super::ConfigError;
+
+static DEFAULTS: &str = include_str!("../../../../config.default.toml");
+/// Read if it is there and no other file was named.
+const USUAL_FILE: &str = "deja.toml";
+const PREFIX: &str = "DEJA_";
+
+/// Where settings come from.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The file named with `--config`. Without one, `deja.toml` in `directory` is read if it is there.
+    pub file: Option<PathBuf>,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The environment.
+    pub env: BTreeMap<String, String>,
+    /// Flags, by the name of the setting.
+    pub flags: BTreeMap<&'static str, String>,
+}
+
+/// Every setting as written, by its name. No `Debug`: some are secrets.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    pub(super) listen: String,
+    pub(super) data_dir: String,
+    pub(super) database_url: String,
+    pub(super) public_url: String,
+    pub(super) metrics_listen: String,
+    #[serde(skip_serializing)]
+    pub(super) master_key: String,
+    pub(super) log: String,
+    pub(super) log_format: String,
+    pub(super) prices_url: String,
+    pub(super) prices_refresh_hours: u64,
+    pub(super) embedder: String,
+    pub(super) embedder_model: String,
+    #[serde(skip_serializing)]
+    pub(super) embedder_api_key: String,
+    pub(super) embedder_dimensions: u64,
+    pub(super) embed_threads: u64,
+    pub(super) embed_queue: u64,
+    pub(super) embed_timeout_ms: u64,
+    pub(super) max_prompt_bytes: u64,
+    pub(super) max_context_bytes: u64,
+    pub(super) max_body_bytes: u64,
+    pub(super) answer_cache_mb: u64,
+    pub(super) header_timeout_ms: u64,
+    pub(super) body_timeout_ms: u64,
+    pub(super) idle_timeout_s: u64,
+    pub(super) shutdown_timeout_s: u64,
+    pub(super) max_connections: u64,
+    pub(super) upstream_connect_timeout_ms: u64,
+    pub(super) upstream_timeout_s: u64,
+    pub(super) upstream_total_timeout_s: u64,
+    pub(super) upstream_max_attempts: u64,
+    pub(super) upstream_max_response_bytes: u64,
+    pub(super) upstream_max_in_flight: u64,
+    pub(super) anthropic_max_tokens: u64,
+    /// The environment's names that are not deja's own.
+    #[serde(skip)]
+    pub(super) foreign: BTreeMap<String, String>,
+}
+
+/// Settings that are never shown.
+const SECRET: [&str; 2] = ["master_key", "embedder_api_key"];
+const FOREIGN: [&str; 7] = [
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GEMINI_BASE_URL",
+];
+
+impl Settings {
+    /// Puts the layers together. Unknown names and values of the wrong kind are errors.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        let defaults = parse(DEFAULTS, "config.default.toml")?;
+        let mut layers = config::Config::builder();
+        for (name, value) in &defaults {
+            layers = layers.set_default(name, value.clone()).map_err(|e| ConfigError(e.to_string()))?;
+        }
+        for (name, value) in file_layer(sources, &defaults)? {
+            layers = layers.set_override(name, value).map_err(|e| ConfigError(e.to_string()))?;
+        }
+        for (variable, text) in &sources.env {
+            let Some(rest) = variable.strip_prefix(PREFIX) else { continue };
+            let name = rest.to_ascii_lowercase();
+            let Some(default) = defaults.get(&name).filter(|_| rest == rest.to_ascii_uppercase()) else {
+                let known = defaults.keys().map(|name| variable_of(name));
+                return Err(ConfigError(format!("unknown variable {variable}{}", nearest(variable, known))));
+            };
+            // `DEJA_EMBED_QUEUE=` in a container's settings means "not set"; a text may well be empty.
+            if text.is_empty() && is_number(default) {
+                continue;
+            }
+            layers = set(layers, &name, text)?;
+        }
+        for (name, text) in &sources.flags {
+            layers = set(layers, name, text)?;
+        }
+        let layered = layers.build().map_err(|e| ConfigError(e.to_string()))?;
+        for (name, default) in &defaults {
+            check_kind(&layered, name, default)?;
+        }
+        let mut settings: Self = layered
+            .try_deserialize()
+            .map_err(|error| ConfigError(first_and_last_line(&error.to_string())))?;
+        settings.foreign = FOREIGN
+            .iter()
+            .filter_map(|name| Some((String::from(*name), sources.env.get(*name)?.clone())))
+            .collect();
+        Ok(settings)
+    }
+
+    /// The settings as a file that can be loaded again. Secrets are only said to be set or not.
+    pub fn to_toml(&self) -> Result<String, ConfigError> {
+        let text = toml::to_string(self).map_err(|error| ConfigError(error.to_string()))?;
+        let secrets = SECRET.iter().zip([&self.master_key, &self.embedder_api_key]);
+        let secrets = secrets.map(|(name, value)| (*name, value, "is set; it is not shown"));
+        let foreign =
+            self.foreign.iter().map(|(name, value)| (name.as_str(), value, "is set in the environment"));
+        let notes = secrets.chain(foreign).filter(|(_, value, _)| !value.is_empty());
+        let notes = notes.map(|(name, _, note)| format!("# {name} {note}.\n"));
+        Ok(std::iter::once(text).chain(notes).collect())
+    }
+}
+
+/// The name of a setting in the environment.
+pub(super) fn variable_of(name: &str) -> String {
+    format!("{PREFIX}{}", name.to_ascii_uppercase())
+}
+
+type Layers = config::ConfigBuilder<config::builder::DefaultState>;
+
+fn set(layers: Layers, name: &str, text: &str) -> Result<Layers, ConfigError> {
+    layers.set_override(name, text).map_err(|error| ConfigError(error.to_string()))
+}
+
+fn parse(text: &str, origin: &str) -> Result<BTreeMap<String, Value>, ConfigError> {
+    let source = config::File::from_str(text, FileFormat::Toml);
+    let layer = config::Config::builder().add_source(source).build().and_then(|c| c.cache.into_table());
+    match layer {
+        Ok(table) => Ok(table.into_iter().collect()),
+        Err(LayerError::FileParse { cause, .. }) => {
+            Err(ConfigError(format!("{origin}: {}", first_and_last_line(&cause.to_string()))))
+        }
+        Err(error) => Err(ConfigError(format!("{origin}: {}", first_and_last_line(&error.to_string())))),
+    }
+}
+
+fn file_layer(
+    sources: &Sources,
+    defaults: &BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, Value>, ConfigError> {
+    let usual = sources.directory.join(USUAL_FILE);
+    let path: &Path = match &sources.file {
+        Some(named) => named,
+        None if usual.exists() => &usual,
+        None => return Ok(BTreeMap::new()),
+    };
+    let shown = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ConfigError(format!("the settings file {shown} cannot be read: {error}")))?;
+    let layer = parse(&text, &shown)?;
+    for name in layer.keys() {
+        if !defaults.contains_key(name) {
+            let known = defaults.keys().cloned();
+            return Err(ConfigError(format!("{shown}: unknown setting {name}{}", nearest(name, known))));
+        }
+    }
+    Ok(layer)
+}
+
+/// A value of the wrong kind, told with the setting's name instead of a deserializer's words.
+fn check_kind(layered: &config::Config, name: &str, default: &Value) -> Result<(), ConfigError> {
+    let is_number = is_number(default);
+    let value: Value = layered.get(name).map_err(|error| ConfigError(error.to_string()))?;
+    let scalar = !matches!(value.kind, config::ValueKind::Table(_) | config::ValueKind::Array(_));
+    let text = value.into_string().unwrap_or_default();
+    if scalar && (!is_number || text.parse::<u64>().is_ok_and(|n| i64::try_from(n).is_ok())) {
+        return Ok(());
+    }
+    let wanted = if is_number { "a whole number, 0 or more" } else { "a text" };
+    Err(wrong(name, &text, wanted))
+}
+
+/// The one form of a complaint about a value.
+pub(super) fn wrong(name: &str, value: &str, wanted: &str) -> ConfigError {
+    let variable = variable_of(name);
+    if SECRET.contains(&name) {
+        return ConfigError(format!("{name} ({variable}) is not valid: it must be {wanted}"));
+    }
+    let shown: String = value.chars().take(200).flat_map(char::escape_debug).collect();
+    ConfigError(format!("{name} ({variable}) is '{shown}', but must be {wanted}"))
+}
+
+fn is_number(default: &Value) -> bool {
+    matches!(default.kind, config::ValueKind::I64(_))
+}
+
+fn nearest(name: &str, known: impl Iterator<Item = String>) -> String {
+    let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
+    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    best.map_or_else(String::new, |best| format!("; did you mean {best}?"))
+}
+
+/// A TOML error spans lines and quotes the file, which may hold a secret. Its first line says where, its last
+/// one what.
+fn first_and_last_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    lines.next_back().map_or_else(|| first.to_owned(), |last| format!("{first}: {last}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_documented_with_its_variable() {
+        for name in parse(DEFAULTS, "").unwrap().keys() {
+            let line = format!("\n{name} = ");
+            let before = &DEFAULTS[..DEFAULTS.find(&line).unwrap()];
+            let comment = &before[before.rfind("\n\n").unwrap()..];
+            assert!(comment.contains(&variable_of(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_parse_error_is_one_line_without_the_text() {
+        let error = parse("master_key = \"hush hush\nx = 1", "f.toml").unwrap_err().to_string();
+        assert!(error.starts_with("f.toml: ") && error.contains("line 1"), "{error}");
+        assert!(!error.contains("hush") && !error.contains('\n'), "{error}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The settings in force: defaults, then `deja.toml`, then the environment, then flags.
+//!
+//! Every setting stands with its meaning in `config.default.toml`, which is compiled in as the defaults.
+//! [`layers`] puts the four together, [`check`] turns them into a [`Config`] or says in one line what is wrong.
+//! Nothing here reads the environment of the process: it comes in as a map.
+
+mod check;
+mod layers;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+
+pub use layers::{Settings, Sources};
+
+/// The settings, checked. Empty texts are `None`, times are durations, sizes are bytes.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the API listens.
+    pub listen: SocketAddr,
+    /// Where everything is kept. Not necessarily there yet.
+    pub data_dir: PathBuf,
+    /// The URL that clients reach deja under; no slash at its end.
+    pub public_url: String,
+    /// Where the metrics listen, if they do.
+    pub metrics_listen: Option<SocketAddr>,
+    /// The key for stored secrets; `None` means the file in the data directory.
+    pub master_key: Option<SecretString>,
+    /// What is logged, as a filter of tracing-subscriber.
+    pub log: String,
+    /// How a log line looks.
+    pub log_format: LogFormat,
+    /// Where fresh prices come from, if they do.
+    pub prices_url: Option<Url>,
+    /// How often they are fetched.
+    pub prices_refresh: Duration,
+    /// What turns prompts into vectors.
+    pub embedder: EmbedderSettings,
+    /// Sizes of requests.
+    pub request: RequestSettings,
+    /// Memory for answers that were served lately, in bytes; 0 for none.
+    pub answer_cache_bytes: u64,
+    /// Connections to the API.
+    pub connection: ConnectionSettings,
+    /// Calls to LLM providers.
+    pub upstream: UpstreamSettings,
+    /// The operator's accounts at LLM providers.
+    pub credentials: Credentials,
+}
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What turns prompts into vectors.
+#[derive(Clone, Debug)]
+pub struct EmbedderSettings {
+    /// Which one.
+    pub source: EmbedderSource,
+    /// Threads that embed, at least one.
+    pub threads: usize,
+    /// Prompts that may wait.
+    pub queue: usize,
+    /// Longest wait for a vector.
+    pub timeout: Duration,
+}
+
+/// Which embedder.
+#[derive(Clone, Debug)]
+pub enum EmbedderSource {
+    /// The model inside deja.
+    Builtin,
+    /// Another model, in this directory.
+    Directory(PathBuf),
+    /// An OpenAI-compatible server.
+    Remote {
+        /// Up to and with `/v1`.
+        base_url: Url,
+        /// The model to ask for.
+        model: String,
+        /// The key, if the server wants one.
+        api_key: Option<SecretString>,
+        /// Components of a vector.
+        dimensions: usize,
+    },
+}
+
+/// Sizes of requests, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestSettings {
+    /// Longest prompt.
+    pub max_prompt_bytes: usize,
+    /// Longest context.
+    pub max_context_bytes: usize,
+    /// Longest body.
+    pub max_body_bytes: usize,
+}
+
+/// Connections to the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionSettings {
+    /// Longest time for the head of a request to arrive.
+    pub header_timeout: Duration,
+    /// Longest time for its body to arrive.
+    pub body_timeout: Duration,
+    /// How long a connection without a request stays open.
+    pub idle_timeout: Duration,
+    /// How long requests may take to end after a signal to stop.
+    pub shutdown_timeout: Duration,
+    /// Connections at once.
+    pub max_connections: usize,
+}
+
+/// Calls to LLM providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpstreamSettings {
+    /// Longest time to connect.
+    pub connect_timeout: Duration,
+    /// Longest time of one attempt.
+    pub timeout: Duration,
+    /// Longest time of all attempts together.
+    pub total_timeout: Duration,
+    /// Attempts at most, at least one.
+    pub max_attempts: u32,
+    /// Longest answer that is read, in bytes.
+    pub max_response_bytes: usize,
+    /// Calls under way at once.
+    pub max_in_flight: usize,
+    /// Longest answer that Anthropic models may write, in tokens.
+    pub anthropic_max_tokens: u32,
+}
+
+/// The operator's accounts at LLM providers, from the environment under the names that other tools use.
+#[derive(Clone, Debug, Default)]
+pub struct Credentials {
+    /// `OPENAI_API_KEY`, `OPENAI_BASE_URL`.
+    pub openai: Account,
+    /// `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`.
+    pub anthropic: Account,
+    /// `GEMINI_API_KEY` or `GOOGLE_API_KEY`, `GEMINI_BASE_URL`.
+    pub google: Account,
+}
+
+/// An account at a provider.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// The key; without it the provider is not called.
+    pub api_key: Option<SecretString>,
+    /// Another address than the provider's own.
+    pub base_url: Option<Url>,
+}
+
+/// What is wrong with the settings, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+impl Config {
+    /// Puts the sources together and checks every value.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        Settings::load(sources)?.check()
+    }
+}
