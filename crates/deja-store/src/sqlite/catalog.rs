@@ -1,0 +1,67 @@
+//! Projects and active keys in memory: a request is admitted without a look at the database.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::id::{KeyId, ProjectId};
+use deja_core::project::Project;
+use deja_core::store::Admission;
+use parking_lot::RwLock;
+
+/// The catalog. Holds what is committed; the writer thread keeps it so.
+#[derive(Default)]
+pub(super) struct Catalog {
+    inner: RwLock<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Active keys only.
+    keys: HashMap<KeyHash, Arc<ApiKey>>,
+    projects: HashMap<ProjectId, Arc<Project>>,
+    slugs: BTreeMap<String, ProjectId>,
+}
+
+impl Catalog {
+    pub(super) fn admit(&self, hash: &KeyHash) -> Option<Admission> {
+        let inner = self.inner.read();
+        let key = inner.keys.get(hash)?;
+        let project = inner.projects.get(&key.project)?;
+        Some(Admission { key: Arc::clone(key), project: Arc::clone(project) })
+    }
+
+    pub(super) fn by_slug(&self, slug: &str) -> Option<Arc<Project>> {
+        let inner = self.inner.read();
+        inner.projects.get(inner.slugs.get(slug)?).cloned()
+    }
+
+    /// All projects, by slug.
+    pub(super) fn projects(&self) -> Vec<Arc<Project>> {
+        let inner = self.inner.read();
+        inner.slugs.values().filter_map(|id| inner.projects.get(id).cloned()).collect()
+    }
+
+    /// Adds a project, or replaces the one with its id.
+    pub(super) fn put_project(&self, project: Project) {
+        let mut inner = self.inner.write();
+        inner.slugs.insert(project.slug.as_str().to_owned(), project.id);
+        inner.projects.insert(project.id, Arc::new(project));
+    }
+
+    pub(super) fn remove_project(&self, id: ProjectId) {
+        let mut inner = self.inner.write();
+        if let Some(project) = inner.projects.remove(&id) {
+            inner.slugs.remove(project.slug.as_str());
+        }
+        inner.keys.retain(|_, key| key.project != id);
+    }
+
+    pub(super) fn put_key(&self, key: ApiKey) {
+        self.inner.write().keys.insert(key.hash, Arc::new(key));
+    }
+
+    pub(super) fn remove_key(&self, project: ProjectId, id: KeyId) {
+        self.inner.write().keys.retain(|_, key| (key.project, key.id) != (project, id));
+    }
+}

@@ -1,0 +1,188 @@
+//! Storing an entry with its vector: twin, eviction and all, in one savepoint.
+
+use std::sync::Arc;
+
+use deja_core::cache::{Inserted, NewEntry};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::EmbedderId;
+use deja_core::store::StoreError;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::super::fault::{conflict, fault};
+use super::super::index::{EmbedderNumber, Gone, Placed, Row, Vector};
+use super::super::rows::signed;
+use super::super::{Done, Memory};
+use super::{remove, texts};
+
+/// Stores `new`, and in memory what became of it.
+pub(super) fn insert(
+    connection: &Connection,
+    memory: Arc<Memory>,
+    new: NewEntry,
+    vector: Option<(EmbedderId, Vector)>,
+) -> Result<Done<Inserted>, StoreError> {
+    let mut gone = Vec::new();
+    if let Some((row, expires)) = twin(connection, &new).map_err(fault)? {
+        if expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
+            let twin = texts::read(connection, row).map_err(fault)?;
+            let twin = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
+            return Ok(Done::quiet(Inserted::Twin(Arc::new(twin))));
+        }
+        gone = remove::remove(connection, &[row]).map_err(fault)?;
+    }
+    let (row, embedder) = write(connection, &new, vector.as_ref())?;
+    gone.extend(evict(connection, &new, row).map_err(fault)?);
+
+    Ok(Done::then(Inserted::New, move || {
+        memory.forget(&gone);
+        let entry = Arc::new(new.entry);
+        let vector = embedder.zip(vector).map(|(number, (embedder, vector))| {
+            memory.index.learn(embedder, number);
+            (number, vector)
+        });
+        let placed = Placed {
+            row,
+            project: new.scope.project(),
+            id: entry.id,
+            scope: new.scope.key(),
+            prompt: new.prompt_hash,
+            expires: entry.expires,
+            vector,
+        };
+        memory.texts.insert(row, entry);
+        memory.index.add(placed);
+    }))
+}
+
+/// The entry of the same scope and prompt, with its expiry.
+fn twin(connection: &Connection, new: &NewEntry) -> rusqlite::Result<Option<(Row, Option<i64>)>> {
+    connection
+        .prepare_cached(
+            "SELECT e.entry, e.expires
+             FROM scopes s JOIN entries e ON e.scope = s.scope AND e.prompt_hash = ?3
+             WHERE s.project_id = ?1 AND s.scope_key = ?2",
+        )?
+        .query_row(params![new.scope.project().as_bytes(), new.scope.key().0, new.prompt_hash.0], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()
+}
+
+/// Writes the rows; gives the entry's number and that of its embedder.
+fn write(
+    connection: &Connection,
+    new: &NewEntry,
+    vector: Option<&(EmbedderId, Vector)>,
+) -> Result<(Row, Option<EmbedderNumber>), StoreError> {
+    let project = new.scope.project();
+    let known: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)")
+        .and_then(|mut select| select.query_row([project.as_bytes()], |row| row.get(0)))
+        .map_err(fault)?;
+    if !known {
+        return Err(StoreError::Conflict(format!("no project {project} for the entry")));
+    }
+    let scope = scope_number(connection, new).map_err(fault)?;
+    let entry = &new.entry;
+    connection
+        .prepare_cached(
+            "INSERT INTO entries (project_id, entry_id, scope, prompt_hash, created, expires, last_used,
+                                  input_tokens, output_tokens, tokens_estimated, model, provider,
+                                  served_model, prompt, answer)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )
+        .and_then(|mut insert| {
+            insert.execute(params![
+                project.as_bytes(),
+                entry.id.as_bytes(),
+                scope,
+                new.prompt_hash.0,
+                entry.created.as_nanos(),
+                entry.expires.map(Timestamp::as_nanos),
+                signed(entry.answer.input_tokens),
+                signed(entry.answer.output_tokens),
+                entry.answer.tokens_estimated,
+                entry.model,
+                entry.answer.provider,
+                entry.answer.served_model,
+                entry.prompt,
+                entry.answer.text,
+            ])
+        })
+        .map_err(|error| conflict(error, || format!("the entry {}", entry.id)))?;
+    let row = connection.last_insert_rowid();
+    let embedder =
+        vector.map(|(embedder, _)| embedder_number(connection, embedder)).transpose().map_err(fault)?;
+    connection
+        .prepare_cached(
+            "INSERT INTO vectors (entry, project_id, entry_id, scope, prompt_hash, created, expires, embedder,
+                                  vector)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )
+        .and_then(|mut insert| {
+            insert.execute(params![
+                row,
+                project.as_bytes(),
+                entry.id.as_bytes(),
+                scope,
+                new.prompt_hash.0,
+                entry.created.as_nanos(),
+                entry.expires.map(Timestamp::as_nanos),
+                embedder,
+                vector.map(|(_, vector)| vector.to_bytes()),
+            ])
+        })
+        .map_err(fault)?;
+    Ok((row, embedder))
+}
+
+fn scope_number(connection: &Connection, new: &NewEntry) -> rusqlite::Result<i64> {
+    let (project, key) = (new.scope.project(), new.scope.key());
+    let known = connection
+        .prepare_cached("SELECT scope FROM scopes WHERE project_id = ?1 AND scope_key = ?2")?
+        .query_row(params![project.as_bytes(), key.0], |row| row.get(0))
+        .optional()?;
+    if let Some(scope) = known {
+        return Ok(scope);
+    }
+    connection
+        .prepare_cached("INSERT INTO scopes (project_id, scope_key, context) VALUES (?1, ?2, ?3)")?
+        .insert(params![project.as_bytes(), key.0, new.scope.context()])
+}
+
+/// The number of an embedder, given the first time it is seen.
+pub(in super::super) fn embedder_number(
+    connection: &Connection,
+    embedder: &EmbedderId,
+) -> rusqlite::Result<EmbedderNumber> {
+    let known = connection
+        .prepare_cached("SELECT embedder FROM embedders WHERE name = ?1")?
+        .query_row([embedder.as_str()], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(number) => Ok(number),
+        None => {
+            connection.prepare_cached("INSERT INTO embedders (name) VALUES (?1)")?.insert([embedder.as_str()])
+        }
+    }
+}
+
+/// Removes the least recently used entries beyond the project's maximum, the new one apart.
+fn evict(connection: &Connection, new: &NewEntry, row: Row) -> rusqlite::Result<Vec<Gone>> {
+    let project = new.scope.project();
+    let count: i64 = connection
+        .prepare_cached("SELECT entry_count FROM projects WHERE project_id = ?1")?
+        .query_row([project.as_bytes()], |row| row.get(0))?;
+    let over = count - signed(new.max_entries.max(1));
+    if over <= 0 {
+        return Ok(Vec::new());
+    }
+    let rows = connection
+        .prepare_cached(
+            "SELECT entry FROM entries WHERE project_id = ?1 AND entry <> ?2
+             ORDER BY last_used, entry_id LIMIT ?3",
+        )?
+        .query_map(params![project.as_bytes(), row, over], |row| row.get(0))?
+        .collect::<rusqlite::Result<Vec<Row>>>()?;
+    remove::remove(connection, &rows)
+}

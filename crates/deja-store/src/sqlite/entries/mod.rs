@@ -1,0 +1,129 @@
+//! Cache entries: found in memory, their texts from a cache or the database.
+
+mod insert;
+pub(super) mod remove;
+mod texts;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{Entries, Probe, PurgeFilter, StoreError};
+
+pub(super) use insert::embedder_number;
+
+use super::fault::fault;
+use super::index::{Gone, Search};
+use super::{Done, Memory, SqliteStore};
+
+#[async_trait]
+impl Entries for SqliteStore {
+    async fn exact(
+        &self,
+        scope: &Scope,
+        prompt: &PromptHash,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Entry>>, StoreError> {
+        match self.memory.index.exact(scope.key(), *prompt, now) {
+            None => Ok(None),
+            Some(row) => self.text(row).await,
+        }
+    }
+
+    async fn nearest(
+        &self,
+        scope: &Scope,
+        probe: Probe<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        let dimension = probe.embedding.dimension();
+        let Some(target) = self.memory.index.target(scope.key(), probe.embedder, dimension) else {
+            return Ok(Vec::new());
+        };
+        let search = Search {
+            probe: probe.embedding.as_slice().into(),
+            threshold: probe.threshold,
+            limit: probe.limit,
+            now,
+        };
+        let found = if target.is_long(&search) {
+            tokio::task::spawn_blocking(move || target.nearest(&search))
+                .await
+                .map_err(|error| StoreError::Internal(Box::new(error)))?
+        } else {
+            target.nearest(&search)
+        };
+        let entries = self.texts(found.iter().map(|found| found.row)).await?;
+        // One that was deleted since the scan has no text any more.
+        let candidates = found.iter().zip(entries).filter_map(|(found, entry)| {
+            entry.map(|entry| Candidate { entry, similarity: found.similarity })
+        });
+        Ok(candidates.collect())
+    }
+
+    async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
+        let memory = Arc::clone(&self.memory);
+        let vector = match &new.vector {
+            None => None,
+            Some((embedder, embedding)) => {
+                let vector = memory.index.vector(embedding).ok_or_else(|| {
+                    StoreError::Internal("the vector has no direction at half precision".into())
+                })?;
+                Some((embedder.clone(), vector))
+            }
+        };
+        self.writer.write(move |connection| insert::insert(connection, memory, new, vector)).await
+    }
+
+    async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
+        Ok(self.memory.index.count(project))
+    }
+
+    async fn delete(&self, project: ProjectId, entry: EntryId) -> Result<bool, StoreError> {
+        let removed = self
+            .remove(move |connection| {
+                remove::row_of(connection, project, entry).map(|row| row.into_iter().collect())
+            })
+            .await?;
+        Ok(removed > 0)
+    }
+
+    async fn purge(&self, project: ProjectId, filter: &PurgeFilter) -> Result<u64, StoreError> {
+        let filter = filter.clone();
+        self.remove(move |connection| remove::rows_that_pass(connection, project, &filter)).await
+    }
+
+    async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        self.remove(move |connection| remove::expired_rows(connection, now, limit)).await
+    }
+}
+
+impl SqliteStore {
+    /// Removes the entries that `choose` names, and says how many.
+    async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
+    where
+        F: FnOnce(&rusqlite::Connection) -> rusqlite::Result<Vec<i64>> + Send + 'static,
+    {
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let rows = choose(connection).map_err(fault)?;
+                let gone = remove::remove(connection, &rows).map_err(fault)?;
+                Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
+            })
+            .await
+    }
+}
+
+impl Memory {
+    /// Takes entries out of memory that are no longer in the database.
+    pub(super) fn forget(&self, gone: &[Gone]) {
+        for entry in gone {
+            self.index.remove(entry);
+            self.texts.invalidate(&entry.row);
+        }
+    }
+}

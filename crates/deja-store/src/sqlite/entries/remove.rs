@@ -1,0 +1,84 @@
+//! Removing entries: which ones, and what the index has to know of them.
+
+use std::num::NonZeroUsize;
+
+use deja_core::cache::{PromptHash, ScopeKey};
+use deja_core::clock::Timestamp;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::PurgeFilter;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::super::index::{Gone, Row};
+
+/// Removes the entries with these numbers. Their vectors go with them by the foreign key, counts and empty
+/// scopes by triggers.
+pub(in super::super) fn remove(connection: &Connection, rows: &[Row]) -> rusqlite::Result<Vec<Gone>> {
+    // length() of a column at the end of the row reads its header only.
+    let mut select = connection.prepare_cached(
+        "SELECT v.project_id, s.scope_key, v.prompt_hash, v.embedder, length(v.vector)
+         FROM vectors v JOIN scopes s ON s.scope = v.scope WHERE v.entry = ?1",
+    )?;
+    let mut delete = connection.prepare_cached("DELETE FROM entries WHERE entry = ?1")?;
+    let mut gone = Vec::with_capacity(rows.len());
+    for row in rows {
+        gone.push(select.query_row([row], |found| {
+            let bytes: Option<u32> = found.get(4)?;
+            Ok(Gone {
+                row: *row,
+                project: ProjectId::from_bytes(found.get(0)?),
+                scope: ScopeKey(found.get(1)?),
+                prompt: PromptHash(found.get(2)?),
+                vector: found.get::<_, Option<i64>>(3)?.zip(bytes.map(|bytes| bytes as usize / 2)),
+            })
+        })?);
+        delete.execute([row])?;
+    }
+    Ok(gone)
+}
+
+/// All entries of a project.
+pub(in super::super) fn rows_of(connection: &Connection, project: ProjectId) -> rusqlite::Result<Vec<Row>> {
+    rows_that_pass(connection, project, &PurgeFilter::default())
+}
+
+/// One entry of a project.
+pub(super) fn row_of(
+    connection: &Connection,
+    project: ProjectId,
+    entry: EntryId,
+) -> rusqlite::Result<Option<Row>> {
+    connection
+        .prepare_cached("SELECT entry FROM entries WHERE project_id = ?1 AND entry_id = ?2")?
+        .query_row(params![project.as_bytes(), entry.as_bytes()], |row| row.get(0))
+        .optional()
+}
+
+/// The entries of a project that pass the filter.
+pub(super) fn rows_that_pass(
+    connection: &Connection,
+    project: ProjectId,
+    filter: &PurgeFilter,
+) -> rusqlite::Result<Vec<Row>> {
+    let any_context = filter.context.is_none();
+    let context = filter.context.as_ref().and_then(Option::as_deref);
+    connection
+        .prepare_cached(
+            "SELECT e.entry FROM entries e JOIN scopes s ON s.scope = e.scope
+             WHERE e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2) AND (?3 OR s.context IS ?4)",
+        )?
+        .query_map(params![project.as_bytes(), filter.model, any_context, context], |row| row.get(0))?
+        .collect()
+}
+
+/// Entries that may no longer be served, the longest expired first.
+pub(super) fn expired_rows(
+    connection: &Connection,
+    now: Timestamp,
+    limit: NonZeroUsize,
+) -> rusqlite::Result<Vec<Row>> {
+    let limit = i64::try_from(limit.get()).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached("SELECT entry FROM entries WHERE expires <= ?1 ORDER BY expires LIMIT ?2")?
+        .query_map(params![now.as_nanos(), limit], |row| row.get(0))?
+        .collect()
+}

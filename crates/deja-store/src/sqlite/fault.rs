@@ -1,0 +1,47 @@
+//! What SQLite's errors mean to a caller of the store.
+
+use deja_core::store::StoreError;
+use rusqlite::ErrorCode;
+
+/// The store's error for `error`.
+pub(super) fn fault(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(
+            ErrorCode::DiskFull
+            | ErrorCode::CannotOpen
+            | ErrorCode::ReadOnly
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::OutOfMemory
+            | ErrorCode::PermissionDenied,
+        ) => StoreError::Unavailable(Box::new(error)),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt(error.to_string()),
+        _ => match error {
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::Utf8Error(..) => StoreError::Corrupt(error.to_string()),
+            other => StoreError::Internal(Box::new(other)),
+        },
+    }
+}
+
+/// As [`fault`], and a broken uniqueness is a conflict over `what`.
+pub(super) fn conflict(error: rusqlite::Error, what: impl FnOnce() -> String) -> StoreError {
+    if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) {
+        StoreError::Conflict(what())
+    } else {
+        fault(error)
+    }
+}
+
+/// The store was closed, or its writer ended.
+pub(super) fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".into())
+}
+
+/// A transaction that many waited for did not commit.
+pub(super) fn not_committed(reason: &str) -> StoreError {
+    StoreError::Unavailable(format!("the write was not committed: {reason}").into())
+}

@@ -1,0 +1,238 @@
+//! What is kept in memory about entries: who is where, and the vectors, scope by scope.
+//!
+//! All of it is derived from the database and rebuilt at start. Only the writer thread changes it, after a
+//! commit; everyone reads it.
+
+mod chunk;
+mod exact;
+mod kernels;
+mod partition;
+mod sketch;
+mod top;
+mod vector;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use deja_core::cache::{PromptHash, ScopeKey};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding, Similarity};
+use deja_core::id::{EntryId, ProjectId};
+use parking_lot::{Mutex, RwLock};
+
+use exact::ExactMap;
+use partition::Partition;
+use sketch::Sketcher;
+
+pub(super) use partition::Search;
+pub(super) use vector::Vector;
+
+/// The number of an entry in the database, never given twice.
+pub(super) type Row = i64;
+/// The number of an embedder in the database.
+pub(super) type EmbedderNumber = i64;
+
+/// A cost up to which a search runs on the async thread: about 0.1 ms.
+const INLINE_COST: usize = 2_000;
+
+/// What a partition knows of an entry besides its vector.
+#[derive(Clone, Copy)]
+struct Slot {
+    id: EntryId,
+    row: Row,
+    /// Nanoseconds since the epoch; the maximum is never.
+    expires: i64,
+    inverse_norm: f32,
+}
+
+/// An entry that a search found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) similarity: Similarity,
+    pub(super) id: EntryId,
+    pub(super) row: Row,
+}
+
+/// An entry as the index takes it.
+pub(super) struct Placed {
+    pub(super) row: Row,
+    pub(super) project: ProjectId,
+    pub(super) id: EntryId,
+    pub(super) scope: ScopeKey,
+    pub(super) prompt: PromptHash,
+    pub(super) expires: Option<Timestamp>,
+    pub(super) vector: Option<(EmbedderNumber, Vector)>,
+}
+
+/// An entry that left the database, as the index finds it.
+pub(super) struct Gone {
+    pub(super) row: Row,
+    pub(super) project: ProjectId,
+    pub(super) scope: ScopeKey,
+    pub(super) prompt: PromptHash,
+    /// The embedder and dimension of its vector.
+    pub(super) vector: Option<(EmbedderNumber, usize)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PartitionKey {
+    scope: ScopeKey,
+    embedder: u32,
+    dimension: u32,
+}
+
+impl PartitionKey {
+    fn new(scope: ScopeKey, embedder: EmbedderNumber, dimension: usize) -> Self {
+        Self { scope, embedder: embedder as u32, dimension: dimension as u32 }
+    }
+}
+
+/// Where a search will look.
+pub(super) struct Target(Arc<Partition>);
+
+impl Target {
+    /// Whether the search is too long for an async thread.
+    pub(super) fn is_long(&self, search: &Search) -> bool {
+        self.0.cost(search) > INLINE_COST
+    }
+
+    /// The live entries that reach the threshold, best first, equal ones by id.
+    pub(super) fn nearest(&self, search: &Search) -> Vec<Found> {
+        self.0.nearest(search)
+    }
+}
+
+/// The entries in memory.
+#[derive(Default)]
+pub(super) struct Index {
+    exact: ExactMap,
+    partitions: RwLock<HashMap<PartitionKey, Arc<Partition>>>,
+    /// The place of each row in its partition. Used by the writer only.
+    places: Mutex<HashMap<Row, u32>>,
+    embedders: RwLock<HashMap<EmbedderId, EmbedderNumber>>,
+    sketchers: RwLock<HashMap<usize, Arc<Sketcher>>>,
+    counts: RwLock<HashMap<ProjectId, u64>>,
+}
+
+impl Index {
+    /// Adds an entry that is committed.
+    pub(super) fn add(&self, placed: Placed) {
+        let Placed { row, project, id, scope, prompt, expires, vector } = placed;
+        let expires = expires.map_or(i64::MAX, Timestamp::as_nanos);
+        if let Some((embedder, vector)) = vector {
+            self.add_vector(scope, embedder, &vector, row, id, expires);
+        }
+        *self.counts.write().entry(project).or_default() += 1;
+        self.exact.insert(scope, prompt, row, expires);
+    }
+
+    /// Takes an entry out that is no longer in the database.
+    pub(super) fn remove(&self, gone: &Gone) {
+        self.exact.remove(gone.scope, gone.prompt, gone.row);
+        if let Some((embedder, dimension)) = gone.vector {
+            self.remove_vector(gone.scope, embedder, dimension, gone.row);
+        }
+        let mut counts = self.counts.write();
+        if let Some(count) = counts.get_mut(&gone.project) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&gone.project);
+            }
+        }
+    }
+
+    /// Adds the vector of an entry.
+    pub(super) fn add_vector(
+        &self,
+        scope: ScopeKey,
+        embedder: EmbedderNumber,
+        vector: &Vector,
+        row: Row,
+        id: EntryId,
+        expires: i64,
+    ) {
+        let key = PartitionKey::new(scope, embedder, vector.dimension());
+        // Bound first: a read guard inside a match would live until its end, and the other arm writes.
+        let known = self.partitions.read().get(&key).cloned();
+        let partition = known.unwrap_or_else(|| {
+            let partition = Arc::new(Partition::new(self.sketcher(vector.dimension())));
+            self.partitions.write().insert(key, Arc::clone(&partition));
+            partition
+        });
+        let slot = Slot { id, row, expires, inverse_norm: vector.inverse_norm };
+        let place = partition.push(slot, vector);
+        self.places.lock().insert(row, place);
+    }
+
+    /// Takes the vector of an entry out. A partition without vectors is dropped.
+    pub(super) fn remove_vector(
+        &self,
+        scope: ScopeKey,
+        embedder: EmbedderNumber,
+        dimension: usize,
+        row: Row,
+    ) {
+        let key = PartitionKey::new(scope, embedder, dimension);
+        let Some(partition) = self.partitions.read().get(&key).cloned() else { return };
+        let mut places = self.places.lock();
+        let Some(place) = places.remove(&row) else { return };
+        let (moved, empty) = partition.remove(place);
+        if let Some(moved) = moved {
+            places.insert(moved, place);
+        }
+        drop(places);
+        if empty {
+            self.partitions.write().remove(&key);
+        }
+    }
+
+    /// The row of the live entry for exactly this prompt.
+    pub(super) fn exact(&self, scope: ScopeKey, prompt: PromptHash, now: Timestamp) -> Option<Row> {
+        let (row, expires) = self.exact.get(scope, prompt)?;
+        (now.as_nanos() < expires).then_some(row)
+    }
+
+    /// Where to look for neighbours of a vector; `None` if there are none.
+    pub(super) fn target(&self, scope: ScopeKey, embedder: &EmbedderId, dimension: usize) -> Option<Target> {
+        let number = *self.embedders.read().get(embedder)?;
+        let key = PartitionKey::new(scope, number, dimension);
+        self.partitions.read().get(&key).cloned().map(Target)
+    }
+
+    /// Entries of a project.
+    pub(super) fn count(&self, project: ProjectId) -> u64 {
+        self.counts.read().get(&project).copied().unwrap_or(0)
+    }
+
+    /// Makes an embedder's number known.
+    pub(super) fn learn(&self, embedder: EmbedderId, number: EmbedderNumber) {
+        if !self.embedders.read().contains_key(&embedder) {
+            self.embedders.write().insert(embedder, number);
+        }
+    }
+
+    /// `embedding` as it is stored.
+    pub(super) fn vector(&self, embedding: &Embedding) -> Option<Vector> {
+        Vector::new(embedding, &self.sketcher(embedding.dimension()))
+    }
+
+    /// The stored vector in `bytes`.
+    pub(super) fn vector_from_bytes(&self, bytes: &[u8]) -> Option<Vector> {
+        let whole = !bytes.is_empty() && bytes.len().is_multiple_of(2);
+        whole.then(|| Vector::from_bytes(bytes, &self.sketcher(bytes.len() / 2))).flatten()
+    }
+
+    /// Makes room for entries that are about to be added.
+    pub(super) fn reserve(&self, entries: usize) {
+        self.exact.reserve(entries);
+        self.places.lock().reserve(entries);
+    }
+
+    fn sketcher(&self, dimension: usize) -> Arc<Sketcher> {
+        let known = self.sketchers.read().get(&dimension).cloned();
+        known.unwrap_or_else(|| {
+            let mut sketchers = self.sketchers.write();
+            Arc::clone(sketchers.entry(dimension).or_insert_with(|| Arc::new(Sketcher::new(dimension))))
+        })
+    }
+}

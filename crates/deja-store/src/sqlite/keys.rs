@@ -1,0 +1,137 @@
+//! API keys: active ones in memory, all of them with their usage in the database.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
+use deja_core::clock::Timestamp;
+use deja_core::id::{KeyId, ProjectId};
+use deja_core::store::{Admission, Keys, StoreError};
+use rusqlite::{Connection, Row, params};
+
+use super::fault::{conflict, fault};
+use super::rows::{count, names, time, time_or_none};
+use super::{Done, SqliteStore};
+
+#[async_trait]
+impl Keys for SqliteStore {
+    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
+        let key = key.clone();
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let project: bool = connection
+                    .prepare_cached("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)")
+                    .and_then(|mut select| select.query_row([key.project.as_bytes()], |row| row.get(0)))
+                    .map_err(fault)?;
+                if !project {
+                    return Err(StoreError::Conflict(format!("no project {} for the key", key.project)));
+                }
+                let models = key
+                    .models
+                    .as_ref()
+                    .map(serde_json::to_string)
+                    .transpose()
+                    .map_err(|error| StoreError::Internal(error.into()))?;
+                connection
+                    .prepare_cached(
+                        "INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    )
+                    .and_then(|mut insert| {
+                        insert.execute(params![
+                            key.project.as_bytes(),
+                            key.id.as_bytes(),
+                            key.name,
+                            key.shown,
+                            key.hash.0,
+                            models,
+                            key.created.as_nanos(),
+                            key.revoked.map(Timestamp::as_nanos),
+                        ])
+                    })
+                    .map_err(|error| conflict(error, || format!("the key {}", key.shown)))?;
+                Ok(Done::then((), move || {
+                    if key.revoked.is_none() {
+                        memory.catalog.put_key(key);
+                    }
+                }))
+            })
+            .await
+    }
+
+    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
+        Ok(self.memory.catalog.admit(hash))
+    }
+
+    async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{SELECT} WHERE project_id = ?1 ORDER BY created, key_id");
+                connection
+                    .prepare_cached(&sql)?
+                    .query_map([project.as_bytes()], |row| Ok((from_row(row)?, usage_from_row(row)?)))?
+                    .collect()
+            })
+            .await
+    }
+
+    async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError> {
+        let id: Option<KeyId> = text.parse().ok();
+        let shown = text.to_owned();
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{SELECT} WHERE shown = ?1 OR key_id = ?2 ORDER BY created, key_id");
+                connection
+                    .prepare_cached(&sql)?
+                    .query_map(params![shown, id.as_ref().map(KeyId::as_bytes)], from_row)?
+                    .collect()
+            })
+            .await
+    }
+
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError> {
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let revoked = connection
+                    .prepare_cached(
+                        "UPDATE keys SET revoked = ?3
+                         WHERE project_id = ?1 AND key_id = ?2 AND revoked IS NULL",
+                    )
+                    .and_then(|mut update| {
+                        update.execute(params![project.as_bytes(), key.as_bytes(), now.as_nanos()])
+                    })
+                    .map_err(fault)?;
+                Ok(Done::then(revoked > 0, move || memory.catalog.remove_key(project, key)))
+            })
+            .await
+    }
+}
+
+const SELECT: &str =
+    "SELECT project_id, key_id, name, shown, hash, models, created, revoked, requests, last_used
+                      FROM keys";
+
+/// The keys that requests may use.
+pub(super) fn load_active(connection: &Connection) -> rusqlite::Result<Vec<ApiKey>> {
+    connection.prepare(&format!("{SELECT} WHERE revoked IS NULL"))?.query_map([], from_row)?.collect()
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    let models: Option<String> = row.get(5)?;
+    Ok(ApiKey {
+        project: ProjectId::from_bytes(row.get(0)?),
+        id: KeyId::from_bytes(row.get(1)?),
+        name: row.get(2)?,
+        shown: row.get(3)?,
+        hash: KeyHash(row.get(4)?),
+        models: models.map(|text| names(&text, 5)).transpose()?,
+        created: time(row, 6)?,
+        revoked: time_or_none(row, 7)?,
+    })
+}
+
+fn usage_from_row(row: &Row<'_>) -> rusqlite::Result<KeyUsage> {
+    Ok(KeyUsage { requests: count(row, 8)?, last_used: time_or_none(row, 9)? })
+}

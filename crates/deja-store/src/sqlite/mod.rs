@@ -1,0 +1,91 @@
+//! The SQLite backend.
+//!
+//! One thread writes ([`writer`]), a few connections read ([`readers`]), and what every request needs is in
+//! memory ([`catalog`], [`index`], [`limits`]), so that a hit touches no file. Memory follows the database:
+//! it changes after a commit and before the acknowledgement, and is rebuilt at start ([`open`]).
+
+mod catalog;
+mod entries;
+mod fault;
+mod index;
+mod keys;
+mod limits;
+mod lock;
+mod migrations;
+mod open;
+mod projects;
+mod providers;
+mod readers;
+mod rows;
+mod usage;
+mod vectors;
+mod writer;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::cache::Entry;
+use deja_core::store::{Store, StoreError};
+
+use catalog::Catalog;
+use fault::fault;
+use index::{Index, Row};
+use limits::Buckets;
+use readers::Readers;
+use writer::{Done, Writer};
+
+/// What is kept in memory. Changed by the writer thread only, the caches and buckets apart.
+struct Memory {
+    catalog: Catalog,
+    index: Index,
+    buckets: Buckets,
+    /// Entries by row, bounded in bytes. A row's content never changes and its number is never given twice,
+    /// so nothing here can be stale: whether an entry still exists is for the index to say.
+    texts: moka::sync::Cache<Row, Arc<Entry>>,
+}
+
+/// The store.
+pub(crate) struct SqliteStore {
+    memory: Arc<Memory>,
+    writer: Writer,
+    readers: Readers,
+    reader_count: usize,
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.readers.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await?;
+        self.writer
+            .write(|connection| {
+                let sql = "INSERT INTO facts (name, value) VALUES ('ready', x'00')
+                           ON CONFLICT (name) DO UPDATE SET value = x'01' WHERE value <> x'01'
+                           RETURNING 1";
+                // Turned over and back, so that a page is really written.
+                let written = connection.execute(
+                    "UPDATE facts SET value = iif(value = x'00', x'01', x'00') WHERE name = 'ready'",
+                    [],
+                );
+                match written {
+                    Ok(0) => connection.query_row(sql, [], |_| Ok(())).map_err(fault)?,
+                    Ok(_) => {}
+                    Err(error) => return Err(fault(error)),
+                }
+                Ok(Done::quiet(()))
+            })
+            .await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.readers.close(self.reader_count).await;
+        self.writer.close().await;
+        Ok(())
+    }
+}
+
+/// About the bytes that an entry takes in memory.
+fn weight(entry: &Entry) -> u32 {
+    let texts =
+        entry.prompt.len() + entry.answer.text.len() + entry.model.len() + entry.answer.provider.len();
+    u32::try_from(texts + 256).unwrap_or(u32::MAX)
+}

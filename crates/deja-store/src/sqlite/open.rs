@@ -1,0 +1,215 @@
+//! Opening a data directory: lock, database, schema, and everything in memory rebuilt.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use deja_core::cache::{PromptHash, ScopeKey};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::EmbedderId;
+use deja_core::id::{EntryId, ProjectId};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::catalog::Catalog;
+use super::index::{EmbedderNumber, Index, Placed, Row};
+use super::lock::{DirectoryLock, open_private};
+use super::migrations::{MigrateError, migrate};
+use super::readers::{Readers, reader};
+use super::writer::Writer;
+use super::{Memory, SqliteStore, keys, projects, weight};
+use crate::{OpenError, StoreSettings};
+
+/// 3.51.3: the first release without the WAL reset bug, which could damage a database.
+const OLDEST_SQLITE: i32 = 3_051_003;
+const PAGE: u64 = 4096;
+/// Vectors that one thread hands to the other at a time while the index is rebuilt.
+const LOAD_BATCH: usize = 512;
+
+impl SqliteStore {
+    /// Opens the store. Blocks: disk, and about half a second of work for 100,000 entries.
+    pub(crate) fn open(settings: &StoreSettings) -> Result<Self, OpenError> {
+        if rusqlite::version_number() < OLDEST_SQLITE {
+            return Err(OpenError::SqliteTooOld { found: rusqlite::version() });
+        }
+        let lock = DirectoryLock::acquire(&settings.data_dir)?;
+        let path = settings.data_dir.join("deja.db");
+        open_private(&path).map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
+        let says = |error| explain(&path, error);
+
+        let mut connection = connect(&path, settings.max_database_bytes).map_err(says)?;
+        migrate(&mut connection).map_err(|error| match error {
+            MigrateError::Newer { found, known } => {
+                OpenError::NewerSchema { path: path.clone(), found, known }
+            }
+            MigrateError::Sqlite(error) => explain(&path, error),
+        })?;
+        let memory = Arc::new(load(&path, settings).map_err(says)?);
+        let reader_count = settings.readers.max(1);
+        let readers = Readers::open(&path, reader_count).map_err(says)?;
+        let writer = Writer::start(connection, lock)
+            .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
+        Ok(Self { memory, writer, readers, reader_count })
+    }
+}
+
+/// The connection that writes.
+fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // FULL: each commit is on disk before it is acknowledged; group commit pays for it. The checkpoint after
+    // 4,000 pages (16 MB) rather than 1,000 writes pages that change often fewer times.
+    connection.execute_batch(
+        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824; \
+         PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;",
+    )?;
+    if let Some(bytes) = max_bytes {
+        connection.query_row(&format!("PRAGMA max_page_count = {}", bytes.div_ceil(PAGE)), [], |_| Ok(()))?;
+    }
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(connection)
+}
+
+fn load(path: &Path, settings: &StoreSettings) -> rusqlite::Result<Memory> {
+    let connection = reader(path)?;
+    let catalog = Catalog::default();
+    for project in projects::load(&connection)? {
+        catalog.put_project(project);
+    }
+    for key in keys::load_active(&connection)? {
+        catalog.put_key(key);
+    }
+    let index = load_index(&connection)?;
+    let texts = moka::sync::Cache::builder()
+        .max_capacity(settings.answer_cache_bytes)
+        .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
+        .build();
+    Ok(Memory { catalog, index, buckets: super::Buckets::default(), texts })
+}
+
+/// An entry as it is read, with its vector still in bytes.
+struct Loaded {
+    row: Row,
+    project: ProjectId,
+    id: EntryId,
+    scope: ScopeKey,
+    prompt: PromptHash,
+    expires: Option<Timestamp>,
+    vector: Option<(EmbedderNumber, Vec<u8>)>,
+}
+
+/// Rebuilds the index in one pass over the table of vectors: one thread reads, the other sketches and places.
+fn load_index(connection: &Connection) -> rusqlite::Result<Index> {
+    let index = Index::default();
+    let mut embedders = connection.prepare("SELECT embedder, name FROM embedders")?;
+    let mut rows = embedders.query([])?;
+    while let Some(row) = rows.next()? {
+        index.learn(EmbedderId::new(row.get::<_, String>(1)?), row.get(0)?);
+    }
+    let scopes: HashMap<i64, ScopeKey> = connection
+        .prepare("SELECT scope, scope_key FROM scopes")?
+        .query_map([], |row| Ok((row.get(0)?, ScopeKey(row.get(1)?))))?
+        .collect::<rusqlite::Result<_>>()?;
+    let entries: i64 =
+        connection.query_row("SELECT coalesce(sum(entry_count), 0) FROM projects", [], |row| row.get(0))?;
+    index.reserve(usize::try_from(entries).unwrap_or(0));
+
+    thread::scope(|threads| {
+        let (send, receive) = sync_channel::<Vec<Loaded>>(4);
+        let index = &index;
+        let placing = threads.spawn(move || {
+            let mut unreadable = 0usize;
+            for loaded in receive.into_iter().flatten() {
+                unreadable += usize::from(!place(index, loaded));
+            }
+            unreadable
+        });
+        let read = read_vectors(connection, &scopes, |batch| drop(send.send(batch)));
+        drop(send);
+        match placing.join() {
+            Ok(0) => {}
+            Ok(unreadable) => {
+                return Err(rusqlite::Error::FromSqlConversionFailure(
+                    8,
+                    rusqlite::types::Type::Blob,
+                    format!("{unreadable} vectors cannot be read").into(),
+                ));
+            }
+            Err(_) => tracing::error!("rebuilding the index panicked"),
+        }
+        read
+    })?;
+    Ok(index)
+}
+
+fn read_vectors(
+    connection: &Connection,
+    scopes: &HashMap<i64, ScopeKey>,
+    mut hand_over: impl FnMut(Vec<Loaded>),
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(
+        "SELECT entry, project_id, entry_id, scope, prompt_hash, expires, embedder, vector FROM vectors
+         ORDER BY entry",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut batch = Vec::with_capacity(LOAD_BATCH);
+    while let Some(row) = rows.next()? {
+        let scope: i64 = row.get(3)?;
+        let scope = *scopes.get(&scope).ok_or_else(|| {
+            let reason = format!("scope {scope} is missing").into();
+            rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Integer, reason)
+        })?;
+        let vector = match (row.get::<_, Option<i64>>(6)?, row.get_ref(7)?.as_blob_or_null()?) {
+            (Some(embedder), Some(bytes)) => Some((embedder, bytes.to_vec())),
+            _ => None,
+        };
+        batch.push(Loaded {
+            row: row.get(0)?,
+            project: ProjectId::from_bytes(row.get(1)?),
+            id: EntryId::from_bytes(row.get(2)?),
+            scope,
+            prompt: PromptHash(row.get(4)?),
+            expires: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_nanos),
+            vector,
+        });
+        if batch.len() == LOAD_BATCH {
+            hand_over(std::mem::replace(&mut batch, Vec::with_capacity(LOAD_BATCH)));
+        }
+    }
+    hand_over(batch);
+    Ok(())
+}
+
+/// Puts an entry into the index. `false` if its vector is none.
+fn place(index: &Index, loaded: Loaded) -> bool {
+    let Loaded { row, project, id, scope, prompt, expires, vector } = loaded;
+    let vector = match vector {
+        None => None,
+        Some((embedder, bytes)) => match index.vector_from_bytes(&bytes) {
+            Some(vector) => Some((embedder, vector)),
+            None => return false,
+        },
+    };
+    index.add(Placed { row, project, id, scope, prompt, expires, vector });
+    true
+}
+
+/// What an error while opening means to the person who starts the program.
+fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
+    let path: PathBuf = path.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            OpenError::Corrupt { path, reason: error.to_string() }
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            OpenError::DataDir { path, source: std::io::Error::other(error) }
+        }
+        // Tables are there, but not those of deja, or with content that is not theirs.
+        None | Some(ErrorCode::Unknown | ErrorCode::ConstraintViolation) => {
+            OpenError::Corrupt { path, reason: error.to_string() }
+        }
+        Some(_) => OpenError::Failed { path, source: Box::new(error) },
+    }
+}

@@ -1,0 +1,148 @@
+//! Projects: read from memory, written to the database first.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::id::ProjectId;
+use deja_core::project::{Project, Slug, Tier};
+use deja_core::rate_limit::Quota;
+use deja_core::store::{Projects, StoreError};
+use rusqlite::{Connection, Row, params};
+
+use super::entries::remove;
+use super::fault::{conflict, fault};
+use super::rows::{time, unreadable};
+use super::{Done, SqliteStore};
+
+#[async_trait]
+impl Projects for SqliteStore {
+    async fn create_project(&self, project: &Project) -> Result<(), StoreError> {
+        let project = project.clone();
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst,
+                                               suspended, settings, created)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                    )
+                    .and_then(|mut insert| {
+                        insert.execute(params![
+                            project.id.as_bytes(),
+                            project.slug.as_str(),
+                            project.name,
+                            project.tier.as_str(),
+                            project.custom_quota.map(Quota::per_minute),
+                            project.custom_quota.map(Quota::burst),
+                            project.suspended,
+                            settings_json(&project)?,
+                            project.created.as_nanos(),
+                        ])
+                    })
+                    .map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))?;
+                Ok(Done::then((), move || memory.catalog.put_project(project)))
+            })
+            .await
+    }
+
+    async fn project(&self, slug: &str) -> Result<Option<Project>, StoreError> {
+        Ok(self.memory.catalog.by_slug(slug).map(Arc::unwrap_or_clone))
+    }
+
+    async fn projects(&self) -> Result<Vec<Project>, StoreError> {
+        Ok(self.memory.catalog.projects().into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+
+    async fn update_project(&self, project: &Project) -> Result<bool, StoreError> {
+        let given = project.clone();
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let changed = connection
+                    .prepare_cached(
+                        "UPDATE projects SET name = ?2, tier = ?3, quota_per_minute = ?4, quota_burst = ?5,
+                                             suspended = ?6, settings = ?7
+                         WHERE project_id = ?1",
+                    )
+                    .and_then(|mut update| {
+                        update.execute(params![
+                            given.id.as_bytes(),
+                            given.name,
+                            given.tier.as_str(),
+                            given.custom_quota.map(Quota::per_minute),
+                            given.custom_quota.map(Quota::burst),
+                            given.suspended,
+                            settings_json(&given)?,
+                        ])
+                    })
+                    .map_err(fault)?;
+                if changed == 0 {
+                    return Ok(Done::quiet(false));
+                }
+                // Slug and creation are those of the database, whatever was given.
+                let sql = format!("{SELECT} WHERE project_id = ?1");
+                let kept = connection
+                    .prepare_cached(&sql)
+                    .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
+                    .map_err(fault)?;
+                Ok(Done::then(true, move || memory.catalog.put_project(kept)))
+            })
+            .await
+    }
+
+    async fn delete_project(&self, project: ProjectId) -> Result<bool, StoreError> {
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let rows = remove::rows_of(connection, project).map_err(fault)?;
+                let gone = remove::remove(connection, &rows).map_err(fault)?;
+                let deleted = connection
+                    .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
+                    .map_err(fault)?;
+                Ok(Done::then(deleted > 0, move || {
+                    memory.catalog.remove_project(project);
+                    memory.buckets.forget(project);
+                    memory.forget(&gone);
+                }))
+            })
+            .await
+    }
+}
+
+const SELECT: &str =
+    "SELECT project_id, slug, name, tier, quota_per_minute, quota_burst, suspended, settings,
+                             created
+                      FROM projects";
+
+/// All projects.
+pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<Project>> {
+    connection.prepare(SELECT)?.query_map([], from_row)?.collect()
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
+    let slug: String = row.get(1)?;
+    let tier: String = row.get(3)?;
+    let settings: String = row.get(7)?;
+    let custom_quota = match (row.get(4)?, row.get(5)?) {
+        (Some(per_minute), Some(burst)) => {
+            Some(Quota::new(per_minute, burst).map_err(|error| unreadable(4, error))?)
+        }
+        _ => None,
+    };
+    Ok(Project {
+        id: ProjectId::from_bytes(row.get(0)?),
+        slug: slug.parse::<Slug>().map_err(|error| unreadable(1, error))?,
+        name: row.get(2)?,
+        tier: tier.parse::<Tier>().map_err(|error| unreadable(3, error))?,
+        custom_quota,
+        suspended: row.get(6)?,
+        settings: serde_json::from_str(&settings).map_err(|error| unreadable(7, error))?,
+        created: time(row, 8)?,
+    })
+}
+
+fn settings_json(project: &Project) -> rusqlite::Result<String> {
+    serde_json::to_string(&project.settings)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}

@@ -1,0 +1,140 @@
+//! Custom providers and the check of the master key. Asked for on a miss only, so read from the database.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use deja_core::id::{ProjectId, ProviderId};
+use deja_core::provider::ProviderConfig;
+use deja_core::store::{ProviderConfigs, StoreError};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::fault::{conflict, fault};
+use super::rows::{names, time};
+use super::{Done, SqliteStore};
+
+#[async_trait]
+impl ProviderConfigs for SqliteStore {
+    async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError> {
+        let provider = provider.clone();
+        self.writer
+            .write(move |connection| {
+                let models = serde_json::to_string(&provider.models)
+                    .map_err(|error| StoreError::Internal(error.into()))?;
+                connection
+                    .execute(
+                        "INSERT INTO providers (project_id, name, provider_id, base_url, models, sealed_secret,
+                                                allow_private, created)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                        params![
+                            provider.project.as_bytes(),
+                            provider.name,
+                            provider.id.as_bytes(),
+                            provider.base_url,
+                            models,
+                            provider.sealed_secret,
+                            provider.allow_private,
+                            provider.created.as_nanos(),
+                        ],
+                    )
+                    .map_err(|error| conflict(error, || format!("a provider called '{}'", provider.name)))?;
+                // A model listed twice is one model.
+                for model in provider.models.iter().collect::<BTreeSet<_>>() {
+                    connection
+                        .execute(
+                            "INSERT INTO provider_models (project_id, model, provider) VALUES (?1, ?2, ?3)",
+                            params![provider.project.as_bytes(), model, provider.name],
+                        )
+                        .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
+                }
+                Ok(Done::quiet(()))
+            })
+            .await
+    }
+
+    async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let sql = format!("{SELECT} WHERE p.project_id = ?1 ORDER BY p.name");
+                connection.prepare_cached(&sql)?.query_map([project.as_bytes()], from_row)?.collect()
+            })
+            .await
+    }
+
+    async fn provider_of(
+        &self,
+        project: ProjectId,
+        model: &str,
+    ) -> Result<Option<ProviderConfig>, StoreError> {
+        let model = model.to_owned();
+        self.readers
+            .read(move |connection| {
+                let sql = format!(
+                    "{SELECT} JOIN provider_models m ON m.project_id = p.project_id AND m.provider = p.name
+                     WHERE m.project_id = ?1 AND m.model = ?2"
+                );
+                connection
+                    .prepare_cached(&sql)?
+                    .query_row(params![project.as_bytes(), model], from_row)
+                    .optional()
+            })
+            .await
+    }
+
+    async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError> {
+        let name = name.to_owned();
+        self.writer
+            .write(move |connection| {
+                let removed = connection
+                    .execute(
+                        "DELETE FROM providers WHERE project_id = ?1 AND name = ?2",
+                        params![project.as_bytes(), name],
+                    )
+                    .map_err(fault)?;
+                Ok(Done::quiet(removed > 0))
+            })
+            .await
+    }
+
+    async fn key_check(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.readers
+            .read(|connection| {
+                connection
+                    .query_row("SELECT value FROM facts WHERE name = 'key_check'", [], |row| row.get(0))
+                    .optional()
+            })
+            .await
+    }
+
+    async fn set_key_check(&self, sealed: &[u8]) -> Result<(), StoreError> {
+        let sealed = sealed.to_vec();
+        self.writer
+            .write(move |connection| {
+                connection
+                    .execute(
+                        "INSERT INTO facts (name, value) VALUES ('key_check', ?1) ON CONFLICT DO NOTHING",
+                        [sealed],
+                    )
+                    .map_err(fault)?;
+                Ok(Done::quiet(()))
+            })
+            .await
+    }
+}
+
+const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,
+                             p.allow_private, p.created
+                      FROM providers p";
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
+    let models: String = row.get(4)?;
+    Ok(ProviderConfig {
+        id: ProviderId::from_bytes(row.get(0)?),
+        project: ProjectId::from_bytes(row.get(1)?),
+        name: row.get(2)?,
+        base_url: row.get(3)?,
+        models: names(&models, 4)?,
+        sealed_secret: row.get(5)?,
+        allow_private: row.get(6)?,
+        created: time(row, 7)?,
+    })
+}

@@ -1,0 +1,37 @@
+//! Small conversions between rows and nouns that several tables share.
+
+use std::error::Error;
+
+use deja_core::clock::Timestamp;
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// A column whose content is not what it should be.
+pub(super) fn unreadable(column: usize, reason: impl Into<Box<dyn Error + Send + Sync>>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, reason.into())
+}
+
+/// A column with nanoseconds since the epoch.
+pub(super) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    row.get(column).map(Timestamp::from_nanos)
+}
+
+/// A column with nanoseconds since the epoch, or nothing.
+pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_nanos))
+}
+
+/// A count on its way into the database, which has signed numbers only.
+pub(super) fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count from the database.
+pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+/// A list of names in a JSON column.
+pub(super) fn names(text: &str, column: usize) -> rusqlite::Result<Vec<String>> {
+    serde_json::from_str(text).map_err(|error| unreadable(column, error))
+}

@@ -1,0 +1,205 @@
+//! The one thread that writes, with group commit: all jobs that wait share one transaction and one fsync.
+//!
+//! Each job runs in a savepoint of its own, so that a failing one leaves no trace and fails no other. What is
+//! kept in memory changes after the commit and before the acknowledgement: who was told that a key is revoked
+//! will not see it admitted. A job belongs to the writer from the moment it is queued; a caller that goes away
+//! changes nothing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use deja_core::store::StoreError;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::fault::{closed, fault, not_committed};
+use super::lock::DirectoryLock;
+
+/// Jobs that may wait before callers do.
+const QUEUE: usize = 1024;
+/// Jobs in one transaction at most: bounds how long the first one waits for the last.
+const BATCH: usize = 256;
+
+/// What is done to memory once the transaction is on disk.
+pub(super) type Effect = Box<dyn FnOnce() + Send>;
+
+/// What a job gives back: the answer to its caller, and the change to memory that goes with it.
+pub(super) struct Done<T> {
+    pub(super) value: T,
+    pub(super) effect: Option<Effect>,
+}
+
+impl<T> Done<T> {
+    /// Nothing changes in memory.
+    pub(super) fn quiet(value: T) -> Self {
+        Self { value, effect: None }
+    }
+
+    /// `effect` runs after the commit.
+    pub(super) fn then(value: T, effect: impl FnOnce() + Send + 'static) -> Self {
+        Self { value, effect: Some(Box::new(effect)) }
+    }
+}
+
+/// A queued job, whatever it answers with.
+trait Job: Send {
+    /// Runs inside the savepoint. `false`: roll the savepoint back.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// The outcome of the transaction is known: change memory and tell the caller.
+    fn finish(self: Box<Self>, committed: Result<(), &str>);
+}
+
+struct Task<T, F> {
+    work: Option<F>,
+    result: Option<Result<Done<T>, StoreError>>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        let result = catch_unwind(AssertUnwindSafe(|| work(connection)))
+            .unwrap_or_else(|_| Err(StoreError::Internal("a write panicked".into())));
+        let keep = result.is_ok();
+        self.result = Some(result);
+        keep
+    }
+
+    fn finish(self: Box<Self>, committed: Result<(), &str>) {
+        let answer = match (self.result, committed) {
+            (Some(Err(error)), _) => Err(error),
+            (Some(Ok(done)), Ok(())) => {
+                if let Some(effect) = done.effect {
+                    effect();
+                }
+                Ok(done.value)
+            }
+            (_, Err(reason)) => Err(not_committed(reason)),
+            (None, Ok(())) => Err(not_committed("it did not run")),
+        };
+        // A caller that went away does not matter: the job is done.
+        let _ = self.reply.send(answer);
+    }
+}
+
+enum Message {
+    Job(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+/// The way to the writer thread. The thread ends, and the directory is unlocked, when this is dropped.
+pub(super) struct Writer {
+    queue: mpsc::Sender<Message>,
+}
+
+impl Writer {
+    /// Starts the thread. It owns the connection and the lock on the directory.
+    pub(super) fn start(connection: Connection, lock: DirectoryLock) -> std::io::Result<Self> {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        thread::Builder::new().name("deja-writer".into()).spawn(move || run(connection, jobs, lock))?;
+        Ok(Self { queue })
+    }
+
+    /// Queues `work` and waits until it is durable.
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Task { work: Some(work), result: None, reply });
+        self.queue.send(Message::Job(job)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    /// Ends the thread after all that is queued. Does nothing the second time.
+    pub(super) async fn close(&self) {
+        let (reply, done) = oneshot::channel();
+        if self.queue.send(Message::Close(reply)).await.is_ok() {
+            let _ = done.await;
+        }
+    }
+}
+
+fn run(connection: Connection, mut queue: mpsc::Receiver<Message>, lock: DirectoryLock) {
+    let mut closing = None;
+    let mut batch: Vec<Box<dyn Job>> = Vec::with_capacity(BATCH);
+    while closing.is_none() {
+        let Some(first) = queue.blocking_recv() else { break };
+        let mut next = Some(first);
+        while let Some(message) = next {
+            match message {
+                Message::Job(job) => batch.push(job),
+                Message::Close(reply) => {
+                    // What was queued before is in the batch; what comes after is refused.
+                    queue.close();
+                    closing = Some(reply);
+                    break;
+                }
+            }
+            next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
+        }
+        commit(&connection, &mut batch);
+    }
+    close_database(connection);
+    drop(lock);
+    // Dropping the queue refuses what came too late.
+    drop(queue);
+    if let Some(reply) = closing {
+        let _ = reply.send(());
+    }
+}
+
+/// Runs the jobs in one transaction and tells their callers.
+fn commit(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
+    if batch.is_empty() {
+        return;
+    }
+    let outcome = transact(connection, batch);
+    if let Err(error) = &outcome {
+        tracing::error!(%error, "a transaction failed");
+        if !connection.is_autocommit() {
+            // The transaction did not end by itself; a new one must be able to begin.
+            if let Err(error) = connection.execute_batch("ROLLBACK") {
+                tracing::error!(%error, "cannot roll back");
+            }
+        }
+    }
+    let outcome = outcome.map_err(|error| error.to_string());
+    for job in batch.drain(..) {
+        job.finish(outcome.as_ref().map(|()| ()).map_err(String::as_str));
+    }
+}
+
+fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    let step = |sql: &str| -> Result<(), StoreError> {
+        connection.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(fault)?;
+        Ok(())
+    };
+    step("BEGIN IMMEDIATE")?;
+    for job in batch {
+        step("SAVEPOINT job")?;
+        if !job.run(connection) {
+            // A full disk may have ended the whole transaction: then nothing of the batch is kept.
+            if connection.is_autocommit() {
+                return Err(not_committed("the transaction was rolled back"));
+            }
+            step("ROLLBACK TO job")?;
+        }
+        step("RELEASE job")?;
+    }
+    step("COMMIT")
+}
+
+fn close_database(connection: Connection) {
+    if let Err(error) = connection.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)") {
+        tracing::warn!(%error, "the write-ahead log stays; it is read at the next start");
+    }
+    if let Err((_, error)) = connection.close() {
+        tracing::warn!(%error, "the database did not close in order");
+    }
+}
