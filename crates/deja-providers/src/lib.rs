@@ -1,1 +1,39 @@
-//! To come.
+//! The LLM providers: their wire formats over one HTTP client.
+//!
+//! Reading order for a newcomer:
+//!
+//! 1. [`registry`]: which provider a model is asked from, and what each needs.
+//! 2. [`openai`], [`anthropic`], [`gemini`]: one wire format each. `wire` mirrors the JSON, `convert` turns it
+//!    into [`deja_core::provider::Completion`], `mod` puts the request together.
+//! 3. `exchange`: one call from request to answer, the same for all of them; [`http`] holds the only place
+//!    where an HTTP client is built, `retry` says when a call is made again, `failure` what an error means.
+//! 4. [`ssrf`]: which addresses deja calls for a user.
+//! 5. [`tokens`], [`prices`], [`embedder`]: counting tokens, fetching the price map, embeddings from a server.
+//!
+//! Nothing a provider sends is trusted: unknown members, nulls, wrong types and missing members are accepted,
+//! sizes and times are bounded, and an answer counts as one only if it is complete.
+#![warn(missing_docs)]
+
+pub mod anthropic;
+pub mod embedder;
+mod exchange;
+mod failure;
+pub mod family;
+pub mod gemini;
+pub mod http;
+mod lenient;
+pub mod openai;
+pub mod prices;
+pub mod registry;
+mod retry;
+mod sse;
+pub mod ssrf;
+pub mod tokens;
+
+pub use embedder::{ConnectError, RemoteEmbedder, RemoteSettings};
+pub use family::{Family, family};
+pub use http::{ClientError, HttpSettings};
+pub use prices::{Fetched, PriceFetchError, fetch_prices};
+pub use registry::{BuiltIn, Credentials, Registry, RegistryError};
+pub use ssrf::{UrlError, check_url};
+pub use tokens::TokenCounter;

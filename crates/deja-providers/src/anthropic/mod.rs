@@ -1,0 +1,60 @@
+//! Anthropic's Messages API. Source: the SDK's types of 2026-08 and the API reference.
+
+mod convert;
+mod wire;
+
+use async_trait::async_trait;
+use deja_core::provider::{Completion, Provider, ProviderError};
+use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
+use secrecy::SecretString;
+
+use crate::exchange::{Peer, Request, secret_header};
+use crate::http::Client;
+use crate::openai::endpoint;
+
+/// Where Anthropic is.
+pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
+
+/// The version of the API whose shapes `wire` mirrors. The header is required.
+const VERSION: &str = "2023-06-01";
+
+/// Anthropic.
+#[derive(Debug)]
+pub(crate) struct Anthropic {
+    /// Without `/v1`.
+    pub(crate) base_url: Url,
+    pub(crate) key: Option<SecretString>,
+    pub(crate) client: Client,
+}
+
+#[async_trait]
+impl Provider for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    async fn complete(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        let context = context.filter(|context| !context.is_empty());
+        let mut headers = secret_header(HeaderName::from_static("x-api-key"), "", self.key.as_ref());
+        headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
+        let body = wire::request(model, max_tokens(model), context, prompt);
+        let request = Request { url: endpoint(&self.base_url, "v1/messages"), headers, body };
+        let peer = Peer { provider: self.name(), client: &self.client, key: self.key.as_ref() };
+        peer.complete(&request, &convert::Messages).await
+    }
+}
+
+/// The output limit, which Anthropic wants to be told. An answer that runs into it is not stored, so it should
+/// be large; but a call must end within the time of one attempt (120 s), and more tokens than the model can
+/// write are refused. 8192 fits both for every model since Claude 3.5; the older ones write 4096.
+fn max_tokens(model: &str) -> u32 {
+    const OLD: [&str; 5] =
+        ["claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-2", "claude-instant"];
+    if OLD.iter().any(|old| model.starts_with(old)) { 4096 } else { 8192 }
+}

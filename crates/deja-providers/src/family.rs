@@ -1,0 +1,146 @@
+//! Which built-in provider a model belongs to, told from its name alone.
+//!
+//! Only models that answer a prompt with text count: an embedding or an image model sent to the chat endpoint
+//! would only give an error that the user cannot read. Names are compared as given, without routing prefixes.
+
+/// The makers whose own API deja speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// OpenAI.
+    OpenAi,
+    /// Anthropic.
+    Anthropic,
+    /// Google, by the Gemini API.
+    Google,
+}
+
+impl Family {
+    /// The provider's name in responses, listings and prices.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Google => "google",
+        }
+    }
+}
+
+/// Parts of a name, between hyphens, that mark a model as one that does not answer in text.
+const NOT_TEXT: [&str; 10] = [
+    "audio",
+    "dialog",
+    "embedding",
+    "image",
+    "live",
+    "moderation",
+    "realtime",
+    "transcribe",
+    "translate",
+    "tts",
+];
+
+/// The family of `model`, or `None` if no built-in provider answers it.
+pub fn family(model: &str) -> Option<Family> {
+    if model.len() > 256 || model.chars().any(|c| c.is_control() || c.is_whitespace() || c == '/') {
+        return None;
+    }
+    if model.split(['-', ':']).any(|part| NOT_TEXT.contains(&part)) {
+        return None;
+    }
+    if is_openai(model) {
+        return Some(Family::OpenAi);
+    }
+    // `claude-…@date` is Vertex AI's spelling; Anthropic does not know it.
+    if model.starts_with("claude-") && !model.contains('@') {
+        return Some(Family::Anthropic);
+    }
+    ["gemini-", "gemma-", "learnlm-"].iter().any(|p| model.starts_with(p)).then_some(Family::Google)
+}
+
+fn is_openai(model: &str) -> bool {
+    let base = model.strip_prefix("ft:").unwrap_or(model);
+    if let Some(rest) = base.strip_prefix("gpt-") {
+        // `gpt-oss-…` has open weights and is not on OpenAI's own API.
+        return rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains("instruct");
+    }
+    if let Some(rest) = base.strip_prefix('o') {
+        let mut chars = rest.chars();
+        let digit = chars.next().is_some_and(|c| ('1'..='9').contains(&c));
+        return digit && matches!(chars.next(), None | Some('-' | ':'));
+    }
+    ["chatgpt-", "codex-", "computer-use-"].iter().any(|p| base.starts_with(p))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chat_models_find_their_family() {
+        for model in [
+            "gpt-4o-mini",
+            "gpt-4o-2024-11-20",
+            "gpt-3.5-turbo",
+            "gpt-6.2-sol",
+            "gpt-5.1-codex",
+            "o1",
+            "o3-mini",
+            "o4-mini-deep-research",
+            "chatgpt-4o-latest",
+            "codex-mini-latest",
+            "ft:gpt-4o-mini:acme::9x",
+            "ft:o4-mini-2025-04-16:acme",
+        ] {
+            assert_eq!(family(model), Some(Family::OpenAi), "{model}");
+        }
+        for model in ["claude-haiku-4-5", "claude-3-haiku-20240307", "claude-opus-5-5"] {
+            assert_eq!(family(model), Some(Family::Anthropic), "{model}");
+        }
+        for model in
+            ["gemini-2.5-flash", "gemini-flash-latest", "gemma-3-27b-it", "learnlm-1.5-pro-experimental"]
+        {
+            assert_eq!(family(model), Some(Family::Google), "{model}");
+        }
+    }
+
+    #[test]
+    fn other_models_have_none() {
+        for model in [
+            "",
+            "gpt-oss-120b",
+            "gpt-audio",
+            "gpt-realtime",
+            "gpt-image-1",
+            "gpt-4o-mini-tts",
+            "gpt-4o-transcribe",
+            "gpt-4o-audio-preview",
+            "gpt-4o-realtime-preview",
+            "text-embedding-3-small",
+            "whisper-1",
+            "tts-1",
+            "dall-e-3",
+            "omni-moderation-latest",
+            "davinci-002",
+            "gpt-3.5-turbo-instruct",
+            "o0",
+            "o10",
+            "olmo",
+            "gemini-embedding-001",
+            "gemini-2.5-flash-image",
+            "gemini-2.5-flash-preview-tts",
+            "text-embedding-004",
+            "gemini-2.5-flash-native-audio-latest",
+            "claude-3-opus@20240229",
+            "anthropic.claude-3-haiku",
+            "gemini-x/../../y",
+            "gemini- 2",
+            "gemini-\n",
+            "mistral-large",
+            "llama3.2",
+            "GPT-4o",
+            "claude",
+        ] {
+            assert_eq!(family(model), None, "{model}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Google's Gemini API, `generateContent`. Source: the SDK's types of 2026-08 and the API reference.
+
+mod convert;
+pub(crate) mod embeddings;
+mod wire;
+
+use async_trait::async_trait;
+use deja_core::provider::{Completion, Provider, ProviderError};
+use reqwest::Url;
+use reqwest::header::HeaderName;
+use secrecy::SecretString;
+
+use crate::exchange::{Peer, Request, secret_header};
+use crate::failure::Failure;
+use crate::http::Client;
+
+/// Where the Gemini API is.
+pub const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
+
+/// The header with the key. In the URL, where the API takes it too, it would end up in logs.
+pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
+
+/// The Gemini API.
+#[derive(Debug)]
+pub(crate) struct Gemini {
+    /// Without `/v1beta`.
+    pub(crate) base_url: Url,
+    pub(crate) key: Option<SecretString>,
+    pub(crate) client: Client,
+}
+
+#[async_trait]
+impl Provider for Gemini {
+    fn name(&self) -> &'static str {
+        "google"
+    }
+
+    async fn complete(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        let Some(url) = method(&self.base_url, model, "generateContent") else {
+            return Err(Failure::invalid_request(self.name(), "this cannot be the name of a model").error);
+        };
+        let context = context.filter(|context| !context.is_empty());
+        let headers = secret_header(KEY_HEADER, "", self.key.as_ref());
+        let request = Request { url, headers, body: wire::request(context, prompt) };
+        let peer = Peer { provider: self.name(), client: &self.client, key: self.key.as_ref() };
+        peer.complete(&request, &convert::Generate).await
+    }
+}
+
+/// The URL of `model`'s `method`. `None` for a name that would lead to another path.
+pub(crate) fn method(base: &Url, model: &str, method: &str) -> Option<Url> {
+    let odd =
+        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '/' | '\\' | '?' | '#' | '%' | ':');
+    if model.is_empty() || model.len() > 256 || model.contains("..") || model == "." || model.contains(odd) {
+        return None;
+    }
+    let mut url = base.clone();
+    let segments = ["v1beta", "models", &format!("{model}:{method}")];
+    url.path_segments_mut().ok()?.pop_if_empty().extend(segments);
+    Some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_stays_one_segment_of_the_path() {
+        let base = Url::parse("https://h/").unwrap();
+        let url = |model| method(&base, model, "generateContent").map(|url| url.to_string());
+        assert_eq!(
+            url("gemini-2.5-flash").unwrap(),
+            "https://h/v1beta/models/gemini-2.5-flash:generateContent"
+        );
+        assert_eq!(url("gemini-ü").unwrap(), "https://h/v1beta/models/gemini-%C3%BC:generateContent");
+        for odd in ["", ".", "..", "a/b", "../x", "a\\b", "a?b", "a#b", "a%2fb", "a:b", "a b", "a\n", "a..b"]
+        {
+            assert_eq!(url(odd), None, "{odd:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! OpenAI's wire formats: chat completions, which half the world speaks, and Responses for the models that are
+//! only there. Sources: OpenAI's OpenAPI description 2.3.0 and the documentation of the compatible servers.
+
+mod convert;
+pub(crate) mod embeddings;
+mod responses;
+mod stream;
+mod wire;
+
+use async_trait::async_trait;
+use deja_core::provider::{Completion, Provider, ProviderError};
+use reqwest::Url;
+use reqwest::header::AUTHORIZATION;
+use secrecy::SecretString;
+
+use crate::exchange::{Peer, Request, secret_header};
+use crate::failure::Failure;
+use crate::http::Client;
+
+/// Where OpenAI is.
+pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Which of the two endpoints a server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoints {
+    /// OpenAI itself: chat completions, and Responses for some models.
+    Both,
+    /// A compatible server: chat completions for every model.
+    ChatOnly,
+}
+
+/// OpenAI, or a server that speaks its format.
+#[derive(Debug)]
+pub(crate) struct OpenAi {
+    pub(crate) name: String,
+    /// Up to and with `/v1`; an error text if the URL is one that deja does not call.
+    pub(crate) base_url: Result<Url, crate::ssrf::UrlError>,
+    pub(crate) key: Option<SecretString>,
+    pub(crate) client: Client,
+    pub(crate) endpoints: Endpoints,
+}
+
+#[async_trait]
+impl Provider for OpenAi {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn complete(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        let base = self.base_url.as_ref().map_err(|error| Failure::forbidden(&self.name, error).error)?;
+        let context = context.filter(|context| !context.is_empty());
+        let headers = secret_header(AUTHORIZATION, "Bearer ", self.key.as_ref());
+        let peer = Peer { provider: &self.name, client: &self.client, key: self.key.as_ref() };
+        if self.endpoints == Endpoints::Both && is_responses_only(model) {
+            let body = wire::responses_request(model, context, prompt);
+            let request = Request { url: endpoint(base, "responses"), headers, body };
+            peer.complete(&request, &responses::Responses).await
+        } else {
+            let body = wire::chat_request(model, context, prompt);
+            let request = Request { url: endpoint(base, "chat/completions"), headers, body };
+            peer.complete(&request, &convert::Chat).await
+        }
+    }
+}
+
+/// `base` with `path` after it, whether or not `base` ends in a slash.
+pub(crate) fn endpoint(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
+    url
+}
+
+/// Models that OpenAI answers on `/responses` only: `*-pro`, `*-codex*`, `codex-*`, deep research and computer
+/// use, dated ids and fine-tunes included.
+fn is_responses_only(model: &str) -> bool {
+    let base = model.strip_prefix("ft:").unwrap_or(model).split(':').next().unwrap_or(model);
+    base.split('-').any(|part| matches!(part, "pro" | "codex"))
+        || base.contains("deep-research")
+        || base.starts_with("computer-use-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_models_are_known() {
+        for model in [
+            "codex-mini-latest",
+            "gpt-5.2-pro-2025-12-11",
+            "gpt-5-pro",
+            "gpt-5-codex",
+            "gpt-5.1-codex-max",
+            "o1-pro",
+            "o3-pro-2025-06-10",
+            "o4-mini-deep-research-2025-06-26",
+            "computer-use-preview",
+        ] {
+            assert!(is_responses_only(model), "{model}");
+        }
+        for model in
+            ["gpt-4o", "gpt-5.6-sol", "o3", "chatgpt-4o-latest", "ft:gpt-4o-mini:pro:x", "gpt-5-chat-latest"]
+        {
+            assert!(!is_responses_only(model), "{model}");
+        }
+    }
+
+    #[test]
+    fn paths_are_joined_with_one_slash() {
+        for base in ["https://h/v1", "https://h/v1/"] {
+            assert_eq!(endpoint(&Url::parse(base).unwrap(), "responses").as_str(), "https://h/v1/responses");
+        }
+    }
+}
