@@ -33,8 +33,9 @@ pub trait Store: Projects + Keys + Entries + Vectors + Limits + Usage + Provider
 /// Why storage did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A unique thing is there already; the text names it.
-    #[error("{0} already exists")]
+    /// What was asked clashes with what is there: a unique thing exists already, or what it belongs to is
+    /// gone. The text names it.
+    #[error("conflict: {0}")]
     Conflict(String),
     /// Storage cannot be reached or written now.
     #[error("storage is unavailable: {0}")]

@@ -200,16 +200,17 @@ fn place(index: &Index, loaded: Loaded) -> bool {
 fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
     let path: PathBuf = path.to_owned();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            OpenError::Corrupt { path, reason: error.to_string() }
-        }
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             OpenError::DataDir { path, source: std::io::Error::other(error) }
         }
-        // Tables are there, but not those of deja, or with content that is not theirs.
-        None | Some(ErrorCode::Unknown | ErrorCode::ConstraintViolation) => {
-            OpenError::Corrupt { path, reason: error.to_string() }
-        }
+        // The last three: tables are there, but not those of deja, or with content that is not theirs.
+        Some(
+            ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::Unknown
+            | ErrorCode::ConstraintViolation,
+        )
+        | None => OpenError::Corrupt { path, reason: error.to_string() },
         Some(_) => OpenError::Failed { path, source: Box::new(error) },
     }
 }

@@ -171,7 +171,7 @@ fn commit(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
     }
     let outcome = outcome.map_err(|error| error.to_string());
     for job in batch.drain(..) {
-        job.finish(outcome.as_ref().map(|()| ()).map_err(String::as_str));
+        job.finish(outcome.as_ref().copied().map_err(String::as_str));
     }
 }
 

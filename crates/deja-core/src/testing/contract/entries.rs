@@ -1,0 +1,279 @@
+//! Entries: what is stored, found, kept apart and deleted.
+
+use std::num::NonZeroUsize;
+
+use tokio::task::JoinSet;
+
+use super::fixtures::{
+    NOW, assert_found, at_angle, embedder, entry, entry_id, exactly, ids, near, put, scope, turned,
+    with_project,
+};
+use super::{Subject, register};
+use crate::cache::{Inserted, Scope};
+use crate::embedding::Similarity;
+use crate::id::ProjectId;
+use crate::store::{PurgeFilter, Store, StoreError};
+
+register!["entries":
+    come_back_as_they_were,
+    without_a_vector_are_found_by_hash_only,
+    of_projects_never_meet,
+    of_scopes_never_meet,
+    live_twins_stay,
+    equal_inserts_at_once_leave_one,
+    different_inserts_at_once_all_stay,
+    ids_are_unique_in_a_project,
+    deleted_are_not_found,
+    delete_needs_the_right_project,
+    purge_hides_from_nearest,
+    purge_by_model_goes_by_the_asked_model,
+    purge_by_context_tells_none_from_empty,
+    purge_leaves_other_projects,
+    the_last_one_of_many_is_deleted_alone,
+    a_prompt_can_be_stored_again_after_its_deletion,
+];
+
+async fn come_back_as_they_were(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    let mut plain = turned(entry(2, &scope, ""), 60.0);
+    plain.entry.answer.served_model = None;
+    plain.entry.expires = Some(super::fixtures::later(60));
+    let (one, two) = (put(&*store, entry(1, &scope, "Grüße\0")).await, put(&*store, plain).await);
+    let store = subject.reopened().await;
+    assert_eq!(exactly(&*store, &scope, "Grüße\0", NOW).await, Some(one.clone()));
+    assert_eq!(exactly(&*store, &scope, "", NOW).await, Some(two.clone()));
+    assert_eq!(exactly(&*store, &scope, "Grüße", NOW).await, None);
+    let found = near(&*store, &scope, 0.0, 0.3, NOW).await;
+    assert_eq!(found.iter().map(|found| found.entry.clone()).collect::<Vec<_>>(), [one, two]);
+    assert_eq!(found[0].similarity, Similarity::ONE);
+    assert!((found[1].similarity.get() - 0.5).abs() < 1e-3);
+    assert_eq!(store.count(scope.project()).await.unwrap(), 2);
+}
+
+async fn without_a_vector_are_found_by_hash_only(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    let mut long = entry(1, &scope, "very long");
+    long.vector = None;
+    put(&*store, long).await;
+    let store = subject.reopened().await;
+    assert!(exactly(&*store, &scope, "very long", NOW).await.is_some());
+    assert!(near(&*store, &scope, 0.0, 0.0, NOW).await.is_empty());
+    assert!(store.delete(scope.project(), entry_id(1)).await.unwrap());
+    assert!(exactly(&*store, &scope, "very long", NOW).await.is_none());
+}
+
+async fn of_projects_never_meet(mut subject: Subject) {
+    let store = subject.store();
+    let (mine, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    put(&*store, entry(1, &scope(mine), "hello")).await;
+    let store = subject.reopened().await;
+    assert_found(&*store, &scope(mine), "hello", NOW, true).await;
+    assert_found(&*store, &scope(other), "hello", NOW, false).await;
+    assert_eq!(store.count(other).await.unwrap(), 0);
+}
+
+/// All the scopes that are easily taken for one another.
+fn scopes(project: ProjectId) -> Vec<Scope> {
+    let texts = [None, Some(""), Some("a"), Some("A"), Some("a "), Some("\0")];
+    let models = texts.into_iter().flat_map(|model| texts.map(|context| (model, context)));
+    models.map(|(model, context)| Scope::new(project, model, context)).collect()
+}
+
+async fn of_scopes_never_meet(mut subject: Subject) {
+    let store = subject.store();
+    let scopes = scopes(with_project(&*store, 1).await);
+    for (number, scope) in (0..).zip(&scopes) {
+        put(&*store, entry(number, scope, "hello")).await;
+    }
+    let store = subject.reopened().await;
+    for (number, scope) in (0..).zip(&scopes) {
+        assert_eq!(ids(&near(&*store, scope, 0.0, 0.0, NOW).await), [entry_id(number)], "{scope:?}");
+        assert_eq!(exactly(&*store, scope, "hello", NOW).await.unwrap().id, entry_id(number));
+    }
+}
+
+async fn live_twins_stay(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    let first = put(&*store, entry(1, &scope, "hello")).await;
+    let again = store.insert(turned(entry(2, &scope, "hello"), 90.0)).await.unwrap();
+    assert!(matches!(again, Inserted::Twin(twin) if twin == first));
+    let store = subject.reopened().await;
+    assert_eq!(store.count(scope.project()).await.unwrap(), 1);
+    assert_eq!(ids(&near(&*store, &scope, 0.0, 0.9, NOW).await), [entry_id(1)]);
+    assert!(near(&*store, &scope, 90.0, 0.9, NOW).await.is_empty());
+}
+
+async fn equal_inserts_at_once_leave_one(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    let mut tasks = JoinSet::new();
+    for number in 0..50 {
+        let (store, new) = (subject.store(), entry(number, &scope, "hello"));
+        tasks.spawn(async move { (number, store.insert(new).await.unwrap()) });
+    }
+    let (mut winners, mut seen) = (Vec::new(), Vec::new());
+    while let Some(done) = tasks.join_next().await {
+        match done.unwrap() {
+            (number, Inserted::New) => winners.push(entry_id(number)),
+            (_, Inserted::Twin(twin)) => seen.push(twin.id),
+        }
+    }
+    assert_eq!((winners.len(), seen.len()), (1, 49));
+    assert!(seen.iter().all(|id| *id == winners[0]), "all others were given the one that won");
+    assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), winners);
+    assert_eq!(store.count(scope.project()).await.unwrap(), 1);
+}
+
+async fn different_inserts_at_once_all_stay(mut subject: Subject) {
+    let project = with_project(&*subject.store(), 1).await;
+    let mut tasks = JoinSet::new();
+    for number in 0..50u32 {
+        let context = (number % 3).to_string();
+        let scope = Scope::new(project, None, Some(&context));
+        let (store, new) = (subject.store(), entry(number, &scope, &number.to_string()));
+        tasks.spawn(async move {
+            put(&*store, new).await;
+            assert!(exactly(&*store, &scope, &number.to_string(), NOW).await.is_some(), "found at once");
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
+    let store = subject.reopened().await;
+    assert_eq!(store.count(project).await.unwrap(), 50);
+}
+
+async fn ids_are_unique_in_a_project(subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    put(&*store, entry(1, &scope(one), "hello")).await;
+    let clash = store.insert(entry(1, &scope(one), "other")).await;
+    assert!(matches!(clash, Err(StoreError::Conflict(_))));
+    put(&*store, entry(1, &scope(two), "other")).await;
+    assert_found(&*store, &scope(one), "other", NOW, false).await;
+    assert_eq!(store.count(one).await.unwrap(), 1);
+}
+
+async fn deleted_are_not_found(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=3 {
+        put(&*store, entry(number, &scope, &number.to_string())).await;
+    }
+    assert!(store.delete(scope.project(), entry_id(2)).await.unwrap());
+    assert!(!store.delete(scope.project(), entry_id(2)).await.unwrap());
+    assert_found(&*store, &scope, "2", NOW, false).await;
+    let store = subject.reopened().await;
+    assert_found(&*store, &scope, "2", NOW, false).await;
+    for kept in ["1", "3"] {
+        assert_found(&*store, &scope, kept, NOW, true).await;
+    }
+    assert_eq!(store.count(scope.project()).await.unwrap(), 2);
+}
+
+async fn delete_needs_the_right_project(subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    put(&*store, entry(1, &scope(one), "hello")).await;
+    assert!(!store.delete(two, entry_id(1)).await.unwrap());
+    assert_found(&*store, &scope(one), "hello", NOW, true).await;
+}
+
+async fn purge_hides_from_nearest(mut subject: Subject) {
+    let store = subject.store();
+    let scopes = scopes(with_project(&*store, 1).await);
+    let project = scopes[0].project();
+    for (number, scope) in (0..).zip(&scopes) {
+        put(&*store, entry(number, scope, "hello")).await;
+    }
+    let purged = store.purge(project, &PurgeFilter::default()).await.unwrap();
+    assert_eq!(purged, scopes.len() as u64);
+    assert_found(&*store, &scopes[0], "hello", NOW, false).await;
+    let store = subject.reopened().await;
+    for scope in &scopes {
+        assert_found(&*store, scope, "hello", NOW, false).await;
+    }
+    assert_eq!(store.count(project).await.unwrap(), 0);
+    assert_eq!(store.purge(project, &PurgeFilter::default()).await.unwrap(), 0);
+}
+
+async fn purge_by_model_goes_by_the_asked_model(subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    // Models share answers here: the scope has none, the entries do.
+    let shared = Scope::new(project, None, None);
+    for (number, model) in [(1, "a"), (2, "b"), (3, "a")] {
+        let mut new = entry(number, &shared, &number.to_string());
+        new.entry.model = model.to_owned();
+        put(&*store, new).await;
+    }
+    let filter = PurgeFilter { model: Some("a".to_owned()), context: None };
+    assert_eq!(store.purge(project, &filter).await.unwrap(), 2);
+    assert_eq!(ids(&near(&*store, &shared, 0.0, 0.0, NOW).await), [entry_id(2)]);
+}
+
+async fn purge_by_context_tells_none_from_empty(subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let contexts = [None, Some(""), Some("c")];
+    for (number, context) in (0..).zip(contexts) {
+        put(&*store, entry(number, &Scope::new(project, Some("m"), context), "hello")).await;
+    }
+    for (number, context) in (0..).zip(contexts) {
+        let filter = PurgeFilter { model: Some("m".to_owned()), context: Some(context.map(str::to_owned)) };
+        assert_eq!(store.purge(project, &filter).await.unwrap(), 1, "{context:?}");
+        assert_found(&*store, &Scope::new(project, Some("m"), context), "hello", NOW, false).await;
+        assert_eq!(store.count(project).await.unwrap(), 2 - number);
+    }
+}
+
+async fn purge_leaves_other_projects(subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    for (number, project) in [(1, one), (2, two)] {
+        put(&*store, entry(number, &scope(project), "hello")).await;
+    }
+    assert_eq!(store.purge(one, &PurgeFilter::default()).await.unwrap(), 1);
+    assert_found(&*store, &scope(two), "hello", NOW, true).await;
+}
+
+/// Deleting from anywhere in a scope leaves all the others where they can be found.
+async fn the_last_one_of_many_is_deleted_alone(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 0..40u32 {
+        put(&*store, turned(entry(number, &scope, &number.to_string()), number as f32)).await;
+    }
+    let deleted = [39, 0, 20, 38, 1];
+    for number in deleted {
+        assert!(store.delete(scope.project(), entry_id(number)).await.unwrap());
+    }
+    let store = subject.reopened().await;
+    for number in 0..40u32 {
+        let best = store_best(&*store, &scope, number as f32).await;
+        assert_eq!(best == entry_id(number), !deleted.contains(&number), "{number}");
+    }
+}
+
+async fn store_best(store: &dyn Store, scope: &Scope, degrees: f32) -> crate::id::EntryId {
+    let probe = crate::store::Probe {
+        embedder: &embedder("e"),
+        embedding: &at_angle(degrees),
+        threshold: crate::embedding::Threshold::DEFAULT,
+        limit: NonZeroUsize::MIN,
+    };
+    store.nearest(scope, probe, NOW).await.unwrap()[0].entry.id
+}
+
+async fn a_prompt_can_be_stored_again_after_its_deletion(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, entry(1, &scope, "hello")).await;
+    store.delete(scope.project(), entry_id(1)).await.unwrap();
+    let second = put(&*store, entry(2, &scope, "hello")).await;
+    let store = subject.reopened().await;
+    assert_eq!(exactly(&*store, &scope, "hello", NOW).await, Some(second));
+}

@@ -1,0 +1,184 @@
+//! Projects, keys, entries and vectors for the cases.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::api_key::{ApiKey, KeyHash};
+use crate::cache::{Answer, Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding, Threshold};
+use crate::id::{EntryId, KeyId, ProjectId};
+use crate::project::{Project, ProjectSettings, Tier};
+use crate::store::{Probe, Store};
+
+/// When the cases play.
+pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
+
+/// `seconds` after [`NOW`].
+pub(super) fn later(seconds: i64) -> Timestamp {
+    Timestamp::from_secs(NOW.as_secs() + seconds)
+}
+
+/// An identity made of a number, ordered as the number.
+pub(super) fn bytes(number: u32) -> [u8; 16] {
+    u128::from(number).to_be_bytes()
+}
+
+pub(super) fn project_id(number: u32) -> ProjectId {
+    ProjectId::from_bytes(bytes(number))
+}
+
+pub(super) fn entry_id(number: u32) -> EntryId {
+    EntryId::from_bytes(bytes(number))
+}
+
+/// A project called `p<number>`.
+pub(super) fn project(number: u32) -> Project {
+    Project {
+        id: project_id(number),
+        slug: format!("p{number}").parse().unwrap(),
+        name: format!("Project {number}"),
+        tier: Tier::Free,
+        custom_quota: None,
+        suspended: false,
+        settings: ProjectSettings::default(),
+        created: NOW,
+    }
+}
+
+/// Stores [`project`].
+pub(super) async fn with_project(store: &dyn Store, number: u32) -> ProjectId {
+    store.create_project(&project(number)).await.unwrap();
+    project_id(number)
+}
+
+/// An active key.
+pub(super) fn key(number: u32, project: ProjectId) -> ApiKey {
+    let mut hash = [0; 32];
+    hash[..16].copy_from_slice(&bytes(number));
+    ApiKey {
+        id: KeyId::from_bytes(bytes(number)),
+        project,
+        name: format!("key {number}"),
+        shown: format!("dj_{number:04}"),
+        hash: KeyHash(hash),
+        models: None,
+        created: later(i64::from(number)),
+        revoked: None,
+    }
+}
+
+pub(super) fn embedder(name: &str) -> EmbedderId {
+    EmbedderId::new(name)
+}
+
+/// A vector in the plane, `degrees` from the first axis.
+pub(super) fn at_angle(degrees: f32) -> Embedding {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    Embedding::new(vec![cos, sin]).unwrap()
+}
+
+/// The scope of a project, model `m` and no context.
+pub(super) fn scope(project: ProjectId) -> Scope {
+    Scope::new(project, Some("m"), None)
+}
+
+/// An entry that never expires, with the vector at 0 degrees of the embedder `e`.
+pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
+    NewEntry {
+        scope: scope.clone(),
+        prompt_hash: PromptHash::of(prompt),
+        entry: Entry {
+            id: entry_id(number),
+            prompt: prompt.to_owned(),
+            model: scope.model().unwrap_or("shared").to_owned(),
+            answer: Answer {
+                text: format!("answer {number} \0 to {prompt} \u{1F98A}"),
+                provider: "openai".to_owned(),
+                served_model: Some("m-2023-11-06".to_owned()),
+                input_tokens: 11,
+                output_tokens: u64::from(number),
+                tokens_estimated: number % 2 == 1,
+            },
+            created: NOW,
+            expires: None,
+        },
+        vector: Some((embedder("e"), at_angle(0.0))),
+        max_entries: 100_000,
+    }
+}
+
+/// The same with another vector.
+pub(super) fn turned(mut new: NewEntry, degrees: f32) -> NewEntry {
+    new.vector = Some((embedder("e"), at_angle(degrees)));
+    new
+}
+
+/// Stores an entry that is new.
+pub(super) async fn put(store: &dyn Store, new: NewEntry) -> Arc<Entry> {
+    let entry = Arc::new(new.entry.clone());
+    let inserted = store.insert(new).await.unwrap();
+    assert!(matches!(inserted, Inserted::New), "the entry is new");
+    entry
+}
+
+/// What is found from `degrees` by the embedder `e`.
+pub(super) async fn near(
+    store: &dyn Store,
+    scope: &Scope,
+    degrees: f32,
+    threshold: f64,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    near_by(store, scope, "e", &at_angle(degrees), threshold, 10, now).await
+}
+
+/// What is found by any probe.
+pub(super) async fn near_by(
+    store: &dyn Store,
+    scope: &Scope,
+    by: &str,
+    embedding: &Embedding,
+    threshold: f64,
+    limit: usize,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    let embedder = embedder(by);
+    let probe = Probe {
+        embedder: &embedder,
+        embedding,
+        threshold: Threshold::new(threshold).unwrap(),
+        limit: NonZeroUsize::new(limit).unwrap(),
+    };
+    store.nearest(scope, probe, now).await.unwrap()
+}
+
+/// The identities of candidates, in their order.
+pub(super) fn ids(candidates: &[Candidate]) -> Vec<EntryId> {
+    candidates.iter().map(|candidate| candidate.entry.id).collect()
+}
+
+/// The entry for exactly `prompt`.
+pub(super) async fn exactly(
+    store: &dyn Store,
+    scope: &Scope,
+    prompt: &str,
+    now: Timestamp,
+) -> Option<Arc<Entry>> {
+    store.exact(scope, &PromptHash::of(prompt), now).await.unwrap()
+}
+
+/// Asserts that an entry is found, or not, both ways.
+pub(super) async fn assert_found(
+    store: &dyn Store,
+    scope: &Scope,
+    prompt: &str,
+    now: Timestamp,
+    found: bool,
+) {
+    let exact = exactly(store, scope, prompt, now).await;
+    assert_eq!(exact.is_some(), found, "exact: {prompt}");
+    let candidates = near(store, scope, 0.0, 0.0, now).await;
+    let near = candidates.iter().any(|candidate| candidate.entry.prompt == prompt);
+    assert_eq!(near, found, "nearest: {prompt}");
+}

@@ -1,0 +1,154 @@
+//! API keys.
+
+use tokio::task::JoinSet;
+
+use super::fixtures::{bytes, key, later, project, with_project};
+use super::{Subject, register};
+use crate::analytics::UsageBatch;
+use crate::api_key::{ApiKey, KeyUsage};
+use crate::id::KeyId;
+use crate::project::Project;
+use crate::store::StoreError;
+
+register!["keys":
+    open_their_project,
+    are_listed_oldest_first,
+    are_found_by_id_and_prefix,
+    need_a_project,
+    have_a_hash_of_their_own,
+    revoked_are_refused_at_once,
+    are_revoked_once_and_by_their_project,
+    of_a_suspended_project_say_so_at_once,
+    usage_adds_up,
+    revocation_holds_under_load,
+];
+
+async fn open_their_project(mut subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    let narrow = ApiKey { models: Some(vec!["a".to_owned(), String::new()]), ..key(1, id) };
+    store.create_key(&narrow).await.unwrap();
+    let store = subject.reopened().await;
+    let admission = store.admit(&narrow.hash).await.unwrap().unwrap();
+    assert_eq!((&*admission.key, &*admission.project), (&narrow, &project(1)));
+    assert!(store.admit(&key(2, id).hash).await.unwrap().is_none());
+}
+
+async fn are_listed_oldest_first(mut subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    let other = with_project(&*store, 2).await;
+    for number in [3, 1, 2] {
+        store.create_key(&key(number, id)).await.unwrap();
+    }
+    store.create_key(&key(4, other)).await.unwrap();
+    store.revoke_key(id, key(2, id).id, later(50)).await.unwrap();
+    let store = subject.reopened().await;
+    let revoked = ApiKey { revoked: Some(later(50)), ..key(2, id) };
+    let listed = store.keys(id).await.unwrap();
+    let expected = [key(1, id), revoked, key(3, id)].map(|key| (key, KeyUsage::default()));
+    assert_eq!(listed, expected);
+}
+
+async fn are_found_by_id_and_prefix(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let same = ApiKey { shown: key(1, one).shown, ..key(2, two) };
+    for key in [&key(1, one), &same, &key(3, two)] {
+        store.create_key(key).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    assert_eq!(store.find_keys("dj_0001").await.unwrap(), [key(1, one), same]);
+    assert_eq!(store.find_keys(&key(3, two).id.to_string()).await.unwrap(), [key(3, two)]);
+    for none in ["", "dj_", "dj_00", "nonsense"] {
+        assert_eq!(store.find_keys(none).await.unwrap(), []);
+    }
+}
+
+async fn need_a_project(subject: Subject) {
+    let store = subject.store();
+    let orphan = key(1, project(1).id);
+    assert!(matches!(store.create_key(&orphan).await, Err(StoreError::Conflict(_))));
+    assert!(store.admit(&orphan.hash).await.unwrap().is_none());
+}
+
+async fn have_a_hash_of_their_own(subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    store.create_key(&key(1, id)).await.unwrap();
+    let twin = ApiKey { id: KeyId::from_bytes(bytes(2)), ..key(1, id) };
+    assert!(matches!(store.create_key(&twin).await, Err(StoreError::Conflict(_))));
+    assert_eq!(store.admit(&twin.hash).await.unwrap().unwrap().key.id, key(1, id).id);
+}
+
+async fn revoked_are_refused_at_once(mut subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    for number in [1, 2] {
+        store.create_key(&key(number, id)).await.unwrap();
+    }
+    assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
+    assert!(store.revoke_key(id, key(1, id).id, later(9)).await.unwrap());
+    assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
+    let store = subject.reopened().await;
+    assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
+    assert!(store.admit(&key(2, id).hash).await.unwrap().is_some());
+}
+
+async fn are_revoked_once_and_by_their_project(mut subject: Subject) {
+    let store = subject.store();
+    let (id, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    store.create_key(&key(1, id)).await.unwrap();
+    assert!(!store.revoke_key(other, key(1, id).id, later(1)).await.unwrap());
+    assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
+    assert!(store.revoke_key(id, key(1, id).id, later(2)).await.unwrap());
+    assert!(!store.revoke_key(id, key(1, id).id, later(3)).await.unwrap());
+    let store = subject.reopened().await;
+    assert_eq!(store.keys(id).await.unwrap()[0].0.revoked, Some(later(2)));
+}
+
+async fn of_a_suspended_project_say_so_at_once(subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    store.create_key(&key(1, id)).await.unwrap();
+    for suspended in [true, false] {
+        store.update_project(&Project { suspended, ..project(1) }).await.unwrap();
+        assert_eq!(store.admit(&key(1, id).hash).await.unwrap().unwrap().project.suspended, suspended);
+    }
+}
+
+async fn usage_adds_up(mut subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    store.create_key(&key(1, id)).await.unwrap();
+    let gone = key(2, id).id;
+    for (requests, last_used) in [(3, Some(later(20))), (4, Some(later(10))), (0, None)] {
+        let mut batch = UsageBatch::default();
+        batch.keys.insert((id, key(1, id).id), KeyUsage { requests, last_used });
+        batch.keys.insert((id, gone), KeyUsage { requests, last_used });
+        store.record(&batch).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let usage = KeyUsage { requests: 7, last_used: Some(later(20)) };
+    assert_eq!(store.keys(id).await.unwrap(), [(key(1, id), usage)]);
+}
+
+/// Whoever saw a revocation acknowledged never sees the key admitted, however busy the store is.
+async fn revocation_holds_under_load(subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    let mut tasks = JoinSet::new();
+    for number in 0..40 {
+        let store = subject.store();
+        tasks.spawn(async move {
+            let key = key(number, id);
+            store.create_key(&key).await.unwrap();
+            assert!(store.admit(&key.hash).await.unwrap().is_some());
+            assert!(store.revoke_key(id, key.id, later(1)).await.unwrap());
+            assert!(store.admit(&key.hash).await.unwrap().is_none());
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.unwrap();
+    }
+}

@@ -1,0 +1,166 @@
+//! When entries end: by time, and by the number that a project may keep.
+
+use std::num::NonZeroUsize;
+
+use super::fixtures::{
+    NOW, assert_found, entry, entry_id, exactly, ids, later, near, put, scope, with_project,
+};
+use super::{Subject, register};
+use crate::analytics::{EntryHits, UsageBatch};
+use crate::cache::{NewEntry, Scope};
+use crate::id::ProjectId;
+use crate::store::Store;
+
+register!["lifetime":
+    expired_are_not_served,
+    expired_twins_are_replaced,
+    sweep_deletes_what_expired,
+    sweep_stops_at_its_limit,
+    eviction_takes_the_least_recently_hit,
+    eviction_never_takes_the_new_one,
+    eviction_hides_from_nearest_and_exact,
+    eviction_counts_one_project_only,
+    a_smaller_maximum_evicts_many,
+];
+
+fn expiring(number: u32, scope: &Scope, prompt: &str, after: i64) -> NewEntry {
+    let mut new = entry(number, scope, prompt);
+    new.entry.expires = Some(later(after));
+    new
+}
+
+const MANY: NonZeroUsize = NonZeroUsize::MAX;
+
+async fn expired_are_not_served(mut subject: Subject) {
+    let scope = scope(with_project(&*subject.store(), 1).await);
+    put(&*subject.store(), expiring(1, &scope, "hello", 10)).await;
+    let store = subject.reopened().await;
+    let edge = later(10).as_nanos();
+    assert_found(&*store, &scope, "hello", crate::clock::Timestamp::from_nanos(edge - 1), true).await;
+    assert_found(&*store, &scope, "hello", later(10), false).await;
+    assert_found(&*store, &scope, "hello", later(11), false).await;
+    assert_eq!(store.count(scope.project()).await.unwrap(), 1, "counted until it is swept");
+}
+
+async fn expired_twins_are_replaced(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, expiring(1, &scope, "hello", 10)).await;
+    let mut new = expiring(2, &scope, "hello", 30);
+    new.entry.created = later(10);
+    let second = put(&*store, new).await;
+    let store = subject.reopened().await;
+    assert_eq!(exactly(&*store, &scope, "hello", later(11)).await, Some(second));
+    assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(2)]);
+    assert_eq!(store.count(scope.project()).await.unwrap(), 1);
+}
+
+async fn sweep_deletes_what_expired(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    put(&*store, expiring(1, &scope(one), "short", 10)).await;
+    put(&*store, expiring(2, &scope(one), "long", 20)).await;
+    put(&*store, entry(3, &scope(one), "for ever")).await;
+    put(&*store, expiring(4, &scope(two), "short", 10)).await;
+    assert_eq!(store.sweep(later(9), MANY).await.unwrap(), 0);
+    assert_eq!(store.sweep(later(15), MANY).await.unwrap(), 2);
+    let store = subject.reopened().await;
+    assert_eq!((store.count(one).await.unwrap(), store.count(two).await.unwrap()), (2, 0));
+    // Really gone, not only hidden: not there at an earlier time either.
+    assert_found(&*store, &scope(one), "short", NOW, false).await;
+    assert_found(&*store, &scope(one), "long", NOW, true).await;
+    assert_found(&*store, &scope(one), "for ever", later(1_000_000), true).await;
+}
+
+async fn sweep_stops_at_its_limit(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=5 {
+        put(&*store, expiring(number, &scope, &number.to_string(), i64::from(number))).await;
+    }
+    let two = NonZeroUsize::new(2).unwrap();
+    for (swept, left) in [(2, 3), (2, 1), (1, 0), (0, 0)] {
+        assert_eq!(store.sweep(later(10), two).await.unwrap(), swept);
+        assert_eq!(store.count(scope.project()).await.unwrap(), left);
+    }
+}
+
+async fn hit(store: &dyn Store, project: ProjectId, number: u32, at: i64) {
+    let mut batch = UsageBatch::default();
+    batch.entries.insert((project, entry_id(number)), EntryHits { hits: 1, last_hit: later(at) });
+    store.record(&batch).await.unwrap();
+}
+
+fn of_at_most(number: u32, scope: &Scope, max_entries: u64) -> NewEntry {
+    let mut new = entry(number, scope, &number.to_string());
+    new.entry.created = later(i64::from(number));
+    new.max_entries = max_entries;
+    new
+}
+
+async fn eviction_takes_the_least_recently_hit(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=4 {
+        put(&*store, of_at_most(number, &scope, 4)).await;
+    }
+    // By last use: 3 (3), 4 (4), 1 (50), 2 (60). A hit from the past takes nothing back.
+    for (number, at) in [(2, 60), (1, 50), (2, 1), (3, 1)] {
+        hit(&*store, scope.project(), number, at).await;
+    }
+    let store = subject.reopened().await;
+    for (number, left) in [(5, vec![1, 2, 4, 5]), (6, vec![1, 2, 5, 6]), (7, vec![1, 2, 6, 7])] {
+        put(&*store, of_at_most(number, &scope, 4)).await;
+        let found = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
+        assert_eq!(found, left.into_iter().map(entry_id).collect::<Vec<_>>());
+    }
+    hit(&*store, scope.project(), 6, 70).await;
+    put(&*store, of_at_most(8, &scope, 2)).await;
+    assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(6), entry_id(8)]);
+}
+
+async fn eviction_never_takes_the_new_one(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, of_at_most(9, &scope, 1)).await;
+    hit(&*store, scope.project(), 9, 100).await;
+    // Older than the one that is there, and stored later.
+    put(&*store, of_at_most(1, &scope, 1)).await;
+    assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(1)]);
+    put(&*store, of_at_most(2, &scope, 0)).await;
+    assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(2)]);
+}
+
+async fn eviction_hides_from_nearest_and_exact(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    // The limit is the project's, so the evicted one may be in another scope.
+    let (here, there) = (scope(project), Scope::new(project, Some("m"), Some("c")));
+    put(&*store, of_at_most(1, &there, 1)).await;
+    put(&*store, of_at_most(2, &here, 1)).await;
+    assert_found(&*store, &there, "1", NOW, false).await;
+    let store = subject.reopened().await;
+    assert_found(&*store, &there, "1", NOW, false).await;
+    assert_found(&*store, &here, "2", NOW, true).await;
+    assert_eq!(store.count(project).await.unwrap(), 1);
+}
+
+async fn eviction_counts_one_project_only(subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    put(&*store, of_at_most(1, &scope(one), 1)).await;
+    put(&*store, of_at_most(2, &scope(two), 1)).await;
+    assert_found(&*store, &scope(one), "1", NOW, true).await;
+}
+
+async fn a_smaller_maximum_evicts_many(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=20 {
+        put(&*store, of_at_most(number, &scope, 100)).await;
+    }
+    put(&*store, of_at_most(21, &scope, 3)).await;
+    let store = subject.reopened().await;
+    let left = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
+    assert_eq!(left, [entry_id(19), entry_id(20), entry_id(21)]);
+}

@@ -1,0 +1,95 @@
+//! The contract of the store, case by case: what the doc lines of the ports promise.
+//!
+//! Every backend runs every case, by name, so that a backend cannot be right in its own way. A case gets an
+//! empty store. It calls [`Subject::reopened`] where an answer must hold after a restart too.
+
+mod counts;
+mod entries;
+mod fixtures;
+mod keys;
+mod lifetime;
+mod limits;
+mod nearest;
+mod projects;
+mod providers;
+mod vectors;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::store::Store;
+
+/// A future that owns all it needs.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// Closes a store and opens it again.
+pub type Reopen = Arc<dyn Fn(Arc<dyn Store>) -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
+
+/// One promise.
+pub struct Case {
+    /// The noun and what is promised, as `entries::purge_hides_from_nearest`.
+    pub name: &'static str,
+    /// Panics if the promise is broken.
+    pub run: fn(Subject) -> BoxFuture<'static, ()>,
+}
+
+/// An empty store to try a case on.
+pub struct Subject {
+    store: Arc<dyn Store>,
+    reopen: Option<Reopen>,
+}
+
+impl Subject {
+    /// A store that is never closed in the middle of a case.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, reopen: None }
+    }
+
+    /// A store that is closed and opened again before a case reads what it wrote.
+    pub fn reopening(store: Arc<dyn Store>, reopen: Reopen) -> Self {
+        Self { store, reopen: Some(reopen) }
+    }
+
+    /// The store.
+    pub fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.store)
+    }
+
+    /// The store as it is after a restart, if this subject restarts.
+    async fn reopened(&mut self) -> Arc<dyn Store> {
+        if let Some(reopen) = &self.reopen {
+            self.store = reopen(Arc::clone(&self.store)).await;
+        }
+        self.store()
+    }
+}
+
+/// All cases.
+pub fn cases() -> Vec<Case> {
+    [
+        projects::cases(),
+        keys::cases(),
+        entries::cases(),
+        lifetime::cases(),
+        nearest::cases(),
+        vectors::cases(),
+        limits::cases(),
+        counts::cases(),
+        providers::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Lists the case functions of a file: one that is not listed is dead code, and the compiler says so.
+macro_rules! register {
+    ($noun:literal: $($case:ident),+ $(,)?) => {
+        pub(super) fn cases() -> Vec<super::Case> {
+            vec![$(super::Case {
+                name: concat!($noun, "::", stringify!($case)),
+                run: |subject| Box::pin($case(subject)),
+            }),+]
+        }
+    };
+}
+use register;

@@ -1,0 +1,102 @@
+//! Custom providers and the check of the master key.
+
+use super::fixtures::{NOW, bytes, project_id, with_project};
+use super::{Subject, register};
+use crate::id::ProviderId;
+use crate::provider::ProviderConfig;
+use crate::store::StoreError;
+
+register!["providers":
+    come_back_as_they_were,
+    are_found_by_model,
+    clash_by_name_and_by_model,
+    removed_are_gone,
+    need_a_project,
+    key_check_is_set_once,
+    ready_and_close,
+];
+
+fn provider(number: u32, name: &str, models: &[&str]) -> ProviderConfig {
+    ProviderConfig {
+        id: ProviderId::from_bytes(bytes(number)),
+        project: project_id(1),
+        name: name.to_owned(),
+        base_url: "https://llm.example/v1".to_owned(),
+        models: models.iter().map(|model| (*model).to_owned()).collect(),
+        sealed_secret: (number == 1).then(|| vec![0, 255, 7]),
+        allow_private: number == 1,
+        created: NOW,
+    }
+}
+
+async fn come_back_as_they_were(mut subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    let (b, a) = (provider(1, "b", &["z", "y", "z"]), provider(2, "a", &[]));
+    for provider in [&b, &a] {
+        store.add_provider(provider).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    assert_eq!(store.providers(project_id(1)).await.unwrap(), [a, b]);
+    assert_eq!(store.providers(project_id(2)).await.unwrap(), []);
+}
+
+async fn are_found_by_model(mut subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    with_project(&*store, 2).await;
+    let own = provider(1, "own", &["llama", "qwen"]);
+    store.add_provider(&own).await.unwrap();
+    assert_eq!(store.provider_of(project_id(1), "qwen").await.unwrap(), Some(own.clone()));
+    let store = subject.reopened().await;
+    assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), Some(own));
+    assert_eq!(store.provider_of(project_id(1), "Llama").await.unwrap(), None);
+    assert_eq!(store.provider_of(project_id(2), "llama").await.unwrap(), None);
+}
+
+async fn clash_by_name_and_by_model(subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    let first = provider(1, "own", &["llama"]);
+    store.add_provider(&first).await.unwrap();
+    for clash in [provider(2, "own", &["other"]), provider(3, "other", &["new", "llama"])] {
+        assert!(matches!(store.add_provider(&clash).await, Err(StoreError::Conflict(_))), "{}", clash.name);
+    }
+    assert_eq!(store.providers(project_id(1)).await.unwrap(), [first], "nothing of the others is left");
+    assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
+}
+
+async fn removed_are_gone(mut subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    store.add_provider(&provider(1, "own", &["llama"])).await.unwrap();
+    assert!(!store.remove_provider(project_id(2), "own").await.unwrap());
+    assert!(store.remove_provider(project_id(1), "own").await.unwrap());
+    assert!(!store.remove_provider(project_id(1), "own").await.unwrap());
+    let store = subject.reopened().await;
+    assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
+    store.add_provider(&provider(2, "again", &["llama"])).await.unwrap();
+}
+
+async fn need_a_project(subject: Subject) {
+    let orphan = subject.store().add_provider(&provider(1, "own", &["llama"])).await;
+    assert!(matches!(orphan, Err(StoreError::Conflict(_))));
+}
+
+async fn key_check_is_set_once(mut subject: Subject) {
+    let store = subject.store();
+    assert_eq!(store.key_check().await.unwrap(), None);
+    store.set_key_check(&[1, 2, 3]).await.unwrap();
+    store.set_key_check(&[4]).await.unwrap();
+    let store = subject.reopened().await;
+    assert_eq!(store.key_check().await.unwrap(), Some(vec![1, 2, 3]));
+}
+
+async fn ready_and_close(subject: Subject) {
+    let store = subject.store();
+    for _ in 0..3 {
+        store.ready().await.unwrap();
+    }
+    store.close().await.unwrap();
+    store.close().await.unwrap();
+}

@@ -1,0 +1,186 @@
+//! Entries and vectors of the reference store.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use half::f16;
+
+use super::{MemoryStore, State, Stored};
+use crate::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding, Similarity};
+use crate::id::{EntryId, ProjectId};
+use crate::store::{Entries, Probe, PurgeFilter, StaleEntry, StoreError, Vectors};
+
+/// The vector as every store keeps it.
+fn rounded(vector: &Embedding) -> Vec<f32> {
+    vector.as_slice().iter().map(|value| f16::from_f32(*value).to_f32()).collect()
+}
+
+/// The similarity of a stored vector to a probe. Nearer to 1 than rounding to f16 can tell counts as 1.
+fn similarity(stored: &[f32], probe: &Embedding) -> Similarity {
+    let norm = stored.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+    let dot: f64 = stored.iter().zip(probe.as_slice()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+    let cosine = (dot / norm) as f32;
+    if cosine >= 1.0 - 1.0 / 1_048_576.0 { Similarity::ONE } else { Similarity::from_cosine(cosine) }
+}
+
+impl State {
+    fn remove_where(&mut self, mut gone: impl FnMut(&Stored) -> bool) -> u64 {
+        let before = self.entries.len();
+        self.entries.retain(|_, stored| !gone(stored));
+        (before - self.entries.len()) as u64
+    }
+
+    fn count(&self, project: ProjectId) -> u64 {
+        self.entries.keys().filter(|(owner, _)| *owner == project).count() as u64
+    }
+
+    fn stale(&self, embedder: &EmbedderId) -> Vec<&Stored> {
+        let right = |stored: &Stored| stored.vector.as_ref().is_some_and(|(by, _)| by == embedder);
+        let mut stale: Vec<_> = self.entries.values().filter(|stored| !right(stored)).collect();
+        stale.sort_by_key(|stored| (stored.entry.created, stored.entry.id));
+        stale
+    }
+}
+
+#[async_trait]
+impl Entries for MemoryStore {
+    async fn exact(
+        &self,
+        scope: &Scope,
+        prompt: &PromptHash,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Entry>>, StoreError> {
+        let state = self.state();
+        let found = state.entries.values().find(|stored| {
+            stored.scope == *scope && stored.prompt_hash == *prompt && stored.entry.is_live(now)
+        });
+        Ok(found.map(|stored| Arc::clone(&stored.entry)))
+    }
+
+    async fn nearest(
+        &self,
+        scope: &Scope,
+        probe: Probe<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        let state = self.state();
+        let mut candidates = Vec::new();
+        for stored in state.entries.values() {
+            let Some((embedder, Some(vector))) = &stored.vector else { continue };
+            let comparable = embedder == probe.embedder && vector.len() == probe.embedding.dimension();
+            if stored.scope != *scope || !stored.entry.is_live(now) || !comparable {
+                continue;
+            }
+            let similarity = similarity(vector, probe.embedding);
+            if probe.threshold.reached_by(similarity) {
+                candidates.push(Candidate { entry: Arc::clone(&stored.entry), similarity });
+            }
+        }
+        candidates.sort_by(|a, b| {
+            b.similarity.get().total_cmp(&a.similarity.get()).then(a.entry.id.cmp(&b.entry.id))
+        });
+        candidates.truncate(probe.limit.get());
+        Ok(candidates)
+    }
+
+    async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
+        let mut state = self.state();
+        let project = new.scope.project();
+        let same = |stored: &Stored| stored.scope == new.scope && stored.prompt_hash == new.prompt_hash;
+        if let Some(twin) = state.entries.values().find(|stored| same(stored)) {
+            if twin.entry.is_live(new.entry.created) {
+                return Ok(Inserted::Twin(Arc::clone(&twin.entry)));
+            }
+        }
+        if !state.projects.contains_key(&project) {
+            return Err(StoreError::Conflict(format!("no project {project} for the entry")));
+        }
+        let id = (project, new.entry.id);
+        if state.entries.get(&id).is_some_and(|stored| !same(stored)) {
+            return Err(StoreError::Conflict(format!("the entry {}", new.entry.id)));
+        }
+        state.remove_where(same);
+        let stored = Stored {
+            vector: new.vector.map(|(embedder, vector)| (embedder, Some(rounded(&vector)))),
+            scope: new.scope,
+            prompt_hash: new.prompt_hash,
+            last_used: new.entry.created,
+            entry: Arc::new(new.entry),
+        };
+        state.entries.insert(id, stored);
+        while state.count(project) > new.max_entries.max(1) {
+            let others = state.entries.iter().filter(|(other, _)| other.0 == project && **other != id);
+            let oldest =
+                others.min_by_key(|(other, stored)| (stored.last_used, other.1)).map(|(other, _)| *other);
+            oldest.and_then(|oldest| state.entries.remove(&oldest));
+        }
+        Ok(Inserted::New)
+    }
+
+    async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
+        Ok(self.state().count(project))
+    }
+
+    async fn delete(&self, project: ProjectId, entry: EntryId) -> Result<bool, StoreError> {
+        Ok(self.state().entries.remove(&(project, entry)).is_some())
+    }
+
+    async fn purge(&self, project: ProjectId, filter: &PurgeFilter) -> Result<u64, StoreError> {
+        Ok(self.state().remove_where(|stored| {
+            stored.scope.project() == project
+                && filter.model.as_ref().is_none_or(|model| stored.entry.model == *model)
+                && filter.context.as_ref().is_none_or(|context| stored.scope.context() == context.as_deref())
+        }))
+    }
+
+    async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let mut expired: Vec<_> = state
+            .entries
+            .iter()
+            .filter(|(_, stored)| !stored.entry.is_live(now))
+            .map(|(id, stored)| (stored.entry.expires, *id))
+            .collect();
+        expired.sort_unstable();
+        expired.truncate(limit.get());
+        for (_, id) in &expired {
+            state.entries.remove(id);
+        }
+        Ok(expired.len() as u64)
+    }
+}
+
+#[async_trait]
+impl Vectors for MemoryStore {
+    async fn stale_count(&self, embedder: &EmbedderId) -> Result<u64, StoreError> {
+        Ok(self.state().stale(embedder).len() as u64)
+    }
+
+    async fn stale(&self, embedder: &EmbedderId, limit: NonZeroUsize) -> Result<Vec<StaleEntry>, StoreError> {
+        let state = self.state();
+        let stale = state.stale(embedder).into_iter().take(limit.get());
+        Ok(stale
+            .map(|stored| StaleEntry {
+                project: stored.scope.project(),
+                id: stored.entry.id,
+                prompt: stored.entry.prompt.clone(),
+            })
+            .collect())
+    }
+
+    async fn replace_vector(
+        &self,
+        project: ProjectId,
+        entry: EntryId,
+        embedder: &EmbedderId,
+        vector: Option<&Embedding>,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let Some(stored) = state.entries.get_mut(&(project, entry)) else { return Ok(false) };
+        stored.vector = Some((embedder.clone(), vector.map(rounded)));
+        Ok(true)
+    }
+}

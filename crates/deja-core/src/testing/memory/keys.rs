@@ -1,0 +1,62 @@
+//! Keys of the reference store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::api_key::{ApiKey, KeyHash, KeyUsage};
+use crate::clock::Timestamp;
+use crate::id::{KeyId, ProjectId};
+use crate::store::{Admission, Keys, StoreError};
+
+#[async_trait]
+impl Keys for MemoryStore {
+    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if !state.projects.contains_key(&key.project) {
+            return Err(StoreError::Conflict(format!("no project {} for the key", key.project)));
+        }
+        let taken =
+            |other: &ApiKey| other.hash == key.hash || (other.project, other.id) == (key.project, key.id);
+        if state.keys.iter().any(|(other, _)| taken(other)) {
+            return Err(StoreError::Conflict(format!("the key {}", key.shown)));
+        }
+        state.keys.push((key.clone(), KeyUsage::default()));
+        Ok(())
+    }
+
+    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
+        let state = self.state();
+        let key =
+            state.keys.iter().map(|(key, _)| key).find(|key| key.hash == *hash && key.revoked.is_none());
+        Ok(key.and_then(|key| {
+            let project = state.projects.get(&key.project)?;
+            Some(Admission { key: Arc::new(key.clone()), project: Arc::new(project.clone()) })
+        }))
+    }
+
+    async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {
+        let mut keys: Vec<_> =
+            self.state().keys.iter().filter(|(key, _)| key.project == project).cloned().collect();
+        keys.sort_by_key(|(key, _)| (key.created, key.id));
+        Ok(keys)
+    }
+
+    async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError> {
+        let id: Option<KeyId> = text.parse().ok();
+        let state = self.state();
+        let keys = state.keys.iter().map(|(key, _)| key);
+        let mut keys: Vec<_> = keys.filter(|key| key.shown == text || Some(key.id) == id).cloned().collect();
+        keys.sort_by_key(|key| (key.created, key.id));
+        Ok(keys)
+    }
+
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let active = |other: &ApiKey| (other.project, other.id) == (project, key) && other.revoked.is_none();
+        let Some((key, _)) = state.keys.iter_mut().find(|(other, _)| active(other)) else { return Ok(false) };
+        key.revoked = Some(now);
+        Ok(true)
+    }
+}

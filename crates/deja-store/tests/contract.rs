@@ -1,0 +1,60 @@
+//! The store contract over every backend: `sqlite::entries::purge_hides_from_nearest`.
+//!
+//! `sqlite_reopened` closes and opens the database before each case reads what it wrote.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use deja_core::store::Store;
+use deja_core::testing::MemoryStore;
+use deja_core::testing::contract::{BoxFuture, Case, Subject, cases};
+use deja_store::{StoreSettings, open};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for case in cases() {
+        trials.push(trial("memory", &case, |run| {
+            Box::pin(async move { run(Subject::new(MemoryStore::new())).await })
+        }));
+        trials.push(trial("sqlite", &case, |run| Box::pin(on_sqlite(run, false))));
+        trials.push(trial("sqlite_reopened", &case, |run| Box::pin(on_sqlite(run, true))));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+type Run = fn(Subject) -> BoxFuture<'static, ()>;
+
+fn trial(backend: &str, case: &Case, start: fn(Run) -> BoxFuture<'static, ()>) -> Trial {
+    let run = case.run;
+    Trial::test(format!("{backend}::{}", case.name), move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        runtime.block_on(start(run));
+        Ok::<(), Failed>(())
+    })
+}
+
+async fn on_sqlite(run: Run, reopening: bool) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path: PathBuf = directory.path().join("data");
+    let store = fresh(path.clone()).await;
+    let subject = if reopening {
+        let reopen = move |store: Arc<dyn Store>| -> BoxFuture<'static, Arc<dyn Store>> {
+            let path = path.clone();
+            Box::pin(async move {
+                store.close().await.expect("it closes");
+                fresh(path).await
+            })
+        };
+        Subject::reopening(store, Arc::new(reopen))
+    } else {
+        Subject::new(store)
+    };
+    run(subject).await;
+}
+
+async fn fresh(path: PathBuf) -> Arc<dyn Store> {
+    open(&StoreSettings::new(path)).await.unwrap_or_else(|error| panic!("{error}"))
+}
