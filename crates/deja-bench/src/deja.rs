@@ -1,0 +1,151 @@
+//! A deja server with a data directory of its own, its provider, a project and a key.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use tempfile::TempDir;
+
+use crate::Bench;
+use crate::load::{self, Job, Outcome};
+use crate::process::Server;
+use crate::prompts;
+
+/// Connections of every figure.
+pub(crate) const CONNECTIONS: usize = 64;
+/// The most that the limiter takes. A full bucket and its refill outlast every figure; an answer 429 would
+/// stop the run.
+const LIMIT: &str = "1000000";
+/// How long a start, or a run of a fixed number of requests, may take at most.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Default settings but for addresses, the price refresh (no network) and the provider.
+fn command(bench: &Bench, data: &Path, address: &str, provider: &str) -> Command {
+    let mut command = Command::new(&bench.deja);
+    command
+        .env_clear()
+        .env("DEJA_LISTEN", address)
+        .env("DEJA_DATA_DIR", data)
+        .env("DEJA_PRICES_URL", "")
+        .env("OPENAI_API_KEY", "sk-bench")
+        .env("OPENAI_BASE_URL", format!("http://{provider}/v1"))
+        .current_dir(data);
+    command
+}
+
+/// A server that is ready, and how long that took.
+pub(crate) struct Started {
+    pub(crate) server: Server,
+    pub(crate) address: String,
+    pub(crate) took: Duration,
+}
+
+/// Starts a server on `data` and waits for `/readyz`.
+pub(crate) fn start(bench: &Bench, data: &Path, provider: &str) -> Result<Started> {
+    // Free now; that it is still free in a moment is likely enough.
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let log = data.join("bench.log");
+    let file = File::create(&log)?;
+    let began = Instant::now();
+    let mut command = command(bench, data, &address, provider);
+    let mut server = Server::start(command.arg("serve").stdout(file.try_clone()?).stderr(file))?;
+    while !is_ready(&address) {
+        server.check().with_context(|| std::fs::read_to_string(&log).unwrap_or_default())?;
+        anyhow::ensure!(began.elapsed() < PATIENCE, "not ready after {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(Started { server, address, took: began.elapsed() })
+}
+
+fn is_ready(address: &str) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(address)?;
+        write!(stream, "GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        let mut status = [0; 12];
+        stream.read_exact(&mut status)?;
+        Ok(status.ends_with(b"200"))
+    };
+    // Whatever goes wrong, it is not ready.
+    ask().unwrap_or(false)
+}
+
+/// A server to send load to.
+pub(crate) struct Deja<'a> {
+    bench: &'a Bench,
+    server: Server,
+    address: String,
+    key: String,
+    _provider: Server,
+    _data: TempDir,
+}
+
+impl<'a> Deja<'a> {
+    /// A server with an empty cache, and a provider that answers at once.
+    pub(crate) fn new(bench: &'a Bench) -> Result<Self> {
+        let data = tempfile::tempdir()?;
+        let (provider_server, provider) = Server::part(&bench.me, &["provider"])?;
+        let Started { server, address, .. } = start(bench, data.path(), &provider)?;
+        let cli =
+            |arguments: &[&str]| last_line(command(bench, data.path(), &address, &provider).args(arguments));
+        let slug =
+            cli(&["project", "create", "bench", "--tier", "enterprise", "--rpm", LIMIT, "--burst", LIMIT])?;
+        let key = cli(&["key", "create", "--project", &slug, "--name", "bench"])?;
+        Ok(Self { bench, server, address, key, _provider: provider_server, _data: data })
+    }
+
+    /// As [`Deja::new`], with this many entries: each prompt is asked once. Threshold 1, so that a prompt
+    /// which is like an earlier one becomes an entry all the same.
+    pub(crate) fn with_entries(bench: &'a Bench, entries: usize) -> Result<Self> {
+        anyhow::ensure!(entries <= prompts::ENTRIES, "at most {} entries", prompts::ENTRIES);
+        let mut deja = Self::new(bench)?;
+        eprintln!("filling {entries} entries");
+        let bodies = (0..entries).map(|index| prompts::body(&prompts::entry(index), Some(1.0))).collect();
+        let filled = deja.all(bodies)?;
+        anyhow::ensure!(filled.hits == 0, "{} of {entries} prompts were not new", filled.hits);
+        Ok(deja)
+    }
+
+    /// Sends every body once.
+    pub(crate) fn all(&mut self, bodies: Vec<String>) -> Result<Outcome> {
+        let requests = bodies.len();
+        self.load(bodies, requests, PATIENCE.as_secs_f64())
+    }
+
+    /// Sends the bodies in turn for some time.
+    pub(crate) fn for_seconds(&mut self, bodies: Vec<String>, seconds: f64) -> Result<Outcome> {
+        self.load(bodies, usize::MAX, seconds)
+    }
+
+    fn load(&mut self, bodies: Vec<String>, requests: usize, seconds: f64) -> Result<Outcome> {
+        let (address, key) = (self.address.clone(), self.key.clone());
+        let job = Job { address, key, connections: CONNECTIONS, bodies, requests, seconds };
+        load::against(&self.bench.me, &mut self.server, &job)
+    }
+
+    /// The length of the answer to `body`.
+    pub(crate) fn answer_bytes(&self, body: &str) -> Result<usize> {
+        let Self { address, key, .. } = self;
+        let mut stream = TcpStream::connect(address)?;
+        let length = body.len();
+        write!(
+            stream,
+            "POST /v1/cache/query HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (_, body) = answer.split_once("\r\n\r\n").context("no answer")?;
+        Ok(body.len())
+    }
+}
+
+fn last_line(command: &mut Command) -> Result<String> {
+    let output = command.output()?;
+    let text = String::from_utf8(output.stdout)?;
+    anyhow::ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(text.trim_end().lines().last().context("no output")?.to_owned())
+}

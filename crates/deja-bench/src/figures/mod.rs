@@ -1,0 +1,8 @@
+//! One module a figure.
+
+pub(crate) mod durable;
+pub(crate) mod exact;
+pub(crate) mod index;
+mod pair;
+pub(crate) mod semantic;
+pub(crate) mod start;

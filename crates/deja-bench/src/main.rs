@@ -1,0 +1,157 @@
+//! Measures deja against its targets and prints one table; docs/benchmarks.md says how each figure is made.
+//!
+//! The servers, the load generator and the yardsticks each run as a process of their own, started from this
+//! same executable, so that the processor time of each can be read apart. Everything lives in temporary
+//! directories and talks over 127.0.0.1.
+
+#![expect(clippy::print_stdout, reason = "a tool for developers: its output is the table")]
+
+mod deja;
+mod figures;
+mod fill;
+mod load;
+mod parts;
+mod process;
+mod prompts;
+mod report;
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Parser, Subcommand};
+
+use crate::report::Row;
+
+#[derive(Parser)]
+#[command(about = "Measures deja against its targets")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What is measured, and how long.
+#[derive(Args, Clone)]
+struct Options {
+    /// The deja binary; by default the one beside this executable.
+    #[arg(long, global = true)]
+    deja: Option<PathBuf>,
+    /// Rounds of each figure. The table shows the median of the rounds, and the smallest and largest.
+    #[arg(long, global = true, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Also write the figures to this file as JSON.
+    #[arg(long, global = true)]
+    json: Option<PathBuf>,
+    /// Entries in the cache for `exact` and `semantic`.
+    #[arg(long, global = true, default_value_t = 10_000)]
+    entries: usize,
+    /// Seconds of load in each round of `exact`.
+    #[arg(long, global = true, default_value_t = 3.0)]
+    seconds: f64,
+    /// Prompts in each round of `semantic` and `durable`.
+    #[arg(long, global = true, default_value_t = 2_000)]
+    prompts: usize,
+    /// Entries in the store for the time to start.
+    #[arg(long, global = true, default_value_t = 100_000)]
+    start_entries: usize,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// All figures, one after the other.
+    All,
+    /// Exact hits against a bare axum server.
+    Exact,
+    /// Hits by meaning against the embedding alone.
+    Semantic,
+    /// Misses that are stored against the embedding alone.
+    Durable,
+    /// Nearest neighbour and memory of the index, 100,000 and 1,000,000 vectors.
+    Index,
+    /// Time to start with a full store, and memory when idle.
+    Start,
+    /// A server that only answers; prints its address.
+    #[command(hide = true)]
+    Bare(parts::bare::Bare),
+    /// An LLM provider that answers at once; prints its address.
+    #[command(hide = true)]
+    Provider,
+    /// Embeds the prompts of a job file; prints what it cost.
+    #[command(hide = true)]
+    Embed { job: PathBuf },
+    /// Sends the requests of a job file; prints what came back.
+    #[command(hide = true)]
+    Load { job: PathBuf },
+}
+
+/// What every figure needs to know.
+struct Bench {
+    deja: PathBuf,
+    me: PathBuf,
+    options: Options,
+}
+
+impl Bench {
+    fn new(options: Options) -> Result<Self> {
+        let me = std::env::current_exe()?;
+        let deja = options.deja.clone().unwrap_or_else(|| me.with_file_name("deja"));
+        anyhow::ensure!(deja.is_file(), "{} is not there: build it, or name it with --deja", deja.display());
+        Ok(Self { deja, me, options })
+    }
+
+    /// `measure(round)` for every round, with a word on standard error about how far it is.
+    fn rounds<T>(&self, name: &str, mut measure: impl FnMut(u32) -> Result<T>) -> Result<Vec<T>> {
+        (0..self.options.rounds)
+            .map(|round| {
+                eprintln!("{name}: round {} of {}", round + 1, self.options.rounds);
+                measure(round).with_context(|| format!("{name}, round {}", round + 1))
+            })
+            .collect()
+    }
+}
+
+type Figure = fn(&Bench) -> Result<Vec<Row>>;
+
+const ALL: [(&str, Figure); 5] = [
+    ("exact", figures::exact::run),
+    ("semantic", figures::semantic::run),
+    ("durable", figures::durable::run),
+    ("index", figures::index::run),
+    ("start", figures::start::run),
+];
+
+fn main() -> Result<()> {
+    let Cli { command, options } = Cli::parse();
+    let wanted = match command {
+        Command::Bare(bare) => return parts::bare::serve(&bare),
+        Command::Provider => return parts::provider::serve(),
+        Command::Embed { job } => return parts::embed::run(&job),
+        Command::Load { job } => return load::run(&job),
+        Command::All => None,
+        Command::Exact => Some("exact"),
+        Command::Semantic => Some("semantic"),
+        Command::Durable => Some("durable"),
+        Command::Index => Some("index"),
+        Command::Start => Some("start"),
+    };
+    let bench = Bench::new(options)?;
+    let mut rows = Vec::new();
+    for (name, figure) in ALL {
+        if wanted.is_some_and(|wanted| wanted != name) {
+            continue;
+        }
+        match figure(&bench) {
+            Ok(found) => rows.extend(found),
+            // One figure that fails must not cost the others an hour of measuring.
+            Err(error) if wanted.is_none() => rows.push(Row::failed(name, &format!("{error:#}"))),
+            Err(error) => return Err(error),
+        }
+    }
+    println!("{}", report::table(&rows));
+    if let Some(file) = &bench.options.json {
+        std::fs::write(file, serde_json::to_vec_pretty(&rows)?).context("writing the JSON file")?;
+    }
+    anyhow::ensure!(!rows.iter().any(|row| row.error.is_some()), "a figure could not be measured");
+    Ok(())
+}

@@ -1,0 +1,5 @@
+//! What deja is measured against and with: each is a process of its own.
+
+pub(crate) mod bare;
+pub(crate) mod embed;
+pub(crate) mod provider;
