@@ -285,7 +285,7 @@ impl Writer {
         let per_layer = 4 * hidden * hidden + 2 * hidden * wide + 4 * (16 * hidden + 4 * wide) + 32 * ALIGN;
         let tables = config.vocabulary * (hidden + 4) + 4 * (config.window + 2) * hidden + 16 * ALIGN;
         let room = 4096 + tables + config.layers * per_layer;
-        let mut buffer = Vec::with_capacity(room);
+        let mut buffer: Vec<u8> = Vec::with_capacity(room);
         let start = buffer.as_ptr().align_offset(ALIGN);
         buffer.resize(start, 0);
         let header = serde_json::to_vec(config).map_err(|e| e.to_string())?;

@@ -1,0 +1,194 @@
+//! Model directories: a tiny random one that works, and all the ways in which one does not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use deja_embed::Model;
+use safetensors::tensor::{Dtype, TensorView, serialize};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{cosine, vector};
+
+const HIDDEN: usize = 32;
+const WIDE: usize = 64;
+const WORDS: [&str; 8] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "hello", "world", "##s", "cache"];
+
+/// Numbers in -0.5..0.5 that are the same in every run.
+fn noise(count: usize, seed: &mut u64) -> Vec<f32> {
+    let mut next = || {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*seed >> 40) as f32 / (1 << 24) as f32 - 0.5
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn tensors(seed: u64) -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
+    let mut seed = seed;
+    let mut all = BTreeMap::new();
+    let mut put = |name: &str, shape: &[usize]| {
+        let values = noise(shape.iter().product(), &mut seed);
+        all.insert(name.to_owned(), (shape.to_vec(), values));
+    };
+    put("embeddings.word_embeddings.weight", &[WORDS.len(), HIDDEN]);
+    put("embeddings.position_embeddings.weight", &[16, HIDDEN]);
+    put("embeddings.token_type_embeddings.weight", &[2, HIDDEN]);
+    let layer = |rest: &str| format!("encoder.layer.0.{rest}");
+    for (name, inputs, outputs) in [
+        (layer("attention.self.query"), HIDDEN, HIDDEN),
+        (layer("attention.self.key"), HIDDEN, HIDDEN),
+        (layer("attention.self.value"), HIDDEN, HIDDEN),
+        (layer("attention.output.dense"), HIDDEN, HIDDEN),
+        (layer("intermediate.dense"), HIDDEN, WIDE),
+        (layer("output.dense"), WIDE, HIDDEN),
+    ] {
+        put(&format!("{name}.weight"), &[outputs, inputs]);
+        put(&format!("{name}.bias"), &[outputs]);
+    }
+    for name in ["embeddings.LayerNorm", &layer("attention.output.LayerNorm"), &layer("output.LayerNorm")] {
+        put(&format!("{name}.weight"), &[HIDDEN]);
+        put(&format!("{name}.bias"), &[HIDDEN]);
+    }
+    all
+}
+
+fn write_weights(directory: &Path, tensors: &BTreeMap<String, (Vec<usize>, Vec<f32>)>, dtype: Dtype) {
+    let bytes: BTreeMap<&str, (Vec<usize>, Vec<u8>)> = tensors
+        .iter()
+        .map(|(name, (shape, values))| {
+            let bytes = values.iter().flat_map(|v| match dtype {
+                Dtype::F16 => half::f16::from_f32(*v).to_le_bytes().to_vec(),
+                Dtype::BF16 => half::bf16::from_f32(*v).to_le_bytes().to_vec(),
+                _ => v.to_le_bytes().to_vec(),
+            });
+            (name.as_str(), (shape.clone(), bytes.collect()))
+        })
+        .collect();
+    let views =
+        bytes.iter().map(|(name, (shape, b))| (*name, TensorView::new(dtype, shape.clone(), b).unwrap()));
+    fs::write(directory.join("model.safetensors"), serialize(views, None).unwrap()).unwrap();
+}
+
+fn write_json(file: impl AsRef<Path>, value: &Value) {
+    fs::write(file, value.to_string()).unwrap();
+}
+
+fn config() -> Value {
+    json!({
+        "architectures": ["BertModel"], "model_type": "bert", "hidden_size": HIDDEN, "num_hidden_layers": 1,
+        "num_attention_heads": 2, "intermediate_size": WIDE, "vocab_size": WORDS.len(),
+        "max_position_embeddings": 16, "hidden_act": "gelu",
+    })
+}
+
+fn tiny(seed: u64) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    let at = directory.path();
+    write_weights(at, &tensors(seed), Dtype::F32);
+    write_json(at.join("config.json"), &config());
+    let module = |path: &str, kind: &str| json!({"path": path, "type": format!("sentence_transformers.models.{kind}")});
+    write_json(at.join("modules.json"), &json!([module("", "Transformer"), module("1_Pooling", "Pooling")]));
+    fs::create_dir(at.join("1_Pooling")).unwrap();
+    write_json(at.join("1_Pooling/config.json"), &json!({"pooling_mode_mean_tokens": true}));
+    write_json(at.join("sentence_bert_config.json"), &json!({"max_seq_length": 12}));
+    let vocabulary: BTreeMap<&str, usize> = WORDS.iter().enumerate().map(|(id, word)| (*word, id)).collect();
+    let mut tokenizer: Value = serde_json::from_str(include_str!("../../data/tokenizer.json")).unwrap();
+    tokenizer["model"]["vocab"] = json!(vocabulary);
+    tokenizer["added_tokens"] = json!([]);
+    for (token, id) in [("[CLS]", 2), ("[SEP]", 3)] {
+        tokenizer["post_processor"]["special_tokens"][token]["ids"] = json!([id]);
+    }
+    write_json(at.join("tokenizer.json"), &tokenizer);
+    directory
+}
+
+#[test]
+fn a_tiny_model_works_in_every_number_format() {
+    let directory = tiny(1);
+    let model = Model::from_directory(&directory).unwrap();
+    assert_eq!((model.dimension(), model.window()), (HIDDEN, 12));
+    let whole = vector(&mut model.session(), "hello worlds cache");
+    for dtype in [Dtype::F16, Dtype::BF16] {
+        write_weights(directory.path(), &tensors(1), dtype);
+        let other = Model::from_directory(&directory).unwrap();
+        assert_ne!(other.id(), model.id());
+        let cosine = cosine(vector(&mut other.session(), "hello worlds cache").as_slice(), whole.as_slice());
+        assert!(cosine > 0.999, "{dtype:?}: {cosine}");
+    }
+}
+
+#[test]
+fn the_identity_follows_the_content() {
+    let directory = tiny(1);
+    let id = || Model::from_directory(&directory).unwrap().id().clone();
+    let first = id();
+    assert_eq!(first, id());
+    write_weights(directory.path(), &tensors(2), Dtype::F32);
+    let second = id();
+    assert_ne!(first, second);
+    write_json(directory.path().join("1_Pooling/config.json"), &json!({"pooling_mode_cls_token": true}));
+    assert_ne!(second, id());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let config_with = |key: &str, value: Value| {
+        let mut config = config();
+        config[key] = value;
+        config
+    };
+    let cases: Vec<(&str, Option<Value>, &str)> = vec![
+        ("modules.json", None, "No such file"),
+        (
+            "modules.json",
+            Some(json!([{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])),
+            "Dense",
+        ),
+        ("modules.json", Some(json!([])), "no Transformer"),
+        ("config.json", None, "No such file"),
+        ("config.json", Some(json!({"model_type": "bert"})), "hidden_size"),
+        ("config.json", Some(config_with("model_type", json!("mpnet"))), "supported: bert"),
+        ("config.json", Some(config_with("hidden_act", json!("relu"))), "supported: gelu"),
+        ("config.json", Some(config_with("position_embedding_type", json!("relative_key"))), "absolute"),
+        ("config.json", Some(config_with("hidden_size", json!(20))), "multiple of 16"),
+        ("config.json", Some(config_with("num_attention_heads", json!(4))), "one head"),
+        ("config.json", Some(config_with("num_attention_heads", json!(0))), "heads"),
+        ("config.json", Some(config_with("max_position_embeddings", json!(0))), "window"),
+        ("1_Pooling/config.json", Some(json!({"pooling_mode_max_tokens": true})), "supported: mean_tokens"),
+        ("sentence_bert_config.json", Some(json!([1, 2])), ""),
+        ("tokenizer.json", Some(json!({})), ""),
+        ("tokenizer.json", None, "No such file"),
+        ("model.safetensors", None, "model.safetensors"),
+        ("model.safetensors", Some(json!("rubbish")), ""),
+    ];
+    for (file, content, expected) in cases {
+        let directory = tiny(3);
+        let path = directory.path().join(file);
+        match &content {
+            Some(content) => write_json(&path, content),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        let error = Model::from_directory(&directory).map(drop).unwrap_err();
+        assert!(error.to_string().contains(file), "{error}");
+        assert!(error.to_string().contains(expected), "{error} lacks {expected:?}");
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn weights_that_do_not_fit_are_named() {
+    let directory = tiny(4);
+    let name = "encoder.layer.0.output.dense.weight";
+    let mut missing = tensors(4);
+    missing.remove(name);
+    let mut shape = tensors(4);
+    shape.insert(name.to_owned(), (vec![WIDE, HIDDEN], vec![0.0; HIDDEN * WIDE]));
+    let mut infinite = tensors(4);
+    infinite.insert(name.to_owned(), (vec![HIDDEN, WIDE], vec![f32::INFINITY; HIDDEN * WIDE]));
+    for bad in [missing, shape, infinite] {
+        write_weights(directory.path(), &bad, Dtype::F32);
+        let error = Model::from_directory(&directory).map(drop).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}
