@@ -1,0 +1,192 @@
+//! What an operator does to projects, keys, providers, prices and caches: one command each.
+//!
+//! The use cases stand here once, over the ports of deja-core. The command line sends [`Command`]s, to the
+//! running server through [`socket`] or, while none runs, to the store itself; a console would do the same.
+
+mod cache;
+mod command;
+mod keys;
+mod prices;
+mod projects;
+mod providers;
+pub mod socket;
+mod view;
+
+use std::sync::Arc;
+
+use deja_core::clock::Clock;
+use deja_core::id::{Entropy, EntropyError};
+use deja_core::pricing::PriceBook;
+use deja_core::project::Project;
+use deja_core::store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+use url::Url;
+
+pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, Ttl};
+pub use view::{CacheView, KeyView, PriceView, ProjectView, ProviderView, Reply, TotalsView};
+
+use crate::vault::{Vault, VaultError};
+
+/// Whether deja calls this URL, with private networks allowed or not; the error is one line for people.
+pub type UrlCheck = fn(&str, bool) -> Result<Url, String>;
+
+/// The check that deja ships with: see [`deja_providers::ssrf`].
+pub fn check_url(text: &str, allow_private: bool) -> Result<Url, String> {
+    deja_providers::check_url(text, allow_private).map_err(|error| error.to_string())
+}
+
+/// What commands work with.
+pub struct AdminContext {
+    /// Where everything is kept.
+    pub store: Arc<dyn Store>,
+    /// Seals the secrets of providers.
+    pub vault: Vault,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// For ids and keys.
+    pub entropy: Arc<dyn Entropy>,
+    /// Guards what a project may have called.
+    pub url_check: UrlCheck,
+    /// The prices in force.
+    pub prices: Arc<PriceBook>,
+    /// Held while a project is read, changed and written, so that no change is lost to another.
+    changes: Mutex<()>,
+}
+
+/// Why a command was not done, in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdminError {
+    /// The command itself is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// What it is about is not there.
+    #[error("{0}")]
+    NotFound(String),
+    /// It is there already, or is more than one.
+    #[error("{0}")]
+    Conflict(String),
+    /// It could not be done now.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<StoreError> for AdminError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict(_) => Self::Conflict(error.to_string()),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<VaultError> for AdminError {
+    fn from(error: VaultError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<EntropyError> for AdminError {
+    fn from(error: EntropyError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl AdminContext {
+    /// A context over these parts, with the machine's clock and random bytes.
+    pub fn new(store: Arc<dyn Store>, vault: Vault, url_check: UrlCheck, prices: Arc<PriceBook>) -> Self {
+        Self {
+            store,
+            vault,
+            clock: Arc::new(deja_core::clock::SystemClock),
+            entropy: Arc::new(deja_core::id::SystemEntropy),
+            url_check,
+            prices,
+            changes: Mutex::new(()),
+        }
+    }
+
+    async fn project(&self, slug: &str) -> Result<Project, AdminError> {
+        let missing = || AdminError::NotFound(format!("there is no project '{}'", shown(slug)));
+        self.store.project(slug).await?.ok_or_else(missing)
+    }
+}
+
+/// Does what `command` says. Commands that change something are durable when this returns, and hold for the
+/// very next request.
+pub async fn execute(context: &AdminContext, command: Command) -> Result<Reply, AdminError> {
+    let name = command.name();
+    let reply = dispatch(context, command).await;
+    match &reply {
+        Ok(_) => tracing::debug!(command = name, "done"),
+        Err(error) => tracing::debug!(command = name, %error, "refused"),
+    }
+    reply
+}
+
+async fn dispatch(context: &AdminContext, command: Command) -> Result<Reply, AdminError> {
+    match command {
+        Command::ProjectCreate(new) => projects::create(context, new).await,
+        Command::ProjectList => projects::list(context).await,
+        Command::ProjectSuspend { project } => projects::suspend(context, &project, true).await,
+        Command::ProjectResume { project } => projects::suspend(context, &project, false).await,
+        Command::ProjectSet { project, change } => projects::set(context, &project, change).await,
+        Command::ProjectDelete { project } => projects::delete(context, &project).await,
+        Command::KeyCreate { project, name, models } => keys::create(context, &project, &name, models).await,
+        Command::KeyList { project } => keys::list(context, &project).await,
+        Command::KeyRevoke { key, project } => keys::revoke(context, &key, project.as_deref()).await,
+        Command::ProviderAdd(new) => providers::add(context, new).await,
+        Command::ProviderList { project } => providers::list(context, &project).await,
+        Command::ProviderRemove { project, name } => providers::remove(context, &project, &name).await,
+        Command::PriceSet { project, model, input, output } => {
+            prices::set(context, &project, &model, input, output).await
+        }
+        Command::PriceUnset { project, model } => prices::unset(context, &project, &model).await,
+        Command::PriceShow { model, project } => prices::show(context, &model, project.as_deref()).await,
+        Command::CachePurge { project, model, context: filter } => {
+            cache::purge(context, &project, model, filter).await
+        }
+        Command::CacheStats { project } => cache::stats(context, &project).await,
+    }
+}
+
+/// A name for people: 1 to 100 characters, none of them a control character, no blank at an end.
+fn name_of(what: &str, text: &str) -> Result<String, AdminError> {
+    let name = text.trim();
+    if (1..=100).contains(&name.chars().count()) && !name.chars().any(char::is_control) {
+        return Ok(name.to_owned());
+    }
+    let wanted = "1 to 100 characters, without control characters";
+    Err(AdminError::Invalid(format!("{what} '{}' is not allowed: use {wanted}", shown(name))))
+}
+
+/// A model id: not trimmed, because requests are compared byte for byte.
+fn model_of(text: &str) -> Result<String, AdminError> {
+    let blank = |c: char| c.is_control() || c.is_whitespace();
+    if (1..=200).contains(&text.len()) && !text.chars().any(blank) {
+        return Ok(text.to_owned());
+    }
+    let wanted = "1 to 200 bytes, without blanks";
+    Err(AdminError::Invalid(format!("the model '{}' is not allowed: use {wanted}", shown(text))))
+}
+
+/// Model ids, each once, in the order given.
+fn models_of(texts: Vec<String>) -> Result<Vec<String>, AdminError> {
+    let mut models: Vec<String> = Vec::with_capacity(texts.len());
+    for text in texts {
+        let model = model_of(&text)?;
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    Ok(models)
+}
+
+/// A text of the operator's, safe to show in one line.
+fn shown(text: &str) -> String {
+    text.chars().take(120).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests;

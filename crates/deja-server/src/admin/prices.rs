@@ -1,0 +1,89 @@
+//! Prices: those of a project, and which one is in force.
+
+use deja_core::pricing::{ModelPrice, PicoUsdPerToken, price_for};
+use deja_core::project::ProjectSettings;
+
+use super::view::moment;
+use super::{AdminContext, AdminError, PriceView, Reply, model_of, projects, shown};
+
+/// A project's own prices at most: they are read with the project, on every request.
+const MAX_PRICES: usize = 500;
+
+pub(super) async fn set(
+    context: &AdminContext,
+    slug: &str,
+    model: &str,
+    input: f64,
+    output: f64,
+) -> Result<Reply, AdminError> {
+    let model = model_of(model)?;
+    let price = |dollars| {
+        let wanted = "between 0 and 1000 US dollars per million tokens";
+        PicoUsdPerToken::from_dollars_per_million(dollars).ok_or_else(|| {
+            AdminError::Invalid(format!("the price {dollars} is not allowed: use one {wanted}"))
+        })
+    };
+    let price = ModelPrice { input: price(input)?, output: price(output)?, above: Vec::new() };
+    projects::change(context, slug, |project| {
+        let prices = &mut project.settings.prices;
+        if prices.len() >= MAX_PRICES && !prices.contains_key(&model) {
+            return Err(AdminError::Conflict(format!(
+                "a project has at most {MAX_PRICES} prices of its own"
+            )));
+        }
+        prices.insert(model, price);
+        Ok(())
+    })
+    .await?;
+    Ok(Reply::Done)
+}
+
+pub(super) async fn unset(context: &AdminContext, slug: &str, model: &str) -> Result<Reply, AdminError> {
+    projects::change(context, slug, |project| match project.settings.prices.remove(model) {
+        Some(_) => Ok(()),
+        None => Err(AdminError::NotFound(format!(
+            "the project '{slug}' has no price of its own for '{}'",
+            shown(model)
+        ))),
+    })
+    .await?;
+    Ok(Reply::Done)
+}
+
+pub(super) async fn show(
+    context: &AdminContext,
+    model: &str,
+    slug: Option<&str>,
+) -> Result<Reply, AdminError> {
+    let (settings, own) = match slug {
+        None => (ProjectSettings::default(), None),
+        Some(slug) => {
+            let project = context.project(slug).await?;
+            let own = context.store.provider_of(project.id, model).await?;
+            (project.settings, own.map(|provider| provider.name))
+        }
+    };
+    let family = || deja_providers::family(model).map_or("", deja_providers::Family::name).to_owned();
+    let provider = own.unwrap_or_else(family);
+    let list = context.prices.current();
+    let unknown = || {
+        let model = shown(model);
+        AdminError::NotFound(format!(
+            "the price of '{model}' is not known; deja price set gives it one in a project"
+        ))
+    };
+    let priced = price_for(&settings, &list, &provider, None, model).ok_or_else(unknown)?;
+    let dollars = PicoUsdPerToken::dollars_per_million;
+    let above = priced.price.above.iter();
+    Ok(Reply::Price(PriceView {
+        model: model.into(),
+        key: priced.key,
+        origin: priced.origin.as_str().into(),
+        input: dollars(priced.price.input),
+        output: dollars(priced.price.output),
+        above: above.map(|tier| (tier.tokens, dollars(tier.input), dollars(tier.output))).collect(),
+        table: list.source.name.clone(),
+        table_revision: list.source.revision.clone(),
+        table_fetched: list.source.fetched_at.map(moment),
+    }))
+}

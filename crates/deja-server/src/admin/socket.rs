@@ -1,0 +1,159 @@
+//! The way from the command line into the running server: a Unix domain socket in the data directory.
+//!
+//! One line of JSON asks, one line answers. The socket is for the server's own user (and root) only: it has
+//! mode 0600, and the other end's user is checked besides.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{AdminContext, AdminError, Command, Reply, execute};
+
+const FILE: &str = "deja.sock";
+/// Longest request or answer line.
+const MAX_LINE: u64 = 1 << 20;
+/// Longest listing that is read back: ten thousand projects are a few megabytes.
+const MAX_REPLY: u64 = 64 << 20;
+/// What a socket address holds on Linux, its final zero excluded.
+const MAX_ADDRESS: usize = 107;
+/// For a request line to arrive, and for an answer to be taken.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// For a command to be done: deleting a large project takes a while.
+const CALL_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The socket of the server that uses `data_dir`.
+pub fn path_in(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
+}
+
+/// Takes commands at `path` until `shutdown`, then ends the ones under way and removes the socket.
+///
+/// Call it only while holding the lock of the data directory: a socket that is there is taken for a leftover.
+pub async fn serve(context: Arc<AdminContext>, path: PathBuf, shutdown: CancellationToken) -> io::Result<()> {
+    AdminSocket::bind(&path)?.serve(context, shutdown).await;
+    Ok(())
+}
+
+/// A socket that was bound and is not served yet: requests wait.
+pub struct AdminSocket {
+    listener: UnixListener,
+    path: PathBuf,
+    owner: u32,
+}
+
+impl AdminSocket {
+    /// Binds `path`, in place of a leftover. Needs a Tokio runtime.
+    pub fn bind(path: &Path) -> io::Result<Self> {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+            fs::remove_file(path)?;
+        }
+        let listener = with_short_path(path, |short| UnixListener::bind(short))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        let owner = fs::metadata(path)?.uid();
+        Ok(Self { listener, path: path.into(), owner })
+    }
+
+    /// Takes commands until `shutdown`, ends the ones under way and removes the socket.
+    pub async fn serve(self, context: Arc<AdminContext>, shutdown: CancellationToken) {
+        let calls = TaskTracker::new();
+        while let Some(accepted) = shutdown.run_until_cancelled(self.listener.accept()).await {
+            match accepted {
+                Ok((stream, _)) => {
+                    let (context, owner) = (context.clone(), self.owner);
+                    calls.spawn(async move {
+                        if let Err(error) = answer(&context, stream, owner).await {
+                            tracing::debug!(%error, "a caller of the admin socket went away");
+                        }
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the admin socket cannot accept");
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+            }
+        }
+        calls.close();
+        calls.wait().await;
+        let _already_gone = fs::remove_file(&self.path);
+    }
+}
+
+async fn answer(context: &AdminContext, mut stream: UnixStream, owner: u32) -> io::Result<()> {
+    let caller = stream.peer_cred()?.uid();
+    let result = if caller == owner || caller == 0 {
+        match tokio::time::timeout(PATIENCE, read_command(&mut stream)).await {
+            Ok(Ok(command)) => execute(context, command).await,
+            Ok(Err(error)) => Err(error),
+            Err(_) => return Ok(()),
+        }
+    } else {
+        Err(AdminError::Invalid("the server belongs to another user".into()))
+    };
+    let mut line = serde_json::to_vec(&result)?;
+    line.push(b'\n');
+    tokio::time::timeout(PATIENCE, stream.write_all(&line)).await??;
+    stream.shutdown().await
+}
+
+async fn read_command(stream: &mut UnixStream) -> Result<Command, AdminError> {
+    let mut line = Vec::new();
+    let mut reader = BufReader::new(stream.take(MAX_LINE + 1));
+    reader.read_until(b'\n', &mut line).await.map_err(|error| AdminError::Failed(error.to_string()))?;
+    if line.len() as u64 > MAX_LINE {
+        return Err(AdminError::Invalid(format!("a command may have {MAX_LINE} bytes at most")));
+    }
+    // The line may hold a secret: its text goes nowhere.
+    serde_json::from_slice(&line).map_err(|_| {
+        AdminError::Invalid(
+            "the running server does not know this command: is it another version of deja?".into(),
+        )
+    })
+}
+
+/// Sends `command` to the server at `path`. `None` if no server listens there.
+pub fn call(path: &Path, command: &Command) -> io::Result<Option<Result<Reply, AdminError>>> {
+    let stream = match with_short_path(path, |short| BlockingStream::connect(short)) {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(CALL_TIMEOUT))?;
+    let mut line = serde_json::to_vec(command)?;
+    line.push(b'\n');
+    (&stream).write_all(&line)?;
+    let mut reply = Vec::new();
+    io::BufReader::new(&stream).take(MAX_REPLY).read_until(b'\n', &mut reply)?;
+    if reply.is_empty() {
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server ended before it answered"));
+    }
+    serde_json::from_slice(&reply).map(Some).map_err(|_| {
+        io::Error::new(ErrorKind::InvalidData, "its answer cannot be read: is it another version of deja?")
+    })
+}
+
+/// Calls `use_it` with a path to the same socket that fits a socket address: a long one goes through the open
+/// directory.
+fn with_short_path<T>(path: &Path, use_it: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    if path.as_os_str().as_bytes().len() <= MAX_ADDRESS {
+        return use_it(path);
+    }
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "the socket has no directory"));
+    };
+    let directory = File::open(directory)?;
+    use_it(&Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name))
+}

@@ -1,0 +1,144 @@
+//! What comes back: plain data for listings and scripts. Times are RFC 3339, money is US dollars.
+
+use deja_core::analytics::Totals;
+use deja_core::clock::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Hidden;
+
+/// The answer to a command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// One project: made or changed.
+    Project(ProjectView),
+    /// All projects.
+    Projects(Vec<ProjectView>),
+    /// A new key, shown this once.
+    KeyCreated { key: Hidden, view: KeyView },
+    /// Keys.
+    Keys(Vec<KeyView>),
+    /// The key that was revoked.
+    KeyRevoked(KeyView),
+    /// A new provider.
+    Provider(ProviderView),
+    /// Providers.
+    Providers(Vec<ProviderView>),
+    /// A price.
+    Price(PriceView),
+    /// So many entries were deleted.
+    Purged { entries: u64 },
+    /// A cache.
+    Cache(CacheView),
+    /// Done; there is nothing to tell.
+    Done,
+}
+
+/// A project.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProjectView {
+    pub slug: String,
+    pub id: String,
+    pub name: String,
+    pub tier: String,
+    pub requests_per_minute: u32,
+    pub burst: u32,
+    /// `active` or `suspended`.
+    pub state: String,
+    /// `None` keeps answers until they are evicted.
+    pub ttl_seconds: Option<u64>,
+    pub max_entries: u64,
+    pub share_models: bool,
+    pub created: jiff::Timestamp,
+    /// The last seven days.
+    pub week: TotalsView,
+}
+
+/// Counts over seven days.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct TotalsView {
+    pub requests: u64,
+    pub exact_hits: u64,
+    pub semantic_hits: u64,
+    pub misses: u64,
+    pub errors: u64,
+    /// Hits per answered request, 0 to 1; `None` without any.
+    pub hit_rate: Option<f64>,
+    pub saved_usd: f64,
+    pub spent_usd: f64,
+}
+
+impl From<Totals> for TotalsView {
+    fn from(totals: Totals) -> Self {
+        Self {
+            requests: totals.requests(),
+            exact_hits: totals.exact_hits,
+            semantic_hits: totals.semantic_hits,
+            misses: totals.misses,
+            errors: totals.errors,
+            hit_rate: totals.hit_rate(),
+            saved_usd: totals.saved.as_dollars(),
+            spent_usd: totals.spent.as_dollars(),
+        }
+    }
+}
+
+/// A key, without the key itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeyView {
+    pub prefix: String,
+    pub id: String,
+    pub name: String,
+    /// The models it may ask for; `None` means all.
+    pub models: Option<Vec<String>>,
+    pub created: jiff::Timestamp,
+    pub last_used: Option<jiff::Timestamp>,
+    pub requests: u64,
+    /// `active` or `revoked`.
+    pub status: String,
+    pub revoked: Option<jiff::Timestamp>,
+}
+
+/// A provider, without its secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ProviderView {
+    pub name: String,
+    pub id: String,
+    pub base_url: String,
+    pub models: Vec<String>,
+    pub has_secret: bool,
+    pub allow_private: bool,
+    pub created: jiff::Timestamp,
+}
+
+/// A price in force, in US dollars per million tokens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PriceView {
+    pub model: String,
+    /// The id that the price was found under.
+    pub key: String,
+    /// `override` or `table`.
+    pub origin: String,
+    pub input: f64,
+    pub output: f64,
+    /// (more input tokens than, input, output).
+    pub above: Vec<(u64, f64, f64)>,
+    /// Where the table came from.
+    pub table: String,
+    pub table_revision: Option<String>,
+    pub table_fetched: Option<jiff::Timestamp>,
+}
+
+/// A project's cache.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CacheView {
+    pub entries: u64,
+    pub max_entries: u64,
+    pub ttl_seconds: Option<u64>,
+    pub week: TotalsView,
+}
+
+/// A moment as jiff knows it. Moments of deja lie inside jiff's range.
+pub(super) fn moment(at: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default()
+}

@@ -1,0 +1,140 @@
+//! Commands about projects, keys, providers, prices and caches: arguments in, a table or JSON out.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Context as _;
+
+use super::args::{CacheTask, KeyTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure, Task};
+use super::{print, reach};
+use crate::admin::{AdminError, Change, Command, ContextFilter, Hidden, NewProject, NewProvider};
+use crate::config::Config;
+
+/// A secret is shorter; more is not a secret.
+const MAX_SECRET_BYTES: u64 = 64 * 1024;
+
+pub(super) async fn run(
+    task: Task,
+    config: &Config,
+    env: &BTreeMap<String, String>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (command, json) = match task {
+        Task::Project(task) => project(task)?,
+        Task::Key(task) => key(task),
+        Task::Provider(task) => provider(task, env)?,
+        Task::Price(task) => price(task),
+        Task::Cache(task) => cache(task)?,
+        Task::Serve | Task::Demo { .. } | Task::Config(_) => anyhow::bail!("this is not an admin command"),
+    };
+    let reply = reach::execute_somewhere(config, command).await?;
+    print::reply(&reply, json, out)
+}
+
+fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
+    Ok(match task {
+        ProjectTask::Create { name, tier, rpm, burst } => {
+            (Command::ProjectCreate(NewProject { name, tier, per_minute: rpm, burst }), false)
+        }
+        ProjectTask::List { form } => (Command::ProjectList, form.json),
+        ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
+        ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
+        ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models } => {
+            let change = Change { name, tier, per_minute: rpm, burst, ttl, max_entries, share_models };
+            (Command::ProjectSet { project: slug, change }, false)
+        }
+        ProjectTask::Delete { slug, sure } => {
+            ask(sure, &format!("Delete the project '{slug}' with its keys, cache, providers and counts?"))?;
+            (Command::ProjectDelete { project: slug }, false)
+        }
+    })
+}
+
+fn key(task: KeyTask) -> (Command, bool) {
+    match task {
+        KeyTask::Create { of, name, models } => {
+            (Command::KeyCreate { project: of.project, name, models }, false)
+        }
+        KeyTask::List { of, form } => (Command::KeyList { project: of.project }, form.json),
+        KeyTask::Revoke { key, project } => (Command::KeyRevoke { key: Hidden::from(key), project }, false),
+    }
+}
+
+fn provider(task: ProviderTask, env: &BTreeMap<String, String>) -> anyhow::Result<(Command, bool)> {
+    Ok(match task {
+        ProviderTask::Add { of, name, base_url, models, secret, allow_private } => {
+            let secret = read_secret(secret, env)?;
+            let project = of.project;
+            let new = NewProvider { project, name, base_url, models, secret, allow_private };
+            (Command::ProviderAdd(new), false)
+        }
+        ProviderTask::List { of, form } => (Command::ProviderList { project: of.project }, form.json),
+        ProviderTask::Remove { of, name } => (Command::ProviderRemove { project: of.project, name }, false),
+    })
+}
+
+fn price(task: PriceTask) -> (Command, bool) {
+    match task {
+        PriceTask::Set { of, model, input, output } => {
+            (Command::PriceSet { project: of.project, model, input, output }, false)
+        }
+        PriceTask::Unset { of, model } => (Command::PriceUnset { project: of.project, model }, false),
+        PriceTask::Show { model, project, form } => (Command::PriceShow { model, project }, form.json),
+    }
+}
+
+fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
+    Ok(match task {
+        CacheTask::Purge { of, model, context, no_context, sure } => {
+            let all = if model.is_none() && context.is_none() && !no_context { "all" } else { "these" };
+            ask(sure, &format!("Delete {all} stored answers of the project '{}'?", of.project))?;
+            let context = match context {
+                Some(text) => ContextFilter::Is(text),
+                None if no_context => ContextFilter::Without,
+                None => ContextFilter::Any,
+            };
+            (Command::CachePurge { project: of.project, model, context }, false)
+        }
+        CacheTask::Stats { of, form } => (Command::CacheStats { project: of.project }, form.json),
+    })
+}
+
+/// Asks at a terminal; elsewhere the answer has to be on the command line.
+fn ask(sure: Sure, question: &str) -> anyhow::Result<()> {
+    if sure.yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(
+            AdminError::Invalid("nothing was deleted: add --yes to say that you mean it".into()).into()
+        );
+    }
+    write!(io::stderr(), "{question} [y/N] ")?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => anyhow::bail!("nothing was deleted"),
+    }
+}
+
+fn read_secret(from: SecretFrom, env: &BTreeMap<String, String>) -> anyhow::Result<Option<Hidden>> {
+    let invalid = |text: String| anyhow::Error::from(AdminError::Invalid(text));
+    let text = if let Some(variable) = from.key_env {
+        let unset = || invalid(format!("the variable {variable} (--key-env) is not set"));
+        env.get(&variable).cloned().ok_or_else(unset)?
+    } else if let Some(path) = from.key_file {
+        let file = std::fs::read_to_string(&path);
+        file.map_err(|error| {
+            invalid(format!("the file {} (--key-file) cannot be read: {error}", path.display()))
+        })?
+    } else if from.key_stdin {
+        reach::read_stdin(MAX_SECRET_BYTES).context("the key cannot be read from standard input")?
+    } else {
+        return Ok(None);
+    };
+    if text.trim().is_empty() {
+        return Err(invalid("the key is empty: give one, or leave the option out".into()));
+    }
+    Ok(Some(Hidden::from(text)))
+}

@@ -1,0 +1,136 @@
+//! The command line: reads arguments and settings, does one thing, and ends with an exit code.
+//!
+//! 0 is fine, 2 is wrong usage or configuration, 1 anything else. What goes wrong is one line on standard
+//! error that begins with `deja: `.
+
+mod admin;
+mod args;
+mod print;
+mod reach;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser;
+use clap::error::ErrorKind as ClapError;
+use deja_store::OpenError;
+
+use crate::admin::AdminError;
+use crate::config::{Config, ConfigError, Settings, Sources};
+use crate::vault::VaultError;
+use args::{Cli, ConfigTask, Global, Task};
+
+const WRONG_USAGE: u8 = 2;
+const FAILED: u8 = 1;
+
+/// What `main` does, with the arguments and the environment of the process.
+pub fn main() -> ExitCode {
+    let env = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    ExitCode::from(run(std::env::args_os(), env, &mut io::stdout()))
+}
+
+/// Runs one command line and says how it ended. Results go to `out`, complaints to standard error.
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    env: BTreeMap<String, String>,
+    out: &mut dyn Write,
+) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return not_parsed(&error, out),
+    };
+    let ended = try_run(cli, env, out).and_then(|()| Ok(out.flush()?));
+    match ended {
+        Ok(()) => 0,
+        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) => complain(&format!("{error:#}"), code_of(&error)),
+    }
+}
+
+fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyhow::Result<()> {
+    let sources = sources(cli.global, env)?;
+    let task = match cli.task.unwrap_or(Task::Serve) {
+        Task::Config(ConfigTask::Check) => {
+            Config::load(&sources)?;
+            return Ok(writeln!(out, "The settings are valid.")?);
+        }
+        Task::Config(ConfigTask::Print) => {
+            let settings = Settings::load(&sources)?;
+            settings.check()?;
+            return Ok(out.write_all(settings.to_toml()?.as_bytes())?);
+        }
+        task => task,
+    };
+    let config = Config::load(&sources)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("the threads of the server cannot be started")?;
+    match task {
+        Task::Serve => runtime.block_on(crate::lifecycle::serve(config)),
+        Task::Demo { exit } => runtime.block_on(crate::demo::run(config, exit)),
+        task => runtime.block_on(admin::run(task, &config, &sources.env, out)),
+    }
+}
+
+fn sources(global: Global, env: BTreeMap<String, String>) -> anyhow::Result<Sources> {
+    let flags = [
+        ("data_dir", global.data_dir),
+        ("listen", global.listen),
+        ("public_url", global.public_url),
+        ("log", global.log),
+    ];
+    Ok(Sources {
+        file: global.config,
+        directory: std::env::current_dir().context("the working directory cannot be read")?,
+        env,
+        flags: flags.into_iter().filter_map(|(name, value)| Some((name, value?))).collect(),
+    })
+}
+
+/// Help and version are no errors; everything else becomes one line.
+fn not_parsed(error: &clap::Error, out: &mut dyn Write) -> u8 {
+    let text = error.render().to_string();
+    match error.kind() {
+        ClapError::DisplayHelp | ClapError::DisplayVersion => {
+            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            u8::from(written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe))
+        }
+        ClapError::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _nowhere_to_complain = io::stderr().write_all(text.as_bytes());
+            WRONG_USAGE
+        }
+        _ => {
+            let told = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let told = told.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+            let line = told.collect::<Vec<_>>().join(" ");
+            let line = line.strip_prefix("error: ").unwrap_or(&line);
+            complain(&format!("{line} (see deja --help)"), WRONG_USAGE)
+        }
+    }
+}
+
+fn complain(text: &str, code: u8) -> u8 {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Standard error may be closed; the exit code says it all the same.
+    let _nowhere_to_complain = writeln!(io::stderr(), "deja: {line}");
+    code
+}
+
+/// The exit code of an error: whether any of its causes is a matter of usage or settings.
+fn code_of(error: &anyhow::Error) -> u8 {
+    let wrong_usage = error.chain().any(|cause| {
+        cause.is::<ConfigError>()
+            || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_)))
+            || matches!(cause.downcast_ref(), Some(OpenError::DataDir { .. } | OpenError::Locked { .. }))
+            || cause.downcast_ref().is_some_and(VaultError::is_configuration)
+    });
+    if wrong_usage { WRONG_USAGE } else { FAILED }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}

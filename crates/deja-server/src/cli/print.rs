@@ -1,0 +1,193 @@
+//! How answers look: aligned tables for people, JSON for scripts. What scripts take from commands that make
+//! something (a slug, a key) stands alone on the last line.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::admin::{CacheView, KeyView, PriceView, ProjectView, ProviderView, Reply, TotalsView};
+
+pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    match reply {
+        Reply::Projects(list) if json => as_json(list, out),
+        Reply::Keys(list) if json => as_json(list, out),
+        Reply::Providers(list) if json => as_json(list, out),
+        Reply::Price(price) if json => as_json(price, out),
+        Reply::Cache(cache) if json => as_json(cache, out),
+        Reply::Project(project) => Ok(writeln!(out, "{}", project.slug)?),
+        Reply::Projects(list) => projects(list, out),
+        Reply::KeyCreated { key, view } => {
+            writeln!(out, "The key '{}' is shown this once; only a hash of it is kept.", clean(&view.name))?;
+            Ok(writeln!(out, "{}", key.expose())?)
+        }
+        Reply::Keys(list) => keys(list, out),
+        Reply::KeyRevoked(key) => {
+            Ok(writeln!(out, "Revoked {} ({}, {}).", key.prefix, clean(&key.name), key.id)?)
+        }
+        Reply::Provider(provider) => Ok(writeln!(out, "Added {} ({}).", provider.name, provider.base_url)?),
+        Reply::Providers(list) => providers(list, out),
+        Reply::Price(view) => price(view, out),
+        Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
+        Reply::Cache(view) => cache(view, out),
+        Reply::Done => Ok(writeln!(out, "Done.")?),
+    }
+}
+
+fn as_json(value: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    Ok(writeln!(out)?)
+}
+
+fn projects(list: &[ProjectView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let head =
+        ["SLUG", "NAME", "TIER", "PER MINUTE", "BURST", "STATE", "REQUESTS 7D", "HIT RATE", "SAVED USD"];
+    let rows = list.iter().map(|project| {
+        let week = &project.week;
+        [
+            project.slug.clone(),
+            clean(&project.name),
+            project.tier.clone(),
+            project.requests_per_minute.to_string(),
+            project.burst.to_string(),
+            project.state.clone(),
+            week.requests.to_string(),
+            percent(week.hit_rate),
+            dollars(week.saved_usd),
+        ]
+    });
+    table(head, &[3, 4, 6, 7, 8], rows, out)
+}
+
+fn keys(list: &[KeyView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let head = ["PREFIX", "ID", "NAME", "MODELS", "CREATED", "LAST USED", "REQUESTS", "STATUS"];
+    let rows = list.iter().map(|key| {
+        [
+            key.prefix.clone(),
+            key.id.clone(),
+            clean(&key.name),
+            key.models.as_ref().map_or_else(|| "all".into(), |models| clean(&models.join(","))),
+            key.created.to_string(),
+            key.last_used.map_or_else(|| "never".into(), |at| at.to_string()),
+            key.requests.to_string(),
+            key.status.clone(),
+        ]
+    });
+    table(head, &[6], rows, out)
+}
+
+fn providers(list: &[ProviderView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let head = ["NAME", "BASE URL", "MODELS", "KEY", "PRIVATE", "CREATED"];
+    let yes = |is| String::from(if is { "yes" } else { "no" });
+    let rows = list.iter().map(|provider| {
+        [
+            provider.name.clone(),
+            provider.base_url.clone(),
+            clean(&provider.models.join(",")),
+            yes(provider.has_secret),
+            yes(provider.allow_private),
+            provider.created.to_string(),
+        ]
+    });
+    table(head, &[], rows, out)
+}
+
+fn price(view: &PriceView, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "{}: {} in, {} out, US dollars per million tokens",
+        clean(&view.model),
+        view.input,
+        view.output
+    )?;
+    for (tokens, input, output) in &view.above {
+        writeln!(out, "  with more than {tokens} input tokens: {input} in, {output} out")?;
+    }
+    if view.origin == "override" {
+        return Ok(writeln!(out, "  the project's own price, set for {}", clean(&view.key))?);
+    }
+    let revision = view.table_revision.as_deref().unwrap_or("of unknown date");
+    let fetched = view.table_fetched.map_or_else(String::new, |at| format!(", fetched {at}"));
+    Ok(writeln!(
+        out,
+        "  found as {} in the price table {} ({revision}{fetched})",
+        clean(&view.key),
+        view.table
+    )?)
+}
+
+fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
+    let TotalsView { requests, exact_hits, semantic_hits, misses, errors, hit_rate, saved_usd, spent_usd } =
+        view.week;
+    let ttl = view.ttl_seconds.map_or_else(|| "none".into(), |seconds| format!("{seconds} s"));
+    let lines = [
+        ("entries", format!("{} of at most {}", view.entries, view.max_entries)),
+        ("time to live", ttl),
+        ("requests, 7 days", requests.to_string()),
+        ("exact hits", exact_hits.to_string()),
+        ("semantic hits", semantic_hits.to_string()),
+        ("misses", misses.to_string()),
+        ("errors", errors.to_string()),
+        ("hit rate", percent(hit_rate)),
+        ("saved", format!("{} USD", dollars(saved_usd))),
+        ("spent on misses", format!("{} USD", dollars(spent_usd))),
+    ];
+    for (what, value) in lines {
+        writeln!(out, "{what:<17} {value}")?;
+    }
+    Ok(())
+}
+
+/// Columns as wide as their widest cell; those of `right` hold numbers.
+fn table<const N: usize>(
+    head: [&str; N],
+    right: &[usize],
+    rows: impl Iterator<Item = [String; N]>,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut all = vec![head.map(String::from)];
+    all.extend(rows);
+    let mut widths = [0; N];
+    for row in &all {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    for row in &all {
+        let cells = row.iter().zip(widths).enumerate();
+        let line: Vec<String> = cells
+            .map(
+                |(at, (cell, width))| {
+                    if right.contains(&at) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                },
+            )
+            .collect();
+        writeln!(out, "{}", line.join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+fn percent(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "-".into(), |rate| format!("{:.1} %", rate * 100.0))
+}
+
+fn dollars(amount: f64) -> String {
+    format!("{amount:.4}")
+}
+
+/// Text of others, without what would move a terminal's cursor.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["a", "1"], ["über", "12345"]].map(|row| row.map(String::from));
+        let mut out = Vec::new();
+        table(["NAME", "N"], &[1], rows.into_iter(), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "NAME      N\na         1\nüber  12345\n");
+    }
+}
