@@ -1,0 +1,174 @@
+//! Connections that fail in every way: each ends in a clear error, in time and without filling the memory.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use deja_core::provider::{FailureClass, ProviderError};
+use deja_providers::HttpSettings;
+
+use crate::server::{Server, custom, http, json, one_attempt, settings};
+
+async fn fail(url: &str, settings: HttpSettings) -> ProviderError {
+    custom(url, settings).complete("m", None, "Hi").await.unwrap_err()
+}
+
+#[tokio::test]
+async fn refused() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let start = Instant::now();
+    let error = fail(&format!("http://{address}"), settings()).await;
+    assert_eq!((error.class, error.retryable), (FailureClass::Connection, true));
+    assert!(start.elapsed() >= Duration::from_millis(1500), "two waits lie between three attempts");
+}
+
+#[tokio::test]
+async fn closed_before_the_header_ends() {
+    for part in ["", "HTTP/1.1 200 OK\r\ncontent-ty"] {
+        let server = Server::always(part);
+        let error = fail(&server.url, HttpSettings { max_attempts: 2, ..settings() }).await;
+        assert_eq!((error.class, error.retryable), (FailureClass::Connection, true), "{part:?}: {error}");
+        assert_eq!(server.requests().len(), 2, "{part:?}");
+    }
+}
+
+#[tokio::test]
+async fn cut_within_the_body() {
+    let cut = json(200, &format!("{{\"x\": \"{}\"}}", "y".repeat(500)));
+    let server = Server::always(&cut.as_bytes()[..cut.len() - 100]);
+    let error = fail(&server.url, settings()).await;
+    assert_eq!(error.class, FailureClass::Connection, "{error}");
+    assert_eq!(server.requests().len(), 1, "part of the answer had come, so it may have been billed");
+}
+
+#[tokio::test]
+async fn silent_before_the_header() {
+    let server = Server::start(|_, _| std::thread::sleep(Duration::from_secs(5)));
+    let start = Instant::now();
+    let error = fail(&server.url, settings()).await;
+    assert_eq!((error.class, error.retryable), (FailureClass::Timeout, true));
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    assert_eq!(server.requests().len(), 1, "a call that timed out may have been billed");
+}
+
+#[tokio::test]
+async fn a_model_may_think_longer_than_the_idle_limit() {
+    let server = Server::start(|_, stream| {
+        std::thread::sleep(Duration::from_millis(1100));
+        let _ = stream.write_all(crate::server::chat("Well.").as_bytes());
+    });
+    let answer = custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap();
+    assert_eq!(answer.text, "Well.");
+}
+
+#[tokio::test]
+async fn silent_within_the_body() {
+    let server = Server::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    let start = Instant::now();
+    let error = fail(&server.url, settings()).await;
+    assert_eq!(error.class, FailureClass::Timeout);
+    assert!(start.elapsed() < Duration::from_millis(1400), "the idle limit holds: {:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn one_byte_at_a_time() {
+    for headers in ["content-length: 1000\r\n", "content-type: text/event-stream\r\n"] {
+        let server = Server::start(move |_, stream| {
+            let _ = stream.write_all(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes());
+            while stream.write_all(b" ").is_ok() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let start = Instant::now();
+        let error = fail(&server.url, settings()).await;
+        assert_eq!(error.class, FailureClass::Timeout);
+        assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn garbage() {
+    for bytes in ["SSH-2.0-OpenSSH_9.9\r\n", "\0\u{1}\u{2}\r\n\r\n", "HTTP/9 200\r\n\r\n"] {
+        let server = Server::always(bytes);
+        let error = fail(&server.url, settings()).await;
+        assert_eq!((error.class, error.retryable), (FailureClass::BadResponse, false), "{bytes:?}: {error}");
+        assert_eq!(server.requests().len(), 1, "{bytes:?}");
+    }
+}
+
+#[tokio::test]
+async fn good_status_without_an_answer() {
+    for body in ["", "<html>hello</html>", "{}", "null", "[1]", "{\"choices\": []}", "{\"choices\": [{\"mess"]
+    {
+        let server = Server::always(json(200, body));
+        let error = fail(&server.url, settings()).await;
+        assert_eq!((error.class, error.retryable), (FailureClass::BadResponse, false), "{body:?}: {error}");
+    }
+    let deep = json(200, &"[".repeat(200_000));
+    assert_eq!(fail(&Server::always(deep).url, settings()).await.class, FailureClass::BadResponse);
+}
+
+#[tokio::test]
+async fn a_huge_answer_is_cut_off() {
+    let claimed = "content-length: 1073741824\r\n";
+    let unclaimed = "";
+    for (headers, status) in
+        [(claimed, 200), (unclaimed, 200), (unclaimed, 500), ("content-type: text/event-stream\r\n", 200)]
+    {
+        let server = Server::start(move |_, stream| {
+            let _ = stream.write_all(format!("HTTP/1.1 {status} X\r\n{headers}\r\n").as_bytes());
+            let block = vec![b'x'; 64 * 1024];
+            let mut sent = 0u64;
+            while sent < 1 << 30 && stream.write_all(&block).is_ok() {
+                sent += block.len() as u64;
+            }
+            assert!(sent < 64 << 20, "{sent} bytes were taken");
+        });
+        let settings = HttpSettings {
+            attempt_timeout: Duration::from_secs(20),
+            total_deadline: Duration::from_secs(20),
+            ..one_attempt()
+        };
+        let error = fail(&server.url, settings).await;
+        let expected = if status == 200 { FailureClass::BadResponse } else { FailureClass::Server };
+        assert_eq!(error.class, expected, "{headers:?}: {error}");
+    }
+    assert!(peak_memory_mb() < 400, "{} MB", peak_memory_mb());
+}
+
+/// The most memory that the process ever had, in MB.
+fn peak_memory_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let target = Server::always(crate::server::chat("secret"));
+    for status in [301, 302, 303, 307, 308] {
+        let server =
+            Server::always(http(status, &format!("location: {}/chat/completions\r\n", target.url), ""));
+        let error = fail(&server.url, settings()).await;
+        assert_eq!((error.class, error.retryable), (FailureClass::BadResponse, false), "{status}");
+    }
+    assert!(target.requests().is_empty());
+}
+
+#[tokio::test]
+async fn compressed_answers_are_neither_asked_for_nor_unpacked() {
+    let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x63, 0, 0];
+    let server = Server::start(move |_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 13\r\n\r\n");
+        let _ = stream.write_all(&gzip);
+    });
+    let error = fail(&server.url, settings()).await;
+    assert_eq!(error.class, FailureClass::BadResponse);
+    let requests = server.requests();
+    assert_eq!(requests[0].header("accept-encoding"), None);
+    assert_eq!(requests[0].header("user-agent").unwrap(), concat!("deja/", env!("CARGO_PKG_VERSION")));
+}
