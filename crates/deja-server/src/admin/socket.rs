@@ -30,7 +30,10 @@ const MAX_ADDRESS: usize = 107;
 /// For a request line to arrive, and for an answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// For a command to be done: deleting a large project takes a while.
-const CALL_TIMEOUT: Duration = Duration::from_secs(300);
+const CALL_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// What connecting says where no server listens, or nothing is there at all.
+const NOBODY: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::ConnectionRefused, ErrorKind::NotADirectory];
 
 /// The socket of the server that uses `data_dir`.
 pub fn path_in(data_dir: &Path) -> PathBuf {
@@ -125,9 +128,7 @@ async fn read_command(stream: &mut UnixStream) -> Result<Command, AdminError> {
 pub fn call(path: &Path, command: &Command) -> io::Result<Option<Result<Reply, AdminError>>> {
     let stream = match with_short_path(path, |short| BlockingStream::connect(short)) {
         Ok(stream) => stream,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
-            return Ok(None);
-        }
+        Err(error) if NOBODY.contains(&error.kind()) => return Ok(None),
         Err(error) => return Err(error),
     };
     stream.set_write_timeout(Some(PATIENCE))?;

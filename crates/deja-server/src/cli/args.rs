@@ -237,6 +237,7 @@ The server's key is never an argument, because other users of the machine see ar
 
 #[derive(Debug, Args)]
 #[group(required = false, multiple = false)]
+#[expect(clippy::struct_field_names, reason = "the fields are the names of the options")]
 pub(super) struct SecretFrom {
     /// Take the server's key from this variable of the environment
     #[arg(long, visible_alias = "secret-env", value_name = "VARIABLE")]

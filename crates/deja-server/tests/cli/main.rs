@@ -1,1 +1,259 @@
+//! The built binary: every command, what it prints last, its exit codes and files. Mostly while no server runs.
+//! No network, an environment of its own, temporary directories.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+mod errors;
+mod locked;
+
+struct Deja {
+    root: TempDir,
+    env: Vec<(&'static str, String)>,
+}
+
+impl Deja {
+    fn new() -> Self {
+        Self { root: tempfile::tempdir().unwrap(), env: vec![("DEJA_PRICES_URL", String::new())] }
+    }
+
+    fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_deja"));
+        command.args(arguments).env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.current_dir(self.root.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// What it prints; it must succeed and complain about nothing.
+    #[track_caller]
+    fn ok(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && error.is_empty(), "{arguments:?}: {} {error}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn last_line(&self, arguments: &[&str]) -> String {
+        self.ok(arguments).lines().last().unwrap_or_default().to_owned()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(arguments)).unwrap()
+    }
+
+    /// The one line it complains with; nothing else is printed.
+    #[track_caller]
+    fn error(&self, code: i32, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        let line = error.strip_suffix('\n').unwrap();
+        assert!(line.starts_with("deja: ") && !line.contains('\n'), "{arguments:?}: {error}");
+        line.to_owned()
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn projects_from_first_to_last() {
+    let deja = Deja::new();
+    assert_eq!(deja.last_line(&["project", "create", "My Team"]), "my-team");
+    let args = ["project", "create", "My team!", "--tier", "enterprise", "--rpm", "50", "--burst", "70"];
+    assert_eq!(deja.last_line(&args), "my-team-2");
+    let list = deja.json(&["project", "list", "--json"]);
+    assert_eq!(list[0]["slug"], "my-team");
+    assert_eq!((&list[0]["requests_per_minute"], &list[0]["burst"]), (&100.into(), &120.into()));
+    assert_eq!((&list[1]["requests_per_minute"], &list[1]["burst"]), (&50.into(), &70.into()));
+    assert_eq!((&list[1]["tier"], &list[1]["name"]), (&"enterprise".into(), &"My team!".into()));
+    assert_eq!(list[0]["week"]["requests"], 0);
+    assert!(list[0]["created"].as_str().unwrap().ends_with('Z'));
+    deja.ok(&["project", "suspend", "my-team"]);
+    let table = deja.ok(&["project", "list"]);
+    assert!(table.starts_with("SLUG ") && table.lines().nth(1).unwrap().contains("suspended"), "{table}");
+    deja.ok(&["project", "resume", "my-team"]);
+    let set =
+        ["--name", "Ours", "--tier", "pro", "--ttl", "none", "--max-entries", "9", "--share-models", "true"];
+    deja.ok(&[&["project", "set", "my-team"], &set[..]].concat());
+    let project = &deja.json(&["project", "list", "--json"])[0];
+    assert_eq!((&project["name"], &project["tier"]), (&"Ours".into(), &"pro".into()));
+    assert_eq!((&project["ttl_seconds"], &project["max_entries"]), (&Value::Null, &9.into()));
+    assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"active".into()));
+    deja.error(2, &["project", "delete", "my-team"]);
+    deja.ok(&["project", "delete", "my-team", "--yes"]);
+    assert_eq!(deja.json(&["project", "list", "--json"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn keys_from_first_to_last() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let key = deja.last_line(&["key", "create", "--project", "a", "--name", "ci", "--model", "gpt-4o"]);
+    assert!(key.starts_with("dj_") && key.len() == 35, "{key}");
+    let listed = deja.json(&["key", "list", "--project", "a", "--json"]);
+    assert_eq!(listed[0]["prefix"], key[..7]);
+    assert_eq!((&listed[0]["name"], &listed[0]["models"][0]), (&"ci".into(), &"gpt-4o".into()));
+    assert_eq!((&listed[0]["status"], &listed[0]["last_used"]), (&"active".into(), &Value::Null));
+    assert!(!deja.ok(&["key", "list", "--project", "a"]).contains(&key));
+    let other = deja.last_line(&["key", "create", "--project", "a", "--name", "b"]);
+    deja.ok(&["key", "revoke", &key[..7]]);
+    deja.ok(&["key", "revoke", &other, "--project", "a"]);
+    let error = deja.error(1, &["key", "revoke", &other]);
+    assert!(!error.contains(&other[7..]), "{error}");
+    let listed = deja.json(&["key", "list", "--project", "a", "--json"]);
+    assert!(listed.as_array().unwrap().iter().all(|key| key["status"] == "revoked"));
+    let third = deja.ok(&["key", "create", "--project", "a", "--name", "c"]);
+    let id = deja.json(&["key", "list", "--project", "a", "--json"])[2]["id"].clone();
+    assert!(third.lines().count() > 1);
+    deja.ok(&["key", "revoke", id.as_str().unwrap()]);
+}
+
+#[test]
+fn providers_and_where_their_keys_come_from() {
+    let deja = Deja::new().env("HOUSE_KEY", "hush-1");
+    deja.ok(&["project", "create", "a"]);
+    let add = |name: &str, model: &str, more: &[&str]| {
+        let url = "https://llm.example.com/v1/";
+        let args = ["provider", "add", "--project", "a", "--name", name, "--base-url", url, "--model", model];
+        let mut child = deja.command(&[&args, more].concat());
+        let mut child =
+            child.stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let _unread = child.stdin.take().unwrap().write_all(b"hush-2\n");
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    std::fs::write(deja.path().join("key"), "hush-3\n").unwrap();
+    assert_eq!(add("one", "m1", &["--key-env", "HOUSE_KEY", "--model", "m1b"]).0, Some(0));
+    assert_eq!(add("two", "m2", &["--key-stdin"]).0, Some(0));
+    assert_eq!(add("three", "m3", &["--key-file", "key"]).0, Some(0));
+    assert_eq!(add("four", "m4", &[]).0, Some(0));
+    for (more, wanted) in [
+        (&["--key-env", "UNSET"][..], "UNSET"),
+        (&["--key-file", "missing"], "missing"),
+        (&["--key-env", "HOUSE_KEY", "--key-stdin"], "cannot be used with"),
+    ] {
+        let (code, error) = add("five", "m5", more);
+        assert!(code == Some(2) && error.contains(wanted), "{error}");
+    }
+    assert_eq!(add("one", "m6", &[]).0, Some(1), "the name is taken");
+    assert_eq!(add("six", "m1b", &[]).0, Some(1), "the model is taken");
+    let list = deja.json(&["provider", "list", "--project", "a", "--json"]);
+    let of = |name: &str| list.as_array().unwrap().iter().find(|p| p["name"] == name).unwrap();
+    assert_eq!(of("one")["models"], serde_json::json!(["m1", "m1b"]));
+    assert_eq!((&of("one")["has_secret"], &of("four")["has_secret"]), (&true.into(), &false.into()));
+    assert_eq!(of("one")["base_url"], "https://llm.example.com/v1");
+    assert!(deja.ok(&["provider", "list", "--project", "a"]).starts_with("NAME"));
+    deja.ok(&["provider", "remove", "--project", "a", "four"]);
+    deja.error(1, &["provider", "remove", "--project", "a", "four"]);
+    // No secret lies in the data directory as it is.
+    for file in std::fs::read_dir(deja.path().join("deja-data")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
+        assert!(!bytes.windows(5).any(|window| window == b"hush-"));
+    }
+}
+
+#[test]
+fn private_addresses_need_the_operators_word() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let add = [
+        "provider",
+        "add",
+        "--project",
+        "a",
+        "--name",
+        "x",
+        "--model",
+        "m",
+        "--url",
+        "http://127.0.0.1:9/v1",
+    ];
+    deja.error(2, &add);
+    deja.ok(&[&add[..], &["--allow-private"]].concat());
+}
+
+#[test]
+fn prices() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    assert!(deja.ok(&["price", "show", "gpt-4o-mini"]).contains("0.15 in, 0.6 out"));
+    deja.ok(&["price", "set", "--project", "a", "house-1", "--input", "0.2", "--output", "0.6"]);
+    let price = deja.json(&["price", "show", "house-1", "--project", "a", "--json"]);
+    assert_eq!((&price["origin"], &price["input"]), (&"override".into(), &0.2.into()));
+    deja.error(1, &["price", "show", "house-1"]);
+    deja.error(2, &["price", "set", "--project", "a", "m", "--input=-1", "--output", "1"]);
+    deja.ok(&["price", "unset", "--project", "a", "house-1"]);
+    deja.error(1, &["price", "unset", "--project", "a", "house-1"]);
+}
+
+#[test]
+fn caches() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    assert!(deja.ok(&["cache", "stats", "--project", "a"]).starts_with("entries"));
+    assert_eq!(deja.json(&["cache", "stats", "--project", "a", "--json"])["entries"], 0);
+    let purge = ["cache", "purge", "--project", "a", "--yes"];
+    assert_eq!(deja.ok(&purge), "Deleted 0 entries.\n");
+    deja.ok(&[&purge[..], &["--model", "m", "--context", ""]].concat());
+    deja.ok(&[&purge[..], &["--no-context"]].concat());
+    deja.error(2, &[&purge[..], &["--no-context", "--context", "c"]].concat());
+    assert!(deja.error(2, &purge[..4]).contains("--yes"));
+}
+
+#[test]
+fn settings_are_checked_and_printed() {
+    let key = "ab".repeat(32);
+    let deja = Deja::new().env("DEJA_LOG", "warn").env("DEJA_MASTER_KEY", &key).env("OPENAI_API_KEY", "hush");
+    assert_eq!(deja.ok(&["config", "check"]), "The settings are valid.\n");
+    let printed = deja.ok(&["config", "print", "--listen", "127.0.0.1:99"]);
+    assert!(printed.contains("listen = \"127.0.0.1:99\"") && printed.contains("log = \"warn\""), "{printed}");
+    assert!(!printed.contains(&key) && !printed.contains("hush"), "{printed}");
+    std::fs::write(deja.path().join("again.toml"), &printed).unwrap();
+    assert_eq!(deja.ok(&["config", "print", "--config", "again.toml"]), printed);
+    assert!(!deja.path().join("deja-data").exists(), "looking makes nothing");
+}
+
+#[test]
+fn what_is_kept_is_for_its_owner_only() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let data = deja.path().join("deja-data");
+    assert_eq!(mode(&data), 0o700);
+    assert_eq!(mode(&data.join("master.key")), 0o600);
+    let elsewhere = deja.path().join("else");
+    deja.ok(&["project", "create", "a", "--data-dir", elsewhere.to_str().unwrap()]);
+    assert!(elsewhere.join("master.key").exists());
+}
+
+#[test]
+fn help_teaches() {
+    let deja = Deja::new();
+    assert!(deja.ok(&["--help"]).contains("deja project create"));
+    assert!(deja.ok(&["key", "create", "--help"]).contains("Example:"));
+    assert!(deja.ok(&["--version"]).starts_with("deja "));
+}

@@ -27,7 +27,7 @@ fn defaults_are_those_of_the_file() {
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.public_url, "http://127.0.0.1:8080");
     assert_eq!(config.data_dir, PathBuf::from("./deja-data"));
-    assert_eq!(config.prices_refresh, Duration::from_secs(6 * 3600));
+    assert_eq!(config.prices_refresh, Duration::from_hours(6));
     assert!(config.prices_url.unwrap().as_str().ends_with("/model_prices_and_context_window.json"));
     assert!(config.metrics_listen.is_none() && config.master_key.is_none());
     assert!(matches!(config.embedder.source, EmbedderSource::Builtin));

@@ -1,0 +1,117 @@
+//! What goes wrong is one line that says what to do, and an exit code.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use super::Deja;
+
+#[test]
+fn wrong_usage_is_one_line_and_code_2() {
+    let deja = Deja::new();
+    for (arguments, wanted) in [
+        (&["projekt"][..], "projekt"),
+        (&["project", "create"], "<NAME>"),
+        (&["project", "create", "a", "--tier", "gold"], "use free, pro or enterprise"),
+        (&["project", "create", "a", "--rpm", "0"], "between 1 and"),
+        (&["project", "create", ""], "1 to 100 characters"),
+        (&["project", "create", "--", "--"], "a letter or digit"),
+        (&["project", "set", "a", "--ttl", "soon"], "such as 30d"),
+        (&["key", "create", "--project", "a"], "--name"),
+        (&["provider", "add", "--project", "a", "--name", "x", "--base-url", "https://x.example"], "--model"),
+        (&["price", "set", "--project", "a", "m", "--input", "x", "--output", "1"], "--input"),
+        (&["config", "check", "--listen", "nowhere"], "DEJA_LISTEN"),
+        (&["config", "check", "--config", "missing.toml"], "missing.toml"),
+    ] {
+        let error = deja.error(2, arguments);
+        assert!(error.contains(wanted), "{arguments:?}: {error}");
+    }
+    let nothing = deja.run(&["project"]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("create"), "says what there is");
+}
+
+#[test]
+fn what_is_not_there_is_code_1() {
+    let deja = Deja::new();
+    for arguments in [
+        &["project", "suspend", "nobody"][..],
+        &["project", "set", "nobody", "--tier", "pro"],
+        &["project", "delete", "nobody", "--yes"],
+        &["key", "create", "--project", "nobody", "--name", "x"],
+        &["key", "list", "--project", "nobody"],
+        &["provider", "list", "--project", "nobody"],
+        &["cache", "stats", "--project", "nobody"],
+        &["price", "show", "m", "--project", "nobody"],
+    ] {
+        assert_eq!(deja.error(1, arguments), "deja: there is no project 'nobody'");
+    }
+    deja.error(1, &["key", "revoke", "dj_1234"]);
+}
+
+#[test]
+fn bad_settings_stop_every_command() {
+    let deja = Deja::new().env("DEJA_LISTN", "x");
+    for arguments in [&["serve"][..], &[], &["config", "check"], &["project", "list"]] {
+        assert_eq!(deja.error(2, arguments), "deja: unknown variable DEJA_LISTN; did you mean DEJA_LISTEN?");
+    }
+    let deja = Deja::new().env("DEJA_DATABASE_URL", "postgres://x");
+    assert!(deja.error(2, &["serve"]).contains("DEJA_DATA_DIR"));
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_used() {
+    let deja = Deja::new();
+    std::fs::write(deja.path().join("file"), "").unwrap();
+    let error = deja.error(2, &["project", "list", "--data-dir", "file/data"]);
+    assert!(error.contains("file/data"), "{error}");
+}
+
+#[test]
+fn a_wrong_master_key() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let file = deja.path().join("deja-data/master.key");
+    let right = std::fs::read(&file).unwrap();
+    let wrong = Deja { root: deja.root, env: deja.env }.env("DEJA_MASTER_KEY", "ab".repeat(32));
+    let error = wrong.error(2, &["project", "list"]);
+    assert!(error.contains("DEJA_MASTER_KEY") && error.contains("master.key"), "{error}");
+    let deja = Deja { root: wrong.root, env: wrong.env.into_iter().take(1).collect() };
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(deja.error(2, &["project", "list"]).contains("chmod 600"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(deja.error(2, &["project", "list"]).contains("master key"));
+    std::fs::write(&file, right).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    deja.ok(&["project", "list"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let deja = Deja::new();
+    let mut child =
+        deja.command(&["config", "print"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn commands_at_once_wait_for_each_other() {
+    let deja = Deja::new();
+    let children: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = deja.command(&["project", "create", "a"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let mut slugs: Vec<_> = children
+        .into_iter()
+        .map(|child| {
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        })
+        .collect();
+    slugs.sort_unstable();
+    assert_eq!(slugs, ["a", "a-2", "a-3", "a-4"]);
+}

@@ -1,0 +1,57 @@
+//! The command line while a server has the data directory.
+
+use std::sync::Arc;
+
+use deja_core::api_key::PlainKey;
+use deja_core::id::SystemEntropy;
+use deja_core::pricing::PriceBook;
+use deja_core::store::Store;
+use deja_server::admin::{AdminContext, check_url, socket};
+use deja_server::vault::Vault;
+use deja_store::StoreSettings;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::Deja;
+
+/// A server's store, held by this process.
+fn hold(deja: &Deja) -> (Runtime, Arc<dyn Store>) {
+    let runtime = Runtime::new().unwrap();
+    let settings = StoreSettings::new(deja.path().join("deja-data"));
+    let store = runtime.block_on(deja_store::open(&settings)).unwrap();
+    (runtime, store)
+}
+
+#[test]
+fn a_server_that_does_not_answer() {
+    let deja = Deja::new();
+    let (runtime, store) = hold(&deja);
+    let error = deja.error(2, &["project", "list"]);
+    assert!(error.contains("no running server answers") && error.contains("deja-data"), "{error}");
+    runtime.block_on(store.close()).unwrap();
+    drop(store);
+    deja.ok(&["project", "list"]);
+}
+
+#[test]
+fn a_running_server_does_what_it_is_told() {
+    let deja = Deja::new();
+    let (runtime, store) = hold(&deja);
+    let data = deja.path().join("deja-data");
+    let vault = Vault::load(None, &data, Arc::new(SystemEntropy)).unwrap();
+    let context = AdminContext::new(store.clone(), vault, check_url, Arc::new(PriceBook::compiled_in()));
+    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+    let served = socket::serve(Arc::new(context), socket::path_in(&data), stop.clone());
+    let task = tasks.spawn_on(served, runtime.handle());
+    assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
+    let key = deja.last_line(&["key", "create", "--project", "a", "--name", "k"]);
+    let hash = PlainKey::parse(&key).unwrap().hash();
+    assert!(runtime.block_on(store.admit(&hash)).unwrap().is_some());
+    deja.ok(&["key", "revoke", &key]);
+    assert!(runtime.block_on(store.admit(&hash)).unwrap().is_none(), "for the very next request");
+    assert_eq!(deja.error(1, &["key", "list", "--project", "b"]), "deja: there is no project 'b'");
+    stop.cancel();
+    runtime.block_on(task).unwrap().unwrap();
+    assert!(!socket::path_in(&data).exists());
+}
