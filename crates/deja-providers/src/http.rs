@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use reqwest::{Method, RequestBuilder, Response, Url, redirect};
+use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url, redirect};
 use tokio::time::timeout;
 
 use crate::ssrf::{self, Resolver, UrlError};
@@ -44,9 +44,9 @@ impl Default for HttpSettings {
     }
 }
 
-/// The HTTP client could not be set up: no usable TLS certificates, as a rule.
+/// The HTTP client could not be set up.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the HTTP client cannot be set up (are CA certificates installed?): {0}")]
+#[error("the HTTP client cannot be set up: {0}")]
 pub struct ClientError(pub(crate) String);
 
 /// Who typed the URLs that a client calls.
@@ -79,19 +79,15 @@ pub(crate) enum ReadError {
 
 impl Client {
     pub(crate) fn new(trust: Trust, settings: HttpSettings) -> Result<Self, ClientError> {
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("deja/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(settings.connect_timeout)
-            .redirect(redirect::Policy::none())
-            .referer(false)
-            // Finds a peer that is gone during the long silence of a thinking model.
-            .tcp_keepalive(Duration::from_secs(30))
-            .pool_idle_timeout(Duration::from_secs(50));
-        if let Trust::User { allow_private } = trust {
-            builder = builder.no_proxy().dns_resolver(Arc::new(Resolver { allow_private }));
-        }
-        let http = builder.build().map_err(|error| ClientError(chain(&error)))?;
-        Ok(Self { http, trust, settings })
+        // The machine's certificates come first: an operator may have added the company's own.
+        let http = builder(trust, &settings).build().or_else(|error| {
+            tracing::warn!(
+                error = chain(&error),
+                "no CA certificates of the system; the built-in ones are used"
+            );
+            bundled(trust, &settings)
+        });
+        Ok(Self { http: http.map_err(|error| ClientError(chain(&error)))?, trust, settings })
     }
 
     /// A request to `url`. The resolver never sees literal addresses, so they are checked here, every time.
@@ -129,6 +125,31 @@ impl Client {
     }
 }
 
+fn builder(trust: Trust, settings: &HttpSettings) -> ClientBuilder {
+    let builder = reqwest::Client::builder()
+        .user_agent(concat!("deja/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(settings.connect_timeout)
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        // Finds a peer that is gone during the long silence of a thinking model.
+        .tcp_keepalive(Duration::from_secs(30))
+        .pool_idle_timeout(Duration::from_secs(50));
+    match trust {
+        Trust::Operator => builder,
+        Trust::User { allow_private } => {
+            builder.no_proxy().dns_resolver(Arc::new(Resolver { allow_private }))
+        }
+    }
+}
+
+/// A client with Mozilla's certificates instead of the system's: a bare container has none, and must be able to
+/// start all the same.
+fn bundled(trust: Trust, settings: &HttpSettings) -> Result<reqwest::Client, reqwest::Error> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    let roots: Vec<Certificate> = roots.filter_map(|root| Certificate::from_der(root).ok()).collect();
+    builder(trust, settings).tls_certs_only(roots).build()
+}
+
 /// An error with all its causes in one line.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -139,4 +160,15 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_certificates_still_gets_a_client() {
+        assert!(webpki_root_certs::TLS_SERVER_ROOT_CERTS.len() > 50);
+        bundled(Trust::User { allow_private: false }, &HttpSettings::default()).unwrap();
+    }
 }

@@ -22,12 +22,11 @@ fn remote(url: String, model: &str) -> RemoteSettings {
     }
 }
 
-fn vectors(embedded: &[Embedded]) -> Vec<&Embedding> {
-    let vector = |embedded| match embedded {
-        &Embedded::Vector { ref embedding, .. } => embedding,
+fn vector(embedded: &Embedded) -> &Embedding {
+    match embedded {
+        Embedded::Vector { embedding, .. } => embedding,
         Embedded::TooLong { .. } => panic!("too long"),
-    };
-    embedded.iter().map(vector).collect()
+    }
 }
 
 /// What is wrong with the way a fixture is read. The first answer of the server is one good vector, for the
@@ -57,7 +56,7 @@ pub(crate) async fn check_fixture(fixture: &Value) -> Vec<String> {
     if embedder.dimension() as u64 != expect["dim"].as_u64().unwrap() {
         wrong.push(format!("dimension {}", embedder.dimension()));
     }
-    for (found, expected) in vectors(&found).into_iter().zip(&expected) {
+    for (found, expected) in found.iter().map(vector).zip(&expected) {
         if found.similarity(expected).get() < 0.999_999 {
             wrong.push(format!("{:?}, not {:?}", found.as_slice(), expected.as_slice()));
         }

@@ -1,4 +1,5 @@
 //! The adapters against real sockets: every fixture, every way in which a connection can fail.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod embeddings;
 mod fixtures;

@@ -44,7 +44,7 @@ async fn size_and_time_are_bounded() {
     assert!(matches!(error, PriceFetchError::TooLarge), "{error}");
     let endless = Server::start(|_, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
-        while stream.write_all(&[b'x'; 65536]).is_ok() {}
+        while stream.write_all(&vec![b'x'; 65536]).is_ok() {}
     });
     let limits = HttpSettings { total_deadline: Duration::from_secs(20), ..settings() };
     let error = fetch_prices(&endless.url, None, &limits).await.unwrap_err();

@@ -15,7 +15,7 @@ const RESPONSE: &str =
 
 #[test]
 fn models_find_their_provider() {
-    let built_in = BuiltIn { openai: credentials("http://h/v1"), ..BuiltIn::default() };
+    let built_in = BuiltIn { openai: Some(credentials("http://h/v1")), ..BuiltIn::default() };
     let registry = Registry::new(built_in, settings(), false).unwrap();
     assert!(matches!(registry.built_in("gpt-4o"), Route::To(p) if p.name() == "openai"));
     assert!(matches!(registry.built_in("claude-opus-5"), Route::NoCredentials { provider: "anthropic" }));
@@ -27,7 +27,7 @@ fn models_find_their_provider() {
 #[test]
 fn a_base_url_that_is_none_is_an_error_without_the_url() {
     for url in ["h/v1", "ftp://h", "https://u:pa55@", "https://h/?x=pa55"] {
-        let built_in = BuiltIn { google: credentials(url), ..BuiltIn::default() };
+        let built_in = BuiltIn { google: Some(credentials(url)), ..BuiltIn::default() };
         let error = Registry::new(built_in, settings(), false).err().unwrap();
         assert!(matches!(error, RegistryError::BaseUrl { provider: "google", .. }), "{url}");
         assert!(!error.to_string().contains("pa55"));

@@ -13,7 +13,7 @@ fn assert_silent(text: &str) {
 
 #[test]
 fn settings_do_not_show_keys() {
-    let built_in = BuiltIn { openai: credentials("https://h/v1"), ..BuiltIn::default() };
+    let built_in = BuiltIn { openai: Some(credentials("https://h/v1")), ..BuiltIn::default() };
     assert_silent(&format!("{built_in:?} {:?}", built_in.clone().openai));
     let remote = RemoteSettings {
         url: "https://h/v1".to_owned(),

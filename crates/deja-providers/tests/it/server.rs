@@ -135,13 +135,17 @@ pub(crate) fn one_attempt() -> HttpSettings {
     HttpSettings { max_attempts: 1, ..settings() }
 }
 
-pub(crate) fn credentials(url: &str) -> Option<Credentials> {
-    Some(Credentials { key: SecretString::from(KEY), base_url: Some(url.to_owned()) })
+pub(crate) fn credentials(url: &str) -> Credentials {
+    Credentials { key: SecretString::from(KEY), base_url: Some(url.to_owned()) }
 }
 
 /// All built-in providers at one address.
 pub(crate) fn built_in(url: &str, settings: HttpSettings) -> Registry {
-    let all = BuiltIn { openai: credentials(url), anthropic: credentials(url), google: credentials(url) };
+    let all = BuiltIn {
+        openai: Some(credentials(url)),
+        anthropic: Some(credentials(url)),
+        google: Some(credentials(url)),
+    };
     Registry::new(all, settings, false).unwrap()
 }
 

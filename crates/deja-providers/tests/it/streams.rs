@@ -70,7 +70,7 @@ async fn a_stream_that_ends_early_is_never_an_answer() {
             match result {
                 Ok(_) => assert!(cut >= whole, "{} cut at {cut} of {whole}", fixture["case"]),
                 Err(error) => {
-                    assert_eq!(error.class, FailureClass::StreamInterrupted, "{} at {cut}", fixture["case"])
+                    assert_eq!(error.class, FailureClass::StreamInterrupted, "{} at {cut}", fixture["case"]);
                 }
             }
             cut += 13;
