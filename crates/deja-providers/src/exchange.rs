@@ -96,7 +96,7 @@ impl Peer<'_> {
             async move { timeout(limit, attempt).await.unwrap_or_else(|_| Err(Failure::timeout(self.provider))) }
         };
         let result = Box::pin(retry::run(&self.client.settings, bounded)).await;
-        result.map_err(|failure| failure.redacted(self.key).error)
+        result.map_err(|failure| failure.into_error(self.key))
     }
 
     /// Sends `request`; an answer with an error status is a failure.

@@ -12,8 +12,11 @@ use crate::http::{ReadError, chain};
 use crate::retry::{should_retry, wait_in_details, wait_in_headers};
 use crate::ssrf::{ForbiddenName, UrlError};
 
-/// Longest message kept, in characters.
+/// Longest message read and longest message kept, in characters. The key is taken out in between: cut first, half
+/// of it could stay at the end.
+const MAX_READ: usize = 4000;
 const MAX_MESSAGE: usize = 300;
+const MAX_CODE: usize = 80;
 
 /// A call that gave no answer.
 #[derive(Clone, Debug)]
@@ -26,7 +29,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     fn new(provider: &str, class: FailureClass, retryable: bool, again: bool, message: &str) -> Self {
-        let message = message.chars().take(MAX_MESSAGE).collect();
+        let message = message.chars().take(MAX_READ).collect();
         let (provider, retry_after, code) = (provider.to_owned(), None, None);
         Self { error: ProviderError { provider, class, retryable, retry_after, code, message }, again }
     }
@@ -93,7 +96,7 @@ impl Failure {
         let message =
             if said.message.is_empty() { format!("HTTP status {status}") } else { said.message.clone() };
         let mut failure = Self::new(provider, class, retryable, retryable && !said.daily, &message);
-        failure.error.code = said.code.map(|code| code.chars().take(80).collect());
+        failure.error.code = said.code;
         failure.error.retry_after = wait_in_headers(headers).or(said.wait);
         failure
     }
@@ -104,13 +107,17 @@ impl Failure {
         self
     }
 
-    /// The same failure without the key, should the server have quoted it.
-    pub(crate) fn redacted(mut self, key: Option<&SecretString>) -> Self {
-        if let Some(key) = key.map(ExposeSecret::expose_secret).filter(|key| key.len() >= 4) {
-            self.error.message = self.error.message.replace(key, "[key]");
-            self.error.code = self.error.code.map(|code| code.replace(key, "[key]"));
+    /// The error as callers see it: short, and without the key, should the server have quoted it.
+    pub(crate) fn into_error(self, key: Option<&SecretString>) -> ProviderError {
+        let mut error = self.error;
+        if let Some(key) = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= 4) {
+            error.message = error.message.replace(key, "[key]");
+            error.code = error.code.map(|code| code.replace(key, "[key]"));
         }
-        self
+        let short = |text: &str, limit| text.chars().take(limit).collect::<String>();
+        error.message = short(&error.message, MAX_MESSAGE);
+        error.code = error.code.map(|code| short(&code, MAX_CODE));
+        error
     }
 }
 

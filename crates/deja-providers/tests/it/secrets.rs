@@ -41,6 +41,13 @@ async fn errors_do_not_show_keys_even_if_the_server_quotes_them() {
         }
         assert_error_silent(&*custom(&server.url, settings()), "m").await;
     }
+    // A message is cut, but never within a key.
+    for filler in 270..310 {
+        let quoted = format!("{{\"error\":{{\"message\":\"{} {KEY}\"}}}}", "x".repeat(filler));
+        let server = Server::always(http(401, "", &quoted));
+        let error = custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap_err();
+        assert!(!error.message.contains("sk-t") && error.message.chars().count() <= 300, "{error}");
+    }
     let closed = Server::always("");
     assert_error_silent(&*provider(&closed.url, "gemini-2.5-flash", settings()), "gemini-2.5-flash").await;
 }
