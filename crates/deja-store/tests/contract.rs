@@ -1,6 +1,7 @@
 //! The store contract over every backend: `sqlite::entries::purge_hides_from_nearest`.
 //!
 //! `sqlite_reopened` closes and opens the database before each case reads what it wrote.
+#![expect(clippy::expect_used, clippy::panic, reason = "without the test harness this is no test to clippy")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -90,10 +90,9 @@ impl Entries for MemoryStore {
         let mut state = self.state();
         let project = new.scope.project();
         let same = |stored: &Stored| stored.scope == new.scope && stored.prompt_hash == new.prompt_hash;
-        if let Some(twin) = state.entries.values().find(|stored| same(stored)) {
-            if twin.entry.is_live(new.entry.created) {
-                return Ok(Inserted::Twin(Arc::clone(&twin.entry)));
-            }
+        let live_twin = |stored: &&Stored| same(stored) && stored.entry.is_live(new.entry.created);
+        if let Some(twin) = state.entries.values().find(live_twin) {
+            return Ok(Inserted::Twin(Arc::clone(&twin.entry)));
         }
         if !state.projects.contains_key(&project) {
             return Err(StoreError::Conflict(format!("no project {project} for the entry")));

@@ -191,7 +191,7 @@ mod tests {
                         // One, two or few components that are not zero.
                         1 => f64::from(u8::from(i == trial % dimension)),
                         2 => {
-                            if (i + trial) % (dimension / 2) == 0 {
+                            if (i + trial).is_multiple_of(dimension / 2) {
                                 1.0
                             } else {
                                 0.0

@@ -1,0 +1,109 @@
+//! Damaged files: one clear line, never a panic, and nothing wrong served.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+use deja_core::cache::Scope;
+use deja_store::{OpenError, StoreSettings, open};
+
+use crate::support::{assert_whole, entry, project, project_id, store_in};
+
+/// The error of opening `directory`, as text.
+async fn refusal(directory: &Path) -> (OpenError, String) {
+    match open(&StoreSettings::new(directory)).await {
+        Ok(_) => panic!("it must not open"),
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.contains('\n'), "one line: {text}");
+            (error, text)
+        }
+    }
+}
+
+async fn filled(directory: &Path) {
+    let scope = Scope::new(project_id(1), Some("m"), None);
+    let store = store_in(directory).await;
+    store.create_project(&project(1)).await.unwrap();
+    for number in 0..200 {
+        store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+    }
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn garbage_is_no_database() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("deja.db"), b"this is not a database, whatever its name says").unwrap();
+    let (error, text) = refusal(directory.path()).await;
+    assert!(matches!(error, OpenError::Corrupt { .. }), "{text}");
+    assert!(text.contains("restore it from a backup"), "{text}");
+}
+
+#[tokio::test]
+async fn damage_anywhere_is_an_error_or_harmless() {
+    let directory = tempfile::tempdir().unwrap();
+    filled(directory.path()).await;
+    let path = directory.path().join("deja.db");
+    let whole = fs::read(&path).unwrap();
+    let mut refused = 0;
+    for round in 0..24usize {
+        let mut file = OpenOptions::new().write(true).open(&path).unwrap();
+        if round % 4 == 3 {
+            file.set_len((whole.len() * (round + 1) / 30) as u64).unwrap();
+        } else {
+            // A page overwritten, in another place each time.
+            file.seek(SeekFrom::Start((whole.len() / 4096 * round / 24 * 4096) as u64)).unwrap();
+            file.write_all(&[0xA5; 4096]).unwrap();
+        }
+        drop(file);
+        match open(&StoreSettings::new(directory.path())).await {
+            Err(error) => {
+                refused += 1;
+                assert!(matches!(error, OpenError::Corrupt { .. }), "{error}");
+            }
+            // The damage lies in a page that opening does not read: reads say so, or find the entry.
+            Ok(store) => {
+                let scope = Scope::new(project_id(1), Some("m"), None);
+                for number in 0..200u32 {
+                    let hash = deja_core::cache::PromptHash::of(&number.to_string());
+                    if let Ok(Some(entry)) = store.exact(&scope, &hash, crate::support::NOW).await {
+                        assert_eq!(entry.prompt, number.to_string());
+                    }
+                }
+                store.close().await.unwrap();
+            }
+        }
+        for side in ["deja.db-wal", "deja.db-shm"] {
+            let _ = fs::remove_file(directory.path().join(side));
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(refused > 5, "{refused} of 24 refused");
+    assert_whole(&*store_in(directory.path()).await, &Scope::new(project_id(1), Some("m"), None), 7, "7")
+        .await;
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    filled(directory.path()).await;
+    let database = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
+    database.execute("INSERT INTO migrations (version) VALUES (999)", []).unwrap();
+    drop(database);
+    let (error, text) = refusal(directory.path()).await;
+    assert!(matches!(error, OpenError::NewerSchema { found: 999, .. }), "{text}");
+    assert!(text.contains("run a newer deja"), "{text}");
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    for path in [file.clone(), file.join("below")] {
+        let (error, text) = refusal(&path).await;
+        assert!(matches!(error, OpenError::DataDir { .. }), "{text}");
+        assert!(text.contains("DEJA_DATA_DIR"), "{text}");
+    }
+}

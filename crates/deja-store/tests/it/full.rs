@@ -1,0 +1,42 @@
+//! A full disk: writes say so, reads go on, and writes work again once there is room.
+
+use deja_core::cache::Scope;
+use deja_core::store::{PurgeFilter, StoreError};
+use deja_store::{StoreSettings, open};
+
+use crate::support::{assert_whole, entry, project, project_id};
+
+#[tokio::test]
+async fn a_full_disk_stops_writes_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings =
+        StoreSettings { max_database_bytes: Some(512 * 1024), ..StoreSettings::new(directory.path()) };
+    let store = open(&settings).await.unwrap();
+    let scope = Scope::new(project_id(1), Some("m"), None);
+    store.create_project(&project(1)).await.unwrap();
+    let mut stored = 0;
+    let error = loop {
+        let mut new = entry(stored, &scope, &stored.to_string());
+        new.entry.answer.text = "x".repeat(3_000);
+        match store.insert(new).await {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 10_000, "it must fill up");
+    };
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    assert!(stored > 20);
+    for number in [0, stored / 2, stored - 1] {
+        assert_whole(&*store, &scope, number, &number.to_string()).await;
+    }
+    assert_eq!(store.count(project_id(1)).await.unwrap(), u64::from(stored), "what failed is not counted");
+    store.close().await.unwrap();
+
+    // Nothing is lost, and deleting makes room.
+    let store = open(&settings).await.unwrap();
+    assert_eq!(store.count(project_id(1)).await.unwrap(), u64::from(stored));
+    store.purge(project_id(1), &PurgeFilter::default()).await.unwrap();
+    store.insert(entry(1, &scope, "again")).await.unwrap();
+    assert_whole(&*store, &scope, 1, "again").await;
+    store.ready().await.unwrap();
+}

@@ -1,0 +1,226 @@
+//! Sequences of operations against the reference model: whatever is done, both stores say the same.
+
+use std::num::NonZeroUsize;
+
+use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::cache::{Inserted, PromptHash, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::EmbedderId;
+use deja_core::id::KeyId;
+use deja_core::store::{Projects, PurgeFilter, Store};
+use deja_core::testing::MemoryStore;
+use proptest::prelude::*;
+
+use crate::support::{NOW, entry, entry_id, near, project, project_id, store_in, vector};
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert { scope: usize, prompt: u32, vector: Option<u32>, ttl: Option<i64>, max: u64 },
+    Exact { scope: usize, prompt: u32 },
+    Nearest { scope: usize, vector: u32, threshold: f64 },
+    Delete { entry: u32 },
+    Purge { project: u8, model: Option<u8>, context: Option<u8> },
+    Sweep,
+    Record { entry: u32 },
+    ReplaceVector { entry: u32, vector: Option<u32>, other_embedder: bool },
+    CreateKey { key: u8 },
+    RevokeKey { key: u8 },
+    DeleteProject { project: u8 },
+    Advance { seconds: i64 },
+    Reopen,
+}
+
+const CONTEXTS: [Option<&str>; 3] = [None, Some(""), Some("c")];
+const MODELS: [&str; 2] = ["m", "n"];
+
+fn scopes() -> Vec<Scope> {
+    let mut scopes = Vec::new();
+    for project in [1, 2] {
+        for model in MODELS {
+            for context in CONTEXTS {
+                scopes.push(Scope::new(project_id(project), Some(model), context));
+            }
+        }
+    }
+    scopes
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let scope = || prop_oneof![3 => Just(0usize), 1 => 0usize..12];
+    let vector = || prop_oneof![0u32..30, 100u32..110];
+    prop_oneof![
+        10 => (scope(), 0u32..40, prop::option::weighted(0.9, vector()), prop::option::of(1i64..40), prop_oneof![4 => Just(1000u64), 1 => 1u64..12])
+            .prop_map(|(scope, prompt, vector, ttl, max)| Step::Insert { scope, prompt, vector, ttl, max }),
+        4 => (scope(), 0u32..40).prop_map(|(scope, prompt)| Step::Exact { scope, prompt }),
+        8 => (scope(), vector(), prop_oneof![Just(0.0), Just(0.5), Just(0.75), Just(0.85), Just(0.95), Just(1.0)])
+            .prop_map(|(scope, vector, threshold)| Step::Nearest { scope, vector, threshold }),
+        3 => (0u32..60).prop_map(|entry| Step::Delete { entry }),
+        1 => (1u8..3, prop::option::of(0u8..2), prop::option::of(0u8..3))
+            .prop_map(|(project, model, context)| Step::Purge { project, model, context }),
+        1 => Just(Step::Sweep),
+        3 => (0u32..60).prop_map(|entry| Step::Record { entry }),
+        2 => (0u32..60, prop::option::weighted(0.8, vector()), any::<bool>())
+            .prop_map(|(entry, vector, other_embedder)| Step::ReplaceVector { entry, vector, other_embedder }),
+        1 => (0u8..6).prop_map(|key| Step::CreateKey { key }),
+        1 => (0u8..6).prop_map(|key| Step::RevokeKey { key }),
+        1 => (1u8..3).prop_map(|project| Step::DeleteProject { project }),
+        2 => (0i64..15).prop_map(|seconds| Step::Advance { seconds }),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+fn key(number: u8) -> ApiKey {
+    ApiKey {
+        id: KeyId::from_bytes([number; 16]),
+        project: project_id(number % 2 + 1),
+        name: String::new(),
+        shown: format!("dj_{number:04}"),
+        hash: KeyHash([number; 32]),
+        models: None,
+        created: NOW,
+        revoked: None,
+    }
+}
+
+/// What a step is answered with, as text that two stores must agree on.
+async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> String {
+    let scopes = scopes();
+    match step {
+        Step::Insert { scope, prompt, vector: at, ttl, max } => {
+            let mut new = entry(number, &scopes[*scope], &prompt.to_string());
+            new.entry.created = now;
+            new.entry.expires = ttl.map(|ttl| Timestamp::from_secs(now.as_secs() + ttl));
+            new.vector = at.map(|at| (EmbedderId::new("e"), vector(at)));
+            new.max_entries = *max;
+            match store.insert(new).await {
+                Ok(Inserted::New) => "new".to_owned(),
+                Ok(Inserted::Twin(twin)) => format!("twin {twin:?}"),
+                Err(error) => format!("{error}"),
+            }
+        }
+        Step::Exact { scope, prompt } => {
+            let hash = PromptHash::of(&prompt.to_string());
+            format!("{:?}", store.exact(&scopes[*scope], &hash, now).await.unwrap())
+        }
+        Step::Nearest { scope, vector: at, threshold } => {
+            let found = near(store, &scopes[*scope], &vector(*at), *threshold, now).await;
+            // Rounded: the two add up in different order. The order of equals is compared in the suite.
+            let mut found: Vec<_> = found
+                .iter()
+                .map(|found| format!("{:.4} {:?}", found.similarity.get(), found.entry.answer.text))
+                .collect();
+            found.sort();
+            found.join(", ")
+        }
+        Step::Delete { entry } => {
+            let mut deleted = Vec::new();
+            for project in [1, 2] {
+                deleted.push(store.delete(project_id(project), entry_id(*entry)).await.unwrap());
+            }
+            format!("{deleted:?}")
+        }
+        Step::Purge { project, model, context } => {
+            let filter = PurgeFilter {
+                model: model.map(|at| MODELS[usize::from(at)].to_owned()),
+                context: context.map(|at| CONTEXTS[usize::from(at)].map(str::to_owned)),
+            };
+            format!("{:?}", store.purge(project_id(*project), &filter).await.unwrap())
+        }
+        Step::Sweep => format!("{:?}", store.sweep(now, NonZeroUsize::MAX).await.unwrap()),
+        Step::Record { entry } => {
+            let mut batch = UsageBatch::default();
+            for project in [1, 2] {
+                let hits = EntryHits { hits: 1, last_hit: now };
+                batch.entries.insert((project_id(project), entry_id(*entry)), hits);
+            }
+            format!("{:?}", store.record(&batch).await.is_ok())
+        }
+        Step::ReplaceVector { entry, vector: at, other_embedder } => {
+            let by = EmbedderId::new(if *other_embedder { "f" } else { "e" });
+            let vector = at.map(vector);
+            let mut replaced = Vec::new();
+            for project in [1, 2] {
+                let project = project_id(project);
+                replaced.push(
+                    store.replace_vector(project, entry_id(*entry), &by, vector.as_ref()).await.unwrap(),
+                );
+            }
+            let stale = store.stale(&by, NonZeroUsize::new(3).unwrap()).await.unwrap();
+            format!("{replaced:?} {} {stale:?}", store.stale_count(&by).await.unwrap())
+        }
+        Step::CreateKey { key: number } => format!("{:?}", store.create_key(&key(*number)).await.is_ok()),
+        Step::RevokeKey { key: number } => {
+            let key = key(*number);
+            let revoked = store.revoke_key(key.project, key.id, now).await.unwrap();
+            format!("{revoked} {}", store.admit(&key.hash).await.unwrap().is_some())
+        }
+        Step::DeleteProject { project: number } => {
+            let deleted = store.delete_project(project_id(*number)).await.unwrap();
+            store.create_project(&project(*number)).await.unwrap();
+            format!("{deleted}")
+        }
+        Step::Advance { .. } | Step::Reopen => String::new(),
+    }
+}
+
+/// Everything that can be read, as text.
+async fn everything(store: &dyn Store, now: Timestamp) -> String {
+    let mut text = String::new();
+    for project in [1, 2] {
+        text += &store.count(project_id(project)).await.unwrap().to_string();
+        text.push(' ');
+    }
+    for scope in 0..12 {
+        for prompt in 0..40 {
+            text += &play(store, &Step::Exact { scope, prompt }, 0, now).await;
+        }
+        for at in [0, 10, 20, 100] {
+            text += &play(store, &Step::Nearest { scope, vector: at, threshold: 0.4 }, 0, now).await;
+        }
+    }
+    for number in 0..6 {
+        let admitted = store.admit(&key(number).hash).await.unwrap().map(|found| found.key.id);
+        text.push_str(if admitted.is_some() { "admitted " } else { "refused " });
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_sequence_gives_what_the_model_gives(steps in prop::collection::vec(step(), 1..120)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let directory = tempfile::tempdir().unwrap();
+            let model = MemoryStore::new();
+            let mut store = store_in(directory.path()).await;
+            for number in [1, 2] {
+                model.create_project(&project(number)).await.unwrap();
+                store.create_project(&project(number)).await.unwrap();
+            }
+            let mut now = NOW;
+            for (number, step) in (0u32..).zip(&steps) {
+                match step {
+                    Step::Advance { seconds } => now = Timestamp::from_secs(now.as_secs() + seconds),
+                    Step::Reopen => {
+                        store.close().await.unwrap();
+                        drop(store);
+                        store = store_in(directory.path()).await;
+                    }
+                    _ => {}
+                }
+                let expected = play(&*model, step, number, now).await;
+                let got = play(&*store, step, number, now).await;
+                prop_assert_eq!(got, expected, "step {}: {:?}", number, step);
+            }
+            prop_assert_eq!(everything(&*store, now).await, everything(&*model, now).await);
+            store.close().await.unwrap();
+            drop(store);
+            let store = store_in(directory.path()).await;
+            prop_assert_eq!(everything(&*store, now).await, everything(&*model, now).await);
+            Ok(())
+        })?;
+    }
+}

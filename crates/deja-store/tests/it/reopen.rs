@@ -1,0 +1,106 @@
+//! The data directory: who may open it, with which rights, and what is there the next time.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deja_core::cache::{PromptHash, Scope};
+use deja_store::{OpenError, StoreSettings, open};
+
+use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_there_the_next_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let scope = Scope::new(project_id(1), Some("m"), None);
+    let store = store_in(directory.path()).await;
+    store.create_project(&project(1)).await.unwrap();
+    for number in 0..2_500 {
+        // Not awaited one by one: the batches fill, and the chunks of the index too.
+        store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+        if number == 300 {
+            break;
+        }
+    }
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 301..2_500 {
+        let (store, new) = (Arc::clone(&store), entry(number, &scope, &number.to_string()));
+        tasks.spawn(async move { store.insert(new).await.unwrap() });
+    }
+    tasks.join_all().await;
+    store.close().await.unwrap();
+    let store = store_in(directory.path()).await;
+    assert_eq!(store.count(project_id(1)).await.unwrap(), 2_500);
+    for number in (0..2_500).step_by(37) {
+        assert_whole(&*store, &scope, number, &number.to_string()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_directory_in_use_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store_in(directory.path()).await;
+    let second = open(&StoreSettings::new(directory.path())).await;
+    let Err(error @ OpenError::Locked { .. }) = second else { panic!("it must be locked") };
+    assert!(error.to_string().contains("in use by another deja process"), "{error}");
+    store.close().await.unwrap();
+    store_in(directory.path()).await;
+}
+
+#[tokio::test]
+async fn dropping_the_store_frees_the_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(store_in(directory.path()).await);
+    let started = Instant::now();
+    while open(&StoreSettings::new(directory.path())).await.is_err() {
+        assert!(started.elapsed() < Duration::from_secs(5), "the writer must end by itself");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_insert_goes_on_when_its_caller_goes_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let scope = Scope::new(project_id(1), Some("m"), None);
+    let store = store_in(directory.path()).await;
+    store.create_project(&project(1)).await.unwrap();
+    {
+        // Polled once, so that the job is queued, and dropped.
+        let insert = store.insert(entry(1, &scope, "hello"));
+        tokio::pin!(insert);
+        tokio::select! {
+            biased;
+            _ = &mut insert => {}
+            () = std::future::ready(()) => {}
+        }
+    }
+    // Whatever is queued later is done later.
+    store.insert(entry(2, &scope, "other")).await.unwrap();
+    assert_whole(&*store, &scope, 1, "hello").await;
+}
+
+#[tokio::test]
+async fn only_the_owner_may_look() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("a/b");
+    let store = store_in(&directory).await;
+    store.create_project(&project(1)).await.unwrap();
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&directory), 0o700);
+    for file in std::fs::read_dir(&directory).unwrap() {
+        let path = file.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store_in(directory.path()).await;
+    store.close().await.unwrap();
+    assert!(store.create_project(&project(1)).await.is_err());
+    assert!(store.ready().await.is_err());
+    assert!(store.keys(project_id(1)).await.is_err());
+    let scope = Scope::new(project_id(1), None, None);
+    assert!(store.exact(&scope, &PromptHash::of("x"), NOW).await.unwrap().is_none());
+}

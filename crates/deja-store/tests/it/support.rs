@@ -1,0 +1,104 @@
+//! Stores, projects and entries for the tests.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use deja_core::cache::{Answer, Candidate, Entry, NewEntry, PromptHash, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding, Threshold};
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::project::{Project, ProjectSettings, Tier};
+use deja_core::store::{Probe, Store};
+use deja_store::{StoreSettings, open};
+
+pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
+
+pub(crate) async fn store_in(directory: &Path) -> Arc<dyn Store> {
+    open(&StoreSettings::new(directory)).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(crate) fn project_id(number: u8) -> ProjectId {
+    ProjectId::from_bytes([number; 16])
+}
+
+pub(crate) fn entry_id(number: u32) -> EntryId {
+    EntryId::from_bytes(u128::from(number).to_be_bytes())
+}
+
+pub(crate) fn project(number: u8) -> Project {
+    Project {
+        id: project_id(number),
+        slug: format!("p{number}").parse().unwrap(),
+        name: "P".to_owned(),
+        tier: Tier::Free,
+        custom_quota: None,
+        suspended: false,
+        settings: ProjectSettings::default(),
+        created: NOW,
+    }
+}
+
+pub(crate) fn embedder() -> EmbedderId {
+    EmbedderId::new("e")
+}
+
+/// One of many vectors that differ a lot or a little: numbers with the same tens are neighbours.
+pub(crate) fn vector(number: u32) -> Embedding {
+    let mut state = u64::from(number / 10) * 7919 + 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f32 / 16_777_216.0 - 0.5
+    };
+    let mut values: Vec<f32> = (0..96).map(|_| next()).collect();
+    values[(number % 10) as usize] += 0.35 * (number % 10) as f32;
+    Embedding::new(values).unwrap()
+}
+
+pub(crate) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
+    NewEntry {
+        scope: scope.clone(),
+        prompt_hash: PromptHash::of(prompt),
+        entry: Entry {
+            id: entry_id(number),
+            prompt: prompt.to_owned(),
+            model: scope.model().unwrap_or("shared").to_owned(),
+            answer: Answer {
+                text: format!("answer {number}"),
+                provider: "openai".to_owned(),
+                served_model: None,
+                input_tokens: 1,
+                output_tokens: 2,
+                tokens_estimated: false,
+            },
+            created: NOW,
+            expires: None,
+        },
+        vector: Some((embedder(), vector(number))),
+        max_entries: 1_000_000,
+    }
+}
+
+pub(crate) async fn near(
+    store: &dyn Store,
+    scope: &Scope,
+    embedding: &Embedding,
+    threshold: f64,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    let probe = Probe {
+        embedder: &embedder(),
+        embedding,
+        threshold: Threshold::new(threshold).unwrap(),
+        limit: NonZeroUsize::new(5).unwrap(),
+    };
+    store.nearest(scope, probe, now).await.unwrap()
+}
+
+/// Asserts that an entry is there with its text and its vector.
+pub(crate) async fn assert_whole(store: &dyn Store, scope: &Scope, number: u32, prompt: &str) {
+    let exact = store.exact(scope, &PromptHash::of(prompt), NOW).await.unwrap();
+    assert_eq!(exact.map(|entry| entry.id), Some(entry_id(number)), "entry {number} by hash");
+    let found = near(store, scope, &vector(number), 0.99, NOW).await;
+    assert!(found.iter().any(|candidate| candidate.entry.id == entry_id(number)), "entry {number} by vector");
+}
