@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p deja-store --example index_report -- --entries 100000 [--probes 200] [--dir DIR]`
 //!
+//! With `--contexts own` each entry has a context of its own: what a scope costs. Only start and memory are
+//! measured then.
+//!
 //! The entries are written by this process and measured by a second one, so that what writing left in memory
 //! does not count. A directory that is given is kept, and not filled again.
 #![expect(
@@ -19,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use deja_core::cache::PromptHash;
+use deja_core::cache::{PromptHash, Scope};
 use deja_core::embedding::Threshold;
 use deja_core::store::{Probe, Store};
 use deja_store::{StoreSettings, open};
@@ -39,23 +42,29 @@ fn main() -> Outcome {
     let entries: usize = option("--entries").map_or(Ok(100_000), |text| text.parse())?;
     let probes: usize = option("--probes").map_or(Ok(200), |text| text.parse())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let own_contexts = option("--contexts").is_some();
     if let Some(directory) = option("--measure") {
-        return runtime.block_on(measure(Path::new(&directory), entries, probes));
+        return runtime.block_on(measure(
+            Path::new(&directory),
+            entries,
+            if own_contexts { 0 } else { probes },
+        ));
     }
     let temporary = tempfile::tempdir()?;
     let directory = option("--dir").map_or_else(|| temporary.path().to_owned(), Into::into);
     if !directory.join("deja.db").exists() {
-        runtime.block_on(fill(&directory, entries))?;
+        runtime.block_on(fill(&directory, entries, own_contexts))?;
     }
     let status = std::process::Command::new(std::env::current_exe()?)
         .arg("--measure")
         .arg(&directory)
         .args(["--entries", &entries.to_string(), "--probes", &probes.to_string()])
+        .args(own_contexts.then_some(["--contexts", "own"]).into_iter().flatten())
         .status()?;
     if status.success() { Ok(()) } else { Err("the measuring process failed".into()) }
 }
 
-async fn fill(directory: &Path, entries: usize) -> Outcome {
+async fn fill(directory: &Path, entries: usize, own_contexts: bool) -> Outcome {
     let store = open(&StoreSettings::new(directory)).await?;
     store.create_project(&synthetic::project()).await?;
     let sentences = Sentences::new(entries);
@@ -63,7 +72,11 @@ async fn fill(directory: &Path, entries: usize) -> Outcome {
     let started = Instant::now();
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..entries {
-        let (store, new) = (Arc::clone(&store), synthetic::entry(number as u64, sentences.draw(&mut noise)));
+        let store = Arc::clone(&store);
+        let mut new = synthetic::entry(number as u64, sentences.draw(&mut noise));
+        if own_contexts {
+            new.scope = Scope::new(new.scope.project(), new.scope.model(), Some(&number.to_string()));
+        }
         if tasks.len() >= 256 {
             tasks.join_next().await;
         }
@@ -84,6 +97,15 @@ async fn measure(directory: &Path, entries: usize, probes: usize) -> Outcome {
     let open_ms = started.elapsed().as_secs_f64() * 1e3;
     let bytes_per_entry = (anonymous_bytes()? - before) as f64 / entries as f64;
 
+    if probes == 0 {
+        println!(
+            "{}",
+            serde_json::json!({
+                "entries": entries, "open_ms": open_ms.round(), "bytes_per_entry": bytes_per_entry.round(),
+            })
+        );
+        return Ok(store.close().await?);
+    }
     let sentences = Sentences::new(entries);
     let mut noise = Noise(SEED);
     let mut stored: Vec<f16> = Vec::with_capacity(entries * DIMENSION);

@@ -56,23 +56,11 @@ pub(crate) struct SqliteStore {
 impl Store for SqliteStore {
     async fn ready(&self) -> Result<(), StoreError> {
         self.readers.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await?;
+        // Turned over each time, so that a page is really written.
+        let sql = "INSERT INTO facts (name, value) VALUES ('ready', x'00')
+                   ON CONFLICT (name) DO UPDATE SET value = iif(value = x'00', x'01', x'00')";
         self.writer
-            .write(|connection| {
-                let sql = "INSERT INTO facts (name, value) VALUES ('ready', x'00')
-                           ON CONFLICT (name) DO UPDATE SET value = x'01' WHERE value <> x'01'
-                           RETURNING 1";
-                // Turned over and back, so that a page is really written.
-                let written = connection.execute(
-                    "UPDATE facts SET value = iif(value = x'00', x'01', x'00') WHERE name = 'ready'",
-                    [],
-                );
-                match written {
-                    Ok(0) => connection.query_row(sql, [], |_| Ok(())).map_err(fault)?,
-                    Ok(_) => {}
-                    Err(error) => return Err(fault(error)),
-                }
-                Ok(Done::quiet(()))
-            })
+            .write(|connection| connection.execute(sql, []).map(|_| Done::quiet(())).map_err(fault))
             .await
     }
 
