@@ -1,37 +1,36 @@
-//! Fills a data directory through the store itself: 100,000 entries in seconds, without embedding them.
+//! Fills a data directory through the store itself: 100,000 entries in seconds, without embedding each.
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
 use deja_core::clock::{Clock as _, SystemClock};
-use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId, SystemEntropy};
 use deja_core::project::{Project, ProjectSettings, Slug, Tier};
-use deja_embed::Model;
+use deja_core::store::Store;
 use deja_store::StoreSettings;
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use crate::parts::provider;
 use crate::prompts;
+use crate::vectors::Vectors;
 
 /// Inserts at the same time, so that they share their syncs to disk.
 const AT_ONCE: usize = 64;
+const SLUG: &str = "bench";
 
-/// Makes a store in `data` with a project `bench` and `entries` entries in one scope.
+/// Makes a store in `data` with a project and `entries` entries in one scope.
 ///
-/// The vectors point anywhere, but carry the name of the built-in embedder and are as wide as its own, so that
-/// the server takes them as they are.
+/// Their vectors carry the name of the built-in embedder, so that the server takes them as they are.
 #[tokio::main]
 pub(crate) async fn fill(data: &Path, entries: usize) -> Result<()> {
-    let model = Model::builtin()?;
-    let (embedder, dimension) = (model.id(), model.dimension());
+    eprintln!("filling {entries} entries");
+    let vectors = Vectors::new().await?;
     let store = deja_store::open(&StoreSettings::new(data)).await?;
     let project = project()?;
     store.create_project(&project).await?;
-    let scope = Scope::new(project.id, Some(provider::MODEL), None);
-    let inserts = (0..entries).map(|number| entry(number, &scope, embedder, dimension));
-    futures::stream::iter(inserts)
+    let scope = scope_of(project.id);
+    futures::stream::iter((0..entries).map(|number| entry(number, &scope, &vectors)))
         .map(|new| async { anyhow::Ok(store.insert(new?).await?) })
         .buffer_unordered(AT_ONCE)
         .try_for_each(|inserted| async move {
@@ -43,12 +42,21 @@ pub(crate) async fn fill(data: &Path, entries: usize) -> Result<()> {
     Ok(store.close().await?)
 }
 
+/// The scope that [`fill`] filled.
+pub(crate) async fn scope(store: &dyn Store) -> Result<Scope> {
+    Ok(scope_of(store.project(SLUG).await?.context("the store was not filled")?.id))
+}
+
+fn scope_of(project: ProjectId) -> Scope {
+    Scope::new(project, Some(provider::MODEL), None)
+}
+
 fn project() -> Result<Project> {
     let created = SystemClock.now();
     Ok(Project {
         id: ProjectId::generate(created, &SystemEntropy)?,
-        slug: "bench".parse::<Slug>()?,
-        name: "bench".to_owned(),
+        slug: SLUG.parse::<Slug>()?,
+        name: SLUG.to_owned(),
         tier: Tier::Enterprise,
         custom_quota: None,
         suspended: false,
@@ -57,11 +65,8 @@ fn project() -> Result<Project> {
     })
 }
 
-fn entry(number: usize, scope: &Scope, embedder: &EmbedderId, dimension: usize) -> Result<NewEntry> {
-    let mut state = number as u64;
-    let mut component = || prompts::random(&mut state) as i32 as f32;
-    let vector: Vec<f32> = (0..dimension).map(|_| component()).collect();
-    let prompt = format!("{} {number}", prompts::unlike(number));
+fn entry(number: usize, scope: &Scope, vectors: &Vectors) -> Result<NewEntry> {
+    let prompt = format!("{} {number}", prompts::entry(number % prompts::ENTRIES));
     let created = SystemClock.now();
     Ok(NewEntry {
         scope: scope.clone(),
@@ -81,7 +86,7 @@ fn entry(number: usize, scope: &Scope, embedder: &EmbedderId, dimension: usize) 
             created,
             expires: None,
         },
-        vector: Some((embedder.clone(), Embedding::new(vector)?)),
+        vector: Some((vectors.embedder.clone(), vectors.entry(number)?)),
         max_entries: u64::MAX,
     })
 }

@@ -14,6 +14,7 @@ mod parts;
 mod process;
 mod prompts;
 mod report;
+mod vectors;
 
 use std::path::PathBuf;
 
@@ -55,6 +56,9 @@ struct Options {
     /// Entries in the store for the time to start.
     #[arg(long, global = true, default_value_t = 100_000)]
     start_entries: usize,
+    /// Entries in one scope for `index`, one size after the other.
+    #[arg(long, global = true, value_delimiter = ',', default_values_t = [100_000, 1_000_000])]
+    index_entries: Vec<usize>,
 }
 
 #[derive(Subcommand)]
@@ -80,6 +84,9 @@ enum Command {
     /// Embeds the prompts of a job file; prints what it cost.
     #[command(hide = true)]
     Embed { job: PathBuf },
+    /// Searches the store of a job file; prints how fast and how well.
+    #[command(hide = true)]
+    Search { job: PathBuf },
     /// Sends the requests of a job file; prints what came back.
     #[command(hide = true)]
     Load { job: PathBuf },
@@ -127,6 +134,7 @@ fn main() -> Result<()> {
         Command::Bare(bare) => return parts::bare::serve(&bare),
         Command::Provider => return parts::provider::serve(),
         Command::Embed { job } => return parts::embed::run(&job),
+        Command::Search { job } => return parts::search::run(&job),
         Command::Load { job } => return load::run(&job),
         Command::All => None,
         Command::Exact => Some("exact"),

@@ -53,10 +53,7 @@ impl Server {
 
     /// Resident memory, in bytes. Pages of the binary that were touched count, the built-in weights among them.
     pub(crate) fn resident(&self) -> Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
-        Ok(kilobytes * 1024)
+        resident(&self.child.id().to_string())
     }
 }
 
@@ -66,6 +63,14 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Resident memory of `process`, a number or `self`, in bytes.
+pub(crate) fn resident(process: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024)
 }
 
 /// The processor time of this process, as [`Server::cpu`].

@@ -24,6 +24,11 @@ impl Spread {
         let end = |value: Option<&f64>| value.copied().unwrap_or(f64::NAN);
         Self { median, min: end(values.first()), max: end(values.last()) }
     }
+
+    /// The median.
+    pub(crate) const fn median(self) -> f64 {
+        self.median
+    }
 }
 
 /// What a figure has to reach.

@@ -27,7 +27,6 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let (some, many) = (bench.options.entries, bench.options.start_entries);
     let measure = |entries: usize| -> Result<Vec<Rest>> {
         let data = tempfile::tempdir()?;
-        eprintln!("filling {entries} entries");
         fill::fill(data.path(), entries)?;
         bench.rounds("start", |_| {
             let started = deja::start(bench, data.path(), &provider)?;

@@ -3,3 +3,4 @@
 pub(crate) mod bare;
 pub(crate) mod embed;
 pub(crate) mod provider;
+pub(crate) mod search;
