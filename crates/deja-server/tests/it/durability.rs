@@ -1,0 +1,144 @@
+//! kill -9 under load: what was acknowledged is there after a restart. Nothing acknowledged is lost, none of it.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::util::http::Connection;
+use crate::util::tenant::{MODEL, PATH, Tenant};
+use crate::util::{Deja, FakeProvider, Random};
+
+const ROUNDS: u64 = 6;
+const WRITERS: usize = 3;
+const SEED: u64 = 0xd0_0001;
+
+/// What the server said is done.
+#[derive(Default)]
+struct Ledger {
+    /// Prompt -> answer.
+    answers: Mutex<HashMap<String, String>>,
+    /// Key -> whether it was revoked.
+    keys: Mutex<HashMap<String, bool>>,
+}
+
+/// Asks for new prompts until the server is gone.
+fn write(tenant: &Tenant<'_>, ledger: &Ledger, round: u64, writer: usize) {
+    let Ok(mut connection) = Connection::open(tenant.deja.address()) else { return };
+    for n in 0.. {
+        let prompt = format!("Round {round}, writer {writer}, question {n}?");
+        // At threshold 1 every prompt is a miss, and is stored.
+        let request = tenant.request(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}));
+        if connection.send(&request).is_err() {
+            return;
+        }
+        let Ok(response) = connection.receive(false) else { return };
+        assert_eq!(response.status, 200, "{}", response.text());
+        let answer = response.json()["response"].as_str().unwrap().to_owned();
+        ledger.answers.lock().unwrap().insert(prompt, answer);
+    }
+}
+
+/// Creates keys and revokes every second one until the server is gone.
+fn manage_keys(deja: &Deja, slug: &str, ledger: &Ledger, stop: &AtomicBool) {
+    for n in 0.. {
+        let created = deja.try_cli(&["key", "create", "--project", slug, "--name", "ledger"]);
+        if stop.load(Ordering::SeqCst) || !created.status.success() {
+            return;
+        }
+        let key = String::from_utf8_lossy(&created.stdout).trim_end().lines().last().unwrap().to_owned();
+        ledger.keys.lock().unwrap().insert(key.clone(), false);
+        if n % 2 == 1 {
+            // A revocation that was not acknowledged may hold or not.
+            ledger.keys.lock().unwrap().remove(&key);
+            if !deja.try_cli(&["key", "revoke", &key]).status.success() {
+                return;
+            }
+            ledger.keys.lock().unwrap().insert(key, true);
+        }
+    }
+}
+
+fn check(tenant: &Tenant<'_>, ledger: &Ledger, round: u64) {
+    let mut connection = Connection::open(tenant.deja.address()).unwrap();
+    for (prompt, answer) in &*ledger.answers.lock().unwrap() {
+        let query = json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1});
+        connection.send(&tenant.request(&query)).unwrap();
+        let found = connection.receive(false).unwrap().json();
+        assert_eq!(
+            (&found["cache_hit"], &found["response"]),
+            (&json!(true), &json!(answer)),
+            "round {round}: {prompt}"
+        );
+    }
+    for (key, revoked) in &*ledger.keys.lock().unwrap() {
+        let status = tenant.post_as(key, PATH, b"{}").status;
+        assert_eq!(status, if *revoked { 401 } else { 400 }, "round {round}: key {}", &key[..7]);
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9_under_load() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::start(&provider);
+    let (slug, key) = {
+        let options = ["--tier", "enterprise", "--rpm", "100000", "--burst", "100000"];
+        let tenant = Tenant::create(&deja, "ledger", &options);
+        (tenant.slug, tenant.key)
+    };
+    let ledger = Ledger::default();
+    let mut random = Random::new(SEED);
+    for round in 0..ROUNDS {
+        let before = (ledger.answers.lock().unwrap().len(), ledger.keys.lock().unwrap().len());
+        let stop = AtomicBool::new(false);
+        let pause = Duration::from_millis(700 + random.below(1500) as u64);
+        let pid = deja.pid().to_string();
+        std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let tenant = Tenant { deja: &deja, slug: slug.clone(), key: key.clone() };
+                let ledger = &ledger;
+                scope.spawn(move || write(&tenant, ledger, round, writer));
+            }
+            scope.spawn(|| manage_keys(&deja, &slug, &ledger, &stop));
+            // The moment of the kill is what is drawn at random here, so a plain pause is right.
+            std::thread::sleep(pause);
+            stop.store(true, Ordering::SeqCst);
+            assert!(std::process::Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+        });
+        deja.wait();
+        deja.restart();
+        let tenant = Tenant { deja: &deja, slug: slug.clone(), key: key.clone() };
+        assert!(
+            ledger.answers.lock().unwrap().len() > before.0,
+            "round {round}: nothing was acknowledged before the kill"
+        );
+        check(&tenant, &ledger, round);
+    }
+    let keys = ledger.keys.lock().unwrap();
+    assert!(
+        keys.values().any(|revoked| *revoked) && keys.values().any(|revoked| !*revoked),
+        "{} keys",
+        keys.len()
+    );
+}
+
+#[test]
+fn an_orderly_stop_keeps_all_too_and_similar_prompts_are_found_again() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::start(&provider);
+    let (slug, key) = {
+        let tenant = Tenant::create(&deja, "orderly", &[]);
+        tenant.ask_for("How do I reset my password?");
+        (tenant.slug, tenant.key)
+    };
+    assert!(deja.stop().success());
+    deja.restart();
+    let tenant = Tenant { deja: &deja, slug, key };
+    for prompt in ["How do I reset my password?", "How can I reset my password?"] {
+        let answer = tenant.ask_for(prompt);
+        assert_eq!(answer["cache_hit"], true, "{prompt}");
+        assert_eq!(answer["debug"]["cache_entry_count"], 1);
+    }
+}

@@ -1,0 +1,10 @@
+//! The published interface, clause by clause.
+
+mod auth;
+mod debug;
+mod errors;
+mod limits;
+mod request;
+mod response;
+mod segments;
+mod threshold;

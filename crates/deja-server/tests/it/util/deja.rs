@@ -1,0 +1,305 @@
+//! Runs the built binary: a server with a data directory of its own, and the command line against it.
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::http::{self, PATIENCE, Response};
+use super::provider::FakeProvider;
+
+/// The binary under test.
+pub const DEJA: &str = env!("CARGO_BIN_EXE_deja");
+
+/// What a server wrote so far, both streams in one.
+type Log = Arc<Mutex<Vec<u8>>>;
+
+/// How to start a server.
+pub struct Builder {
+    env: Vec<(String, String)>,
+    outlives_tests: bool,
+}
+
+impl Builder {
+    /// Sets an environment variable, for the server and the command line.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.retain(|(n, _)| n != name);
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Leaves an environment variable out.
+    pub fn without(mut self, name: &str) -> Self {
+        self.env.retain(|(n, _)| n != name);
+        self
+    }
+
+    /// Has all three families answered by `provider`.
+    pub fn provider(self, provider: &FakeProvider) -> Self {
+        let url = provider.url();
+        self.env("OPENAI_BASE_URL", format!("{url}/v1"))
+            .env("OPENAI_API_KEY", OPENAI_KEY)
+            .env("ANTHROPIC_BASE_URL", url.clone())
+            .env("ANTHROPIC_API_KEY", ANTHROPIC_KEY)
+            .env("GEMINI_BASE_URL", url)
+            .env("GEMINI_API_KEY", GEMINI_KEY)
+    }
+
+    /// For a server in a `static`, which is never dropped: it ends when the test process does.
+    pub fn until_exit(mut self) -> Self {
+        self.outlives_tests = true;
+        self
+    }
+
+    /// Starts the server and waits until it is ready.
+    pub fn start(self) -> Deja {
+        let data = tempfile::tempdir().unwrap();
+        let port = free_port();
+        let env = [("DEJA_LISTEN", format!("127.0.0.1:{port}")), ("DEJA_DATA_DIR", path(data.path()))];
+        let mut builder = self;
+        for (name, value) in env {
+            builder = builder.env(name, value);
+        }
+        let mut deja = Deja {
+            process: None,
+            port,
+            data,
+            env: builder.env,
+            outlives_tests: builder.outlives_tests,
+            log: Log::default(),
+        };
+        deja.launch();
+        deja
+    }
+}
+
+pub const OPENAI_KEY: &str = "sk-test-openai-5f1e0c7a";
+pub const ANTHROPIC_KEY: &str = "sk-ant-test-9b2d44e1";
+pub const GEMINI_KEY: &str = "AIza-test-c03f77d2";
+
+struct Process {
+    child: Child,
+    pid: u32,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// A server.
+pub struct Deja {
+    process: Option<Process>,
+    port: u16,
+    data: tempfile::TempDir,
+    env: Vec<(String, String)>,
+    outlives_tests: bool,
+    log: Log,
+}
+
+impl Deja {
+    /// A server with defaults: nothing of the caller's environment, no price refresh, quiet.
+    pub fn builder() -> Builder {
+        Builder { env: Vec::new(), outlives_tests: false }
+            .env("DEJA_PRICES_URL", "")
+            .env("DEJA_LOG", "info")
+            .env("RUST_BACKTRACE", "1")
+            // The machine that runs the tests may be slow; how long things may take has its own tests.
+            .env("DEJA_EMBED_TIMEOUT_MS", "60000")
+    }
+
+    /// A server whose providers are `provider`.
+    pub fn start(provider: &FakeProvider) -> Self {
+        Self::builder().provider(provider).start()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.as_ref().expect("the server runs").pid
+    }
+
+    /// All it wrote to standard output and standard error, over all its starts.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
+    }
+
+    /// The binary with this server's environment.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(DEJA);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(self.env.iter().map(|(n, v)| (n, v)))
+            .current_dir(self.data.path());
+        command
+    }
+
+    /// Runs the command line against the same data directory.
+    pub fn try_cli(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs the command line, which must succeed, and returns its last line.
+    #[track_caller]
+    pub fn cli(&self, arguments: &[&str]) -> String {
+        let output = self.try_cli(arguments);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "deja {arguments:?}: {}\n{out}\n{err}\nserver:\n{}",
+            output.status,
+            self.log()
+        );
+        out.trim_end().lines().last().unwrap_or_default().to_owned()
+    }
+
+    /// Sends a request.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        http::once(self.address(), method, path, headers, body)
+            .unwrap_or_else(|error| panic!("{method} {path}: {error}; log:\n{}", self.log()))
+    }
+
+    /// Sends a GET request.
+    pub fn get(&self, path: &str) -> Response {
+        self.request("GET", path, &[], b"")
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    pub fn stop(&mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.wait()
+    }
+
+    /// Sends a signal, by its name without `SIG`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for the end of the process.
+    pub fn wait(&mut self) -> ExitStatus {
+        let mut process = self.process.take().expect("the server runs");
+        let status = wait(&mut process.child, PATIENCE).unwrap_or_else(|| {
+            let _ = process.child.kill();
+            panic!("the server did not end; log:\n{}", self.log())
+        });
+        process.readers.into_iter().for_each(|reader| reader.join().unwrap());
+        status
+    }
+
+    /// Starts the server again, with the same data directory and port.
+    pub fn restart(&mut self) {
+        assert!(self.process.is_none(), "the server still runs");
+        self.launch();
+    }
+
+    fn launch(&mut self) {
+        let mut command = if self.outlives_tests {
+            // A static is never dropped. The shell kills the server when the pipe from this process breaks.
+            let mut shell = Command::new("/bin/sh");
+            shell
+                .arg("-c")
+                .arg(r#""$0" serve & server=$!; echo "pid=$server"; cat >/dev/null; kill -9 $server"#);
+            shell.arg(DEJA).env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
+            shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
+            shell
+        } else {
+            self.command(&["serve"])
+        };
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        let err = child.stderr.take().unwrap();
+        let readers = vec![collect(out, self.log.clone()), collect(err, self.log.clone())];
+        let pid = child.id();
+        self.process = Some(Process { child, pid, readers });
+        self.wait_until_ready();
+        if self.outlives_tests {
+            let log = self.log();
+            let line =
+                log.lines().find_map(|line| line.strip_prefix("pid=")).expect("the shell tells the pid");
+            self.process.as_mut().unwrap().pid = line.parse().unwrap();
+        }
+    }
+
+    fn wait_until_ready(&mut self) {
+        let began = Instant::now();
+        loop {
+            if let Ok(response) = http::once(self.address(), "GET", "/readyz", &[], b"")
+                && response.status == 200
+            {
+                return;
+            }
+            let ended = self.process.as_mut().unwrap().child.try_wait().unwrap();
+            assert!(ended.is_none(), "the server ended ({ended:?}); log:\n{}", self.log());
+            assert!(began.elapsed() < PATIENCE, "the server is not ready; log:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A number of kilobytes from `/proc/<pid>/status`, such as `VmRSS` or `VmHWM`.
+    pub fn memory_kb(&self, field: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with(field)).expect("a field of /proc/pid/status");
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Deja {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _already_gone = process.child.kill();
+            let _ = process.child.wait();
+        }
+    }
+}
+
+/// Waits for a child's end; `None` if it does not come in time.
+pub fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let began = Instant::now();
+    while began.elapsed() < patience {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
+}
+
+fn collect(mut from: impl Read + Send + 'static, log: Log) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut chunk = [0; 8192];
+        while let Ok(n) = from.read(&mut chunk) {
+            if n == 0 {
+                return;
+            }
+            log.lock().unwrap().extend_from_slice(&chunk[..n]);
+        }
+    })
+}
+
+fn path(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+/// A port that nobody listens on, below the range that outgoing connections take theirs from.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let base = std::process::id().wrapping_mul(61) as u16 % 10_000;
+    loop {
+        let port = 20_000 + (base + NEXT.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
