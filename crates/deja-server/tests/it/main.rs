@@ -3,7 +3,7 @@
 //! `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `flight` (one call for many callers), `tenants` (isolation), `durability` (kill -9), `secrets`,
-//! `fuzz` (requests that make no sense) and `operations` (running it).
+//! `fuzz` (requests that make no sense), `operations` (running it) and `management` (changing it).
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
 
@@ -11,6 +11,7 @@ mod durability;
 mod faults;
 mod flight;
 mod fuzz;
+mod management;
 mod operations;
 mod providers;
 mod secrets;

@@ -115,3 +115,23 @@ fn one_connection_carries_many_queries() {
         .collect();
     assert_eq!(hits, [false, true, true, true, true]);
 }
+
+#[test]
+fn a_client_that_waits_for_leave_to_send_the_body_gets_it() {
+    use std::io::Read;
+    let tenant = World::shared().tenant("expect");
+    let body = json!({"prompt": "Who wrote Faust?", "model": MODEL}).to_string();
+    let head = format!(
+        "POST /v1/cache/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        tenant.key,
+        body.len()
+    );
+    let mut connection = crate::util::http::Connection::open(tenant.deja.address()).unwrap();
+    connection.send(head.as_bytes()).unwrap();
+    let mut leave = [0; 25];
+    connection.stream().read_exact(&mut leave).unwrap();
+    assert_eq!(String::from_utf8_lossy(&leave), "HTTP/1.1 100 Continue\r\n\r\n");
+    connection.send(body.as_bytes()).unwrap();
+    assert_eq!(connection.receive(false).unwrap().status, 200);
+}
