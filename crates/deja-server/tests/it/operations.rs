@@ -172,6 +172,31 @@ fn slow_heads_and_bodies_are_cut() {
     assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], false);
 }
 
+#[test]
+fn a_connection_between_requests_is_kept_longer_than_a_head_may_take() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_HEADER_TIMEOUT_MS", "300")
+        .env("DEJA_IDLE_TIMEOUT_S", "60")
+        .start();
+    let mut connection = Connection::open(deja.address()).unwrap();
+    for _ in 0..2 {
+        connection.send(&http::request("GET", "/livez", &[], b"")).unwrap();
+        assert_eq!(connection.receive(false).unwrap().status, 200);
+        // Far more than a head may take, far less than a connection may be idle.
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+}
+
+#[test]
+fn an_interrupt_ends_it_in_order_too() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::start(&provider);
+    deja.signal("INT");
+    assert_eq!(deja.wait().code(), Some(0), "{}", deja.log());
+}
+
 /// What went wrong at start: one line that says what to do, and this exit code.
 #[track_caller]
 fn refuses(output: &Output, code: i32, words: &[&str]) {

@@ -1,0 +1,67 @@
+//! Too much to do: load is shed with 503 in the published form, hits go on, and it passes.
+
+use serde_json::json;
+
+use crate::util::tenant::MODEL;
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
+
+const BIG: [&str; 6] = ["--tier", "enterprise", "--rpm", "100000", "--burst", "100000"];
+
+#[test]
+fn more_provider_calls_than_allowed_are_refused_and_hits_go_on() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_IN_FLIGHT", "2").start();
+    let tenant = Tenant::create(&deja, "upstream", &BIG);
+    tenant.ask_for("How do I reset my password?");
+    let gate = Gate::default();
+    provider.on("overload", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("At last.".into()))));
+    let ask = |context: &str| json!({"prompt": "Who wrote Faust?", "model": MODEL, "context": context});
+    let mut waiting = [tenant.begin(&ask("overload 1")), tenant.begin(&ask("overload 2"))];
+    provider.wait_for_calls("overload", 2);
+    let refused = tenant.send(&ask("overload 3"));
+    assert!(!refused.detail(503).is_empty());
+    assert_eq!(refused.header("x-deja-error"), Some("overloaded"));
+    assert!(refused.number("retry-after") >= 1);
+    assert!(refused.header("x-ratelimit-remaining").is_some());
+    assert_eq!(tenant.ask_for("How can I reset my password?")["cache_hit"], true);
+    // Whoever asks what is under way already waits for it and takes no more.
+    let mut joined = tenant.begin(&ask("overload 1"));
+    gate.open();
+    for connection in waiting.iter_mut().chain([&mut joined]) {
+        assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
+    }
+    assert_eq!(tenant.ask(&ask("overload 3"))["response"], "At last.");
+}
+
+#[test]
+fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_EMBED_QUEUE", "1")
+        .env("DEJA_EMBED_THREADS", "1")
+        .start();
+    let tenant = Tenant::create(&deja, "embed", &BIG);
+    tenant.ask_for("How do I reset my password?");
+    let mut waiting: Vec<_> = (0..200)
+        .map(|n| {
+            let prompt = format!("Question {n}: {}?", "why is the sky blue and not green ".repeat(30));
+            tenant.begin(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}))
+        })
+        .collect();
+    // The same prompt needs no embedding.
+    assert_eq!(tenant.ask_for("How do I reset my password?")["cache_hit"], true);
+    let (mut answered, mut refused) = (0, 0);
+    for connection in &mut waiting {
+        let response = connection.receive(false).unwrap();
+        if response.status == 200 {
+            answered += 1;
+        } else {
+            response.detail(503);
+            assert!(response.number("retry-after") >= 1);
+            refused += 1;
+        }
+    }
+    assert!(answered > 0 && refused > 0, "{answered} answered, {refused} refused");
+    assert_eq!(tenant.ask_for("How can I reset my password?")["cache_hit"], true);
+}
