@@ -1,0 +1,174 @@
+//! What is answered: hits, misses, expiry, prices.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use deja_core::embedding::Threshold;
+use deja_core::engine::{Query, QueryError, Source};
+use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceOrigin};
+use deja_core::project::ProjectSettings;
+
+use crate::util::{Bench, complete, is_miss, query};
+
+#[tokio::test]
+async fn a_miss_then_the_same_prompt_then_a_paraphrase_then_another() {
+    let bench = Bench::new().await;
+    assert!(is_miss(&bench.ask("reset|1").await));
+    assert_eq!(bench.ask("reset|1").await.source, Source::Exact);
+    let Source::Semantic(similarity) = bench.ask("reset|2").await.source else { panic!("no semantic hit") };
+    assert!((0.9..1.0).contains(&similarity.get()), "{similarity:?}");
+    assert!(is_miss(&bench.ask("weather").await));
+    assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
+async fn the_same_prompt_needs_no_embedding() {
+    let bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    let before = bench.embedder.calls.load(Ordering::SeqCst);
+    assert_eq!(bench.ask("reset|1").await.trace.embedding, Duration::ZERO);
+    assert_eq!(bench.embedder.calls.load(Ordering::SeqCst), before);
+}
+
+#[tokio::test]
+async fn an_expired_entry_is_a_miss_for_the_same_prompt_and_for_paraphrases() {
+    let settings = ProjectSettings { ttl_seconds: Some(60), ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    bench.ask("reset|1").await;
+    bench.clock.advance(Duration::from_secs(59));
+    assert!(bench.ask("reset|1").await.is_hit());
+    assert!(bench.ask("reset|2").await.is_hit());
+    bench.clock.advance(Duration::from_secs(1));
+    assert!(is_miss(&bench.ask("reset|2").await));
+    assert!(bench.ask("reset|1").await.is_hit(), "the fresh answer to the paraphrase");
+    assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
+async fn an_expired_entry_is_replaced_by_a_fresh_one() {
+    let settings = ProjectSettings { ttl_seconds: Some(60), ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    bench.provider.script(|_| async { Ok(complete("old")) });
+    let old = bench.ask("reset|1").await.entry.id;
+    bench.clock.advance(Duration::from_secs(61));
+    bench.provider.script(|_| async { Ok(complete("new")) });
+    assert_eq!(bench.ask("reset|1").await.entry.answer.text, "new");
+    let hit = bench.ask("reset|1").await;
+    assert_eq!((hit.source, hit.entry.answer.text.as_str()), (Source::Exact, "new"));
+    assert_ne!(hit.entry.id, old);
+}
+
+#[tokio::test]
+async fn without_a_time_to_live_entries_stay() {
+    let settings = ProjectSettings { ttl_seconds: None, ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    bench.ask("reset|1").await;
+    bench.clock.advance(Duration::from_hours(100 * 365 * 24));
+    assert!(bench.ask("reset|1").await.is_hit());
+}
+
+#[tokio::test]
+async fn a_prompt_too_long_to_embed_matches_itself_only() {
+    let bench = Bench::new().await;
+    let first = bench.ask("long|1").await;
+    assert!(is_miss(&first));
+    assert_eq!(first.trace.too_long, Some((999, 512)));
+    assert_eq!(bench.ask("long|1").await.source, Source::Exact);
+    let zero = Query { threshold: Threshold::new(0.0).unwrap(), ..query("long|2") };
+    assert!(is_miss(&bench.try_ask(zero).await.unwrap()));
+}
+
+#[tokio::test]
+async fn what_a_hit_saved_is_todays_price_of_the_asked_model() {
+    let bench = Bench::new().await;
+    let miss = bench.ask("reset my password|1").await;
+    // 100 tokens at 1 USD and 10 at 2 USD per million: 120,000 nano-dollars.
+    assert_eq!((miss.cost.amount.as_nanos(), miss.saved().as_nanos()), (120_000, 0));
+    let exact = bench.ask("reset my password|1").await;
+    assert_eq!(exact.saved().as_nanos(), 120_000);
+    assert!(!exact.cost.estimated);
+    // Three words of its own instead of the 100 tokens of the other prompt.
+    let semantic = bench.ask("reset my password|2").await;
+    assert_eq!(semantic.saved().as_nanos(), 23_000);
+    assert!(semantic.cost.estimated);
+    assert_eq!(semantic.cost.price, Some(PriceOrigin::Table));
+}
+
+#[tokio::test]
+async fn tokens_of_the_context_count_among_the_input() {
+    let bench = Bench::new().await;
+    let with = |prompt: &str| Query { context: Some("four words of context".into()), ..query(prompt) };
+    bench.try_ask(with("reset my password|1")).await.unwrap();
+    let hit = bench.try_ask(with("reset my password|2")).await.unwrap();
+    assert_eq!((hit.is_hit(), hit.cost.input_tokens), (true, 7));
+}
+
+#[tokio::test]
+async fn models_share_answers_only_where_the_project_says_so() {
+    let dear = || Query { model: "dear".into(), ..query("reset|1") };
+    let apart = Bench::new().await;
+    apart.ask("reset|1").await;
+    assert!(is_miss(&apart.try_ask(dear()).await.unwrap()));
+
+    let settings = ProjectSettings { share_models: true, ..ProjectSettings::default() };
+    let together = Bench::with(settings, 10).await;
+    together.ask("reset|1").await;
+    let hit = together.try_ask(dear()).await.unwrap();
+    assert_eq!(hit.source, Source::Exact);
+    assert_eq!(
+        hit.saved().as_nanos(),
+        1_200_000,
+        "the asked model's price, not that of the model that answered"
+    );
+}
+
+#[tokio::test]
+async fn a_projects_own_price_wins_and_an_unknown_one_saves_nothing() {
+    let mut settings = ProjectSettings::default();
+    let own = ModelPrice { input: PicoUsdPerToken(5_000_000), ..ModelPrice::default() };
+    settings.prices.insert("cheap".into(), own);
+    let bench = Bench::with(settings, 10).await;
+    bench.ask("reset|1").await;
+    let hit = bench.ask("reset|1").await;
+    assert_eq!((hit.saved().as_nanos(), hit.cost.price), (500_000, Some(PriceOrigin::Override)));
+
+    let unknown = || Query { model: "nobody-knows".into(), ..query("reset|1") };
+    bench.try_ask(unknown()).await.unwrap();
+    let hit = bench.try_ask(unknown()).await.unwrap();
+    assert_eq!((hit.is_hit(), hit.saved().as_nanos(), hit.cost.price), (true, 0, None));
+}
+
+#[tokio::test]
+async fn usage_that_the_provider_does_not_report_is_counted() {
+    let bench = Bench::new().await;
+    bench.provider.script(|_| async {
+        let mut completion = complete("three words here");
+        completion.usage = None;
+        Ok(completion)
+    });
+    let miss = bench.ask("two words").await;
+    assert_eq!((miss.cost.input_tokens, miss.cost.output_tokens), (2, 3));
+    assert!(miss.entry.answer.tokens_estimated);
+    assert!(bench.ask("two words").await.cost.estimated);
+}
+
+#[tokio::test]
+async fn who_may_not_ask_costs_nothing() {
+    let mut bench = Bench::new().await;
+    let suspended = deja_core::project::Project { suspended: true, ..(*bench.caller.project).clone() };
+    let restricted =
+        deja_core::api_key::ApiKey { models: Some(vec!["dear".into()]), ..(*bench.caller.key).clone() };
+    let plain = bench.caller.clone();
+    for caller in [
+        deja_core::store::Admission { project: suspended.into(), ..plain.clone() },
+        deja_core::store::Admission { key: restricted.into(), ..plain.clone() },
+    ] {
+        bench.caller = caller;
+        assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Forbidden)));
+    }
+    bench.caller = plain;
+    let unsupported = Query { model: "unsupported".into(), ..query("reset|1") };
+    let refused = bench.try_ask(unsupported).await;
+    assert!(matches!(refused, Err(QueryError::ModelNotSupported { model }) if model == "unsupported"));
+    assert_eq!((bench.provider.count(), bench.embedder.calls.load(Ordering::SeqCst)), (0, 0));
+}

@@ -1,0 +1,114 @@
+//! What is counted: by key, entry, model and hour, and never lost by a store that fails for a while.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use deja_core::analytics::{Totals, hour_of};
+use deja_core::clock::Clock;
+use deja_core::engine::Query;
+use deja_core::money::NanoUsd;
+use deja_core::provider::FailureClass;
+use deja_core::store::{Keys, Usage};
+
+use crate::util::{Bench, failure, query};
+
+async fn flush(bench: &Bench) -> Result<(), deja_core::store::StoreError> {
+    bench.engine.recorder().flush(&*bench.store).await
+}
+
+async fn totals(bench: &Bench) -> Totals {
+    let hour = hour_of(bench.clock.now());
+    let all = bench.store.totals(hour - 1, hour + 1).await.unwrap();
+    all.get(&bench.caller.project.id).copied().unwrap_or_default()
+}
+
+async fn requests(bench: &Bench) -> u64 {
+    bench.store.keys(bench.caller.project.id).await.unwrap()[0].1.requests
+}
+
+/// A miss, an exact hit, two semantic hits, an error, a refused body.
+async fn traffic(bench: &Bench) {
+    for prompt in ["reset my password|1", "reset my password|1", "reset my password|2", "reset my password|2"]
+    {
+        bench.ask(prompt).await;
+    }
+    bench.provider.script(|_| async { Err(failure(FailureClass::Server)) });
+    bench.try_ask(query("weather")).await.unwrap_err();
+    bench.engine.count_refused(&bench.caller);
+}
+
+fn expected() -> Totals {
+    Totals {
+        exact_hits: 1,
+        semantic_hits: 2,
+        misses: 1,
+        errors: 2,
+        saved: NanoUsd::from_nanos(120_000 + 2 * 23_000),
+        spent: NanoUsd::from_nanos(120_000),
+    }
+}
+
+#[tokio::test]
+async fn every_end_of_a_request_is_counted() {
+    let bench = Bench::new().await;
+    traffic(&bench).await;
+    assert_eq!(requests(&bench).await, 0, "not on the request path");
+    flush(&bench).await.unwrap();
+    assert_eq!(totals(&bench).await, expected());
+    let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
+    assert_eq!((usage.requests, usage.last_used), (6, Some(bench.clock.now())));
+    flush(&bench).await.unwrap();
+    assert_eq!(totals(&bench).await, expected(), "a second flush adds nothing");
+}
+
+#[tokio::test]
+async fn counts_that_cannot_be_written_are_kept_and_added_to_later_ones() {
+    let bench = Bench::new().await;
+    bench.store.fail_record.store(true, Ordering::SeqCst);
+    traffic(&bench).await;
+    for _ in 0..3 {
+        flush(&bench).await.unwrap_err();
+    }
+    bench.clock.advance(Duration::from_secs(1));
+    bench.ask("reset my password|1").await;
+    bench.store.fail_record.store(false, Ordering::SeqCst);
+    flush(&bench).await.unwrap();
+    let mut all = expected();
+    all.exact_hits += 1;
+    all.saved = all.saved.plus(NanoUsd::from_nanos(120_000));
+    assert_eq!(totals(&bench).await, all);
+    let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
+    assert_eq!((usage.requests, usage.last_used), (7, Some(bench.clock.now())));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_between_concurrent_counts_and_flushes() {
+    let bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    let callers: Vec<_> = (0..200).map(|_| bench.begin(query("reset|1"))).collect();
+    for n in 0..20 {
+        bench.store.fail_record.store(n % 2 == 0, Ordering::SeqCst);
+        let _may_fail = flush(&bench).await;
+        tokio::task::yield_now().await;
+    }
+    for caller in callers {
+        caller.await.unwrap().unwrap();
+    }
+    bench.store.fail_record.store(false, Ordering::SeqCst);
+    flush(&bench).await.unwrap();
+    assert_eq!((requests(&bench).await, totals(&bench).await.exact_hits), (201, 200));
+}
+
+#[tokio::test]
+async fn a_model_nobody_knows_does_not_become_a_row() {
+    // Its name is the caller's free text: a row for each would grow without bound.
+    let bench = Bench::new().await;
+    let unsupported = Query { model: "unsupported".into(), ..query("reset|1") };
+    bench.try_ask(unsupported).await.unwrap_err();
+    flush(&bench).await.unwrap();
+    assert_eq!(totals(&bench).await.errors, 1);
+    let batches = bench.store.recorded.lock().unwrap();
+    let models: Vec<&str> =
+        batches.iter().flat_map(|batch| batch.rollups.keys().map(|key| &*key.1)).collect();
+    assert_eq!(models, [""]);
+}

@@ -1,0 +1,141 @@
+//! What breaks, and that nothing hangs or is kept because of it.
+
+use std::sync::atomic::Ordering;
+
+use deja_core::cache::policy::NotStored;
+use deja_core::embedding::EmbedError;
+use deja_core::engine::{Query, QueryError, Source};
+use deja_core::project::ProjectSettings;
+use deja_core::provider::{FailureClass, Finish};
+
+use crate::util::{Bench, complete, failure, is_miss, query, settle};
+
+#[tokio::test]
+async fn a_panic_in_a_provider_is_an_error_for_all_who_wait() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    bench.provider.script(|_| async { panic!("a bug in a provider") });
+    let mut waiting = vec![bench.begin(query("reset|1"))];
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    waiting.extend((0..5).map(|_| bench.begin(query("reset|1"))));
+    waiting.push(bench.begin(query("reset|2")));
+    settle().await;
+    gate.add_permits(100);
+    for caller in waiting {
+        assert!(matches!(caller.await.unwrap(), Err(QueryError::Internal(_))));
+    }
+    bench.provider.script(|_| async { Ok(complete("better")) });
+    assert!(is_miss(&bench.ask("reset|1").await), "the next one gets through");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_stored_is_returned_all_the_same() {
+    let bench = Bench::new().await;
+    bench.store.fail_insert.store(true, Ordering::SeqCst);
+    for calls in 1..=2 {
+        let reply = bench.ask("reset|1").await;
+        assert_eq!(reply.source, Source::Provider(Err(NotStored::StoreUnavailable)));
+        assert_eq!(reply.entry.answer.text, "re: reset|1");
+        assert_eq!((bench.provider.count(), bench.entries().await), (calls, 0));
+    }
+    bench.store.fail_insert.store(false, Ordering::SeqCst);
+    assert!(is_miss(&bench.ask("reset|1").await));
+    assert!(bench.ask("reset|1").await.is_hit());
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_read_is_an_error_and_nobody_is_asked() {
+    let bench = Bench::new().await;
+    bench.store.fail_search.store(true, Ordering::SeqCst);
+    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Unavailable(_))));
+    assert_eq!(bench.provider.count(), 0);
+}
+
+#[tokio::test]
+async fn what_is_not_a_normal_answer_is_returned_and_not_kept() {
+    let bench = Bench::new().await;
+    let cases = [
+        (Finish::Length, NotStored::Truncated),
+        (Finish::ToolCalls, NotStored::ToolCalls),
+        (Finish::ContentFilter, NotStored::Filtered),
+        (Finish::Refusal, NotStored::Refused),
+        (Finish::Unknown, NotStored::UnknownFinish),
+    ];
+    for (finish, why) in cases {
+        bench.provider.script(move |_| async move {
+            let mut completion = complete("half");
+            completion.finish = finish;
+            Ok(completion)
+        });
+        let reply = bench.ask("reset|1").await;
+        assert_eq!((reply.source, reply.entry.answer.text.as_str()), (Source::Provider(Err(why)), "half"));
+        assert!(!reply.is_hit());
+    }
+    assert_eq!((bench.provider.count(), bench.entries().await), (cases.len(), 0));
+}
+
+#[tokio::test]
+async fn errors_of_providers_are_not_kept() {
+    let bench = Bench::new().await;
+    bench.provider.script(|_| async { Err(failure(FailureClass::RateLimit)) });
+    for _ in 0..2 {
+        let Err(QueryError::Provider(error)) = bench.try_ask(query("reset|1")).await else {
+            panic!("an answer")
+        };
+        assert_eq!(error.class, FailureClass::RateLimit);
+    }
+    assert_eq!((bench.provider.count(), bench.entries().await), (2, 0));
+}
+
+#[tokio::test]
+async fn a_model_without_credentials_is_an_error_on_a_miss_and_none_on_a_hit() {
+    let settings = ProjectSettings { share_models: true, ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    let bare = || Query { model: "bare".into(), ..query("reset|1") };
+    assert!(matches!(bench.try_ask(bare()).await, Err(QueryError::NoCredentials { provider: "fake" })));
+    assert_eq!(bench.provider.count(), 0);
+    bench.ask("reset|1").await;
+    assert!(bench.try_ask(bare()).await.unwrap().is_hit());
+}
+
+#[tokio::test]
+async fn failed_embeddings_are_told_and_tried_again() {
+    let bench = Bench::new().await;
+    let fail = |error| *bench.embedder.fail.lock().unwrap() = error;
+    fail(Some(EmbedError::Overloaded));
+    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Overloaded)));
+    fail(Some(EmbedError::Timeout));
+    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Unavailable(_))));
+    fail(Some(EmbedError::Failed("no model".into())));
+    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Unavailable(_))));
+    fail(None);
+    assert!(is_miss(&bench.ask("reset|1").await));
+}
+
+#[tokio::test]
+async fn more_calls_than_allowed_are_refused_and_the_others_go_on() {
+    let bench = Bench::with(ProjectSettings::default(), 1).await;
+    let gate = bench.provider.hold();
+    let first = bench.begin(query("reset|1"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    assert_eq!(bench.engine.upstream_calls(), 1);
+    assert!(matches!(bench.try_ask(query("weather")).await, Err(QueryError::Overloaded)));
+    // Waiting for the call under way takes no slot.
+    let second = bench.begin(query("reset|1"));
+    settle().await;
+    gate.add_permits(100);
+    assert!(is_miss(&first.await.unwrap().unwrap()));
+    assert!(second.await.unwrap().unwrap().is_hit());
+    assert!(is_miss(&bench.ask("weather").await), "the slot is free again");
+    assert_eq!(bench.engine.upstream_calls(), 0);
+}
+
+#[tokio::test]
+async fn a_panic_gives_its_slot_back() {
+    let bench = Bench::with(ProjectSettings::default(), 1).await;
+    bench.provider.script(|_| async { panic!("a bug in a provider") });
+    for _ in 0..3 {
+        assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Internal(_))));
+    }
+    assert_eq!((bench.provider.count(), bench.engine.upstream_calls()), (3, 0));
+}

@@ -1,0 +1,239 @@
+//! Who shares a call, a vector, an answer; and what happens when somebody else was faster.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use deja_core::cache::policy::NotStored;
+use deja_core::cache::{Answer, Candidate, Entry, NewEntry};
+use deja_core::clock::Clock;
+use deja_core::embedding::{EmbedderId, Similarity, Threshold};
+use deja_core::engine::{Query, QueryError, Source};
+use deja_core::id::EntryId;
+use deja_core::money::NanoUsd;
+use deja_core::provider::Finish;
+use deja_core::store::Entries;
+use tokio::sync::Semaphore;
+
+use crate::util::{Bench, complete, is_miss, query, scope, settle, vector};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_call_for_all_who_ask_the_same_or_a_paraphrase() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    let leader = bench.begin(query("reset|0"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let same: Vec<_> = (0..50).map(|_| bench.begin(query("reset|0"))).collect();
+    let similar: Vec<_> = (1..50).map(|n| bench.begin(query(&format!("reset|{n}")))).collect();
+    settle().await;
+    gate.add_permits(1000);
+    assert!(is_miss(&leader.await.unwrap().unwrap()));
+    for caller in same {
+        assert_eq!(caller.await.unwrap().unwrap().source, Source::Exact);
+    }
+    for caller in similar {
+        let reply = caller.await.unwrap().unwrap();
+        assert!(matches!(reply.source, Source::Semantic(_)), "{:?}", reply.source);
+        assert_eq!(reply.entry.answer.text, "re: reset|0");
+    }
+    assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
+}
+
+#[tokio::test]
+async fn callers_of_a_flight_that_vanish_do_not_end_it() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    let callers: Vec<_> = (0..5).map(|_| bench.begin(query("reset|1"))).collect();
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    for caller in callers {
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+    }
+    gate.add_permits(100);
+    // Shutdown waits for the flight, too.
+    bench.tasks.close();
+    bench.tasks.wait().await;
+    assert_eq!(bench.entries().await, 1);
+    assert!(bench.ask("reset|1").await.is_hit());
+}
+
+#[tokio::test]
+async fn a_stricter_caller_does_not_take_part_and_gets_a_fresh_answer() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    let leader = bench.begin(query("reset|1"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let strict = bench.begin(Query { threshold: Threshold::new(1.0).unwrap(), ..query("reset|2") });
+    bench.until("its own call", |b| b.provider.count() == 2).await;
+    gate.add_permits(100);
+    assert!(is_miss(&leader.await.unwrap().unwrap()));
+    assert_eq!(strict.await.unwrap().unwrap().entry.answer.text, "re: reset|2");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_kept_answers_the_same_prompt_only() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    bench.provider.script(|prompt| async move {
+        let mut completion = complete(&prompt);
+        completion.finish = Finish::Length;
+        Ok(completion)
+    });
+    let leader = bench.begin(query("reset|1"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let same = bench.begin(query("reset|1"));
+    let paraphrase = bench.begin(query("reset|2"));
+    settle().await;
+    assert_eq!(bench.provider.count(), 1, "both wait for the call under way");
+    gate.add_permits(100);
+    let [leader, same, paraphrase] =
+        [leader, same, paraphrase].map(|caller| async { caller.await.unwrap().unwrap() });
+    let (leader, same, paraphrase) = (leader.await, same.await, paraphrase.await);
+    for reply in [&leader, &same, &paraphrase] {
+        assert_eq!(reply.source, Source::Provider(Err(NotStored::Truncated)));
+    }
+    assert_eq!(
+        (same.entry.answer.text.as_str(), paraphrase.entry.answer.text.as_str()),
+        ("reset|1", "reset|2")
+    );
+    // The call is paid for once, by the caller that began it.
+    assert!(leader.cost.amount > NanoUsd::ZERO);
+    assert_eq!(same.cost.amount, NanoUsd::ZERO);
+    assert_eq!((bench.provider.count(), bench.entries().await), (2, 0));
+}
+
+#[tokio::test]
+async fn the_same_prompt_is_embedded_once_however_many_ask() {
+    let bench = Bench::new().await;
+    let gate = Arc::new(Semaphore::new(0));
+    *bench.embedder.gate.lock().unwrap() = Some(gate.clone());
+    let callers: Vec<_> = (0..20).map(|_| bench.begin(query("reset|1"))).collect();
+    bench.until("the embedding", |b| b.embedder.calls.load(Ordering::SeqCst) > 0).await;
+    settle().await;
+    gate.add_permits(1000);
+    for caller in callers {
+        caller.await.unwrap().unwrap();
+    }
+    assert_eq!(bench.embedder.calls.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn the_caller_that_embeds_vanishes_and_another_takes_over() {
+    let bench = Bench::new().await;
+    let gate = Arc::new(Semaphore::new(0));
+    *bench.embedder.gate.lock().unwrap() = Some(gate.clone());
+    let first = bench.begin(query("reset|1"));
+    bench.until("the embedding", |b| b.embedder.calls.load(Ordering::SeqCst) == 1).await;
+    let second = bench.begin(query("reset|1"));
+    settle().await;
+    first.abort();
+    bench.until("another embedding", |b| b.embedder.calls.load(Ordering::SeqCst) == 2).await;
+    gate.add_permits(1000);
+    assert!(is_miss(&second.await.unwrap().unwrap()));
+}
+
+#[tokio::test]
+async fn a_vector_is_not_shared_between_projects() {
+    // Or the time of an answer would tell what other tenants ask.
+    let mut bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    bench.caller = bench.another_project().await;
+    assert!(is_miss(&bench.ask("reset|1").await));
+    assert_eq!(bench.embedder.calls.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn who_looked_before_an_answer_landed_finds_it_without_a_call() {
+    let bench = Bench::new().await;
+    let gate = Arc::new(Semaphore::new(0));
+    *bench.store.hold_nearest.lock().unwrap() = Some(gate.clone());
+    let slow = bench.begin(query("reset|1"));
+    bench.until("the look-up", |b| b.store.nearest_calls.load(Ordering::SeqCst) == 1).await;
+    // It found nothing and is held back. Meanwhile another has the answer, from search to landing.
+    assert!(is_miss(&bench.ask("reset|1").await));
+    gate.add_permits(1);
+    assert_eq!(slow.await.unwrap().unwrap().source, Source::Exact);
+    assert_eq!(bench.provider.count(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_and_goes_is_an_error_and_not_an_endless_loop() {
+    let bench = Bench::new().await;
+    let now = bench.clock.now();
+    let answer = Answer {
+        text: "here".into(),
+        provider: "fake".into(),
+        served_model: None,
+        input_tokens: 1,
+        output_tokens: 1,
+        tokens_estimated: false,
+    };
+    let entry = Entry {
+        id: EntryId::from_bytes([9; 16]),
+        prompt: "reset|2".into(),
+        model: "cheap".into(),
+        answer,
+        created: now,
+        expires: None,
+    };
+    // Whoever looks finds nothing; the flight that looks once more finds it; and so on.
+    *bench.store.flicker.lock().unwrap() =
+        Some(Candidate { entry: Arc::new(entry), similarity: Similarity::ONE });
+    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Internal(_))));
+    assert_eq!(bench.provider.count(), 0);
+}
+
+#[tokio::test]
+async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
+    let bench = Bench::new().await;
+    let (scope, hash) = scope(bench.caller.project.id);
+    let entry = Entry {
+        id: EntryId::from_bytes([9; 16]),
+        prompt: "reset|1".into(),
+        model: "cheap".into(),
+        answer: Answer {
+            text: "the other's".into(),
+            provider: "fake".into(),
+            served_model: None,
+            input_tokens: 1,
+            output_tokens: 1,
+            tokens_estimated: false,
+        },
+        created: bench.clock.now(),
+        expires: None,
+    };
+    let new = NewEntry {
+        scope,
+        prompt_hash: hash("reset|1"),
+        entry,
+        vector: Some((EmbedderId::new("fake"), vector("reset|1"))),
+        max_entries: 100,
+    };
+    let store = bench.store.clone();
+    bench.provider.script(move |_| {
+        let (store, new) = (store.clone(), new.clone());
+        async move {
+            store.insert(new).await.unwrap();
+            Ok(complete("ours"))
+        }
+    });
+    let reply = bench.ask("reset|1").await;
+    assert_eq!((reply.entry.answer.text.as_str(), reply.is_hit()), ("the other's", false));
+    assert_eq!(reply.cost.amount.as_nanos(), 120_000, "our own call was paid for");
+    let hit = bench.ask("reset|1").await;
+    assert_eq!((hit.entry.id, hit.source), (EntryId::from_bytes([9; 16]), Source::Exact));
+    assert_eq!(bench.entries().await, 1);
+}
+
+#[tokio::test]
+async fn a_caller_with_another_threshold_joins_the_same_prompt_and_is_served_by_its_own() {
+    let bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    let gate = bench.provider.hold();
+    // Both ask for the same new prompt; for the lenient one the paraphrase stored before is good enough.
+    let strict = bench.begin(Query { threshold: Threshold::new(1.0).unwrap(), ..query("reset|2") });
+    bench.until("the call", |b| b.provider.count() == 2).await;
+    let lenient = bench.try_ask(query("reset|2")).await.unwrap();
+    assert!(matches!(lenient.source, Source::Semantic(_)));
+    gate.add_permits(100);
+    assert!(is_miss(&strict.await.unwrap().unwrap()));
+}

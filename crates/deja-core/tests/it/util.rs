@@ -1,0 +1,323 @@
+//! An engine over fakes, and a caller.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deja_core::api_key::{ApiKey, PlainKey};
+use deja_core::cache::{PromptHash, Scope};
+use deja_core::clock::Clock;
+use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
+use deja_core::engine::{Engine, Parts, Query, QueryError, Reply, Source};
+use deja_core::id::{KeyId, ProjectId};
+use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
+use deja_core::project::{Project, ProjectSettings, Tier};
+use deja_core::provider::{
+    Completion, FailureClass, Finish, Provider, ProviderError, Providers, Route, TokenCount, TokenCounter,
+    Usage,
+};
+use deja_core::store::{Admission, Entries, Keys, Projects, StoreError};
+use deja_core::testing::{ManualClock, SeededEntropy};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::store::OddStore;
+
+/// Two prices: `cheap` at 1 and 2 USD per million tokens, `dear` at ten times that.
+const PRICES: &str = r#"{
+    "cheap": {"mode": "chat", "litellm_provider": "fake", "input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002},
+    "dear": {"mode": "chat", "litellm_provider": "fake", "input_cost_per_token": 0.00001, "output_cost_per_token": 0.00002}
+}"#;
+
+/// Longer than anything here takes on a slow machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+const DIMENSION: usize = 256;
+
+/// Prompts that agree up to a `|` are paraphrases (similarity about 0.99), all others have little in common.
+pub struct FakeEmbedder {
+    id: EmbedderId,
+    pub calls: AtomicUsize,
+    /// Embedding waits for a permit of this.
+    pub gate: Mutex<Option<Arc<Semaphore>>>,
+    pub fail: Mutex<Option<EmbedError>>,
+}
+
+fn direction(text: &str) -> impl Iterator<Item = f32> {
+    let mut state = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    std::iter::repeat_with(move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+    })
+}
+
+/// The vector the fake gives a prompt.
+pub fn vector(prompt: &str) -> Embedding {
+    let base = direction(prompt.split('|').next().unwrap_or_default());
+    let own = direction(prompt);
+    let values: Vec<f32> = base.zip(own).take(DIMENSION).map(|(base, own)| base + 0.1 * own).collect();
+    Embedding::new(values).unwrap()
+}
+
+#[async_trait]
+impl Embedder for FakeEmbedder {
+    fn id(&self) -> &EmbedderId {
+        &self.id
+    }
+
+    fn dimension(&self) -> usize {
+        DIMENSION
+    }
+
+    async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            drop(gate.acquire().await.unwrap());
+        }
+        if let Some(error) = self.fail.lock().unwrap().clone() {
+            return Err(error);
+        }
+        if text.starts_with("long") {
+            return Ok(Embedded::TooLong { tokens: 999, window: 512 });
+        }
+        Ok(Embedded::Vector { embedding: vector(text), tokens: 5 })
+    }
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<Completion, ProviderError>> + Send>>;
+type Script = Arc<dyn Fn(String) -> Answer + Send + Sync>;
+
+/// Answers by a script, and keeps what it was asked.
+pub struct FakeProvider {
+    pub calls: Mutex<Vec<String>>,
+    script: Mutex<Script>,
+    /// Calls wait for a permit of this.
+    pub gate: Mutex<Option<Arc<Semaphore>>>,
+}
+
+impl FakeProvider {
+    /// What happens from now on with every call.
+    pub fn script<F>(&self, script: impl Fn(String) -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Result<Completion, ProviderError>> + Send + 'static,
+    {
+        *self.script.lock().unwrap() = Arc::new(move |prompt| Box::pin(script(prompt)));
+    }
+
+    /// Holds calls back until permits come.
+    pub fn hold(&self) -> Arc<Semaphore> {
+        let gate = Arc::new(Semaphore::new(0));
+        *self.gate.lock().unwrap() = Some(gate.clone());
+        gate
+    }
+
+    pub fn count(&self) -> usize {
+        self.calls.lock().unwrap().len()
+    }
+}
+
+/// A complete answer: 100 tokens in, 10 out.
+pub fn complete(text: &str) -> Completion {
+    let usage = Usage { input_total: 100, output_total: 10, ..Usage::default() };
+    Completion { text: text.into(), finish: Finish::Stop, choices: 1, model: None, usage: Some(usage) }
+}
+
+/// A failure of this kind.
+pub fn failure(class: FailureClass) -> ProviderError {
+    ProviderError {
+        provider: "fake".into(),
+        class,
+        retryable: false,
+        retry_after: None,
+        code: None,
+        message: "no".into(),
+    }
+}
+
+#[async_trait]
+impl Provider for FakeProvider {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    async fn complete(&self, _: &str, _: Option<&str>, prompt: &str) -> Result<Completion, ProviderError> {
+        self.calls.lock().unwrap().push(prompt.to_owned());
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            drop(gate.acquire().await.unwrap());
+        }
+        let script = self.script.lock().unwrap().clone();
+        script(prompt.to_owned()).await
+    }
+}
+
+struct FakeProviders(Arc<FakeProvider>);
+
+#[async_trait]
+impl Providers for FakeProviders {
+    async fn route(&self, _: &Project, model: &str) -> Result<Route, StoreError> {
+        Ok(match model {
+            "unsupported" => Route::Unsupported,
+            "bare" => Route::NoCredentials { provider: "fake" },
+            _ => Route::To(self.0.clone()),
+        })
+    }
+}
+
+/// A token a word.
+struct Words;
+
+impl TokenCounter for Words {
+    fn count(&self, _: &str, text: &str) -> TokenCount {
+        TokenCount { tokens: text.split_whitespace().count() as u64, estimated: true }
+    }
+}
+
+/// The engine and all it works with.
+#[derive(Clone)]
+pub struct Bench {
+    pub engine: Engine,
+    pub store: Arc<OddStore>,
+    pub embedder: Arc<FakeEmbedder>,
+    pub provider: Arc<FakeProvider>,
+    pub clock: Arc<ManualClock>,
+    pub tasks: TaskTracker,
+    pub caller: Admission,
+}
+
+impl Bench {
+    pub async fn new() -> Self {
+        Self::with(ProjectSettings::default(), 100).await
+    }
+
+    pub async fn with(settings: ProjectSettings, max_upstream_calls: usize) -> Self {
+        let store = Arc::new(OddStore::default());
+        let embedder = Arc::new(FakeEmbedder {
+            id: EmbedderId::new("fake"),
+            calls: AtomicUsize::new(0),
+            gate: Mutex::default(),
+            fail: Mutex::default(),
+        });
+        let provider = Arc::new(FakeProvider {
+            calls: Mutex::default(),
+            script: Mutex::new(Arc::new(|prompt| {
+                Box::pin(async move { Ok(complete(&format!("re: {prompt}"))) })
+            })),
+            gate: Mutex::default(),
+        });
+        let clock = Arc::new(ManualClock::default());
+        let source = PriceSource { name: "test".into(), revision: None, fetched_at: None };
+        let parts = Parts {
+            store: store.clone(),
+            embedder: embedder.clone(),
+            providers: Arc::new(FakeProviders(provider.clone())),
+            prices: Arc::new(PriceBook::new(PriceTable::parse(PRICES.as_bytes()).unwrap(), source)),
+            tokens: Arc::new(Words),
+            clock: clock.clone(),
+            entropy: Arc::new(SeededEntropy::new(1)),
+            max_upstream_calls,
+        };
+        let tasks = TaskTracker::new();
+        let engine = Engine::new(parts, tasks.clone());
+        let caller = admission(&store, &clock, settings, 1).await;
+        Self { engine, store, embedder, provider, clock, tasks, caller }
+    }
+
+    /// Another project's caller.
+    pub async fn another_project(&self) -> Admission {
+        admission(&self.store, &self.clock, ProjectSettings::default(), 2).await
+    }
+
+    pub async fn try_ask(&self, query: Query) -> Result<Reply, QueryError> {
+        tokio::time::timeout(PATIENCE, self.engine.query(&self.caller, query))
+            .await
+            .expect("the engine hangs")
+    }
+
+    pub async fn ask(&self, prompt: &str) -> Reply {
+        self.try_ask(query(prompt)).await.unwrap()
+    }
+
+    /// Asks in a task of its own.
+    pub fn begin(&self, query: Query) -> tokio::task::JoinHandle<Result<Reply, QueryError>> {
+        let bench = self.clone();
+        self.tasks.spawn(async move { bench.try_ask(query).await })
+    }
+
+    /// Waits until `happened`.
+    pub async fn until(&self, what: &str, happened: impl Fn(&Self) -> bool) {
+        let began = std::time::Instant::now();
+        while !happened(self) {
+            assert!(began.elapsed() < PATIENCE, "it does not happen: {what}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    pub async fn entries(&self) -> u64 {
+        self.store.count(self.caller.project.id).await.unwrap()
+    }
+}
+
+/// Gives tasks that were begun time to get to where they wait.
+pub async fn settle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+async fn admission(
+    store: &OddStore,
+    clock: &ManualClock,
+    settings: ProjectSettings,
+    number: u8,
+) -> Admission {
+    let entropy = SeededEntropy::new(u64::from(number));
+    let key = PlainKey::generate(&entropy).unwrap();
+    let project = Project {
+        id: ProjectId::from_bytes([number; 16]),
+        slug: format!("project-{number}").parse().unwrap(),
+        name: "Project".into(),
+        tier: Tier::Pro,
+        custom_quota: None,
+        suspended: false,
+        settings,
+        created: clock.now(),
+    };
+    store.create_project(&project).await.unwrap();
+    let api_key = ApiKey {
+        id: KeyId::from_bytes([number; 16]),
+        project: project.id,
+        name: "key".into(),
+        shown: key.shown(),
+        hash: key.hash(),
+        models: None,
+        created: clock.now(),
+        revoked: None,
+    };
+    store.create_key(&api_key).await.unwrap();
+    store.admit(&key.hash()).await.unwrap().unwrap()
+}
+
+/// A query for model `cheap` with defaults.
+pub fn query(prompt: &str) -> Query {
+    Query { prompt: prompt.into(), model: "cheap".into(), threshold: Threshold::DEFAULT, context: None }
+}
+
+/// The scope of such queries.
+pub fn scope(project: ProjectId) -> (Scope, fn(&str) -> PromptHash) {
+    (Scope::new(project, Some("cheap"), None), PromptHash::of)
+}
+
+/// Whether this is a miss that was stored.
+pub fn is_miss(reply: &Reply) -> bool {
+    reply.source == Source::Provider(Ok(()))
+}
