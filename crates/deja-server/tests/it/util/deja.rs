@@ -205,11 +205,11 @@ impl Deja {
 
     fn launch(&mut self) {
         let mut command = if self.outlives_tests {
-            // A static is never dropped. The shell kills the server when the pipe from this process breaks.
+            // A static is never dropped. The shell cleans up when the pipe from this process breaks.
             let mut shell = Command::new("/bin/sh");
             shell
                 .arg("-c")
-                .arg(r#""$0" serve & server=$!; echo "pid=$server"; cat >/dev/null; kill -9 $server"#);
+                .arg(r#""$0" serve & server=$!; echo "pid=$server"; cat >/dev/null; kill -9 $server; rm -rf "$DEJA_DATA_DIR""#);
             shell.arg(DEJA).env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
             shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
             shell
