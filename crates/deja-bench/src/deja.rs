@@ -17,8 +17,7 @@ use crate::prompts;
 
 /// Connections of every figure.
 pub(crate) const CONNECTIONS: usize = 64;
-/// The most that the limiter takes. A full bucket and its refill outlast every figure; an answer 429 would
-/// stop the run.
+/// The most that the limiter takes, a minute and at once. An answer 429 would stop the run.
 const LIMIT: &str = "1000000";
 /// How long a start, or a run of a fixed number of requests, may take at most.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -126,8 +125,29 @@ impl<'a> Deja<'a> {
         load::against(&self.bench.me, &mut self.server, &job)
     }
 
+    /// Waits until the limiter lets this many requests through: it gives back no more than 16,667 a second.
+    pub(crate) fn wait_for_limit(&self, requests: u64) -> Result<()> {
+        let requests = requests.min(LIMIT.parse()?);
+        loop {
+            let (head, _) = self.answer(&prompts::body(&prompts::entry(0), None))?;
+            let left = head.to_lowercase();
+            let left = left.lines().find_map(|line| line.strip_prefix("x-ratelimit-remaining:"));
+            let left: u64 = left.context("no X-RateLimit-Remaining")?.trim().parse()?;
+            // The question itself took one.
+            if left + 1 >= requests {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis((requests - left) / 16));
+        }
+    }
+
     /// The length of the answer to `body`.
     pub(crate) fn answer_bytes(&self, body: &str) -> Result<usize> {
+        Ok(self.answer(body)?.1.len())
+    }
+
+    /// Head and body of the answer to `body`.
+    fn answer(&self, body: &str) -> Result<(String, String)> {
         let Self { address, key, .. } = self;
         let mut stream = TcpStream::connect(address)?;
         let length = body.len();
@@ -138,8 +158,8 @@ impl<'a> Deja<'a> {
         )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
-        let (_, body) = answer.split_once("\r\n\r\n").context("no answer")?;
-        Ok(body.len())
+        let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
+        Ok((head.to_owned(), body.to_owned()))
     }
 }
 
