@@ -103,6 +103,8 @@ impl Bench {
     fn new(options: Options) -> Result<Self> {
         let me = std::env::current_exe()?;
         let deja = options.deja.clone().unwrap_or_else(|| me.with_file_name("deja"));
+        // It runs in a directory of its own.
+        let deja = std::path::absolute(deja)?;
         anyhow::ensure!(deja.is_file(), "{} is not there: build it, or name it with --deja", deja.display());
         Ok(Self { deja, me, options })
     }
