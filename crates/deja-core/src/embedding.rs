@@ -72,7 +72,16 @@ impl Embedding {
         if self.0.len() != other.0.len() {
             return Similarity::ZERO;
         }
-        Similarity::from_cosine(self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum())
+        // Eight sums side by side: a single one would forbid the compiler to use vector instructions.
+        let mut sums = [0f32; 8];
+        let (a, b) = (self.0.chunks_exact(8), other.0.chunks_exact(8));
+        let rest: f32 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+        for (a, b) in a.zip(b) {
+            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                *sum += a * b;
+            }
+        }
+        Similarity::from_cosine(sums.iter().sum::<f32>() + rest)
     }
 }
 

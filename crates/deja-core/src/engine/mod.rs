@@ -1,1 +1,93 @@
-//! The request path.
+//! The request path. [`query`] is the place to start: it reads top to bottom.
+
+mod embedding;
+mod flight;
+mod query;
+mod record;
+mod savings;
+mod upstream;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::embedding::Embedder;
+use crate::id::Entropy;
+use crate::pricing::PriceBook;
+use crate::provider::{Providers, TokenCounter};
+use crate::store::Store;
+
+pub use query::{Query, QueryError, Reply, Source, Trace};
+pub use record::Recorder;
+pub use savings::Cost;
+
+/// How many candidates are looked at for each prompt: the best, and a few for a check of more than similarity.
+const CANDIDATES: NonZeroUsize = NonZeroUsize::new(5).unwrap();
+
+/// What the engine works with.
+pub struct Parts {
+    /// Storage.
+    pub store: Arc<dyn Store>,
+    /// The embedding model.
+    pub embedder: Arc<dyn Embedder>,
+    /// The LLM providers.
+    pub providers: Arc<dyn Providers>,
+    /// The price table in force.
+    pub prices: Arc<PriceBook>,
+    /// Counts tokens of prompts.
+    pub tokens: Arc<dyn TokenCounter>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness for ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// Calls to providers at the same time, at most; one more is refused with "overloaded".
+    pub max_upstream_calls: usize,
+}
+
+/// Answers queries. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    parts: Arc<Parts>,
+    embeddings: Arc<embedding::Embeddings>,
+    flights: Arc<flight::Flights>,
+    upstream_slots: Arc<Semaphore>,
+    recorder: Arc<Recorder>,
+    tasks: TaskTracker,
+}
+
+impl Engine {
+    /// An engine over `parts`. Its background work runs on `tasks`, so that shutdown can wait for it.
+    pub fn new(parts: Parts, tasks: TaskTracker) -> Self {
+        Self {
+            embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
+            flights: Arc::new(flight::Flights::default()),
+            upstream_slots: Arc::new(Semaphore::new(parts.max_upstream_calls)),
+            recorder: Arc::new(Recorder::default()),
+            parts: Arc::new(parts),
+            tasks,
+        }
+    }
+
+    /// Storage.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.store
+    }
+
+    /// The time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.parts.clock
+    }
+
+    /// The counts that are not written yet.
+    pub fn recorder(&self) -> &Arc<Recorder> {
+        &self.recorder
+    }
+
+    /// Calls to providers under way.
+    pub fn upstream_calls(&self) -> usize {
+        self.parts.max_upstream_calls - self.upstream_slots.available_permits()
+    }
+}

@@ -1,0 +1,41 @@
+//! Embedding a prompt once: callers with the same prompt share one computation, and a short memory of the
+//! latest vectors saves the work when a prompt comes again.
+//!
+//! The memory is keyed by project too: whether a prompt was seen must not show to another tenant, not even
+//! in the time an answer takes.
+
+use std::sync::Arc;
+
+use moka::future::Cache;
+
+use crate::cache::PromptHash;
+use crate::embedding::{EmbedError, Embedded, Embedder};
+use crate::id::ProjectId;
+
+/// About 6 MB of vectors with 384 components.
+const REMEMBERED: u64 = 4096;
+
+pub(super) struct Embeddings {
+    embedder: Arc<dyn Embedder>,
+    recent: Cache<(ProjectId, PromptHash), Arc<Embedded>>,
+}
+
+impl Embeddings {
+    pub(super) fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder, recent: Cache::new(REMEMBERED) }
+    }
+
+    /// The vector of `prompt`. If the caller that computes it hangs up, another caller takes over.
+    pub(super) async fn of(
+        &self,
+        project: ProjectId,
+        hash: PromptHash,
+        prompt: &str,
+    ) -> Result<Arc<Embedded>, EmbedError> {
+        let compute = async { self.embedder.embed(prompt).await.map(Arc::new) };
+        self.recent
+            .try_get_with((project, hash), compute)
+            .await
+            .map_err(|error: Arc<EmbedError>| EmbedError::clone(&error))
+    }
+}

@@ -1,0 +1,352 @@
+//! The whole request path, from an admitted query to its reply.
+//!
+//! Exact look-up, embedding, nearest neighbour, decision; on a miss one shared call to the provider, whose
+//! answer is stored before anybody gets it. Admission (key, limit) and parsing happen before, at the edge.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::analytics::{Outcome as Counted, UsageEvent};
+use crate::cache::policy::NotStored;
+use crate::cache::{Entry, PromptHash, Scope, decision};
+use crate::embedding::{EmbedError, Embedded, Embedding, Similarity, Threshold};
+use crate::engine::flight::{Boarding, Landed, Outcome};
+use crate::engine::savings::Cost;
+use crate::engine::upstream::Miss;
+use crate::engine::{CANDIDATES, Engine};
+use crate::id::EntryId;
+use crate::money::NanoUsd;
+use crate::provider::{ProviderError, Route};
+use crate::store::{Admission, Probe, StoreError};
+
+/// A caller that finds, time after time, that the answer it waited for is gone again gets an error instead
+/// of an endless loop. Needs that many deletions at just the wrong moments.
+const MAX_ROUNDS: usize = 8;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The prompt, not blank.
+    pub prompt: String,
+    /// The model, by the name its provider knows.
+    pub model: String,
+    /// Smallest similarity that counts as a hit.
+    pub threshold: Threshold,
+    /// Segments the cache, and goes to the model as system text.
+    pub context: Option<String>,
+}
+
+/// What is answered.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The answer; on a miss it may not be stored.
+    pub entry: Arc<Entry>,
+    /// Where it came from.
+    pub source: Source,
+    /// What the hit saved, or what the miss cost.
+    pub cost: Cost,
+    /// What happened on the way.
+    pub trace: Trace,
+}
+
+/// Where an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// From the cache, the same prompt.
+    Exact,
+    /// From the cache, a prompt this similar.
+    Semantic(Similarity),
+    /// From the provider; stored, or not and why.
+    Provider(Result<(), NotStored>),
+}
+
+impl Reply {
+    /// Whether the answer came from the cache.
+    pub const fn is_hit(&self) -> bool {
+        !matches!(self.source, Source::Provider(_))
+    }
+
+    /// The similarity, on a hit.
+    pub const fn similarity(&self) -> Option<Similarity> {
+        match self.source {
+            Source::Exact => Some(Similarity::ONE),
+            Source::Semantic(similarity) => Some(similarity),
+            Source::Provider(_) => None,
+        }
+    }
+
+    /// What the hit saved; nothing on a miss.
+    pub fn saved(&self) -> NanoUsd {
+        if self.is_hit() { self.cost.amount } else { NanoUsd::ZERO }
+    }
+}
+
+/// What happened on the way to an answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trace {
+    /// Time to embed the prompt; zero if that was not needed.
+    pub embedding: Duration,
+    /// Time of the look-ups, exact and nearest.
+    pub search: Duration,
+    /// Time of the provider's call, if this query waited for one.
+    pub provider: Option<Duration>,
+    /// All of it.
+    pub total: Duration,
+    /// Whether the answer came from a call that another query had begun.
+    pub joined: bool,
+    /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.
+    pub too_long: Option<(u32, u32)>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The project is suspended, or the key may not ask for this model.
+    #[error("the key may not ask this")]
+    Forbidden,
+    /// No provider is known for the model.
+    #[error("model '{model}' is not supported")]
+    ModelNotSupported {
+        /// As asked.
+        model: String,
+    },
+    /// The model's provider has no credentials here.
+    #[error("deja has no credentials for provider {provider}")]
+    NoCredentials {
+        /// The provider's name.
+        provider: &'static str,
+    },
+    /// Too much to do: try again in a moment.
+    #[error("overloaded")]
+    Overloaded,
+    /// The embedding model or storage does not work now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The provider gave no answer.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// A bug.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<StoreError> for QueryError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::Unavailable(error.to_string()),
+            _ => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+impl From<EmbedError> for QueryError {
+    fn from(error: EmbedError) -> Self {
+        match error {
+            EmbedError::Overloaded => Self::Overloaded,
+            EmbedError::Timeout | EmbedError::Failed(_) => Self::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl Engine {
+    /// Answers `query` for an admitted caller, and counts it.
+    pub async fn query(&self, caller: &Admission, query: Query) -> Result<Reply, QueryError> {
+        let started = Instant::now();
+        let query = Arc::new(query);
+        let mut trace = Trace::default();
+        let answered = self.answer(caller, &query, &mut trace).await;
+        trace.total = started.elapsed();
+        let answered = answered.map(|reply| Reply { trace, ..reply });
+        self.record(caller, &query.model, answered.as_ref());
+        answered
+    }
+
+    async fn answer(
+        &self,
+        caller: &Admission,
+        query: &Arc<Query>,
+        trace: &mut Trace,
+    ) -> Result<Reply, QueryError> {
+        let project = &caller.project;
+        if project.suspended || !caller.key.allows_model(&query.model) {
+            return Err(QueryError::Forbidden);
+        }
+        let route = self.parts.providers.route(project, &query.model).await?;
+        if matches!(route, Route::Unsupported) {
+            return Err(QueryError::ModelNotSupported { model: query.model.clone() });
+        }
+
+        let model = (!project.settings.share_models).then_some(query.model.as_str());
+        let scope = Scope::new(project.id, model, query.context.as_deref());
+        let prompt_hash = PromptHash::of(&query.prompt);
+
+        for _round in 0..MAX_ROUNDS {
+            // The same prompt: no embedding needed.
+            let looked = Instant::now();
+            let exact = self.parts.store.exact(&scope, &prompt_hash, self.parts.clock.now()).await?;
+            trace.search += looked.elapsed();
+            if let Some(entry) = exact {
+                return Ok(self.hit(caller, query, entry, Source::Exact));
+            }
+
+            // A similar one.
+            let vector = self.vector(caller, query, prompt_hash, trace).await?;
+            let looked = Instant::now();
+            let found = self.search(&scope, prompt_hash, vector.as_ref(), query.threshold).await?;
+            trace.search += looked.elapsed();
+            if let Some((entry, source)) = found {
+                return Ok(self.hit(caller, query, entry, source));
+            }
+
+            // Neither: one call to the provider, shared with everybody who asks the same meanwhile.
+            let boarding = self.flights.board(scope.key(), prompt_hash, vector.as_ref(), query.threshold);
+            let (watch, likeness) = match boarding {
+                Boarding::Follow(watch, likeness) => (watch, Some(likeness)),
+                Boarding::Lead(pilot, watch) => {
+                    let miss = Miss {
+                        project: project.clone(),
+                        query: query.clone(),
+                        scope: scope.clone(),
+                        prompt_hash,
+                        vector,
+                        route: route.clone(),
+                    };
+                    self.take_off(pilot, miss);
+                    (watch, None)
+                }
+            };
+            trace.joined = likeness.is_some();
+            let landed = match watch.outcome().await {
+                Outcome::Landed(landed) => landed,
+                Outcome::LookAgain => continue,
+                Outcome::Failed(error) => return Err(error),
+            };
+            trace.provider = Some(landed.provider_time);
+            if let Some(reply) = self.shared(caller, query, &landed, likeness) {
+                return Ok(reply);
+            }
+        }
+        Err(QueryError::Internal("the answer was gone each time it was looked for".into()))
+    }
+
+    /// The entry that answers, by the same prompt or a similar one.
+    pub(super) async fn search(
+        &self,
+        scope: &Scope,
+        prompt_hash: PromptHash,
+        vector: Option<&Embedding>,
+        threshold: Threshold,
+    ) -> Result<Option<(Arc<Entry>, Source)>, QueryError> {
+        let now = self.parts.clock.now();
+        if let Some(entry) = self.parts.store.exact(scope, &prompt_hash, now).await? {
+            return Ok(Some((entry, Source::Exact)));
+        }
+        let Some(embedding) = vector else { return Ok(None) };
+        let probe = Probe { embedder: self.parts.embedder.id(), embedding, threshold, limit: CANDIDATES };
+        let candidates = self.parts.store.nearest(scope, probe, now).await?;
+        Ok(decision::decide(candidates, threshold).map(|hit| (hit.entry, Source::Semantic(hit.similarity))))
+    }
+
+    /// The prompt's vector; `None` if it is too long for one.
+    async fn vector(
+        &self,
+        caller: &Admission,
+        query: &Query,
+        prompt_hash: PromptHash,
+        trace: &mut Trace,
+    ) -> Result<Option<Embedding>, QueryError> {
+        let began = Instant::now();
+        let embedded = self.embeddings.of(caller.project.id, prompt_hash, &query.prompt).await?;
+        trace.embedding += began.elapsed();
+        Ok(match &*embedded {
+            Embedded::Vector { embedding, .. } => Some(embedding.clone()),
+            Embedded::TooLong { tokens, window } => {
+                trace.too_long = Some((*tokens, *window));
+                None
+            }
+        })
+    }
+
+    fn hit(&self, caller: &Admission, query: &Query, entry: Arc<Entry>, source: Source) -> Reply {
+        let cost = self.avoided(&caller.project, query, &entry, source == Source::Exact);
+        Reply { entry, source, cost, trace: Trace::default() }
+    }
+
+    /// The reply to one of the callers of a flight. The caller that began it (`likeness` is `None`) has a
+    /// miss. The others have a hit on what it stored. What may not be stored answers the same prompt only:
+    /// `None` sends a caller with another prompt on its way again.
+    fn shared(
+        &self,
+        caller: &Admission,
+        query: &Query,
+        landed: &Landed,
+        likeness: Option<Similarity>,
+    ) -> Option<Reply> {
+        let same_prompt = landed.entry.prompt == query.prompt;
+        if likeness.is_some() && landed.stored.is_ok() {
+            let source = match likeness {
+                Some(similarity) if !same_prompt => Source::Semantic(similarity),
+                _ => Source::Exact,
+            };
+            return Some(self.hit(caller, query, landed.entry.clone(), source));
+        }
+        if !same_prompt {
+            return None;
+        }
+        let answer = &landed.entry.answer;
+        let mut cost = self.cost(
+            &caller.project,
+            &query.model,
+            &landed.entry,
+            answer.input_tokens,
+            answer.tokens_estimated,
+        );
+        cost.amount = if likeness.is_none() { landed.spent } else { NanoUsd::ZERO };
+        let source = Source::Provider(landed.stored);
+        Some(Reply { entry: landed.entry.clone(), source, cost, trace: Trace::default() })
+    }
+
+    /// Counts an admitted request that did not become a query: a body that does not parse, a foreign project.
+    pub fn count_refused(&self, caller: &Admission) {
+        self.count(caller, "", (Counted::Error, None, NanoUsd::ZERO, NanoUsd::ZERO));
+    }
+
+    fn record(&self, caller: &Admission, model: &str, answered: Result<&Reply, &QueryError>) {
+        // A name nobody knows is the caller's free text: it must not become a row, or a label.
+        let model = if matches!(answered, Err(QueryError::ModelNotSupported { .. } | QueryError::Forbidden)) {
+            ""
+        } else {
+            model
+        };
+        let counted = match answered {
+            Err(_) => (Counted::Error, None, NanoUsd::ZERO, NanoUsd::ZERO),
+            Ok(reply) => {
+                let entry = Some(reply.entry.id);
+                match reply.source {
+                    Source::Exact => (Counted::ExactHit, entry, reply.saved(), NanoUsd::ZERO),
+                    Source::Semantic(_) => (Counted::SemanticHit, entry, reply.saved(), NanoUsd::ZERO),
+                    Source::Provider(_) => (Counted::Miss, None, NanoUsd::ZERO, reply.cost.amount),
+                }
+            }
+        };
+        self.count(caller, model, counted);
+    }
+
+    fn count(
+        &self,
+        caller: &Admission,
+        model: &str,
+        (outcome, entry, saved, spent): (Counted, Option<EntryId>, NanoUsd, NanoUsd),
+    ) {
+        self.recorder.count(&UsageEvent {
+            project: caller.project.id,
+            key: caller.key.id,
+            model,
+            outcome,
+            entry,
+            saved,
+            spent,
+            at: self.parts.clock.now(),
+        });
+    }
+}

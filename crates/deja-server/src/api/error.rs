@@ -1,0 +1,135 @@
+//! One table: error -> status and `detail`. Every error body is `{"detail": "..."}` and nothing else.
+
+use axum::Json;
+use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use deja_core::engine::QueryError;
+use deja_core::rate_limit::Decision;
+use deja_core::store::StoreError;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Tells a person with the logs which failure an answer with a general text stands for.
+pub const ERROR_CODE: HeaderName = HeaderName::from_static("x-deja-error");
+
+/// Every error body.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    /// What is wrong, for people.
+    pub detail: String,
+}
+
+/// Why a request was not answered.
+#[derive(Debug)]
+pub enum ApiError {
+    /// 400: the request's shape; the text names the field or the limit.
+    BadRequest(String),
+    /// 401: no key, or none that is active.
+    Unauthorized,
+    /// 403: the key opens another project, its project is suspended, or the model is not for it.
+    Forbidden,
+    /// 404: no such path.
+    NotFound,
+    /// 405: the path takes another method.
+    MethodNotAllowed,
+    /// 429: over the project's limit.
+    RateLimited(Decision),
+    /// 503: too busy.
+    Overloaded,
+    /// 503: storage or the embedding model does not work now.
+    Unavailable(String),
+    /// 500: the provider failed; the code says how.
+    Provider { code: &'static str, cause: String },
+    /// 500: a bug.
+    Internal(String),
+}
+
+const UNAUTHORIZED: &str = "Invalid or missing API key";
+const FORBIDDEN: &str = "API key does not have permission to access this project";
+const RATE_LIMITED: &str = "Rate limit exceeded. Please try again later.";
+const INTERNAL: &str = "Internal server error. Please try again or contact support.";
+const OVERLOADED: &str = "The service is overloaded. Please try again in a moment.";
+const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again in a moment.";
+
+impl ApiError {
+    fn parts(&self) -> (StatusCode, &str, Option<&'static str>) {
+        match self {
+            Self::BadRequest(detail) => (StatusCode::BAD_REQUEST, detail, None),
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, UNAUTHORIZED, None),
+            Self::Forbidden => (StatusCode::FORBIDDEN, FORBIDDEN, None),
+            Self::NotFound => (StatusCode::NOT_FOUND, "Not found", None),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", None),
+            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, None),
+            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, Some("overloaded")),
+            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, Some("unavailable")),
+            Self::Provider { code, .. } => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, Some(code)),
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, Some("internal")),
+        }
+    }
+
+    /// Logs what the client is not told. The one place where failures of requests are logged.
+    fn log(&self) {
+        match self {
+            Self::Provider { code, cause } => tracing::warn!(error.code = code, "provider call failed: {cause}"),
+            Self::Unavailable(cause) => tracing::error!(error.code = "unavailable", "request refused: {cause}"),
+            Self::Internal(cause) => tracing::error!(error.code = "internal", "request failed: {cause}"),
+            _ => {}
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let (status, detail, code) = self.parts();
+        let mut response = (status, Json(ErrorBody { detail: detail.to_owned() })).into_response();
+        let headers = response.headers_mut();
+        if let Some(code) = code {
+            headers.insert(ERROR_CODE, HeaderValue::from_static(code));
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if let Self::RateLimited(decision) = &self {
+            headers.insert(RETRY_AFTER, HeaderValue::from(decision.retry_after));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        QueryError::from(error).into()
+    }
+}
+
+impl From<QueryError> for ApiError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Forbidden => Self::Forbidden,
+            QueryError::ModelNotSupported { model } => Self::BadRequest(format!(
+                "model '{model}' is not supported: ask for a model of OpenAI, Anthropic or Google, or have your \
+                 operator add its provider with `deja provider add`"
+            )),
+            QueryError::NoCredentials { provider } => Self::Provider {
+                code: "provider_not_configured",
+                cause: format!("no credentials for {provider}: set its API key in the environment and restart"),
+            },
+            QueryError::Overloaded => Self::Overloaded,
+            QueryError::Unavailable(cause) => Self::Unavailable(cause),
+            // The provider's own words may quote the prompt: they stay out of the log, at every level. Its code
+            // does not, if it looks like one.
+            QueryError::Provider(error) => {
+                let code = error.class.code();
+                let own = error.code.filter(|code| is_code(code)).unwrap_or_else(|| "none".into());
+                Self::Provider { code, cause: format!("{code} from {} (its code: {own})", error.provider) }
+            }
+            QueryError::Internal(cause) => Self::Internal(cause),
+        }
+    }
+}
+
+fn is_code(text: &str) -> bool {
+    text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+}

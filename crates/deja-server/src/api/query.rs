@@ -1,0 +1,310 @@
+//! `POST /v1/cache/query`: admit, parse, answer, convert.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use deja_core::cache::policy::NotStored;
+use deja_core::embedding::Threshold;
+use deja_core::engine::{Query, Reply, Source};
+use deja_core::pricing::PriceOrigin;
+use deja_core::store::Admission;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use crate::api::error::ApiError;
+use crate::app::{App, RequestLimits};
+use crate::auth::{self, Refused};
+use crate::telemetry;
+
+/// Longest `model`, in bytes. Model ids have less than 100.
+const MAX_MODEL_BYTES: usize = 256;
+
+/// What is asked.
+#[derive(Debug, Deserialize, ToSchema)]
+#[expect(dead_code, reason = "describes the body in the OpenAPI document; `Fields` reads it")]
+pub struct QueryRequest {
+    /// Text to look up and cache. Not blank.
+    #[schema(min_length = 1, example = "What is the capital of France?")]
+    prompt: String,
+    /// Identifier of the LLM model.
+    #[schema(min_length = 1, max_length = 256, example = "gpt-4o-mini")]
+    model: String,
+    /// Minimum similarity for a hit.
+    #[schema(minimum = 0, maximum = 1, default = 0.85)]
+    similarity_threshold: Option<f64>,
+    /// Extra context that segments the cache. No context is a segment of its own; the empty string is another.
+    context: Option<String>,
+    /// When true, the response carries a `debug` object.
+    #[schema(default = false)]
+    include_debug: Option<bool>,
+}
+
+/// What is answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QueryResponse<'a> {
+    /// True when a cached entry matched.
+    cache_hit: bool,
+    /// The response text.
+    response: &'a str,
+    /// Cosine similarity between 0 and 1; null on a miss.
+    similarity_score: Option<f32>,
+    /// Estimated saving in USD; 0 on a miss.
+    cost_saved: f64,
+    /// `cache` on a hit; on a miss, the name of the LLM provider.
+    llm_provider: &'a str,
+    /// Present only when `include_debug` is true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debug: Option<DebugInfo>,
+}
+
+/// What happened on the way.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DebugInfo {
+    /// Time to compute the embedding, in milliseconds; 0 when none was needed.
+    embedding_time_ms: f64,
+    /// Time for the similarity search, in milliseconds.
+    search_time_ms: f64,
+    /// Total time, in milliseconds.
+    total_time_ms: f64,
+    /// Identifier (UUID) of the matched cache entry; null on a miss.
+    matched_cache_entry_id: Option<String>,
+    /// Number of entries in the project's cache.
+    cache_entry_count: u64,
+    /// Time the provider took, in milliseconds; null when none was asked.
+    provider_time_ms: Option<f64>,
+    /// What answered: `exact`, `semantic` or `provider`.
+    matched_by: &'static str,
+    /// Whether the answer came from a provider call that another request had begun.
+    joined_request_in_flight: bool,
+    /// Why the answer was not stored; null if it was, or came from the cache.
+    not_stored: Option<&'static str>,
+    /// Why the prompt was not searched by meaning; null if it was, or did not need to be.
+    not_searched: Option<String>,
+    /// Tokens of prompt and context.
+    prompt_tokens: u64,
+    /// Tokens of the response.
+    completion_tokens: u64,
+    /// Whether the tokens are an estimate.
+    tokens_estimated: bool,
+    /// Where the price is from: `table`, `override`, or `unknown`. An unknown price saves 0.
+    price_source: &'static str,
+}
+
+/// Query the cache
+///
+/// Looks for an earlier prompt of the same project, model and context that is similar enough. If there is none,
+/// asks the LLM provider and stores its answer.
+#[utoipa::path(
+    post, path = "/v1/cache/query", tag = "cache", request_body = QueryRequest,
+    security(("api_key" = [])),
+    responses(
+        (status = 200, description = "Answered, from the cache or from the provider.", body = inline(QueryResponse<'static>),
+            headers(("X-RateLimit-Limit" = u32, description = "Requests allowed a minute."),
+                    ("X-RateLimit-Remaining" = u32, description = "Requests left now."),
+                    ("X-RateLimit-Reset" = i64, description = "Epoch second at which the limit is whole again."),
+                    ("X-Request-Id" = String, description = "Names this request in the log."))),
+        (status = 400, description = "The request's shape, or a model that is not supported.", body = crate::api::error::ErrorBody),
+        (status = 401, description = "No API key, or none that is active.", body = crate::api::error::ErrorBody),
+        (status = 403, description = "The key may not access this project or model.", body = crate::api::error::ErrorBody),
+        (status = 429, description = "Over the rate limit; see Retry-After.", body = crate::api::error::ErrorBody),
+        (status = 500, description = "The provider failed, or deja did; see X-Deja-Error.", body = crate::api::error::ErrorBody),
+        (status = 503, description = "Overloaded or not ready; see Retry-After.", body = crate::api::error::ErrorBody),
+    )
+)]
+pub async fn query(State(app): State<Arc<App>>, base: Option<Path<String>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let slug = base.as_ref().map(|Path(slug)| slug.as_str());
+    let admitted = match auth::admit(app.engine(), &head.headers, slug).await {
+        Ok(admitted) => admitted,
+        Err(Refused { error, limit }) => {
+            let mut response = error.into_response();
+            if let Some(limit) = limit {
+                auth::write_limit(&limit, response.headers_mut());
+            }
+            return response;
+        }
+    };
+    let answered = answer(&app, &admitted.caller, &head.headers, body).await;
+    let mut response = answered.unwrap_or_else(IntoResponse::into_response);
+    auth::write_limit(&admitted.limit, response.headers_mut());
+    response
+}
+
+async fn answer(
+    app: &App,
+    caller: &Admission,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let parsed = match read(headers, body, app.limits()).await {
+        Ok(body) => parse(&body, app.limits()),
+        Err(error) => Err(error),
+    };
+    let (query, include_debug) = parsed.inspect_err(|_| app.engine().count_refused(caller))?;
+    let answered = app.engine().query(caller, query).await;
+    telemetry::count_query(answered.as_ref());
+    let reply = answered?;
+    let debug = if include_debug {
+        Some(debug(&reply, app.engine().store().count(caller.project.id).await?))
+    } else {
+        None
+    };
+    let response = QueryResponse {
+        cache_hit: reply.is_hit(),
+        response: &reply.entry.answer.text,
+        similarity_score: reply.similarity().map(deja_core::embedding::Similarity::get),
+        cost_saved: reply.saved().as_dollars(),
+        llm_provider: if reply.is_hit() { "cache" } else { &reply.entry.answer.provider },
+        debug,
+    };
+    let json = serde_json::to_vec(&response).map_err(|error| ApiError::Internal(error.to_string()))?;
+    Ok(([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response())
+}
+
+/// Reads a JSON body of bounded size in bounded time.
+async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Bytes, ApiError> {
+    let bad = |detail: String| Err(ApiError::BadRequest(detail));
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return bad("Content-Type must be application/json".into());
+    }
+    let max = limits.body_bytes;
+    let too_large = || format!("the body is larger than the limit of {max} bytes");
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > max as u64) {
+        return bad(too_large());
+    }
+    match tokio::time::timeout(limits.body_timeout, Limited::new(body, max).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => bad(too_large()),
+        Ok(Err(_)) => bad("the body ended early".into()),
+        Err(_) => bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64())),
+    }
+}
+
+/// The body's members as they stand, so that each can be judged by name. Unknown ones are ignored.
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+    #[serde(borrow)]
+    model: Option<&'a RawValue>,
+    #[serde(borrow)]
+    similarity_threshold: Option<&'a RawValue>,
+    #[serde(borrow)]
+    context: Option<&'a RawValue>,
+    #[serde(borrow)]
+    include_debug: Option<&'a RawValue>,
+}
+
+fn parse(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), ApiError> {
+    shape(body, limits).map_err(ApiError::BadRequest)
+}
+
+fn shape(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), String> {
+    let text = std::str::from_utf8(body).map_err(|_| "the body is not valid UTF-8")?;
+    if text.trim_ascii().is_empty() {
+        return Err("the body is empty: send a JSON object with prompt and model".into());
+    }
+    if !text.trim_ascii_start().starts_with('{') {
+        // serde would take an array for the fields in order.
+        let _: serde::de::IgnoredAny = serde_json::from_str(text).map_err(invalid_json)?;
+        return Err("the body must be a JSON object".into());
+    }
+    let fields: Fields<'_> = serde_json::from_str(text).map_err(invalid_json)?;
+
+    let prompt = required("prompt", fields.prompt)?;
+    if prompt.trim().is_empty() {
+        return Err("prompt must not be empty".into());
+    }
+    at_most("prompt", &prompt, limits.prompt_bytes)?;
+    let model = required("model", fields.model)?;
+    if model.trim().is_empty() {
+        return Err("model must not be empty".into());
+    }
+    at_most("model", &model, MAX_MODEL_BYTES)?;
+    let threshold = match fields.similarity_threshold.map(RawValue::get) {
+        None => Threshold::DEFAULT,
+        Some(number) if number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => number
+            .parse()
+            .ok()
+            .and_then(Threshold::new)
+            .ok_or("similarity_threshold must be between 0 and 1")?,
+        Some(_) => return Err("similarity_threshold must be a number".into()),
+    };
+    let context = fields.context.map(|raw| string("context", raw)).transpose()?;
+    if let Some(context) = &context {
+        at_most("context", context, limits.context_bytes)?;
+    }
+    let include_debug = match fields.include_debug.map(RawValue::get) {
+        None | Some("false") => false,
+        Some("true") => true,
+        Some(_) => return Err("include_debug must be true or false".into()),
+    };
+    Ok((Query { prompt, model, threshold, context }, include_debug))
+}
+
+fn invalid_json(error: serde_json::Error) -> String {
+    // serde names a member that comes twice; everything else is told by place.
+    let text = error.to_string();
+    if text.starts_with("duplicate field") {
+        return format!("invalid JSON: {text}");
+    }
+    format!("invalid JSON at line {} column {}", error.line(), error.column())
+}
+
+fn required(name: &str, raw: Option<&RawValue>) -> Result<String, String> {
+    string(name, raw.ok_or_else(|| format!("{name} is required"))?)
+}
+
+fn string(name: &str, raw: &RawValue) -> Result<String, String> {
+    serde_json::from_str(raw.get()).map_err(|_| format!("{name} must be a string"))
+}
+
+fn at_most(name: &str, text: &str, max: usize) -> Result<(), String> {
+    if text.len() > max { Err(format!("{name} is longer than the limit of {max} bytes")) } else { Ok(()) }
+}
+
+fn debug(reply: &Reply, cache_entry_count: u64) -> DebugInfo {
+    let trace = &reply.trace;
+    let (matched_by, not_stored) = match reply.source {
+        Source::Exact => ("exact", None),
+        Source::Semantic(_) => ("semantic", None),
+        Source::Provider(stored) => ("provider", stored.err().map(NotStored::code)),
+    };
+    DebugInfo {
+        embedding_time_ms: millis(trace.embedding),
+        search_time_ms: millis(trace.search),
+        total_time_ms: millis(trace.total),
+        matched_cache_entry_id: reply.is_hit().then(|| reply.entry.id.to_string()),
+        cache_entry_count,
+        provider_time_ms: trace.provider.map(millis),
+        matched_by,
+        joined_request_in_flight: trace.joined,
+        not_stored,
+        not_searched: trace.too_long.map(|(tokens, window)| {
+            format!("the prompt has {tokens} tokens or more and the embedding model reads {window}: only the same prompt can match")
+        }),
+        prompt_tokens: reply.cost.input_tokens,
+        completion_tokens: reply.cost.output_tokens,
+        tokens_estimated: reply.cost.estimated,
+        price_source: match reply.cost.price {
+            None => "unknown",
+            Some(PriceOrigin::Override) => "override",
+            Some(PriceOrigin::Table) => "table",
+        },
+    }
+}
+
+/// Milliseconds with three decimals.
+fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e6).round() / 1e3
+}

@@ -1,0 +1,92 @@
+//! Who is asking: the key, its project, its limit, its permission; in this order, 401, 429, 403.
+
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use deja_core::api_key::PlainKey;
+use deja_core::engine::Engine;
+use deja_core::rate_limit::Decision;
+use deja_core::store::Admission;
+
+use crate::api::error::ApiError;
+
+/// A request that may go on, and what its answer says of the limit.
+pub struct Admitted {
+    /// The key and its project.
+    pub caller: Admission,
+    /// The limiter's word.
+    pub limit: Decision,
+}
+
+/// A request that may not, and what its answer says of the limit, once the key is known.
+pub struct Refused {
+    /// Why.
+    pub error: ApiError,
+    /// The limiter's word; `None` before it was asked.
+    pub limit: Option<Decision>,
+}
+
+/// Admits a request. `base` is the project slug of a `/p/<slug>` base URL: a key of another project is refused
+/// there, and a slug that does not exist cannot be told from one that is somebody else's.
+pub async fn admit(engine: &Engine, headers: &HeaderMap, base: Option<&str>) -> Result<Admitted, Refused> {
+    let unlimited = |error| Refused { error, limit: None };
+    let key = bearer(headers).and_then(PlainKey::parse).ok_or(unlimited(ApiError::Unauthorized))?;
+    let store = engine.store();
+    let admission = store.admit(&key.hash()).await.map_err(|error| unlimited(error.into()))?;
+    let caller = admission.ok_or(unlimited(ApiError::Unauthorized))?;
+    let project = &caller.project;
+    let limit = store.take(project.id, project.quota(), engine.clock().now()).await;
+    let limit = limit.map_err(|error| unlimited(error.into()))?;
+    if !limit.allowed {
+        return Err(Refused { error: ApiError::RateLimited(limit), limit: Some(limit) });
+    }
+    if project.suspended || base.is_some_and(|slug| slug != project.slug.as_str()) {
+        engine.count_refused(&caller);
+        return Err(Refused { error: ApiError::Forbidden, limit: Some(limit) });
+    }
+    Ok(Admitted { caller, limit })
+}
+
+/// The token of `Authorization: Bearer <token>` (RFC 6750; the scheme's name in any case). Two such headers
+/// are none: which of them a proxy checked is unknown.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim_matches(' '))
+}
+
+/// Writes the limit's state into an answer's headers.
+pub fn write_limit(limit: &Decision, headers: &mut HeaderMap) {
+    const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+    const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+    const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+    headers.insert(LIMIT, HeaderValue::from(limit.limit));
+    headers.insert(REMAINING, HeaderValue::from(limit.remaining));
+    headers.insert(RESET, HeaderValue::from(limit.reset));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn the_bearer_token_is_found() {
+        assert_eq!(bearer(&headers(&["Bearer abc"])), Some("abc"));
+        assert_eq!(bearer(&headers(&["bearer  abc "])), Some("abc"));
+    }
+
+    #[test]
+    fn anything_else_is_no_token() {
+        for values in [&[][..], &["abc"], &["Basic abc"], &["Bearer"], &["Bearer a", "Bearer a"]] {
+            assert_eq!(bearer(&headers(values)), None, "{values:?}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The accept loop: bounded connections, a bound on slow request heads, graceful end.
+//!
+//! Our own instead of `axum::serve`, which has neither a timeout for request heads nor a deadline for shutdown.
+
+mod patience;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Bounds of the listener.
+#[derive(Clone, Copy, Debug)]
+pub struct ListenerLimits {
+    /// Connections at the same time; more wait in the kernel's backlog.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive, from its first byte on.
+    pub head_timeout: Duration,
+    /// How long a connection may stay open without a request.
+    pub idle_timeout: Duration,
+}
+
+/// Accepts connections until `stop`, then lets requests under way finish until `cut`.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ListenerLimits,
+    stop: CancellationToken,
+    cut: CancellationToken,
+) {
+    let slots = Arc::new(Semaphore::new(limits.connections));
+    let connections = TaskTracker::new();
+    let mut http = http1::Builder::new();
+    // hyper has one timeout for idle connections and for heads: `patience` has one for each.
+    http.timer(TokioTimer::new()).header_read_timeout(None).pipeline_flush(true);
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = accept(&listener, &slots) => accepted,
+        };
+        let Some((stream, slot)) = accepted else { continue };
+        let (stream, requests) = patience::patient(stream, limits.head_timeout, limits.idle_timeout);
+        let service = TowerToHyperService::new(requests.watch(router.clone()));
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let (stop, cut) = (stop.clone(), cut.clone());
+        connections.spawn(async move {
+            let _slot = slot;
+            let mut connection = std::pin::pin!(connection);
+            tokio::select! {
+                // Errors of a connection are the client's: it hung up, or did not speak HTTP.
+                _ = connection.as_mut() => return,
+                () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            tokio::select! {
+                _ = connection => {}
+                () = cut.cancelled() => {}
+            }
+        });
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+async fn accept(
+    listener: &TcpListener,
+    slots: &Arc<Semaphore>,
+) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+    let slot = slots.clone().acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((stream, _peer)) => {
+            // Answers are written in one piece: waiting for more would only delay them.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(error = %error, "a connection went away while it was accepted");
+            }
+            Some((stream, slot))
+        }
+        Err(error) => {
+            // Out of file descriptors, or a connection that died in the backlog. Going on at once would spin.
+            tracing::warn!(error = %error, "a connection could not be accepted");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            None
+        }
+    }
+}

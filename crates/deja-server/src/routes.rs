@@ -1,0 +1,41 @@
+//! Every URL, in order.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::api::error::ApiError;
+use crate::api::{health, openapi, query};
+use crate::app::App;
+use crate::middleware;
+
+/// The whole router. `openapi.json` is made once: it cannot change while the process runs.
+pub fn router(app: Arc<App>) -> Result<Router, serde_json::Error> {
+    let document = openapi::document()?;
+    let openapi_json = move || {
+        let document = document.clone();
+        async move { ([(CONTENT_TYPE, "application/json")], document) }
+    };
+    Ok(Router::new()
+        .route("/v1/cache/query", post(query::query))
+        .route("/p/{slug}/v1/cache/query", post(query::query))
+        .route("/livez", get(health::livez))
+        .route("/readyz", get(health::readyz))
+        .route("/openapi.json", get(openapi_json))
+        .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
+        .fallback(|| async { ApiError::NotFound })
+        .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(axum::middleware::from_fn(middleware::edge))
+        .with_state(app))
+}
+
+/// A handler that panicked: a bug, told like one, and the server goes on.
+fn panicked(_cause: Box<dyn std::any::Any + Send>) -> Response {
+    ApiError::Internal("a handler panicked".into()).into_response()
+}

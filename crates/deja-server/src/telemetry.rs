@@ -1,0 +1,104 @@
+//! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
+
+use deja_core::analytics::Outcome;
+use deja_core::engine::{QueryError, Reply, Source};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Sends the log to standard error. Only the first call of a process takes effect.
+pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
+    let filter = EnvFilter::try_new(filter)?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let _already_set = match format {
+        LogFormat::Text => log.with_target(false).with_ansi(false).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}
+
+const QUERIES: &str = "deja_queries_total";
+const QUERY_SECONDS: &str = "deja_query_duration_seconds";
+const EMBEDDING_SECONDS: &str = "deja_embedding_duration_seconds";
+const SEARCH_SECONDS: &str = "deja_search_duration_seconds";
+const UPSTREAM_SECONDS: &str = "deja_upstream_duration_seconds";
+const SAVED: &str = "deja_saved_nanodollars_total";
+const SPENT: &str = "deja_spent_nanodollars_total";
+const NOT_STORED: &str = "deja_not_stored_total";
+const SHED: &str = "deja_shed_total";
+const UPSTREAM_CALLS: &str = "deja_upstream_calls";
+const PRICE_AGE: &str = "deja_price_table_age_seconds";
+
+/// Begins to collect metrics. Without this call they cost nothing and go nowhere.
+pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
+    let seconds = [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+    let recorder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)?
+        .build_recorder();
+    let handle = recorder.handle();
+    let _already_set = metrics::set_global_recorder(recorder);
+    describe_counter!(QUERIES, "Queries by outcome: exact_hit, semantic_hit, miss, error.");
+    describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
+    describe_histogram!(EMBEDDING_SECONDS, "Time to embed a prompt, waiting included.");
+    describe_histogram!(SEARCH_SECONDS, "Time of the look-ups of a query.");
+    describe_histogram!(UPSTREAM_SECONDS, "Time of a provider call.");
+    describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
+    describe_counter!(SPENT, "Nano-dollars (1e-9 USD) spent on misses, where the price is known.");
+    describe_counter!(NOT_STORED, "Answers returned but not stored, by reason.");
+    describe_counter!(SHED, "Queries refused because deja was too busy.");
+    describe_gauge!(UPSTREAM_CALLS, "Provider calls under way.");
+    describe_gauge!(PRICE_AGE, "Age of the price table in force.");
+    Ok(handle)
+}
+
+/// Counts a query's end.
+pub fn count_query(answered: Result<&Reply, &QueryError>) {
+    let reply = match answered {
+        Ok(reply) => reply,
+        Err(error) => {
+            if matches!(error, QueryError::Overloaded) {
+                counter!(SHED).increment(1);
+            }
+            counter!(QUERIES, "outcome" => Outcome::Error.as_str()).increment(1);
+            return;
+        }
+    };
+    let outcome = match reply.source {
+        Source::Exact => Outcome::ExactHit,
+        Source::Semantic(_) => Outcome::SemanticHit,
+        Source::Provider(_) => Outcome::Miss,
+    };
+    counter!(QUERIES, "outcome" => outcome.as_str()).increment(1);
+    histogram!(QUERY_SECONDS, "outcome" => outcome.as_str()).record(reply.trace.total);
+    histogram!(SEARCH_SECONDS).record(reply.trace.search);
+    if !reply.trace.embedding.is_zero() {
+        histogram!(EMBEDDING_SECONDS).record(reply.trace.embedding);
+    }
+    counter!(SAVED).increment(reply.saved().as_nanos());
+    if let Source::Provider(stored) = reply.source {
+        counter!(SPENT).increment(reply.cost.amount.as_nanos());
+        if let (Some(time), false) = (reply.trace.provider, reply.trace.joined) {
+            histogram!(UPSTREAM_SECONDS).record(time);
+        }
+        if let Err(reason) = stored {
+            counter!(NOT_STORED, "reason" => reason.code()).increment(1);
+        }
+    }
+}
+
+/// Tells the states that nobody counts as they change.
+pub fn observe(upstream_calls: usize, price_age: std::time::Duration) {
+    gauge!(UPSTREAM_CALLS).set(upstream_calls as f64);
+    gauge!(PRICE_AGE).set(price_age.as_secs_f64());
+}
