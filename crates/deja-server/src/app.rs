@@ -1,40 +1,151 @@
-//! throwaway
+//! The wiring: what the settings say becomes an engine. The only file that names all the other crates.
+
 use std::sync::Arc;
 use std::time::Duration;
-use async_trait::async_trait;
-use deja_core::engine::Engine;
-use deja_core::project::Project;
-use deja_core::provider::{Providers, Route, TokenCount};
-use deja_core::store::{Store, StoreError};
-use deja_providers::Registry;
+
+use deja_core::clock::SystemClock;
+use deja_core::embedding::Embedder;
+use deja_core::engine::{Engine, Parts};
+use deja_core::id::SystemEntropy;
+use deja_core::pricing::PriceBook;
+use deja_core::store::Store;
+use deja_embed::{LocalEmbedder, PoolConfig};
+use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, TokenCounter};
+use deja_store::StoreSettings;
 use tokio_util::sync::CancellationToken;
-use secrecy::SecretString;
-use crate::vault::{Vault, binding};
-pub struct RequestLimits { pub body_bytes: usize, pub body_timeout: Duration, pub prompt_bytes: usize, pub context_bytes: usize }
-pub struct App { pub engine: Engine, pub limits: RequestLimits, pub stop: CancellationToken }
+use tokio_util::task::TaskTracker;
+
+use crate::admin::{self, AdminContext};
+use crate::config::{Account, Config, EmbedderSource};
+use crate::upstreams::Upstreams;
+use crate::vault::Vault;
+
+/// Bounds of a request's body.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestLimits {
+    /// Bytes of the whole body.
+    pub body_bytes: usize,
+    /// How long the body may take to arrive.
+    pub body_timeout: Duration,
+    /// Bytes of `prompt`.
+    pub prompt_bytes: usize,
+    /// Bytes of `context`.
+    pub context_bytes: usize,
+}
+
+/// What handlers work with.
+pub struct App {
+    engine: Engine,
+    limits: RequestLimits,
+    stop: CancellationToken,
+}
+
 impl App {
-    pub fn engine(&self) -> &Engine { &self.engine }
-    pub fn limits(&self) -> &RequestLimits { &self.limits }
-    pub fn is_stopping(&self) -> bool { self.stop.is_cancelled() }
+    /// Answers queries.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Bounds of a request.
+    pub fn limits(&self) -> &RequestLimits {
+        &self.limits
+    }
+
+    /// Whether shutdown has begun.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
 }
-pub struct All { pub registry: Registry, pub store: Arc<dyn Store>, pub vault: Vault }
-#[async_trait]
-impl Providers for All {
-    async fn route(&self, project: &Project, model: &str) -> Result<Route, StoreError> {
-        if let Some(config) = self.store.provider_of(project.id, model).await? {
-            let secret = config.sealed_secret.as_ref().map(|s| {
-                let url = url::Url::parse(&config.base_url).unwrap_or_else(|_| std::process::abort());
-                let plain = self.vault.open(s, &binding(config.id, &url)).unwrap_or_else(|_| std::process::abort());
-                SecretString::from(String::from_utf8(plain.to_vec()).unwrap_or_else(|_| std::process::abort()))
-            });
-            return Ok(Route::To(self.registry.custom(&config, secret)));
+
+/// Everything that runs, joined.
+pub struct Wired {
+    /// For handlers.
+    pub app: Arc<App>,
+    /// For the command line and, later, the console.
+    pub admin: Arc<AdminContext>,
+    /// Storage.
+    pub store: Arc<dyn Store>,
+    /// The embedding model.
+    pub embedder: Arc<dyn Embedder>,
+    /// The prices in force.
+    pub prices: Arc<PriceBook>,
+}
+
+/// Joins the parts. Upstream calls run on `tasks`; `stop` turns readiness off.
+pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) -> anyhow::Result<Wired> {
+    let settings = StoreSettings {
+        answer_cache_bytes: config.answer_cache_bytes,
+        ..StoreSettings::new(&config.data_dir)
+    };
+    let store = deja_store::open(&settings).await?;
+    let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
+    let own_vault = vault()?;
+    own_vault.verify(&*store).await?;
+    let prices = Arc::new(PriceBook::compiled_in());
+    let embedder = embedder(config).await?;
+    let registry = Registry::new(
+        BuiltIn {
+            openai: credentials(&config.credentials.openai),
+            anthropic: credentials(&config.credentials.anthropic),
+            google: credentials(&config.credentials.google),
+        },
+        HttpSettings {
+            connect_timeout: config.upstream.connect_timeout,
+            attempt_timeout: config.upstream.timeout,
+            total_deadline: config.upstream.total_timeout,
+            max_response_bytes: config.upstream.max_response_bytes,
+            max_attempts: config.upstream.max_attempts as usize,
+            ..HttpSettings::default()
+        },
+        false,
+    )?;
+    let parts = Parts {
+        store: store.clone(),
+        embedder: embedder.clone(),
+        providers: Arc::new(Upstreams { registry, store: store.clone(), vault: own_vault }),
+        prices: prices.clone(),
+        tokens: Arc::new(TokenCounter),
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+        max_upstream_calls: config.upstream.max_in_flight,
+    };
+    let limits = RequestLimits {
+        body_bytes: config.request.max_body_bytes,
+        body_timeout: config.connection.body_timeout,
+        prompt_bytes: config.request.max_prompt_bytes,
+        context_bytes: config.request.max_context_bytes,
+    };
+    let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, stop });
+    let admin = Arc::new(AdminContext::new(store.clone(), vault()?, admin::check_url, prices.clone()));
+    Ok(Wired { app, admin, store, embedder, prices })
+}
+
+async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {
+    let settings = &config.embedder;
+    let pool =
+        PoolConfig { threads: settings.threads, queue: settings.queue, deadline: settings.timeout };
+    Ok(match &settings.source {
+        EmbedderSource::Builtin => Arc::new(LocalEmbedder::builtin(pool)?),
+        EmbedderSource::Directory(path) => Arc::new(LocalEmbedder::from_directory(path, pool)?),
+        EmbedderSource::Remote { base_url, model, api_key, dimensions } => {
+            let remote = RemoteSettings {
+                url: base_url.to_string().trim_end_matches('/').to_owned(),
+                model: model.clone(),
+                key: api_key.clone(),
+                dimensions: u32::try_from(*dimensions).ok(),
+                deadline: settings.timeout,
+                max_in_flight: settings.queue,
+            };
+            Arc::new(RemoteEmbedder::connect(remote).await?)
         }
-        Ok(self.registry.built_in(model))
-    }
+    })
 }
-pub struct Count;
-impl deja_core::provider::TokenCounter for Count {
-    fn count(&self, model: &str, text: &str) -> TokenCount {
-        deja_core::provider::TokenCounter::count(&deja_providers::TokenCounter, model, text)
+
+/// A base URL alone will do: some gateways want no key.
+fn credentials(account: &Account) -> Option<Credentials> {
+    let base_url = account.base_url.as_ref().map(|url| url.to_string().trim_end_matches('/').to_owned());
+    if account.api_key.is_none() && base_url.is_none() {
+        return None;
     }
+    Some(Credentials { key: account.api_key.clone().unwrap_or_default(), base_url })
 }

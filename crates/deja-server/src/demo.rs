@@ -1,9 +1,108 @@
-//! `deja demo`. To come.
+//! `deja demo`: the real server over a temporary data directory, with a sandbox provider that answers at once.
 
+use std::time::Instant;
+
+use axum::routing::post;
+use axum::{Json, Router};
+use deja_core::embedding::Threshold;
+use deja_core::engine::{Query, Source};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::admin::{self, Command, Reply};
 use crate::config::Config;
+use crate::lifecycle::{self, Server};
+
+const MODEL: &str = "gpt-4o-mini";
+const PROMPTS: [&str; 12] = [
+    "How do I reset my password?",
+    "How can I reset my password?",
+    "How do I reset my password?",
+    "What is the capital of France?",
+    "What's the capital of France?",
+    "What is the capital city of France?",
+    "How long does shipping take?",
+    "How long does the shipping take?",
+    "Can I cancel my subscription at any time?",
+    "Can I cancel my subscription anytime?",
+    "What is the boiling point of water?",
+    "Write a haiku about autumn.",
+];
 
 /// Runs sample queries, and then serves unless `exit_after`.
-#[expect(clippy::unused_async, reason = "it will wait for connections")]
-pub async fn run(_config: Config, _exit_after: bool) -> anyhow::Result<()> {
-    anyhow::bail!("deja demo is not built yet")
+pub async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
+    crate::telemetry::init_log("warn", config.log_format)?;
+    let directory = tempfile::tempdir()?;
+    config.data_dir = directory.path().to_path_buf();
+    config.prices_url = None;
+    if exit_after {
+        config.listen.set_port(0);
+    }
+    let sandbox = TcpListener::bind("127.0.0.1:0").await?;
+    let base = format!("http://{}/v1", sandbox.local_addr()?);
+    config.credentials.openai.api_key = Some("sandbox".into());
+    config.credentials.openai.base_url = Some(base.parse()?);
+    let router = Router::new().route("/v1/chat/completions", post(sandbox_answer));
+    let server = Server::start(config).await?;
+    server.also_serve(sandbox, router);
+    let key = prepare(&server).await?;
+    print_queries(&server, &key).await?;
+    if !exit_after {
+        say(&format!(
+            "\nTry it:\ncurl http://{}/v1/cache/query -H 'Authorization: Bearer {key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{{\"prompt\": \"How could I reset my password?\", \"model\": \"{MODEL}\", \"include_debug\": true}}'\n\nAPI page: http://{}/docs   Ctrl-C ends the demo and removes its data.",
+            server.address, server.address
+        ))?;
+        lifecycle::wait_for_signal().await?;
+    }
+    server.stop().await
+}
+
+async fn prepare(server: &Server) -> anyhow::Result<String> {
+    let project: Command = serde_json::from_value(project_command())?;
+    admin::execute(&server.wired.admin, project).await?;
+    let key: Command = serde_json::from_value(key_command())?;
+    match admin::execute(&server.wired.admin, key).await? {
+        Reply::KeyCreated { key, .. } => Ok(key),
+        _ => anyhow::bail!("the demo's key could not be made"),
+    }
+}
+
+async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
+    let key = deja_core::api_key::PlainKey::parse(key).ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
+    let caller = server.wired.store.admit(&key.hash()).await?;
+    let caller = caller.ok_or_else(|| anyhow::anyhow!("the key is not known"))?;
+    say(&format!("{:<44} {:<9} {:>10} {:>9} {:>12}", "prompt", "result", "similarity", "ms", "saved USD"))?;
+    for prompt in PROMPTS {
+        let query =
+            Query { prompt: prompt.into(), model: MODEL.into(), threshold: Threshold::DEFAULT, context: None };
+        let began = Instant::now();
+        let reply = server.wired.app.engine().query(&caller, query).await?;
+        let result = match reply.source {
+            Source::Provider(_) => "miss",
+            _ => "hit",
+        };
+        let similarity = reply.similarity().map_or("-".into(), |s| format!("{:.3}", s.get()));
+        let ms = began.elapsed().as_secs_f64() * 1e3;
+        let saved = reply.saved().as_dollars();
+        say(&format!("{prompt:<44} {result:<9} {similarity:>10} {ms:>9.2} {saved:>12.7}"))?;
+    }
+    Ok(())
+}
+
+async fn sandbox_answer(Json(request): Json<Value>) -> Json<Value> {
+    let prompt = request["messages"].as_array().and_then(|m| m.last()).map_or("", |m| m["content"].as_str().unwrap_or(""));
+    // As slow as a fast model, so that the table shows what a hit is worth.
+    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    let text = format!("(sandbox) A model would now answer: {prompt}");
+    let tokens = text.len().div_ceil(4);
+    Json(json!({
+        "id": "sandbox", "object": "chat.completion", "model": MODEL,
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+        "usage": {"prompt_tokens": prompt.len().div_ceil(4) + 7, "completion_tokens": tokens, "total_tokens": tokens},
+    }))
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{text}")
 }

@@ -2,8 +2,18 @@
 //! `deja` is [`cli::main`].
 
 pub mod admin;
+pub mod api;
+pub mod app;
+pub mod auth;
+pub mod background;
 pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod lifecycle;
+pub mod listener;
+pub mod middleware;
+pub mod prices;
+pub mod routes;
+pub mod telemetry;
+pub mod upstreams;
 pub mod vault;

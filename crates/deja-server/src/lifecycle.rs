@@ -1,51 +1,163 @@
-//! throwaway
+//! Start and end of the server: bind, wire, serve, drain, write what is left, close.
+
 use std::sync::Arc;
-use crate::config::{Config, Account};
-use crate::app::{All, App, RequestLimits};
-use crate::listener::{ListenerLimits, serve as listen};
-use deja_core::clock::SystemClock;
-use deja_core::engine::{Engine, Parts};
-use deja_core::id::SystemEntropy;
-use deja_core::pricing::PriceBook;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::get;
+use deja_core::clock::{Clock, SystemClock};
+use deja_providers::TokenCounter;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-fn cred(a: &Account) -> Option<deja_providers::Credentials> {
-    let key = a.api_key.clone()?;
-    Some(deja_providers::Credentials { key, base_url: a.base_url.as_ref().map(|u| u.to_string().trim_end_matches('/').to_owned()) })
-}
+
+use crate::admin::socket::{self, AdminSocket};
+use crate::app::{self, Wired};
+use crate::config::{Config, ConfigError};
+use crate::listener::{self, ListenerLimits};
+use crate::{background, prices, routes, telemetry};
+
+/// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
-    crate::telemetry::init_log(&config.log, crate::telemetry::LogFormat::Text)?;
-    let store = deja_store::open(&deja_store::StoreSettings { answer_cache_bytes: config.answer_cache_bytes, ..deja_store::StoreSettings::new(&config.data_dir) }).await?;
-    let vault = || crate::vault::Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
-    vault()?.verify(&*store).await?;
-    let prices = Arc::new(PriceBook::compiled_in());
-    let u = &config.upstream;
-    let registry = deja_providers::Registry::new(
-        deja_providers::BuiltIn { openai: cred(&config.credentials.openai), anthropic: cred(&config.credentials.anthropic), google: cred(&config.credentials.google) },
-        deja_providers::HttpSettings { connect_timeout: u.connect_timeout, attempt_timeout: u.timeout, total_deadline: u.total_timeout, max_response_bytes: u.max_response_bytes, max_attempts: u.max_attempts as usize, ..Default::default() },
-        false)?;
-    let embedder = Arc::new(deja_embed::LocalEmbedder::builtin(deja_embed::PoolConfig { queue: config.embedder.queue, deadline: config.embedder.timeout, ..Default::default() })?);
-    let tasks = TaskTracker::new();
-    let engine = Engine::new(Parts { store: store.clone(), embedder, providers: Arc::new(All { registry, store: store.clone(), vault: vault()? }), prices: prices.clone(), tokens: Arc::new(crate::app::Count), clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), max_upstream_calls: u.max_in_flight }, tasks.clone());
-    let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
-    let app = Arc::new(App { engine: engine.clone(), limits: RequestLimits { body_bytes: config.request.max_body_bytes, body_timeout: config.connection.body_timeout, prompt_bytes: config.request.max_prompt_bytes, context_bytes: config.request.max_context_bytes }, stop: stop.clone() });
-    let context = Arc::new(crate::admin::AdminContext::new(store.clone(), vault()?, crate::admin::check_url, prices));
-    tasks.spawn(crate::admin::socket::serve(context, crate::admin::socket::path_in(&config.data_dir), stop.clone()));
-    tasks.spawn(crate::background::flush_counts(engine, stop.clone()));
-    let listener = tokio::net::TcpListener::bind(config.listen).await.map_err(|e| anyhow::anyhow!("cannot listen on {}: {e}", config.listen))?;
-    if let Some(address) = config.metrics_listen {
-        let handle = crate::telemetry::init_metrics()?;
-        let l = tokio::net::TcpListener::bind(address).await?;
-        let r = axum::Router::new().route("/metrics", axum::routing::get(move || async move { handle.render() }));
-        let limits = ListenerLimits { connections: 10, head_timeout: config.connection.header_timeout, idle_timeout: config.connection.idle_timeout };
-        tasks.spawn(listen(l, r, limits, stop.clone(), cut.clone()));
+    telemetry::init_log(&config.log, config.log_format)?;
+    let server = Server::start(config).await?;
+    server.greet().await?;
+    wait_for_signal().await?;
+    server.stop().await
+}
+
+/// A server that runs.
+pub struct Server {
+    /// Its parts.
+    pub wired: Wired,
+    /// Where it listens.
+    pub address: std::net::SocketAddr,
+    config: Config,
+    stop: CancellationToken,
+    cut: CancellationToken,
+    listeners: TaskTracker,
+    background: TaskTracker,
+    upstream: TaskTracker,
+}
+
+impl Server {
+    /// Starts everything; requests are answered when this returns.
+    pub async fn start(config: Config) -> anyhow::Result<Self> {
+        let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
+        let (listeners, background, upstream) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
+        // The port first: with a wrong one nothing else has to be undone.
+        let listener = bind(config.listen, "DEJA_LISTEN").await?;
+        let address = listener.local_addr()?;
+        let limits = ListenerLimits {
+            connections: config.connection.max_connections,
+            head_timeout: config.connection.header_timeout,
+            idle_timeout: config.connection.idle_timeout,
+        };
+        if let Some(address) = config.metrics_listen {
+            let handle = telemetry::init_metrics()?;
+            let metrics = bind(address, "DEJA_METRICS_LISTEN").await?;
+            let router = Router::new().route("/metrics", get(move || async move { handle.render() }));
+            listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
+        }
+        let wired = app::wire(&config, upstream.clone(), stop.clone()).await?;
+        prices::load_last_known_good(&wired.prices, &config.data_dir).await;
+        let router = routes::router(wired.app.clone())?;
+
+        let admin = AdminSocket::bind(&socket::path_in(&config.data_dir))?;
+        background.spawn(admin.serve(wired.admin.clone(), stop.clone()));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        background.spawn(background::sweep(wired.store.clone(), clock.clone(), stop.clone()));
+        background.spawn(background::reembed(wired.store.clone(), wired.embedder.clone(), stop.clone()));
+        background.spawn(observe(wired.app.engine().clone(), wired.prices.clone(), stop.clone()));
+        if let Some(url) = config.prices_url.clone() {
+            let (book, every, dir) = (wired.prices.clone(), config.prices_refresh, config.data_dir.clone());
+            background.spawn(prices::refresh(book, url, every, dir, clock, stop.clone()));
+        }
+        // The vocabularies take a tenth of a second to load: not on somebody's first hit.
+        background.spawn_blocking(TokenCounter::warm);
+        listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
+        Ok(Self { wired, address, config, stop, cut, listeners, background, upstream })
     }
-    let router = crate::routes::router(app)?;
-    let limits = ListenerLimits { connections: config.connection.max_connections, head_timeout: config.connection.header_timeout, idle_timeout: config.connection.idle_timeout };
-    let s2 = stop.clone(); let c2 = cut.clone(); let t = config.connection.shutdown_timeout;
-    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tasks.spawn(async move { let mut int = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).expect("x"); tokio::select!{ _ = term.recv() => {}, _ = int.recv() => {} }; s2.cancel(); tokio::time::sleep(t).await; c2.cancel(); });
-    listen(listener, router, limits, stop, cut).await;
-    store.close().await?;
+
+    /// Serves one more router until the server stops.
+    pub fn also_serve(&self, listener: TcpListener, router: Router) {
+        let limits = ListenerLimits {
+            connections: 64,
+            head_timeout: self.config.connection.header_timeout,
+            idle_timeout: self.config.connection.idle_timeout,
+        };
+        self.listeners.spawn(listener::serve(listener, router, limits, self.stop.clone(), self.cut.clone()));
+    }
+
+    /// Says where it listens, and on first start what to do next.
+    async fn greet(&self) -> anyhow::Result<()> {
+        tracing::info!(address = %self.address, data_dir = %self.config.data_dir.display(), "deja serves");
+        if self.wired.store.projects().await?.is_empty() {
+            tracing::info!("1. make a project:  deja project create my-team");
+            tracing::info!("2. make a key:      deja key create --project my-team --name first");
+            tracing::info!("3. send a query:    POST http://{}/v1/cache/query (see /docs)", self.address);
+        }
+        Ok(())
+    }
+
+    /// Stops: no new connections, requests under way get until the deadline, counts are written.
+    pub async fn stop(self) -> anyhow::Result<()> {
+        tracing::info!("shutting down");
+        self.stop.cancel();
+        self.listeners.close();
+        self.upstream.close();
+        self.background.close();
+        let drained = async {
+            self.listeners.wait().await;
+            self.upstream.wait().await;
+        };
+        if tokio::time::timeout(self.config.connection.shutdown_timeout, drained).await.is_err() {
+            tracing::warn!("the shutdown deadline passed; requests under way are cut");
+        }
+        self.cut.cancel();
+        let rest = tokio::time::timeout(Duration::from_secs(5), self.background.wait()).await;
+        if rest.is_err() {
+            tracing::warn!("background work did not end in time");
+        }
+        let flushed = self.wired.app.engine().recorder().flush(&*self.wired.store).await;
+        if let Err(error) = flushed {
+            tracing::error!(error = %error, "the last counts could not be written");
+        }
+        self.wired.store.close().await?;
+        Ok(())
+    }
+}
+
+async fn observe(
+    engine: deja_core::engine::Engine,
+    prices: Arc<deja_core::pricing::PriceBook>,
+    stop: CancellationToken,
+) {
+    let counts = background::flush_counts(engine.clone(), stop.clone());
+    let states = async {
+        loop {
+            let age = prices.current().source.age(engine.clock().now()).unwrap_or_default();
+            telemetry::observe(engine.upstream_calls(), age);
+            if stop.run_until_cancelled(tokio::time::sleep(Duration::from_secs(5))).await.is_none() {
+                return;
+            }
+        }
+    };
+    tokio::join!(counts, states);
+}
+
+async fn bind(address: std::net::SocketAddr, setting: &str) -> Result<TcpListener, ConfigError> {
+    let refused = |error| ConfigError(format!("cannot listen on {address}: {error}; choose another with {setting}"));
+    TcpListener::bind(address).await.map_err(refused)
+}
+
+/// Waits for SIGTERM or SIGINT.
+pub async fn wait_for_signal() -> anyhow::Result<()> {
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
     Ok(())
 }

@@ -7,15 +7,8 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
-/// How log lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
-}
+use crate::config::LogFormat;
+
 
 /// Sends the log to standard error. Only the first call of a process takes effect.
 pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {

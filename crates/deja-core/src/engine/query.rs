@@ -171,15 +171,11 @@ impl Engine {
         if project.suspended || !caller.key.allows_model(&query.model) {
             return Err(QueryError::Forbidden);
         }
-        let route = self.parts.providers.route(project, &query.model).await?;
-        if matches!(route, Route::Unsupported) {
-            return Err(QueryError::ModelNotSupported { model: query.model.clone() });
-        }
-
         let model = (!project.settings.share_models).then_some(query.model.as_str());
         let scope = Scope::new(project.id, model, query.context.as_deref());
         let prompt_hash = PromptHash::of(&query.prompt);
 
+        let mut route = None;
         for _round in 0..MAX_ROUNDS {
             // The same prompt: no embedding needed.
             let looked = Instant::now();
@@ -187,6 +183,15 @@ impl Engine {
             trace.search += looked.elapsed();
             if let Some(entry) = exact {
                 return Ok(self.hit(caller, query, entry, Source::Exact));
+            }
+
+            // Only now is the provider looked for: an answer that is there needs none.
+            let route = match &route {
+                Some(route) => route,
+                None => route.insert(self.parts.providers.route(project, &query.model).await?),
+            };
+            if matches!(route, Route::Unsupported) {
+                return Err(QueryError::ModelNotSupported { model: query.model.clone() });
             }
 
             // A similar one.

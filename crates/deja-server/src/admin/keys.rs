@@ -85,8 +85,8 @@ fn view(key: &ApiKey, usage: KeyUsage) -> KeyView {
         last_used: usage.last_used.map(moment),
         requests: usage.requests,
         status: match key.status() {
-            KeyStatus::Active => "active",
-            KeyStatus::Revoked => "revoked",
+            KeyStatus::Active => "Active",
+            KeyStatus::Revoked => "Revoked",
         }
         .into(),
         revoked: key.revoked.map(moment),
