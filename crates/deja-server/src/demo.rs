@@ -6,10 +6,11 @@ use axum::routing::post;
 use axum::{Json, Router};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Source};
+use deja_core::project::Tier;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::admin::{self, Command, Reply};
+use crate::admin::{self, Command, NewProject, Reply};
 use crate::config::Config;
 use crate::lifecycle::{self, Server};
 
@@ -58,11 +59,11 @@ pub async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
 }
 
 async fn prepare(server: &Server) -> anyhow::Result<String> {
-    let project: Command = serde_json::from_value(project_command())?;
-    admin::execute(&server.wired.admin, project).await?;
-    let key: Command = serde_json::from_value(key_command())?;
+    let project = NewProject { name: "demo".into(), tier: Tier::Free, per_minute: None, burst: None };
+    admin::execute(&server.wired.admin, Command::ProjectCreate(project)).await?;
+    let key = Command::KeyCreate { project: "demo".into(), name: "demo".into(), models: Vec::new() };
     match admin::execute(&server.wired.admin, key).await? {
-        Reply::KeyCreated { key, .. } => Ok(key),
+        Reply::KeyCreated { key, .. } => Ok(key.expose().to_owned()),
         _ => anyhow::bail!("the demo's key could not be made"),
     }
 }
