@@ -103,7 +103,7 @@ fn projects_from_first_to_last() {
     let project = &deja.json(&["project", "list", "--json"])[0];
     assert_eq!((&project["name"], &project["tier"]), (&"Ours".into(), &"pro".into()));
     assert_eq!((&project["ttl_seconds"], &project["max_entries"]), (&Value::Null, &9.into()));
-    assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"active".into()));
+    assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"Active".into()));
     deja.error(2, &["project", "delete", "my-team"]);
     deja.ok(&["project", "delete", "my-team", "--yes"]);
     assert_eq!(deja.json(&["project", "list", "--json"]).as_array().unwrap().len(), 1);
@@ -118,7 +118,7 @@ fn keys_from_first_to_last() {
     let listed = deja.json(&["key", "list", "--project", "a", "--json"]);
     assert_eq!(listed[0]["prefix"], key[..7]);
     assert_eq!((&listed[0]["name"], &listed[0]["models"][0]), (&"ci".into(), &"gpt-4o".into()));
-    assert_eq!((&listed[0]["status"], &listed[0]["last_used"]), (&"active".into(), &Value::Null));
+    assert_eq!((&listed[0]["status"], &listed[0]["last_used"]), (&"Active".into(), &Value::Null));
     assert!(!deja.ok(&["key", "list", "--project", "a"]).contains(&key));
     let other = deja.last_line(&["key", "create", "--project", "a", "--name", "b"]);
     deja.ok(&["key", "revoke", &key[..7]]);
@@ -126,7 +126,7 @@ fn keys_from_first_to_last() {
     let error = deja.error(1, &["key", "revoke", &other]);
     assert!(!error.contains(&other[7..]), "{error}");
     let listed = deja.json(&["key", "list", "--project", "a", "--json"]);
-    assert!(listed.as_array().unwrap().iter().all(|key| key["status"] == "revoked"));
+    assert!(listed.as_array().unwrap().iter().all(|key| key["status"] == "Revoked"));
     let third = deja.ok(&["key", "create", "--project", "a", "--name", "c"]);
     let id = deja.json(&["key", "list", "--project", "a", "--json"])[2]["id"].clone();
     assert!(third.lines().count() > 1);
