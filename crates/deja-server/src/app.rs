@@ -10,7 +10,9 @@ use deja_core::id::SystemEntropy;
 use deja_core::pricing::PriceBook;
 use deja_core::store::Store;
 use deja_embed::{LocalEmbedder, PoolConfig};
-use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, TokenCounter};
+use deja_providers::{
+    BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, TokenCounter,
+};
 use deja_store::StoreSettings;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -122,8 +124,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
 
 async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {
     let settings = &config.embedder;
-    let pool =
-        PoolConfig { threads: settings.threads, queue: settings.queue, deadline: settings.timeout };
+    let pool = PoolConfig { threads: settings.threads, queue: settings.queue, deadline: settings.timeout };
     Ok(match &settings.source {
         EmbedderSource::Builtin => Arc::new(LocalEmbedder::builtin(pool)?),
         EmbedderSource::Directory(path) => Arc::new(LocalEmbedder::from_directory(path, pool)?),
@@ -141,11 +142,8 @@ async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {
     })
 }
 
-/// A base URL alone will do: some gateways want no key.
+/// A base URL without a key is not enough: where a gateway wants none, any word will do as the key.
 fn credentials(account: &Account) -> Option<Credentials> {
     let base_url = account.base_url.as_ref().map(|url| url.to_string().trim_end_matches('/').to_owned());
-    if account.api_key.is_none() && base_url.is_none() {
-        return None;
-    }
-    Some(Credentials { key: account.api_key.clone().unwrap_or_default(), base_url })
+    account.api_key.clone().map(|key| Credentials { key, base_url })
 }

@@ -69,13 +69,18 @@ async fn prepare(server: &Server) -> anyhow::Result<String> {
 }
 
 async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
-    let key = deja_core::api_key::PlainKey::parse(key).ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
+    let key = deja_core::api_key::PlainKey::parse(key)
+        .ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
     let caller = server.wired.store.admit(&key.hash()).await?;
     let caller = caller.ok_or_else(|| anyhow::anyhow!("the key is not known"))?;
     say(&format!("{:<44} {:<9} {:>10} {:>9} {:>12}", "prompt", "result", "similarity", "ms", "saved USD"))?;
     for prompt in PROMPTS {
-        let query =
-            Query { prompt: prompt.into(), model: MODEL.into(), threshold: Threshold::DEFAULT, context: None };
+        let query = Query {
+            prompt: prompt.into(),
+            model: MODEL.into(),
+            threshold: Threshold::DEFAULT,
+            context: None,
+        };
         let began = Instant::now();
         let reply = server.wired.app.engine().query(&caller, query).await?;
         let result = match reply.source {
@@ -91,7 +96,10 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
 }
 
 async fn sandbox_answer(Json(request): Json<Value>) -> Json<Value> {
-    let prompt = request["messages"].as_array().and_then(|m| m.last()).map_or("", |m| m["content"].as_str().unwrap_or(""));
+    let prompt = request["messages"]
+        .as_array()
+        .and_then(|m| m.last())
+        .map_or("", |m| m["content"].as_str().unwrap_or(""));
     // As slow as a fast model, so that the table shows what a hit is worth.
     tokio::time::sleep(std::time::Duration::from_millis(400)).await;
     let text = format!("(sandbox) A model would now answer: {prompt}");

@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::socket::{self, AdminSocket};
 use crate::app::{self, Wired};
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::listener::{self, ListenerLimits};
 use crate::{background, prices, routes, telemetry};
 
@@ -147,8 +147,9 @@ async fn observe(
     tokio::join!(counts, states);
 }
 
-async fn bind(address: std::net::SocketAddr, setting: &str) -> Result<TcpListener, ConfigError> {
-    let refused = |error| ConfigError(format!("cannot listen on {address}: {error}; choose another with {setting}"));
+async fn bind(address: std::net::SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
+    let refused =
+        |error| anyhow::anyhow!("cannot listen on {address}: {error}; choose another with {setting}");
     TcpListener::bind(address).await.map_err(refused)
 }
 

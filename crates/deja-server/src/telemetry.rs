@@ -9,7 +9,6 @@ use tracing_subscriber::filter::ParseError;
 
 use crate::config::LogFormat;
 
-
 /// Sends the log to standard error. Only the first call of a process takes effect.
 pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
     let filter = EnvFilter::try_new(filter)?;
@@ -35,7 +34,8 @@ const PRICE_AGE: &str = "deja_price_table_age_seconds";
 
 /// Begins to collect metrics. Without this call they cost nothing and go nowhere.
 pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
-    let seconds = [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
+    let seconds =
+        [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
     let recorder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)?
         .build_recorder();

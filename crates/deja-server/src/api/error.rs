@@ -1,8 +1,8 @@
 //! One table: error -> status and `detail`. Every error body is `{"detail": "..."}` and nothing else.
 
 use axum::Json;
-use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::http::StatusCode;
+use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::QueryError;
 use deja_core::rate_limit::Decision;
@@ -71,8 +71,12 @@ impl ApiError {
     /// Logs what the client is not told. The one place where failures of requests are logged.
     fn log(&self) {
         match self {
-            Self::Provider { code, cause } => tracing::warn!(error.code = code, "provider call failed: {cause}"),
-            Self::Unavailable(cause) => tracing::error!(error.code = "unavailable", "request refused: {cause}"),
+            Self::Provider { code, cause } => {
+                tracing::warn!(error.code = code, "provider call failed: {cause}")
+            }
+            Self::Unavailable(cause) => {
+                tracing::error!(error.code = "unavailable", "request refused: {cause}")
+            }
             Self::Internal(cause) => tracing::error!(error.code = "internal", "request failed: {cause}"),
             _ => {}
         }
@@ -114,7 +118,9 @@ impl From<QueryError> for ApiError {
             )),
             QueryError::NoCredentials { provider } => Self::Provider {
                 code: "provider_not_configured",
-                cause: format!("no credentials for {provider}: set its API key in the environment and restart"),
+                cause: format!(
+                    "no credentials for {provider}: set its API key in the environment and restart"
+                ),
             },
             QueryError::Overloaded => Self::Overloaded,
             QueryError::Unavailable(cause) => Self::Unavailable(cause),

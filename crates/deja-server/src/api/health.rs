@@ -30,7 +30,8 @@ pub async fn livez() -> Json<Health> {
     (status = 200, description = "It would.", body = Health),
     (status = 503, description = "It would not; the detail says why.", body = ErrorBody)))]
 pub async fn readyz(State(app): State<Arc<App>>) -> Response {
-    let refuse = |detail: String| (StatusCode::SERVICE_UNAVAILABLE, Json(ErrorBody { detail })).into_response();
+    let refuse =
+        |detail: String| (StatusCode::SERVICE_UNAVAILABLE, Json(ErrorBody { detail })).into_response();
     if app.is_stopping() {
         return refuse("shutting down".into());
     }

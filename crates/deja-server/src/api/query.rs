@@ -186,7 +186,9 @@ async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => bad(too_large()),
         Ok(Err(_)) => bad("the body ended early".into()),
-        Err(_) => bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64())),
+        Err(_) => {
+            bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64()))
+        }
     }
 }
 
