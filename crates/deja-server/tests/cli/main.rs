@@ -103,7 +103,7 @@ fn projects_from_first_to_last() {
     let project = &deja.json(&["project", "list", "--json"])[0];
     assert_eq!((&project["name"], &project["tier"]), (&"Ours".into(), &"pro".into()));
     assert_eq!((&project["ttl_seconds"], &project["max_entries"]), (&Value::Null, &9.into()));
-    assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"Active".into()));
+    assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"active".into()));
     deja.error(2, &["project", "delete", "my-team"]);
     deja.ok(&["project", "delete", "my-team", "--yes"]);
     assert_eq!(deja.json(&["project", "list", "--json"]).as_array().unwrap().len(), 1);
