@@ -1,4 +1,5 @@
-//! Projects and active keys in memory: a request is admitted without a look at the database.
+//! Projects, active keys and custom providers in memory: a request is admitted, and its provider found, without a
+//! look at the database.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::project::Project;
+use deja_core::provider::ProviderConfig;
 use deja_core::store::Admission;
 use parking_lot::RwLock;
 
@@ -21,6 +23,8 @@ struct Inner {
     keys: HashMap<KeyHash, Arc<ApiKey>>,
     projects: HashMap<ProjectId, Arc<Project>>,
     slugs: BTreeMap<String, ProjectId>,
+    /// By project and name.
+    providers: HashMap<ProjectId, BTreeMap<String, ProviderConfig>>,
 }
 
 impl Catalog {
@@ -55,6 +59,7 @@ impl Catalog {
             inner.slugs.remove(project.slug.as_str());
         }
         inner.keys.retain(|_, key| key.project != id);
+        inner.providers.remove(&id);
     }
 
     pub(super) fn put_key(&self, key: ApiKey) {
@@ -63,5 +68,28 @@ impl Catalog {
 
     pub(super) fn remove_key(&self, project: ProjectId, id: KeyId) {
         self.inner.write().keys.retain(|_, key| (key.project, key.id) != (project, id));
+    }
+
+    pub(super) fn put_provider(&self, provider: ProviderConfig) {
+        let mut inner = self.inner.write();
+        inner.providers.entry(provider.project).or_default().insert(provider.name.clone(), provider);
+    }
+
+    pub(super) fn remove_provider(&self, project: ProjectId, name: &str) {
+        if let Some(providers) = self.inner.write().providers.get_mut(&project) {
+            providers.remove(name);
+        }
+    }
+
+    /// The project's providers, by name.
+    pub(super) fn providers(&self, project: ProjectId) -> Vec<ProviderConfig> {
+        let inner = self.inner.read();
+        inner.providers.get(&project).map(|named| named.values().cloned().collect()).unwrap_or_default()
+    }
+
+    pub(super) fn provider_of(&self, project: ProjectId, model: &str) -> Option<ProviderConfig> {
+        let inner = self.inner.read();
+        let mut providers = inner.providers.get(&project)?.values();
+        providers.find(|provider| provider.models.iter().any(|listed| listed == model)).cloned()
     }
 }

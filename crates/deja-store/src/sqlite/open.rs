@@ -16,9 +16,9 @@ use super::catalog::Catalog;
 use super::index::{EmbedderNumber, Index, Placed, Row};
 use super::lock::{DirectoryLock, open_private};
 use super::migrations::{MigrateError, migrate};
-use super::readers::{Readers, reader};
+use super::readers::{Readers, reader, steady_plans};
 use super::writer::Writer;
-use super::{Memory, SqliteStore, keys, projects, weight};
+use super::{Memory, SqliteStore, keys, projects, providers, weight};
 use crate::{OpenError, StoreSettings};
 
 /// 3.51.3: the first release without the WAL reset bug, which could damage a database.
@@ -68,6 +68,7 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
     if let Some(bytes) = max_bytes {
         connection.query_row(&format!("PRAGMA max_page_count = {}", bytes.div_ceil(PAGE)), [], |_| Ok(()))?;
     }
+    steady_plans(&connection)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
 }
@@ -80,6 +81,9 @@ fn load(path: &Path, settings: &StoreSettings) -> rusqlite::Result<Memory> {
     }
     for key in keys::load_active(&connection)? {
         catalog.put_key(key);
+    }
+    for provider in providers::load(&connection)? {
+        catalog.put_provider(provider);
     }
     let index = load_index(&connection)?;
     let texts = moka::sync::Cache::builder()

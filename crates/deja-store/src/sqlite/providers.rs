@@ -1,12 +1,13 @@
-//! Custom providers and the check of the master key. Asked for on a miss only, so read from the database.
+//! Custom providers, kept in memory too, and the check of the master key.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::id::{ProjectId, ProviderId};
 use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
 use super::rows::{names, time};
@@ -16,6 +17,7 @@ use super::{Done, SqliteStore};
 impl ProviderConfigs for SqliteStore {
     async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError> {
         let provider = provider.clone();
+        let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
                 let models = serde_json::to_string(&provider.models)
@@ -46,18 +48,13 @@ impl ProviderConfigs for SqliteStore {
                         )
                         .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
                 }
-                Ok(Done::quiet(()))
+                Ok(Done::then((), move || memory.catalog.put_provider(provider)))
             })
             .await
     }
 
     async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                let sql = format!("{SELECT} WHERE p.project_id = ?1 ORDER BY p.name");
-                connection.prepare_cached(&sql)?.query_map([project.as_bytes()], from_row)?.collect()
-            })
-            .await
+        Ok(self.memory.catalog.providers(project))
     }
 
     async fn provider_of(
@@ -65,23 +62,12 @@ impl ProviderConfigs for SqliteStore {
         project: ProjectId,
         model: &str,
     ) -> Result<Option<ProviderConfig>, StoreError> {
-        let model = model.to_owned();
-        self.readers
-            .read(move |connection| {
-                let sql = format!(
-                    "{SELECT} JOIN provider_models m ON m.project_id = p.project_id AND m.provider = p.name
-                     WHERE m.project_id = ?1 AND m.model = ?2"
-                );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_row(params![project.as_bytes(), model], from_row)
-                    .optional()
-            })
-            .await
+        Ok(self.memory.catalog.provider_of(project, model))
     }
 
     async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError> {
         let name = name.to_owned();
+        let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
                 let removed = connection
@@ -90,7 +76,7 @@ impl ProviderConfigs for SqliteStore {
                         params![project.as_bytes(), name],
                     )
                     .map_err(fault)?;
-                Ok(Done::quiet(removed > 0))
+                Ok(Done::then(removed > 0, move || memory.catalog.remove_provider(project, &name)))
             })
             .await
     }
@@ -121,9 +107,16 @@ impl ProviderConfigs for SqliteStore {
     }
 }
 
-const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,
-                             p.allow_private, p.created
-                      FROM providers p";
+/// All providers, to fill memory when the store opens.
+pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<ProviderConfig>> {
+    connection
+        .prepare(
+            "SELECT provider_id, project_id, name, base_url, models, sealed_secret, allow_private, created
+             FROM providers",
+        )?
+        .query_map([], from_row)?
+        .collect()
+}
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
     let models: String = row.get(4)?;

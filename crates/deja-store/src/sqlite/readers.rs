@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use deja_core::store::StoreError;
 use parking_lot::Mutex;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
@@ -74,6 +75,12 @@ pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
         "PRAGMA query_only = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; \
          PRAGMA mmap_size = 1073741824;",
     )?;
+    steady_plans(&connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Keeps prepared statements: without this, SQLite built with STAT4 plans some again for each bound value.
+pub(super) fn steady_plans(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }

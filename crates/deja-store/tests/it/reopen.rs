@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deja_core::cache::{PromptHash, Scope};
+use deja_core::id::ProviderId;
+use deja_core::provider::ProviderConfig;
 use deja_store::{OpenError, StoreSettings, open};
 
 use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
@@ -28,6 +30,33 @@ async fn everything_is_there_the_next_time() {
     for number in (0..2_500).step_by(37) {
         assert_whole(&*store, &scope, number, &number.to_string()).await;
     }
+}
+
+#[tokio::test]
+async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store_in(directory.path()).await;
+    store.create_project(&project(1)).await.unwrap();
+    let provider = |number: u8| ProviderConfig {
+        id: ProviderId::from_bytes([number; 16]),
+        project: project_id(1),
+        name: format!("house-{number}"),
+        base_url: "https://llm.example/v1".into(),
+        models: vec![format!("model-{number}")],
+        sealed_secret: Some(vec![number; 40]),
+        allow_private: true,
+        created: NOW,
+    };
+    for number in 1..=3 {
+        store.add_provider(&provider(number)).await.unwrap();
+    }
+    store.remove_provider(project_id(1), "house-2").await.unwrap();
+    store.close().await.unwrap();
+    let store = store_in(directory.path()).await;
+    assert_eq!(store.providers(project_id(1)).await.unwrap(), [provider(1), provider(3)]);
+    assert_eq!(store.provider_of(project_id(1), "model-3").await.unwrap(), Some(provider(3)));
+    assert_eq!(store.provider_of(project_id(1), "model-2").await.unwrap(), None);
+    assert_eq!(store.provider_of(project_id(2), "model-3").await.unwrap(), None);
 }
 
 #[tokio::test]
