@@ -200,8 +200,12 @@ pub struct ProviderConfig {
 
 /// Counts the tokens of a text before anybody is asked.
 pub trait TokenCounter: Send + Sync {
-    /// Tokens of `text` as `model` would see them. Bounded in time for any text.
-    fn count(&self, model: &str, text: &str) -> TokenCount;
+    /// Tokens of the bare `text` as `model` would see them, as in an answer. Bounded in time for any text.
+    fn text(&self, model: &str, text: &str) -> TokenCount;
+
+    /// Tokens of a call's input as it is billed: the prompt, the context unless it is empty, and what the chat
+    /// around them adds.
+    fn input(&self, model: &str, context: Option<&str>, prompt: &str) -> TokenCount;
 }
 
 /// A number of tokens.

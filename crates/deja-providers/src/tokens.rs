@@ -11,9 +11,11 @@ use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 /// most; and the vocabulary's regular expression overflows its stack on runs of blanks that are much longer.
 pub const MAX_COUNTED_BYTES: usize = 64 * 1024;
 
-/// What a chat adds to one user message: 3 tokens a message and 1 for its role, 3 for the reply to begin with
-/// (OpenAI Cookbook, "How to count tokens with tiktoken").
-pub const CHAT_OVERHEAD: u64 = 7;
+/// What OpenAI's chat format adds to each message: 3 tokens and 1 for the role (OpenAI Cookbook, "How to count tokens
+/// with tiktoken").
+const MESSAGE_TOKENS: u64 = 4;
+/// What it adds once, for the reply to begin with.
+const REPLY_TOKENS: u64 = 3;
 
 /// Counts tokens. Holds nothing: the vocabularies are shared by the whole process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,9 +27,10 @@ impl TokenCounter {
     pub fn warm() {
         o200k_base_singleton();
     }
+}
 
-    /// Tokens of the bare text, as in an answer. Bounded in time for any text.
-    pub fn text(&self, model: &str, text: &str) -> TokenCount {
+impl deja_core::provider::TokenCounter for TokenCounter {
+    fn text(&self, model: &str, text: &str) -> TokenCount {
         match encoding(model) {
             Some(encoding) if text.len() <= MAX_COUNTED_BYTES => {
                 let tokens = encoding.vocabulary().count_ordinary(text) as u64;
@@ -36,14 +39,17 @@ impl TokenCounter {
             _ => TokenCount { tokens: estimate(text), estimated: true },
         }
     }
-}
 
-impl deja_core::provider::TokenCounter for TokenCounter {
-    /// Tokens of `text` as a prompt: with the chat's own tokens for OpenAI's models, as they are billed.
-    fn count(&self, model: &str, text: &str) -> TokenCount {
-        let count = self.text(model, text);
-        let overhead = if encoding(model).is_some() { CHAT_OVERHEAD } else { 0 };
-        TokenCount { tokens: count.tokens + overhead, ..count }
+    fn input(&self, model: &str, context: Option<&str>, prompt: &str) -> TokenCount {
+        let mut input = TokenCount { tokens: 0, estimated: false };
+        let chat = encoding(model).is_some();
+        for message in context.filter(|context| !context.is_empty()).into_iter().chain([prompt]) {
+            let text = self.text(model, message);
+            input.tokens += text.tokens + if chat { MESSAGE_TOKENS } else { 0 };
+            input.estimated |= text.estimated;
+        }
+        input.tokens += if chat { REPLY_TOKENS } else { 0 };
+        input
     }
 }
 

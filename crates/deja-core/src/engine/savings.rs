@@ -66,10 +66,7 @@ impl Engine {
 
     /// Tokens of prompt and context, and whether the number is an estimate.
     pub(super) fn count_input(&self, query: &Query) -> (u64, bool) {
-        let prompt = self.parts.tokens.count(&query.model, &query.prompt);
-        let context = query.context.as_ref().filter(|context| !context.is_empty());
-        let context = context.map(|context| self.parts.tokens.count(&query.model, context));
-        let tokens = prompt.tokens + context.map_or(0, |c| c.tokens);
-        (tokens, prompt.estimated || context.is_some_and(|c| c.estimated))
+        let counted = self.parts.tokens.input(&query.model, query.context.as_deref(), &query.prompt);
+        (counted.tokens, counted.estimated)
     }
 }

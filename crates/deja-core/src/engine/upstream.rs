@@ -91,12 +91,11 @@ impl Engine {
 
     fn entry_of(&self, miss: &Miss, provider: &str, completion: Completion) -> Result<Entry, QueryError> {
         let now = self.parts.clock.now();
-        let (input_tokens, output_tokens, tokens_estimated) = match completion.usage {
-            Some(usage) => (usage.input_total, usage.output_total, false),
-            None => {
-                let output = self.parts.tokens.count(&miss.query.model, &completion.text).tokens;
-                (self.count_input(&miss.query).0, output, true)
-            }
+        let (input_tokens, output_tokens, tokens_estimated) = if let Some(usage) = completion.usage {
+            (usage.input_total, usage.output_total, false)
+        } else {
+            let output = self.parts.tokens.text(&miss.query.model, &completion.text).tokens;
+            (self.count_input(&miss.query).0, output, true)
         };
         Ok(Entry {
             id: EntryId::generate(now, &*self.parts.entropy)

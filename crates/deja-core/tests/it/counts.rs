@@ -43,7 +43,7 @@ fn expected() -> Totals {
         semantic_hits: 2,
         misses: 1,
         errors: 2,
-        saved: NanoUsd::from_nanos(120_000 + 2 * 23_000),
+        saved: NanoUsd::from_nanos(120_000 + 2 * 25_000),
         spent: NanoUsd::from_nanos(120_000),
     }
 }

@@ -172,12 +172,17 @@ impl Providers for FakeProviders {
     }
 }
 
-/// A token a word.
+/// A token a word, and two around each call.
 struct Words;
 
 impl TokenCounter for Words {
-    fn count(&self, _: &str, text: &str) -> TokenCount {
+    fn text(&self, _: &str, text: &str) -> TokenCount {
         TokenCount { tokens: text.split_whitespace().count() as u64, estimated: true }
+    }
+
+    fn input(&self, model: &str, context: Option<&str>, prompt: &str) -> TokenCount {
+        let text = self.text(model, prompt).tokens + self.text(model, context.unwrap_or_default()).tokens;
+        TokenCount { tokens: text + 2, estimated: true }
     }
 }
 

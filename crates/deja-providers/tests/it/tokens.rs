@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use deja_core::provider::TokenCounter as _;
 use deja_providers::TokenCounter;
-use deja_providers::tokens::{CHAT_OVERHEAD, MAX_COUNTED_BYTES};
+use deja_providers::tokens::MAX_COUNTED_BYTES;
 
 #[test]
 fn known_counts() {
@@ -33,21 +33,25 @@ fn known_counts() {
 
 #[test]
 fn a_prompt_has_the_tokens_of_the_chat_around_it() {
-    assert_eq!(TokenCounter.count("gpt-4o", "hello world").tokens, 2 + CHAT_OVERHEAD);
-    assert_eq!(TokenCounter.count("gemini-2.5-flash", "hello world").tokens, 3);
+    let input = |model, context| TokenCounter.input(model, context, "hello world").tokens;
+    assert_eq!(input("gpt-4o", None), 2 + 4 + 3);
+    assert_eq!(input("gpt-4o", Some("")), 2 + 4 + 3, "an empty context is not sent");
+    assert_eq!(input("gpt-4o", Some("tiktoken is great!")), (6 + 4) + (2 + 4) + 3);
+    assert_eq!(input("gemini-2.5-flash", None), 3);
+    assert_eq!(input("gemini-2.5-flash", Some("hello world")), 6);
 }
 
 #[test]
 fn no_text_takes_long() {
     TokenCounter::warm();
-    TokenCounter.count("gpt-4", "x");
+    TokenCounter.text("gpt-4", "x");
     for unit in ["a", " ", "\n", "!", "\u{3000}", "漢", "aB", "1", "é", "👩‍👩‍👧", " \n", "The quick fox. "]
     {
         for bytes in [MAX_COUNTED_BYTES - 64, MAX_COUNTED_BYTES + 64, 1 << 20] {
             let text = unit.repeat(bytes / unit.len());
             for model in ["gpt-4o", "gpt-4", "claude-opus-5"] {
                 let start = Instant::now();
-                let count = TokenCounter.count(model, &text);
+                let count = TokenCounter.text(model, &text);
                 // Generous: this build is not optimised and the machine is shared.
                 assert!(start.elapsed() < Duration::from_secs(2), "{unit:?} {bytes} {:?}", start.elapsed());
                 assert!(count.tokens > 0);
