@@ -12,7 +12,7 @@ use deja_core::store::Store;
 use tokio_util::sync::CancellationToken;
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
+const SWEEP_EVERY: Duration = Duration::from_mins(1);
 const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 const REEMBED_BATCH: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 const PROGRESS_EVERY: u64 = 1000;

@@ -72,10 +72,10 @@ impl ApiError {
     fn log(&self) {
         match self {
             Self::Provider { code, cause } => {
-                tracing::warn!(error.code = code, "provider call failed: {cause}")
+                tracing::warn!(error.code = code, "provider call failed: {cause}");
             }
             Self::Unavailable(cause) => {
-                tracing::error!(error.code = "unavailable", "request refused: {cause}")
+                tracing::error!(error.code = "unavailable", "request refused: {cause}");
             }
             Self::Internal(cause) => tracing::error!(error.code = "internal", "request failed: {cause}"),
             _ => {}

@@ -218,10 +218,10 @@ fn shape(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), String> {
     }
     if !text.trim_ascii_start().starts_with('{') {
         // serde would take an array for the fields in order.
-        let _: serde::de::IgnoredAny = serde_json::from_str(text).map_err(invalid_json)?;
+        let _: serde::de::IgnoredAny = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         return Err("the body must be a JSON object".into());
     }
-    let fields: Fields<'_> = serde_json::from_str(text).map_err(invalid_json)?;
+    let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
     let prompt = required("prompt", fields.prompt)?;
     if prompt.trim().is_empty() {
@@ -254,7 +254,7 @@ fn shape(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), String> {
     Ok((Query { prompt, model, threshold, context }, include_debug))
 }
 
-fn invalid_json(error: serde_json::Error) -> String {
+fn invalid_json(error: &serde_json::Error) -> String {
     // serde names a member that comes twice; everything else is told by place.
     let text = error.to_string();
     if text.starts_with("duplicate field") {
