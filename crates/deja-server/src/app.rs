@@ -7,7 +7,6 @@ use deja_core::clock::SystemClock;
 use deja_core::embedding::Embedder;
 use deja_core::engine::{Engine, Parts};
 use deja_core::id::SystemEntropy;
-use deja_core::pricing::PriceBook;
 use deja_core::store::Store;
 use deja_embed::{LocalEmbedder, PoolConfig};
 use deja_providers::{
@@ -19,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, AdminContext};
 use crate::config::{Account, Config, EmbedderSource};
+use crate::prices::PriceFeed;
 use crate::upstreams::Upstreams;
 use crate::vault::Vault;
 
@@ -70,7 +70,7 @@ pub struct Wired {
     /// The embedding model.
     pub embedder: Arc<dyn Embedder>,
     /// The prices in force.
-    pub prices: Arc<PriceBook>,
+    pub prices: Arc<PriceFeed>,
 }
 
 /// Joins the parts. Upstream calls run on `tasks`; `stop` turns readiness off.
@@ -83,7 +83,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
     let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
     let own_vault = vault()?;
     own_vault.verify(&*store).await?;
-    let prices = Arc::new(PriceBook::compiled_in());
+    let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     let embedder = embedder(config).await?;
     let registry = Registry::new(
         BuiltIn {
@@ -105,7 +105,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
         store: store.clone(),
         embedder: embedder.clone(),
         providers: Arc::new(Upstreams { registry, store: store.clone(), vault: own_vault }),
-        prices: prices.clone(),
+        prices: prices.book.clone(),
         tokens: Arc::new(TokenCounter),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),

@@ -16,7 +16,7 @@ use crate::admin::socket::{self, AdminSocket};
 use crate::app::{self, Wired};
 use crate::config::Config;
 use crate::listener::{self, ListenerLimits};
-use crate::{background, prices, routes, telemetry};
+use crate::{background, routes, telemetry};
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
@@ -61,7 +61,6 @@ impl Server {
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
         let wired = app::wire(&config, upstream.clone(), stop.clone()).await?;
-        prices::load_last_known_good(&wired.prices, &config.data_dir).await;
         let router = routes::router(wired.app.clone())?;
 
         let admin = AdminSocket::bind(&socket::path_in(&config.data_dir))?;
@@ -69,11 +68,8 @@ impl Server {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         background.spawn(background::sweep(wired.store.clone(), clock.clone(), stop.clone()));
         background.spawn(background::reembed(wired.store.clone(), wired.embedder.clone(), stop.clone()));
-        background.spawn(observe(wired.app.engine().clone(), wired.prices.clone(), stop.clone()));
-        if let Some(url) = config.prices_url.clone() {
-            let (book, every, dir) = (wired.prices.clone(), config.prices_refresh, config.data_dir.clone());
-            background.spawn(prices::refresh(book, url, every, dir, clock, stop.clone()));
-        }
+        background.spawn(observe(wired.app.engine().clone(), wired.prices.book.clone(), stop.clone()));
+        background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
         // The vocabularies take a tenth of a second to load: not on somebody's first hit.
         background.spawn_blocking(TokenCounter::warm);
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));

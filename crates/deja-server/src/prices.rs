@@ -4,75 +4,153 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::clock::Clock;
-use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
-use deja_providers::{Fetched, HttpSettings, fetch_prices};
+use deja_core::clock::{Clock, Timestamp};
+use deja_core::pricing::{PriceBook, PriceSource, PriceTable, PriceTableError};
+use deja_providers::{Fetched, HttpSettings, PriceFetchError, fetch_prices};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Takes over the last good table from disk, if there is one.
-pub async fn load_last_known_good(book: &PriceBook, data_dir: &Path) {
-    let Ok(bytes) = tokio::fs::read(file_in(data_dir)).await else { return };
-    let taken = PriceTable::parse(&bytes).and_then(|table| {
-        let revision = table.revision().map(str::to_owned);
-        book.replace(table, PriceSource { name: "last-known-good".into(), revision, fetched_at: None })
-    });
-    if let Err(error) = taken {
-        tracing::warn!(error = %error, "the stored price table is not usable; the compiled-in one stays");
-    }
+/// After a failure the next try does not wait for the whole interval.
+const RETRY_AFTER: Duration = Duration::from_mins(5);
+
+/// The prices in force and where fresh ones come from.
+pub struct PriceFeed {
+    /// The prices in force.
+    pub book: Arc<PriceBook>,
+    url: Option<Url>,
+    file: PathBuf,
+    /// Of the table in force, if it came from `url`. Held while prices are fetched: one fetch at a time.
+    etag: Mutex<Option<String>>,
 }
 
-/// Refreshes the table every `every` until `stop`. A table that fails the checks changes nothing.
-pub async fn refresh(
-    book: Arc<PriceBook>,
-    url: Url,
-    every: Duration,
-    data_dir: PathBuf,
-    clock: Arc<dyn Clock>,
-    stop: CancellationToken,
-) {
-    let mut etag = None;
-    loop {
-        match fetch_prices(url.as_str(), etag.as_deref(), &HttpSettings::default()).await {
-            Ok(Fetched::NotModified) => book.confirm(clock.now()),
-            Ok(Fetched::Body { bytes, etag: fresh }) => {
-                if take(&book, &url, &bytes, fresh.clone(), &*clock) {
-                    etag = fresh;
-                    keep(&data_dir, &bytes).await;
+/// What a refresh found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refreshed {
+    /// A new table is in force.
+    New,
+    /// The table in force is still the newest.
+    Unchanged,
+}
+
+/// Why there are no fresh prices. The old ones stay in force.
+#[derive(Debug, thiserror::Error)]
+pub enum RefreshError {
+    /// There is nowhere to fetch them from.
+    #[error("no URL for prices is set (DEJA_PRICES_URL)")]
+    NoUrl,
+    /// They could not be fetched.
+    #[error(transparent)]
+    Fetch(#[from] PriceFetchError),
+    /// They were fetched, and are refused.
+    #[error("the fetched prices are refused: {0}")]
+    Refused(#[from] PriceTableError),
+}
+
+/// The last good table as it stands on disk. One file, so that table and ETag cannot come apart.
+#[derive(Serialize, Deserialize)]
+struct Kept<'a> {
+    url: String,
+    etag: Option<String>,
+    fetched_at: Timestamp,
+    #[serde(borrow)]
+    table: &'a RawValue,
+}
+
+impl PriceFeed {
+    /// A feed that starts with the last good table of `data_dir`, or with the one compiled in.
+    pub fn open(url: Option<Url>, data_dir: &Path) -> Self {
+        let book = Arc::new(PriceBook::compiled_in());
+        let file = data_dir.join("prices.json");
+        let mut etag = None;
+        if let Ok(bytes) = std::fs::read(&file) {
+            match take_kept(&book, &bytes) {
+                Ok((from, kept)) if url.as_ref().is_some_and(|url| url.as_str() == from) => etag = kept,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(error, "the stored price table is not usable; the compiled-in one stays");
                 }
             }
-            Err(error) => tracing::warn!(error = %error, "prices could not be fetched; the old ones stay"),
         }
-        if stop.run_until_cancelled(tokio::time::sleep(every)).await.is_none() {
+        Self { book, url, file, etag: Mutex::new(etag) }
+    }
+
+    /// Fetches the table, unless it is the one in force. A table that fails the checks changes nothing.
+    pub async fn refresh(&self, clock: &dyn Clock) -> Result<Refreshed, RefreshError> {
+        let url = self.url.as_ref().ok_or(RefreshError::NoUrl)?;
+        let mut etag = self.etag.lock().await;
+        match fetch_prices(url.as_str(), etag.as_deref(), &HttpSettings::default()).await? {
+            Fetched::NotModified => {
+                self.book.confirm(clock.now());
+                Ok(Refreshed::Unchanged)
+            }
+            Fetched::Body { bytes, etag: fresh } => {
+                let fetched_at = clock.now();
+                let source = PriceSource {
+                    name: url.to_string(),
+                    revision: fresh.clone(),
+                    fetched_at: Some(fetched_at),
+                };
+                self.book.replace(PriceTable::parse(&bytes)?, source)?;
+                etag.clone_from(&fresh);
+                if let Err(error) = self.keep(url, fresh, fetched_at, &bytes).await {
+                    tracing::warn!(error = %error, "the price table could not be kept on disk");
+                }
+                Ok(Refreshed::New)
+            }
+        }
+    }
+
+    /// Refreshes every `every` until `stop`.
+    pub async fn run(self: Arc<Self>, every: Duration, clock: Arc<dyn Clock>, stop: CancellationToken) {
+        if self.url.is_none() {
             return;
         }
-    }
-}
-
-fn take(book: &PriceBook, url: &Url, bytes: &[u8], revision: Option<String>, clock: &dyn Clock) -> bool {
-    let source = PriceSource { name: url.to_string(), revision, fetched_at: Some(clock.now()) };
-    match PriceTable::parse(bytes).and_then(|table| book.replace(table, source)) {
-        Ok(()) => true,
-        Err(error) => {
-            tracing::warn!(error = %error, "fetched prices are refused; the old ones stay");
-            false
+        loop {
+            let pause = match self.refresh(&*clock).await {
+                Ok(Refreshed::New) => {
+                    tracing::info!(models = self.book.current().table.len(), "fresh prices are in force");
+                    every
+                }
+                Ok(Refreshed::Unchanged) => every,
+                Err(error) => {
+                    tracing::warn!(error = %error, "no fresh prices; the old ones stay");
+                    every.min(RETRY_AFTER)
+                }
+            };
+            if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
         }
     }
-}
 
-/// Written beside and renamed over, so that a crash leaves the old table or the new one.
-async fn keep(data_dir: &Path, bytes: &[u8]) {
-    let target = file_in(data_dir);
-    let draft = target.with_extension("json.new");
-    let written = async {
-        tokio::fs::write(&draft, bytes).await?;
-        tokio::fs::rename(&draft, &target).await
-    };
-    if let Err(error) = written.await {
-        tracing::warn!(error = %error, "the price table could not be kept on disk");
+    /// Written beside and renamed over, so that a crash leaves the old table or the new one.
+    async fn keep(
+        &self,
+        url: &Url,
+        etag: Option<String>,
+        fetched_at: Timestamp,
+        table: &[u8],
+    ) -> std::io::Result<()> {
+        let kept = Kept { url: url.to_string(), etag, fetched_at, table: serde_json::from_slice(table)? };
+        let draft = self.file.with_extension("json.new");
+        tokio::fs::write(&draft, serde_json::to_vec(&kept)?).await?;
+        tokio::fs::rename(&draft, &self.file).await
     }
 }
 
-fn file_in(data_dir: &Path) -> PathBuf {
-    data_dir.join("prices.json")
+/// Puts the kept table in force, and says where it came from and with which ETag.
+fn take_kept(book: &PriceBook, bytes: &[u8]) -> Result<(String, Option<String>), String> {
+    let kept: Kept<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let source = PriceSource {
+        name: "last-known-good".into(),
+        revision: kept.etag.clone(),
+        fetched_at: Some(kept.fetched_at),
+    };
+    PriceTable::parse(kept.table.get().as_bytes())
+        .and_then(|table| book.replace(table, source))
+        .map_err(|error| error.to_string())?;
+    Ok((kept.url, kept.etag))
 }

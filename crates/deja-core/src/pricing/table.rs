@@ -39,6 +39,9 @@ pub enum PriceTableError {
     /// An object without one model that has a price.
     #[error("the price map holds no model with a price per token")]
     Empty,
+    /// It holds a price below zero, or one that is not finite.
+    #[error("the price map has a price for '{0}' that is below zero or not finite")]
+    Impossible(String),
     /// It lacks too many of the models that are known.
     #[error("the price map lacks {lost} of the {known} models known so far, more than a fifth")]
     LosesModels {
@@ -60,7 +63,7 @@ impl PriceTable {
     ///
     /// An entry is taken if its mode is chat, responses or completion and it has a price for input and one for
     /// output; 0 is a price, an absent one is not. Prices are numbers, or strings that hold one. An entry with
-    /// a price that is no price is skipped and counted.
+    /// a price that cannot be true is skipped and counted; one below zero or not finite spoils the map.
     pub fn parse(json: &[u8]) -> Result<Self, PriceTableError> {
         let map: Value =
             serde_json::from_slice(json).map_err(|error| PriceTableError::NotJson(error.to_string()))?;
@@ -76,7 +79,8 @@ impl PriceTable {
                         table.models.insert(name.as_str().into(), price);
                     }
                     Ok(None) => {}
-                    Err(NoPrice) => table.skipped += 1,
+                    Err(NoPrice::Unbelievable) => table.skipped += 1,
+                    Err(NoPrice::Impossible) => return Err(PriceTableError::Impossible(name.clone())),
                 }
             }
         }
@@ -113,7 +117,12 @@ impl PriceTable {
 }
 
 /// A member that should be a price and is not.
-struct NoPrice;
+enum NoPrice {
+    /// Below zero or not finite: nobody means that, so the map is damaged.
+    Impossible,
+    /// Of another type, or too dear to be true: that entry is mistaken.
+    Unbelievable,
+}
 
 fn is_priced_by_token(name: &str, entry: &Map<String, Value>) -> bool {
     let mode = entry.get("mode").and_then(Value::as_str);
@@ -155,13 +164,17 @@ fn long_input_member(member: &str) -> Option<(bool, u64)> {
 }
 
 fn amount(value: Option<&Value>) -> Result<Option<PicoUsdPerToken>, NoPrice> {
-    let dollars = match value {
+    let dollars: Option<f64> = match value {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(_) => None,
     };
-    dollars.and_then(PicoUsdPerToken::from_dollars_per_token).map(Some).ok_or(NoPrice)
+    let dollars = dollars.ok_or(NoPrice::Unbelievable)?;
+    if !(dollars.is_finite() && dollars >= 0.0) {
+        return Err(NoPrice::Impossible);
+    }
+    PicoUsdPerToken::from_dollars_per_token(dollars).map(Some).ok_or(NoPrice::Unbelievable)
 }
 
 #[cfg(test)]
@@ -188,7 +201,7 @@ mod tests {
     fn what_is_no_price_is_skipped_and_what_is_absent_is_unknown() {
         let good =
             r#""good":{"mode":"chat","input_cost_per_token":"1e-6","output_cost_per_token":2e-6,"new":[1]}"#;
-        for bad in ["-1e-6", "\"NaN\"", "\"inf\"", "2", "\"free\"", "[1]", "true"] {
+        for bad in ["2", "\"free\"", "[1]", "true"] {
             let table = table(&format!(
                 r#"{{{good},"bad":{{"mode":"chat","input_cost_per_token":{bad},"output_cost_per_token":0}}}}"#
             ));
@@ -203,6 +216,18 @@ mod tests {
         assert_eq!((table.len(), table.skipped()), (2, 0));
         assert_eq!(table.models["free"], ModelPrice::default());
         assert_eq!(table.models["good"].input, PicoUsdPerToken(1_000_000));
+    }
+
+    #[test]
+    fn a_price_that_nobody_means_spoils_the_map() {
+        for bad in ["-1e-6", "\"-1e-6\"", "\"NaN\"", "\"inf\""] {
+            let map = format!(
+                r#"{{"good":{{"mode":"chat","input_cost_per_token":0,"output_cost_per_token":0}},
+                     "bad":{{"mode":"chat","input_cost_per_token":0,"output_cost_per_token":{bad}}}}}"#
+            );
+            let refused = PriceTable::parse(map.as_bytes()).unwrap_err();
+            assert_eq!(refused, PriceTableError::Impossible("bad".into()), "{bad}");
+        }
     }
 
     #[test]

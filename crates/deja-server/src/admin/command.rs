@@ -40,6 +40,8 @@ pub enum Command {
     PriceUnset { project: String, model: String },
     /// The price in force.
     PriceShow { model: String, project: Option<String> },
+    /// Fetches the price table now.
+    PriceRefresh,
     /// Deletes entries of the project's cache.
     CachePurge { project: String, model: Option<String>, context: ContextFilter },
     /// What the project's cache holds and did.
@@ -65,6 +67,7 @@ impl Command {
             Self::PriceSet { .. } => "price set",
             Self::PriceUnset { .. } => "price unset",
             Self::PriceShow { .. } => "price show",
+            Self::PriceRefresh => "price refresh",
             Self::CachePurge { .. } => "cache purge",
             Self::CacheStats { .. } => "cache stats",
         }

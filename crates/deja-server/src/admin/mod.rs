@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use deja_core::clock::Clock;
 use deja_core::id::{Entropy, EntropyError};
-use deja_core::pricing::PriceBook;
 use deja_core::project::Project;
 use deja_core::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
@@ -24,8 +23,9 @@ use tokio::sync::Mutex;
 use url::Url;
 
 pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, Ttl};
-pub use view::{CacheView, KeyView, PriceView, ProjectView, ProviderView, Reply, TotalsView};
+pub use view::{CacheView, KeyView, PriceTableView, PriceView, ProjectView, ProviderView, Reply, TotalsView};
 
+use crate::prices::PriceFeed;
 use crate::vault::{Vault, VaultError};
 
 /// Whether deja calls this URL, with private networks allowed or not; the error is one line for people.
@@ -49,7 +49,7 @@ pub struct AdminContext {
     /// Guards what a project may have called.
     pub url_check: UrlCheck,
     /// The prices in force.
-    pub prices: Arc<PriceBook>,
+    pub prices: Arc<PriceFeed>,
     /// Held while a project is read, changed and written, so that no change is lost to another.
     changes: Mutex<()>,
 }
@@ -95,7 +95,7 @@ impl From<EntropyError> for AdminError {
 
 impl AdminContext {
     /// A context over these parts, with the machine's clock and random bytes.
-    pub fn new(store: Arc<dyn Store>, vault: Vault, url_check: UrlCheck, prices: Arc<PriceBook>) -> Self {
+    pub fn new(store: Arc<dyn Store>, vault: Vault, url_check: UrlCheck, prices: Arc<PriceFeed>) -> Self {
         Self {
             store,
             vault,
@@ -144,6 +144,7 @@ async fn dispatch(context: &AdminContext, command: Command) -> Result<Reply, Adm
         }
         Command::PriceUnset { project, model } => prices::unset(context, &project, &model).await,
         Command::PriceShow { model, project } => prices::show(context, &model, project.as_deref()).await,
+        Command::PriceRefresh => prices::refresh(context).await,
         Command::CachePurge { project, model, context: filter } => {
             cache::purge(context, &project, model, filter).await
         }

@@ -1,10 +1,11 @@
 //! Prices: those of a project, and which one is in force.
 
-use deja_core::pricing::{ModelPrice, PicoUsdPerToken, price_for};
+use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceList, price_for};
 use deja_core::project::ProjectSettings;
 
 use super::view::moment;
-use super::{AdminContext, AdminError, PriceView, Reply, model_of, projects, shown};
+use super::{AdminContext, AdminError, PriceTableView, PriceView, Reply, model_of, projects, shown};
+use crate::prices::{RefreshError, Refreshed};
 
 /// A project's own prices at most: they are read with the project, on every request.
 const MAX_PRICES: usize = 500;
@@ -65,7 +66,7 @@ pub(super) async fn show(
     };
     let family = || deja_providers::family(model).map_or("", deja_providers::Family::name).to_owned();
     let provider = own.unwrap_or_else(family);
-    let list = context.prices.current();
+    let list = context.prices.book.current();
     let unknown = || {
         let model = shown(model);
         AdminError::NotFound(format!(
@@ -82,8 +83,26 @@ pub(super) async fn show(
         input: dollars(priced.price.input),
         output: dollars(priced.price.output),
         above: above.map(|tier| (tier.tokens, dollars(tier.input), dollars(tier.output))).collect(),
-        table: list.source.name.clone(),
-        table_revision: list.source.revision.clone(),
-        table_fetched: list.source.fetched_at.map(moment),
+        table: table(&list),
     }))
+}
+
+pub(super) async fn refresh(context: &AdminContext) -> Result<Reply, AdminError> {
+    let refreshed = context.prices.refresh(&*context.clock).await;
+    let refreshed = refreshed.map_err(|error| match error {
+        RefreshError::NoUrl => AdminError::Invalid(error.to_string()),
+        _ => AdminError::Failed(format!("{error}; the old prices stay in force")),
+    })?;
+    let table = table(&context.prices.book.current());
+    Ok(Reply::PriceTable { changed: refreshed == Refreshed::New, table })
+}
+
+fn table(list: &PriceList) -> PriceTableView {
+    let source = &list.source;
+    PriceTableView {
+        source: source.name.clone(),
+        revision: source.revision.clone(),
+        fetched: source.fetched_at.map(moment),
+        models: list.table.len(),
+    }
 }

@@ -16,7 +16,12 @@ fn context() -> (Arc<MemoryStore>, AdminContext) {
     let store = MemoryStore::new();
     let key = MasterKey::parse(&SecretString::from("ab".repeat(32))).unwrap();
     let vault = Vault::new(&key, Arc::new(deja_core::id::SystemEntropy));
-    let context = AdminContext::new(store.clone(), vault, check_url, Arc::new(PriceBook::compiled_in()));
+    let context = AdminContext::new(
+        store.clone(),
+        vault,
+        check_url,
+        Arc::new(PriceFeed::open(None, "nowhere".as_ref())),
+    );
     (store, context)
 }
 

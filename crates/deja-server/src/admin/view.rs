@@ -26,6 +26,8 @@ pub enum Reply {
     Providers(Vec<ProviderView>),
     /// A price.
     Price(PriceView),
+    /// The price table was looked for; it changed, or not.
+    PriceTable { changed: bool, table: PriceTableView },
     /// So many entries were deleted.
     Purged { entries: u64 },
     /// A cache.
@@ -123,10 +125,17 @@ pub struct PriceView {
     pub output: f64,
     /// (more input tokens than, input, output).
     pub above: Vec<(u64, f64, f64)>,
-    /// Where the table came from.
-    pub table: String,
-    pub table_revision: Option<String>,
-    pub table_fetched: Option<jiff::Timestamp>,
+    pub table: PriceTableView,
+}
+
+/// The price table in force.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PriceTableView {
+    /// Where it came from: a URL, `last-known-good` or `compiled-in`.
+    pub source: String,
+    pub revision: Option<String>,
+    pub fetched: Option<jiff::Timestamp>,
+    pub models: usize,
 }
 
 /// A project's cache.

@@ -25,7 +25,9 @@ pub(super) async fn run(
         Task::Provider(task) => provider(task, env)?,
         Task::Price(task) => price(task),
         Task::Cache(task) => cache(task)?,
-        Task::Serve | Task::Demo { .. } | Task::Config(_) => anyhow::bail!("this is not an admin command"),
+        Task::Serve | Task::Demo { .. } | Task::Config(_) | Task::Openapi => {
+            anyhow::bail!("this is not an admin command")
+        }
     };
     let reply = reach::execute_somewhere(config, command).await?;
     print::reply(&reply, json, out)
@@ -80,6 +82,7 @@ fn price(task: PriceTask) -> (Command, bool) {
         }
         PriceTask::Unset { of, model } => (Command::PriceUnset { project: of.project, model }, false),
         PriceTask::Show { model, project, form } => (Command::PriceShow { model, project }, form.json),
+        PriceTask::Refresh { form } => (Command::PriceRefresh, form.json),
     }
 }
 

@@ -78,6 +78,9 @@ pub(super) enum Task {
     /// The settings in force
     #[command(subcommand)]
     Config(ConfigTask),
+    /// Print the API's OpenAPI document
+    #[command(after_help = "Example:\n  deja openapi > openapi.json")]
+    Openapi,
 }
 
 #[derive(Debug, Subcommand)]
@@ -284,6 +287,12 @@ pub(super) enum PriceTask {
         /// With this project's own prices
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Fetch the price table now instead of at the next interval (DEJA_PRICES_URL)
+    #[command(after_help = "Example:\n  deja price refresh")]
+    Refresh {
         #[command(flatten)]
         form: Form,
     },

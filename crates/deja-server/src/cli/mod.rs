@@ -64,6 +64,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
             settings.check()?;
             return Ok(out.write_all(settings.to_toml()?.as_bytes())?);
         }
+        Task::Openapi => return Ok(writeln!(out, "{}", crate::api::openapi::document()?)?),
         task => task,
     };
     let config = Config::load(&sources)?;

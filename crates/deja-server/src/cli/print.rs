@@ -5,7 +5,9 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::admin::{CacheView, KeyView, PriceView, ProjectView, ProviderView, Reply, TotalsView};
+use crate::admin::{
+    CacheView, KeyView, PriceTableView, PriceView, ProjectView, ProviderView, Reply, TotalsView,
+};
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     match reply {
@@ -27,6 +29,10 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::Provider(provider) => Ok(writeln!(out, "Added {} ({}).", provider.name, provider.base_url)?),
         Reply::Providers(list) => providers(list, out),
         Reply::Price(view) => price(view, out),
+        Reply::PriceTable { changed, table } if json => {
+            as_json(&serde_json::json!({ "changed": changed, "table": table }), out)
+        }
+        Reply::PriceTable { changed, table } => price_table(*changed, table, out),
         Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
         Reply::Cache(view) => cache(view, out),
         Reply::Done => Ok(writeln!(out, "Done.")?),
@@ -105,14 +111,18 @@ fn price(view: &PriceView, out: &mut dyn Write) -> anyhow::Result<()> {
     if view.origin == "override" {
         return Ok(writeln!(out, "  the project's own price, set for {}", clean(&view.key))?);
     }
-    let revision = view.table_revision.as_deref().unwrap_or("of unknown date");
-    let fetched = view.table_fetched.map_or_else(String::new, |at| format!(", fetched {at}"));
-    Ok(writeln!(
-        out,
-        "  found as {} in the price table {} ({revision}{fetched})",
-        clean(&view.key),
-        view.table
-    )?)
+    Ok(writeln!(out, "  found as {} in the price table {}", clean(&view.key), named(&view.table))?)
+}
+
+fn price_table(changed: bool, table: &PriceTableView, out: &mut dyn Write) -> anyhow::Result<()> {
+    let state = if changed { "New prices" } else { "The prices have not changed" };
+    Ok(writeln!(out, "{state}: {} models, from {}", table.models, named(table))?)
+}
+
+fn named(table: &PriceTableView) -> String {
+    let revision = table.revision.as_deref().unwrap_or("of unknown date");
+    let fetched = table.fetched.map_or_else(String::new, |at| format!(", fetched {at}"));
+    format!("{} ({}{fetched})", clean(&table.source), clean(revision))
 }
 
 fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use deja_core::id::SystemEntropy;
-use deja_core::pricing::PriceBook;
 use deja_store::{OpenError, StoreSettings};
 
 use crate::admin::{AdminContext, Command, Reply, execute, socket};
 use crate::config::Config;
+use crate::prices::PriceFeed;
 use crate::vault::Vault;
 
 /// A server that starts holds the lock before it listens, and another command line holds it for a moment.
@@ -53,7 +53,7 @@ async fn execute_here(
 ) -> anyhow::Result<Reply> {
     let vault = Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy))?;
     vault.verify(&*store).await?;
-    let prices = Arc::new(PriceBook::compiled_in());
+    let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     let context = AdminContext::new(store, vault, crate::admin::check_url, prices);
     Ok(execute(&context, command).await?)
 }

@@ -166,8 +166,6 @@ impl Settings {
             max_attempts: within("upstream_max_attempts", self.upstream_max_attempts, 1..=10)? as u32,
             max_response_bytes: within("upstream_max_response_bytes", bytes, 1024..=1 << 30)? as usize,
             max_in_flight: within("upstream_max_in_flight", in_flight, 1..=1_000_000)? as usize,
-            anthropic_max_tokens: within("anthropic_max_tokens", self.anthropic_max_tokens, 1..=1_000_000)?
-                as u32,
         })
     }
 

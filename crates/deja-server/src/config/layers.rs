@@ -64,7 +64,6 @@ pub struct Settings {
     pub(super) upstream_max_attempts: u64,
     pub(super) upstream_max_response_bytes: u64,
     pub(super) upstream_max_in_flight: u64,
-    pub(super) anthropic_max_tokens: u64,
     /// The environment's names that are not deja's own.
     #[serde(skip)]
     pub(super) foreign: BTreeMap<String, String>,

@@ -134,8 +134,6 @@ pub struct UpstreamSettings {
     pub max_response_bytes: usize,
     /// Calls under way at once.
     pub max_in_flight: usize,
-    /// Longest answer that Anthropic models may write, in tokens.
-    pub anthropic_max_tokens: u32,
 }
 
 /// The operator's accounts at LLM providers, from the environment under the names that other tools use.

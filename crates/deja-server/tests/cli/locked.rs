@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use deja_core::api_key::PlainKey;
 use deja_core::id::SystemEntropy;
-use deja_core::pricing::PriceBook;
 use deja_core::store::Store;
 use deja_server::admin::{AdminContext, check_url, socket};
+use deja_server::prices::PriceFeed;
 use deja_server::vault::Vault;
 use deja_store::StoreSettings;
 use tokio::runtime::Runtime;
@@ -40,7 +40,12 @@ fn a_running_server_does_what_it_is_told() {
     let (runtime, store) = hold(&deja);
     let data = deja.path().join("deja-data");
     let vault = Vault::load(None, &data, Arc::new(SystemEntropy)).unwrap();
-    let context = AdminContext::new(store.clone(), vault, check_url, Arc::new(PriceBook::compiled_in()));
+    let context = AdminContext::new(
+        store.clone(),
+        vault,
+        check_url,
+        Arc::new(PriceFeed::open(None, "nowhere".as_ref())),
+    );
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let served = socket::serve(Arc::new(context), socket::path_in(&data), stop.clone());
     let task = tasks.spawn_on(served, runtime.handle());

@@ -110,6 +110,13 @@ fn projects_from_first_to_last() {
 }
 
 #[test]
+fn the_openapi_document_is_printed() {
+    let printed: Value = Deja::new().json(&["openapi"]);
+    let kept: Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+    assert_eq!(printed, kept);
+}
+
+#[test]
 fn keys_from_first_to_last() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);

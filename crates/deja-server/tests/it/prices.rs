@@ -1,0 +1,154 @@
+//! The price table: fetched with an ETag, checked before it replaces the old one, and kept over a restart.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::util::deja::Deja;
+use crate::util::http::{PATIENCE, find};
+
+/// What the source of prices says at the moment, and what it was asked.
+#[derive(Default)]
+struct Source {
+    status: u16,
+    etag: String,
+    body: Vec<u8>,
+    /// The `If-None-Match` of each request; empty without one.
+    asked: Vec<String>,
+}
+
+/// A source of prices over a real socket. Answers 304 to the ETag it has.
+fn start(source: Arc<Mutex<Source>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/prices.json", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = Vec::new();
+            let mut byte = [0; 1024];
+            while find(&head, b"\r\n\r\n").is_none() {
+                match stream.read(&mut byte) {
+                    Ok(n) if n > 0 => head.extend_from_slice(&byte[..n]),
+                    _ => break,
+                }
+            }
+            let head = String::from_utf8_lossy(&head).to_lowercase();
+            let asked =
+                head.lines().find_map(|line| line.strip_prefix("if-none-match: ")).unwrap_or_default();
+            let mut source = source.lock().unwrap();
+            source.asked.push(asked.to_owned());
+            let (status, body) = if !asked.is_empty() && asked == source.etag.to_lowercase() {
+                (304, &[][..])
+            } else {
+                (source.status, &source.body[..])
+            };
+            let length = body.len();
+            let etag = &source.etag;
+            let head = format!(
+                "HTTP/1.1 {status} Scripted\r\nETag: {etag}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+            );
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+        }
+    });
+    url
+}
+
+/// The table that deja ships with, with one price changed: dollars per token of gpt-4o-mini's input.
+fn table(input: f64) -> Vec<u8> {
+    let mut table: Value = serde_json::from_str(include_str!("../../../deja-core/data/prices.json")).unwrap();
+    table["gpt-4o-mini"]["input_cost_per_token"] = json!(input);
+    table.to_string().into_bytes()
+}
+
+/// Dollars per million input tokens of gpt-4o-mini, and where the table came from.
+fn price(deja: &Deja) -> (f64, String) {
+    let output = deja.try_cli(&["price", "show", "gpt-4o-mini", "--json"]);
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    (shown["input"].as_f64().unwrap(), shown["table"]["source"].as_str().unwrap().to_owned())
+}
+
+fn refresh(deja: &Deja) -> Value {
+    let output = deja.try_cli(&["price", "refresh", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn fresh_prices_are_checked_kept_and_asked_for_by_their_etag() {
+    let state =
+        Arc::new(Mutex::new(Source { status: 200, etag: "\"v1\"".into(), body: table(5e-6), asked: vec![] }));
+    let url = start(state.clone());
+    let mut deja = Deja::builder().env("DEJA_PRICES_URL", url.clone()).start();
+    let began = Instant::now();
+    while price(&deja) != (5.0, url.clone()) {
+        assert!(began.elapsed() < PATIENCE, "the prices are never taken over: {:?}", price(&deja));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    // The same table again costs the source no body.
+    assert_eq!(refresh(&deja)["changed"], false);
+    assert_eq!(state.lock().unwrap().asked, ["", "\"v1\""]);
+
+    // A new one holds at once.
+    {
+        let mut state = state.lock().unwrap();
+        (state.etag, state.body) = ("\"v2\"".into(), table(6e-6));
+    }
+    assert_eq!(refresh(&deja)["changed"], true);
+    assert_eq!(price(&deja), (6.0, url.clone()));
+
+    // What is wrong changes nothing, and is said.
+    let without_most = br#"{"gpt-4o-mini": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6}}"#;
+    for (number, body) in
+        [&without_most[..], &table(-7e-6), b"not JSON", b"[]", b"", b"{}"].into_iter().enumerate()
+    {
+        {
+            let mut state = state.lock().unwrap();
+            (state.etag, state.body) = (format!("\"bad{number}\""), body.to_vec());
+        }
+        let output = deja.try_cli(&["price", "refresh"]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{number}: {error}");
+        assert!(error.starts_with("deja: ") && error.contains("old prices stay"), "{number}: {error}");
+        assert_eq!(price(&deja), (6.0, url.clone()), "{number}");
+    }
+    state.lock().unwrap().status = 500;
+    assert_eq!(deja.try_cli(&["price", "refresh"]).status.code(), Some(1));
+
+    // The last good table is there after the end, without a server and with one that finds no source.
+    deja.stop();
+    assert_eq!(price(&deja), (6.0, "last-known-good".into()));
+    state.lock().unwrap().asked.clear();
+    deja.restart();
+    assert_eq!(price(&deja), (6.0, "last-known-good".into()));
+    let began = Instant::now();
+    while state.lock().unwrap().asked.is_empty() {
+        assert!(began.elapsed() < PATIENCE, "the source is not asked at start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(state.lock().unwrap().asked[0], "\"v2\"", "the ETag survives with its table");
+}
+
+#[test]
+fn a_damaged_table_on_disk_is_left_aside() {
+    let deja = Deja::builder().start();
+    let shipped = price(&deja);
+    assert_eq!(shipped.1, "compiled-in");
+    let mut deja = deja;
+    deja.stop();
+    std::fs::write(deja.data().join("prices.json"), b"{\"url\": \"cut o").unwrap();
+    deja.restart();
+    assert_eq!(price(&deja), shipped);
+    assert!(deja.log().contains("stored price table is not usable"), "{}", deja.log());
+}
+
+#[test]
+fn without_a_source_there_is_nothing_to_refresh() {
+    let deja = Deja::builder().start();
+    let output = deja.try_cli(&["price", "refresh"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("DEJA_PRICES_URL"), "{error}");
+}
