@@ -1,14 +1,13 @@
 //! The price table: fetched with an ETag, checked before it replaces the old one, and kept over a restart.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::util::deja::Deja;
-use crate::util::http::{PATIENCE, find};
+use crate::util::http::PATIENCE;
+use crate::util::server::listen;
 
 /// What the source of prices says at the moment, and what it was asked.
 #[derive(Default)]
@@ -22,37 +21,20 @@ struct Source {
 
 /// A source of prices over a real socket. Answers 304 to the ETag it has.
 fn start(source: Arc<Mutex<Source>>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/prices.json", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut head = Vec::new();
-            let mut byte = [0; 1024];
-            while find(&head, b"\r\n\r\n").is_none() {
-                match stream.read(&mut byte) {
-                    Ok(n) if n > 0 => head.extend_from_slice(&byte[..n]),
-                    _ => break,
-                }
-            }
-            let head = String::from_utf8_lossy(&head).to_lowercase();
-            let asked =
-                head.lines().find_map(|line| line.strip_prefix("if-none-match: ")).unwrap_or_default();
-            let mut source = source.lock().unwrap();
-            source.asked.push(asked.to_owned());
-            let (status, body) = if !asked.is_empty() && asked == source.etag.to_lowercase() {
-                (304, &[][..])
-            } else {
-                (source.status, &source.body[..])
-            };
-            let length = body.len();
-            let etag = &source.etag;
-            let head = format!(
-                "HTTP/1.1 {status} Scripted\r\nETag: {etag}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-            );
-            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-        }
+    let address = listen(move |asked| {
+        let asked = asked.header("if-none-match").unwrap_or_default();
+        let mut source = source.lock().unwrap();
+        source.asked.push(asked.to_owned());
+        let known = !asked.is_empty() && asked == source.etag;
+        let (status, body) = if known { (304, &[][..]) } else { (source.status, &source.body[..]) };
+        let head = format!(
+            "HTTP/1.1 {status} Scripted\r\nETag: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            source.etag,
+            body.len()
+        );
+        [head.as_bytes(), body].concat()
     });
-    url
+    format!("http://{address}/prices.json")
 }
 
 /// The table that deja ships with, with one price changed: dollars per token of gpt-4o-mini's input.

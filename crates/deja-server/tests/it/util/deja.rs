@@ -197,6 +197,12 @@ impl Deja {
         status
     }
 
+    /// Sets an environment variable for the next start.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.env.retain(|(n, _)| n != name);
+        self.env.push((name.into(), value.into()));
+    }
+
     /// Starts the server again, with the same data directory and port.
     pub fn restart(&mut self) {
         assert!(self.process.is_none(), "the server still runs");

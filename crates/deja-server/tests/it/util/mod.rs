@@ -4,6 +4,7 @@ pub mod deja;
 pub mod http;
 pub mod provider;
 pub mod random;
+pub mod server;
 pub mod tenant;
 
 use std::sync::OnceLock;

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::http::{PATIENCE, find};
+use super::http::PATIENCE;
+use super::server::Asked;
 
 /// Input tokens that the fake reports for every answer of its own making.
 pub const INPUT_TOKENS: u64 = 1000;
@@ -92,7 +93,8 @@ impl Gate {
         self.0.1.notify_all();
     }
 
-    fn pass(&self) {
+    /// Waits until it is opened.
+    pub fn pass(&self) {
         let open = self.0.0.lock().unwrap();
         let _ = self.0.1.wait_timeout_while(open, PATIENCE, |open| !*open).unwrap();
     }
@@ -254,29 +256,9 @@ pub fn completion(family: Family, model: &str, text: &str) -> Value {
 }
 
 fn read(stream: &mut TcpStream) -> Option<Call> {
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 16 * 1024];
-    let end = loop {
-        if let Some(end) = find(&bytes, b"\r\n\r\n") {
-            break end;
-        }
-        let n = stream.read(&mut chunk).ok().filter(|n| *n > 0)?;
-        bytes.extend_from_slice(&chunk[..n]);
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let mut lines = head.split("\r\n");
-    let path = lines.next()?.split(' ').nth(1)?.to_owned();
-    let headers: Vec<(String, String)> = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
-        .collect();
-    let length: usize = headers.iter().find(|(name, _)| name == "content-length")?.1.parse().ok()?;
-    while bytes.len() < end + 4 + length {
-        let n = stream.read(&mut chunk).ok().filter(|n| *n > 0)?;
-        bytes.extend_from_slice(&chunk[..n]);
-    }
-    let body: Value = serde_json::from_slice(&bytes[end + 4..]).ok()?;
-    call(path, headers, body)
+    let asked = Asked::read(stream)?;
+    let body: Value = serde_json::from_slice(&asked.body).ok()?;
+    call(asked.path, asked.headers, body)
 }
 
 fn call(path: String, headers: Vec<(String, String)>, body: Value) -> Option<Call> {

@@ -1,0 +1,93 @@
+//! Another embedder: old entries get new vectors in the background and are never compared across models.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::util::http::PATIENCE;
+use crate::util::provider::json_response;
+use crate::util::server::listen;
+use crate::util::{Deja, FakeProvider, Gate, Tenant};
+
+const OLD: &str = "How do I reset my password?";
+
+/// An `/embeddings` server for which all texts with the same first word are alike, whatever all-MiniLM-L6-v2
+/// thinks. Texts that it is asked to embed again wait at `gate`.
+fn by_first_word(gate: Gate) -> String {
+    let address = listen(move |asked| {
+        let body: Value = serde_json::from_slice(&asked.body).unwrap();
+        let texts: Vec<&str> =
+            body["input"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+        if texts.contains(&OLD) {
+            gate.pass();
+        }
+        let rows: Vec<Value> = texts.iter().enumerate().map(|(index, text)| row(index, text)).collect();
+        json_response(200, &json!({"data": rows}))
+    });
+    format!("http://{address}/v1")
+}
+
+fn row(index: usize, text: &str) -> Value {
+    let word = text.split(' ').next().unwrap_or_default();
+    let mut vector = [0.0; 16];
+    vector[word.bytes().map(usize::from).sum::<usize>() % 16] = 1.0;
+    json!({"index": index, "embedding": vector})
+}
+
+#[test]
+fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::start(&provider);
+    let (slug, key) = {
+        let tenant = Tenant::create(&deja, "moving", &[]);
+        tenant.ask_for(OLD);
+        (tenant.slug.clone(), tenant.key.clone())
+    };
+    deja.stop();
+
+    let gate = Gate::default();
+    deja.set("DEJA_EMBEDDER", &by_first_word(gate.clone()));
+    deja.set("DEJA_EMBEDDER_MODEL", "first-word");
+    deja.set("DEJA_EMBEDDER_DIMENSIONS", "16");
+    deja.restart();
+    let tenant = Tenant { deja: &deja, slug, key };
+
+    // Until its new vector is there, an old entry is found by its very prompt only.
+    assert_eq!(tenant.ask_for(OLD)["debug"]["matched_by"], "exact");
+    let other = tenant.ask_for("How tall is the Eiffel Tower?");
+    assert_eq!(other["cache_hit"], false, "vectors of two models were compared: {other}");
+    let gone = deja.cli(&["cache", "purge", "--project", &tenant.slug, "--model", "no-such-model", "--yes"]);
+    assert_eq!(gone, "Deleted 0 entries.");
+
+    // Then it is found as the new model sees it.
+    gate.open();
+    let began = Instant::now();
+    while !deja.log().contains("re-embedding is complete") {
+        assert!(began.elapsed() < PATIENCE, "no end of re-embedding; log:\n{}", deja.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let log = deja.log();
+    assert!(log.contains("re-embedding entries of another embedder"), "{log}");
+    let hit = tenant.ask_for("How heavy is a blue whale?");
+    assert_eq!((&hit["cache_hit"], &hit["similarity_score"]), (&json!(true), &json!(1.0)), "{hit}");
+    assert_eq!(tenant.ask_for("Where do whales sleep?")["cache_hit"], false);
+}
+
+#[test]
+fn an_embedder_that_cannot_be_reached_is_one_clear_line() {
+    let deja = Deja::builder().start();
+    let mut command = deja.command(&["serve"]);
+    let data = tempfile::tempdir().unwrap();
+    let listen = "127.0.0.1:0";
+    command.env("DEJA_EMBEDDER", "http://127.0.0.1:9/v1").env("DEJA_EMBEDDER_MODEL", "m");
+    command
+        .env("DEJA_EMBEDDER_DIMENSIONS", "16")
+        .env("DEJA_DATA_DIR", data.path())
+        .env("DEJA_LISTEN", listen);
+    let output = command.output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
+    let line = error.lines().last().unwrap();
+    assert!(line.starts_with("deja: ") && line.contains("embed"), "{error}");
+    assert!(!error.contains("panicked"), "{error}");
+}
