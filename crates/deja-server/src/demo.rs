@@ -7,6 +7,7 @@ use axum::{Json, Router};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Source};
 use deja_core::project::Tier;
+use deja_providers::TokenCounter;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -73,6 +74,9 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
         .ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
     let caller = server.wired.store.admit(&key.hash()).await?;
     let caller = caller.ok_or_else(|| anyhow::anyhow!("the key is not known"))?;
+    // Loaded in the background by a server; here it would be on the clock of the first hit.
+    tokio::task::spawn_blocking(TokenCounter::warm).await?;
+    let (mut hits, mut total) = (0, 0.0);
     say(&format!("{:<44} {:<9} {:>10} {:>9} {:>12}", "prompt", "result", "similarity", "ms", "saved USD"))?;
     for prompt in PROMPTS {
         let query = Query {
@@ -91,7 +95,10 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
         let ms = began.elapsed().as_secs_f64() * 1e3;
         let saved = reply.saved().as_dollars();
         say(&format!("{prompt:<44} {result:<9} {similarity:>10} {ms:>9.2} {saved:>12.7}"))?;
+        hits += u32::from(reply.is_hit());
+        total += saved;
     }
+    say(&format!("{hits} of {} answers came from the cache and saved ${total:.7}", PROMPTS.len()))?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! Our own instead of `axum::serve`, which has neither a timeout for request heads nor a deadline for shutdown.
 
 mod patience;
+mod refusal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use refusal::Refusing;
 
 /// Bounds of the listener.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +42,7 @@ pub async fn serve(
     let connections = TaskTracker::new();
     let mut http = http1::Builder::new();
     // hyper has one timeout for idle connections and for heads: `patience` has one for each.
-    http.timer(TokioTimer::new()).header_read_timeout(None).pipeline_flush(true);
+    http.timer(TokioTimer::new()).header_read_timeout(None);
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
@@ -48,7 +51,7 @@ pub async fn serve(
         let Some((stream, slot)) = accepted else { continue };
         let (stream, requests) = patience::patient(stream, limits.head_timeout, limits.idle_timeout);
         let service = TowerToHyperService::new(requests.watch(router.clone()));
-        let connection = http.serve_connection(TokioIo::new(stream), service);
+        let connection = http.serve_connection(TokioIo::new(Refusing::new(stream)), service);
         let (stop, cut) = (stop.clone(), cut.clone());
         connections.spawn(async move {
             let _slot = slot;

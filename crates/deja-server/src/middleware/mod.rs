@@ -45,7 +45,7 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
 }
 
 /// Unique in this process, and across processes by its first half: no randomness needed on the hot path.
-fn new_request_id() -> HeaderValue {
+pub(crate) fn new_request_id() -> HeaderValue {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     let process = PROCESS.get_or_init(|| {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::util::World;
+use crate::util::http::Connection;
 use crate::util::tenant::{MODEL, PATH};
 
 /// A body, and a word that the detail must have: the name of the field.
@@ -235,5 +236,27 @@ fn a_callers_own_request_id_comes_back_if_it_is_harmless() {
     assert_eq!(id("abc-123_X.y").as_deref(), Some("abc-123_X.y"));
     for bad in ["a b", "<script>", "\u{e9}", &"x".repeat(65)] {
         assert_ne!(id(bad).as_deref(), Some(bad), "{bad}");
+    }
+}
+
+#[test]
+fn what_is_not_http_is_refused_in_the_same_form() {
+    let world = World::shared();
+    let many = "X-Many: 1\r\n".repeat(150);
+    let long = "a".repeat(70_000);
+    for (request, status) in [
+        ("GARBAGE\r\n\r\n".to_owned(), 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n".to_owned(), 400),
+        ("GET /\u{1} HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431),
+        (format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), 414),
+    ] {
+        let mut connection = Connection::open(world.deja.address()).unwrap();
+        connection.send(request.as_bytes()).unwrap();
+        let response = connection.receive(false).unwrap();
+        let start = &request[..request.len().min(40)];
+        assert!(!response.detail(status).is_empty(), "{start:?}");
+        assert!(response.header("x-request-id").is_some(), "{start:?}");
+        assert_eq!(response.header("content-type"), Some("application/json"), "{start:?}");
     }
 }
