@@ -119,19 +119,7 @@ fn a_removed_provider_is_not_asked_any_more() {
     let tenant = world.tenant("removed");
     let own = FakeProvider::start();
     let url = format!("{}/v1", own.url());
-    let add = [
-        "provider",
-        "add",
-        "--project",
-        &tenant.slug,
-        "--name",
-        "house",
-        "--url",
-        &url,
-        "--model",
-        "house-model",
-    ];
-    tenant.deja.cli(&[&add[..], &["--allow-private"]].concat());
+    tenant.deja.cli(&tenant.provider_add("house", &url, "house-model", &["--allow-private"]));
     tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "house-model"}));
     tenant.deja.cli(&["provider", "remove", "--project", &tenant.slug, "house"]);
     tenant.send(&json!({"prompt": "Why is the sky blue?", "model": "house-model"})).detail(400);

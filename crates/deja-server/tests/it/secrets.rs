@@ -76,20 +76,12 @@ fn traffic(deja: &Deja, provider: &FakeProvider) -> Vec<String> {
     tenant.post_as(&tenant.key, &path, b"{}").detail(400);
     // A provider of the project's own, with a secret.
     let url = format!("{}/v1", provider.url());
-    let mut command = deja.command(&[
-        "provider",
-        "add",
-        "--project",
-        &tenant.slug,
-        "--name",
+    let mut command = deja.command(&tenant.provider_add(
         "house",
-        "--url",
         &url,
-        "--model",
         "house-model",
-        "--allow-private",
-        "--secret-stdin",
-    ]);
+        &["--allow-private", "--secret-stdin"],
+    ));
     let piped = std::process::Stdio::piped;
     let mut child = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), PROVIDER_SECRET.as_bytes()).unwrap();

@@ -12,21 +12,12 @@ fn a_custom_provider_answers_its_models_in_its_project_only() {
     let (tenant, other) = (world.tenant("custom"), world.tenant("custom-other"));
     let own = FakeProvider::start();
     let url = format!("{}/v1", own.url());
-    tenant.deja.cli(&[
-        "provider",
-        "add",
-        "--project",
-        &tenant.slug,
-        "--name",
+    tenant.deja.cli(&tenant.provider_add(
         "house",
-        "--url",
         &url,
-        "--model",
         "house-model-1",
-        "--model",
-        MODEL,
-        "--allow-private",
-    ]);
+        &["--model", MODEL, "--allow-private"],
+    ));
     let answer =
         tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "house-model-1", "context": "Be brief."}));
     assert_eq!(answer["llm_provider"], "house");
@@ -49,20 +40,8 @@ fn a_custom_provider_gets_its_own_secret() {
     let tenant = world.tenant("custom-secret");
     let own = FakeProvider::start();
     let url = format!("{}/v1", own.url());
-    let mut command = tenant.deja.command(&[
-        "provider",
-        "add",
-        "--project",
-        &tenant.slug,
-        "--name",
-        "house",
-        "--url",
-        &url,
-        "--model",
-        "m",
-        "--allow-private",
-        "--secret-stdin",
-    ]);
+    let mut command =
+        tenant.deja.command(&tenant.provider_add("house", &url, "m", &["--allow-private", "--secret-stdin"]));
     let mut child = command
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -96,8 +75,7 @@ fn private_addresses_are_refused_unless_the_operator_allows_them() {
     for (n, url) in urls.iter().enumerate() {
         let model = format!("ssrf-model-{n}");
         let name = format!("p{n}");
-        let add =
-            ["provider", "add", "--project", &tenant.slug, "--name", &name, "--url", url, "--model", &model];
+        let add = tenant.provider_add(&name, url, &model, &[]);
         if tenant.deja.try_cli(&add).status.success() {
             // What is not known to be private when it is saved is refused when it is called.
             let response = tenant.send(&json!({"prompt": "x", "model": model}));
@@ -113,19 +91,7 @@ fn metadata_addresses_are_refused_even_where_private_ones_are_allowed() {
     let tenant = World::shared().tenant("metadata");
     for (n, url) in ["http://169.254.169.254/v1", "http://[fe80::1]/v1"].into_iter().enumerate() {
         let (model, name) = (format!("metadata-model-{n}"), format!("p{n}"));
-        let add = [
-            "provider",
-            "add",
-            "--project",
-            &tenant.slug,
-            "--name",
-            &name,
-            "--url",
-            url,
-            "--model",
-            &model,
-            "--allow-private",
-        ];
+        let add = tenant.provider_add(&name, url, &model, &["--allow-private"]);
         if tenant.deja.try_cli(&add).status.success() {
             let response = tenant.send(&json!({"prompt": "x", "model": model}));
             assert_eq!(response.header("x-deja-error"), Some("provider_address_forbidden"), "{url}");

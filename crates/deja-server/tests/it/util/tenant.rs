@@ -27,6 +27,19 @@ impl<'a> Tenant<'a> {
         Self { deja, slug, key }
     }
 
+    /// The arguments that give the project a provider of its own, with more options of `deja provider add`.
+    pub fn provider_add<'b>(
+        &'b self,
+        name: &'b str,
+        url: &'b str,
+        model: &'b str,
+        more: &[&'b str],
+    ) -> Vec<&'b str> {
+        let project = &self.slug;
+        let of = ["provider", "add", "--project", project, "--name", name, "--url", url, "--model", model];
+        [&of[..], more].concat()
+    }
+
     /// Another key of the same project, with more options of `deja key create`.
     #[track_caller]
     pub fn new_key(&self, options: &[&str]) -> String {
