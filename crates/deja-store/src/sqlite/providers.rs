@@ -3,23 +3,24 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
 use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::audit;
 use super::fault::{conflict, fault};
 use super::rows::{names, time};
 use super::{Done, SqliteStore};
 
 #[async_trait]
 impl ProviderConfigs for SqliteStore {
-    async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError> {
-        let provider = provider.clone();
+    async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError> {
+        let (provider, change) = (provider.clone(), change.clone());
         self.writer
             .write(move |connection| {
-                let models = serde_json::to_string(&provider.models)
-                    .map_err(|error| StoreError::Internal(error.into()))?;
+                let models = models_json(&provider)?;
                 connection
                     .execute(
                         "INSERT INTO providers (project_id, name, provider_id, base_url, models, sealed_secret,
@@ -37,16 +38,44 @@ impl ProviderConfigs for SqliteStore {
                         ],
                     )
                     .map_err(|error| conflict(error, || format!("a provider called '{}'", provider.name)))?;
-                // A model listed twice is one model.
-                for model in provider.models.iter().collect::<BTreeSet<_>>() {
-                    connection
-                        .execute(
-                            "INSERT INTO provider_models (project_id, model, provider) VALUES (?1, ?2, ?3)",
-                            params![provider.project.as_bytes(), model, provider.name],
-                        )
-                        .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
-                }
+                write_models(connection, &provider)?;
+                audit::write(connection, &change)?;
                 Ok(Done::quiet(()))
+            })
+            .await
+    }
+
+    async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError> {
+        let (provider, change) = (provider.clone(), change.clone());
+        self.writer
+            .write(move |connection| {
+                let (project, name) = (provider.project.as_bytes(), &provider.name);
+                let changed = connection
+                    .execute(
+                        "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6
+                         WHERE project_id = ?1 AND name = ?2",
+                        params![
+                            project,
+                            name,
+                            provider.base_url,
+                            models_json(&provider)?,
+                            provider.sealed_secret,
+                            provider.allow_private,
+                        ],
+                    )
+                    .map_err(fault)?;
+                if changed == 0 {
+                    return Ok(Done::quiet(false));
+                }
+                connection
+                    .execute(
+                        "DELETE FROM provider_models WHERE project_id = ?1 AND provider = ?2",
+                        params![project, name],
+                    )
+                    .map_err(fault)?;
+                write_models(connection, &provider)?;
+                audit::write(connection, &change)?;
+                Ok(Done::quiet(true))
             })
             .await
     }
@@ -80,8 +109,13 @@ impl ProviderConfigs for SqliteStore {
             .await
     }
 
-    async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError> {
-        let name = name.to_owned();
+    async fn remove_provider(
+        &self,
+        project: ProjectId,
+        name: &str,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let (name, change) = (name.to_owned(), change.clone());
         self.writer
             .write(move |connection| {
                 let removed = connection
@@ -90,6 +124,7 @@ impl ProviderConfigs for SqliteStore {
                         params![project.as_bytes(), name],
                     )
                     .map_err(fault)?;
+                audit::write_if(connection, &change, removed > 0)?;
                 Ok(Done::quiet(removed > 0))
             })
             .await
@@ -119,6 +154,23 @@ impl ProviderConfigs for SqliteStore {
             })
             .await
     }
+}
+
+fn models_json(provider: &ProviderConfig) -> Result<String, StoreError> {
+    serde_json::to_string(&provider.models).map_err(|error| StoreError::Internal(error.into()))
+}
+
+fn write_models(connection: &Connection, provider: &ProviderConfig) -> Result<(), StoreError> {
+    // A model listed twice is one model.
+    for model in provider.models.iter().collect::<BTreeSet<_>>() {
+        connection
+            .execute(
+                "INSERT INTO provider_models (project_id, model, provider) VALUES (?1, ?2, ?3)",
+                params![provider.project.as_bytes(), model, provider.name],
+            )
+            .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
+    }
+    Ok(())
 }
 
 const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,

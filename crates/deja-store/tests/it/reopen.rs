@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deja_core::cache::{PromptHash, Scope};
+use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open};
 
 use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
@@ -14,7 +15,7 @@ async fn everything_is_there_the_next_time() {
     let directory = tempfile::tempdir().unwrap();
     let scope = Scope::new(project_id(1), Some("m"), None);
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     // All at once, so that batches and the chunks of the index fill.
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..2_500 {
@@ -57,7 +58,7 @@ async fn an_insert_goes_on_when_its_caller_goes_away() {
     let directory = tempfile::tempdir().unwrap();
     let scope = Scope::new(project_id(1), Some("m"), None);
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     {
         // Polled once, so that the job is queued, and dropped.
         let insert = store.insert(entry(1, &scope, "hello"));
@@ -78,7 +79,7 @@ async fn only_the_owner_may_look() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("a/b");
     let store = store_in(&directory).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     for file in std::fs::read_dir(&directory).unwrap() {
@@ -92,7 +93,7 @@ async fn a_closed_store_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let store = store_in(directory.path()).await;
     store.close().await.unwrap();
-    assert!(store.create_project(&project(1)).await.is_err());
+    assert!(store.create_project(&project(1), &change()).await.is_err());
     assert!(store.ready().await.is_err());
     assert!(store.keys(project_id(1)).await.is_err());
     let scope = Scope::new(project_id(1), None, None);
