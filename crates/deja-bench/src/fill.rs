@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::{EntryId, ProjectId, SystemEntropy};
@@ -28,7 +29,7 @@ pub(crate) async fn fill(data: &Path, entries: usize) -> Result<()> {
     let vectors = Vectors::new().await?;
     let store = deja_store::open(&StoreSettings::new(data)).await?;
     let project = project()?;
-    store.create_project(&project).await?;
+    store.create_project(&project, &Change::new(project.created, Actor::System, "bench")).await?;
     let scope = scope_of(project.id);
     futures::stream::iter((0..entries).map(|number| entry(number, &scope, &vectors)))
         .map(|new| async { anyhow::Ok(store.insert(new?).await?) })

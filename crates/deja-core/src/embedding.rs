@@ -120,6 +120,9 @@ impl Threshold {
     /// The spec's default, 0.85.
     pub const DEFAULT: Self = Self(0.85);
 
+    /// Half of the scale: below it prompts have little in common.
+    pub const HALF: Self = Self(0.5);
+
     /// The threshold `value`, if it lies between 0 and 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))

@@ -82,3 +82,4 @@ id_type!(ProjectId, "a project, the tenant");
 id_type!(KeyId, "an API key");
 id_type!(EntryId, "a cache entry");
 id_type!(ProviderId, "a provider that a project brought itself");
+id_type!(OperatorId, "a person who signs in to the console");

@@ -8,6 +8,7 @@
 //! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
 //!    the embedding model and to the LLM providers.
 //! 4. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`]: the other nouns and their rules.
+//!    [`operator`] are the people of the console, [`audit`] is what they changed.
 //!
 //! This crate does no I/O of its own: time comes from a [`clock::Clock`], randomness from an
 //! [`id::Entropy`], everything else through the ports.
@@ -15,12 +16,14 @@
 
 pub mod analytics;
 pub mod api_key;
+pub mod audit;
 pub mod cache;
 pub mod clock;
 pub mod embedding;
 pub mod engine;
 pub mod id;
 pub mod money;
+pub mod operator;
 pub mod pricing;
 pub mod project;
 pub mod provider;

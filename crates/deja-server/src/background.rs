@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::analytics::Step;
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
 use deja_core::engine::Engine;
@@ -25,6 +26,24 @@ pub async fn flush_counts(engine: Engine, stop: CancellationToken) {
             tracing::error!(error = %error, "counts could not be written; they are kept for the next try");
         }
         if last {
+            return;
+        }
+    }
+}
+
+/// Forgets old rollups, and sessions and links that expired.
+pub async fn sweep_history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
+    loop {
+        let now = clock.now();
+        let [minute, hour] = [Step::Minute, Step::Hour].map(|step| step.period_of(now) - step.kept());
+        let swept = store.sweep_usage(minute, hour, SWEEP_BATCH).await;
+        if matches!(swept, Ok(n) if n == SWEEP_BATCH.get() as u64) && !stop.is_cancelled() {
+            continue;
+        }
+        if let Err(error) = swept.and(store.sweep_sessions(now).await) {
+            tracing::error!(error = %error, "old counts and sessions could not be deleted");
+        }
+        if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;
         }
     }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use axum::routing::post;
 use axum::{Json, Router};
+use deja_core::audit::Actor;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Source};
 use deja_core::project::Tier;
@@ -61,9 +62,9 @@ pub async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
 
 async fn prepare(server: &Server) -> anyhow::Result<String> {
     let project = NewProject { name: "demo".into(), tier: Tier::Free, per_minute: None, burst: None };
-    admin::execute(&server.wired.admin, Command::ProjectCreate(project)).await?;
+    admin::execute(&server.wired.admin, Actor::Cli, Command::ProjectCreate(project)).await?;
     let key = Command::KeyCreate { project: "demo".into(), name: "demo".into(), models: Vec::new() };
-    match admin::execute(&server.wired.admin, key).await? {
+    match admin::execute(&server.wired.admin, Actor::Cli, key).await? {
         Reply::KeyCreated { key, .. } => Ok(key.expose().to_owned()),
         _ => anyhow::bail!("the demo's key could not be made"),
     }

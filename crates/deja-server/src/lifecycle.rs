@@ -67,6 +67,7 @@ impl Server {
         background.spawn(admin.serve(wired.admin.clone(), stop.clone()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         background.spawn(background::sweep(wired.store.clone(), clock.clone(), stop.clone()));
+        background.spawn(background::sweep_history(wired.store.clone(), clock.clone(), stop.clone()));
         background.spawn(background::reembed(wired.store.clone(), wired.embedder.clone(), stop.clone()));
         background.spawn(observe(wired.app.engine().clone(), wired.prices.book.clone(), stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));

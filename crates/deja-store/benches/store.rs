@@ -16,6 +16,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use deja_core::cache::PromptHash;
 use deja_core::embedding::Threshold;
 use deja_core::store::{Probe, Store};
+use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
 use synthetic::{NOW, Noise, Sentences};
 use tempfile::TempDir;
@@ -27,7 +28,7 @@ fn runtime() -> Runtime {
 
 async fn filled(directory: &TempDir, entries: usize) -> Arc<dyn Store> {
     let store = open(&StoreSettings::new(directory.path())).await.expect("it opens");
-    store.create_project(&synthetic::project()).await.expect("a project");
+    store.create_project(&synthetic::project(), &change()).await.expect("a project");
     let (sentences, mut noise) = (Sentences::new(entries), Noise(42));
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..entries as u64 {

@@ -25,6 +25,7 @@ use std::time::Instant;
 use deja_core::cache::{PromptHash, Scope};
 use deja_core::embedding::Threshold;
 use deja_core::store::{Probe, Store};
+use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
 use half::f16;
 use synthetic::{DIMENSION, NOW, Noise, Sentences};
@@ -66,7 +67,7 @@ fn main() -> Outcome {
 
 async fn fill(directory: &Path, entries: usize, own_contexts: bool) -> Outcome {
     let store = open(&StoreSettings::new(directory)).await?;
-    store.create_project(&synthetic::project()).await?;
+    store.create_project(&synthetic::project(), &change()).await?;
     let sentences = Sentences::new(entries);
     let mut noise = Noise(SEED);
     let started = Instant::now();

@@ -4,6 +4,7 @@ use crate::cache::{PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::EntryId;
+use crate::money::NanoUsd;
 
 /// What a provider answered, as kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,4 +78,36 @@ pub struct Candidate {
     pub entry: std::sync::Arc<Entry>,
     /// Its similarity to the prompt, computed at f32 from the stored vector.
     pub similarity: Similarity,
+}
+
+/// An entry as people look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryDetail {
+    /// The entry.
+    pub entry: Entry,
+    /// Its context.
+    pub context: Option<String>,
+    /// Prompts it answered since it was stored. Written in batches, so a second or so late.
+    pub hits: u64,
+    /// The last of them.
+    pub last_hit: Option<Timestamp>,
+    /// Dollars that its hits saved.
+    pub saved: NanoUsd,
+}
+
+/// A pair of prompts that should not have met: material for a better threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongAnswer {
+    /// Its number: later ones have greater ones. The cursor for paging.
+    pub number: u64,
+    /// When it was marked.
+    pub at: Timestamp,
+    /// The prompt that was asked.
+    pub asked: String,
+    /// The prompt of the entry that answered.
+    pub matched: String,
+    /// How similar they were.
+    pub similarity: Similarity,
+    /// The model of the entry that answered.
+    pub model: String,
 }

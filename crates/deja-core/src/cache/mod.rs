@@ -6,5 +6,5 @@ pub mod policy;
 mod entry;
 mod scope;
 
-pub use entry::{Answer, Candidate, Entry, Inserted, NewEntry};
+pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry, WrongAnswer};
 pub use scope::{PromptHash, Scope, ScopeKey};

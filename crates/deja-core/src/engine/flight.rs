@@ -34,6 +34,8 @@ pub(super) struct Landed {
     pub stored: Result<(), NotStored>,
     /// What the call cost, where the price is known.
     pub spent: NanoUsd,
+    /// Similarity of the best entry that was there and not similar enough.
+    pub near_miss: Option<Similarity>,
     /// How long the provider took.
     pub provider_time: std::time::Duration,
 }

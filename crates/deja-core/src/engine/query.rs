@@ -14,7 +14,6 @@ use crate::engine::flight::{Boarding, Landed, Outcome};
 use crate::engine::savings::Cost;
 use crate::engine::upstream::Miss;
 use crate::engine::{CANDIDATES, Engine};
-use crate::id::EntryId;
 use crate::money::NanoUsd;
 use crate::provider::{ProviderError, Route};
 use crate::store::{Admission, Probe, StoreError};
@@ -94,6 +93,8 @@ pub struct Trace {
     pub total: Duration,
     /// Whether the answer came from a call that another query had begun.
     pub joined: bool,
+    /// Similarity of the best entry below the threshold, if this query called the provider and one was near.
+    pub near_miss: Option<Similarity>,
     /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.
     pub too_long: Option<(u32, u32)>,
 }
@@ -157,7 +158,7 @@ impl Engine {
         let answered = self.answer(caller, &query, &mut trace).await;
         trace.total = started.elapsed();
         let answered = answered.map(|reply| Reply { trace, ..reply });
-        self.record(caller, &query.model, answered.as_ref());
+        self.record(caller, &query, &trace, answered.as_ref());
         answered
     }
 
@@ -227,6 +228,7 @@ impl Engine {
                 Outcome::Failed(error) => return Err(error),
             };
             trace.provider = Some(landed.provider_time);
+            trace.near_miss = landed.near_miss.filter(|_| likeness.is_none());
             if let Some(reply) = self.shared(caller, query, &landed, likeness) {
                 return Ok(reply);
             }
@@ -313,44 +315,61 @@ impl Engine {
 
     /// Counts an admitted request that did not become a query: a body that does not parse, a foreign project.
     pub fn count_refused(&self, caller: &Admission) {
-        self.count(caller, "", (Counted::Error, None, NanoUsd::ZERO, NanoUsd::ZERO));
+        self.count_bare(caller, Counted::Refused);
     }
 
-    fn record(&self, caller: &Admission, model: &str, answered: Result<&Reply, &QueryError>) {
-        // A name nobody knows is the caller's free text: it must not become a row, or a label.
-        let model = if matches!(answered, Err(QueryError::ModelNotSupported { .. } | QueryError::Forbidden)) {
-            ""
-        } else {
-            model
-        };
-        let counted = match answered {
-            Err(_) => (Counted::Error, None, NanoUsd::ZERO, NanoUsd::ZERO),
-            Ok(reply) => {
-                let entry = Some(reply.entry.id);
-                match reply.source {
-                    Source::Exact => (Counted::ExactHit, entry, reply.saved(), NanoUsd::ZERO),
-                    Source::Semantic(_) => (Counted::SemanticHit, entry, reply.saved(), NanoUsd::ZERO),
-                    Source::Provider(_) => (Counted::Miss, None, NanoUsd::ZERO, reply.cost.amount),
-                }
-            }
-        };
-        self.count(caller, model, counted);
+    /// Counts a request over the rate limit.
+    pub fn count_rate_limited(&self, caller: &Admission) {
+        self.count_bare(caller, Counted::RateLimited);
     }
 
-    fn count(
+    fn count_bare(&self, caller: &Admission, outcome: Counted) {
+        let now = self.parts.clock.now();
+        self.recorder.count(&UsageEvent::bare(caller.project.id, caller.key.id, outcome, now));
+    }
+
+    fn record(
         &self,
         caller: &Admission,
-        model: &str,
-        (outcome, entry, saved, spent): (Counted, Option<EntryId>, NanoUsd, NanoUsd),
+        query: &Query,
+        trace: &Trace,
+        answered: Result<&Reply, &QueryError>,
     ) {
+        let reply = match answered {
+            Ok(reply) => reply,
+            // A name nobody knows is the caller's free text: it must not become a row, or a label.
+            Err(QueryError::ModelNotSupported { .. } | QueryError::Forbidden) => {
+                return self.count_refused(caller);
+            }
+            Err(_) => {
+                let bare = UsageEvent::bare(
+                    caller.project.id,
+                    caller.key.id,
+                    Counted::Error,
+                    self.parts.clock.now(),
+                );
+                let context = query.context.as_deref();
+                return self.recorder.count(&UsageEvent { model: &query.model, context, ..bare });
+            }
+        };
+        let (outcome, similarity) = match reply.source {
+            Source::Exact => (Counted::ExactHit, Some(Similarity::ONE)),
+            Source::Semantic(similarity) => (Counted::SemanticHit, Some(similarity)),
+            Source::Provider(_) => (Counted::Miss, trace.near_miss),
+        };
         self.recorder.count(&UsageEvent {
             project: caller.project.id,
             key: caller.key.id,
-            model,
+            model: &query.model,
+            context: query.context.as_deref(),
             outcome,
-            entry,
-            saved,
-            spent,
+            entry: reply.is_hit().then_some(reply.entry.id),
+            similarity,
+            latency: trace.total,
+            input_tokens: reply.cost.input_tokens,
+            output_tokens: reply.cost.output_tokens,
+            saved: reply.saved(),
+            spent: if reply.is_hit() { NanoUsd::ZERO } else { reply.cost.amount },
             at: self.parts.clock.now(),
         });
     }

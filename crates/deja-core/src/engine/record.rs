@@ -19,7 +19,7 @@ impl Recorder {
 
     /// Writes what was counted since the last call. What cannot be written is kept for the next call.
     pub async fn flush(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let batch = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        let batch = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
         if batch.is_empty() {
             return Ok(());
         }

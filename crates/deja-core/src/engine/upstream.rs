@@ -1,16 +1,21 @@
 //! What a flight does: look once more, ask the provider, store, tell the watchers.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cache::policy::{NotStored, may_store};
 use crate::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
-use crate::embedding::Embedding;
+use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::flight::{Landed, Outcome, Pilot};
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
 use crate::project::Project;
 use crate::provider::{Completion, Route};
+use crate::store::Probe;
+
+/// What is less similar than this was no near miss.
+const NEAR_MISS_FLOOR: Threshold = Threshold::HALF;
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
 pub(super) struct Miss {
@@ -56,8 +61,13 @@ impl Engine {
         };
         let called = Instant::now();
         let query = &miss.query;
-        let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await?;
-        let provider_time = called.elapsed();
+        // Looked for while the provider works, so that nobody waits for it.
+        let call = async {
+            let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await;
+            (completion, called.elapsed())
+        };
+        let ((completion, provider_time), near_miss) = tokio::join!(call, self.near_miss(miss));
+        let completion = completion?;
 
         let verdict = may_store(&completion);
         let entry = Arc::new(self.entry_of(miss, provider.name(), completion)?);
@@ -66,7 +76,17 @@ impl Engine {
             Ok(()) => self.keep(miss, entry).await,
             Err(reason) => (entry, Err(reason)),
         };
-        Ok(Outcome::Landed(Arc::new(Landed { entry, stored, spent, provider_time })))
+        Ok(Outcome::Landed(Arc::new(Landed { entry, stored, spent, near_miss, provider_time })))
+    }
+
+    /// The similarity of the best entry below the threshold: what analytics shows to choose a threshold by.
+    async fn near_miss(&self, miss: &Miss) -> Option<Similarity> {
+        let embedding = miss.vector.as_ref()?;
+        let embedder = self.parts.embedder.id();
+        let probe = Probe { embedder, embedding, threshold: NEAR_MISS_FLOOR, limit: NonZeroUsize::MIN };
+        let found = self.parts.store.nearest(&miss.scope, probe, self.parts.clock.now()).await;
+        let best = found.ok()?.first()?.similarity;
+        (!miss.query.threshold.reached_by(best)).then_some(best)
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::audit::Change;
 use crate::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
@@ -24,13 +25,15 @@ pub struct Probe<'a> {
     pub limit: NonZeroUsize,
 }
 
-/// Which entries of a project to delete. The default is all of them.
+/// Which entries of a project are meant. The default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PurgeFilter {
+pub struct EntryFilter {
     /// Only those asked of this model.
     pub model: Option<String>,
     /// Only those of this context; `Some(None)` is those without one.
     pub context: Option<Option<String>>,
+    /// Only those with this text in the prompt or the answer; ASCII letters match in either case.
+    pub text: Option<String>,
 }
 
 /// Cache entries.
@@ -62,10 +65,15 @@ pub trait Entries: Send + Sync {
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError>;
 
     /// Deletes one entry of a project. `false` if there is none.
-    async fn delete(&self, project: ProjectId, entry: EntryId) -> Result<bool, StoreError>;
+    async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError>;
 
-    /// Deletes the project's entries that pass the filter, and says how many.
-    async fn purge(&self, project: ProjectId, filter: &PurgeFilter) -> Result<u64, StoreError>;
+    /// Deletes the project's entries that pass the filter, and says how many. The change is written in any case.
+    async fn purge(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        change: &Change,
+    ) -> Result<u64, StoreError>;
 
     /// Deletes up to `limit` entries that expired before `now`, and says how many.
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::api_key::{ApiKey, KeyHash, KeyUsage};
-use crate::clock::Timestamp;
+use crate::audit::Change;
 use crate::id::{KeyId, ProjectId};
 use crate::project::Project;
 use crate::store::StoreError;
@@ -23,7 +23,7 @@ pub struct Admission {
 #[async_trait]
 pub trait Keys: Send + Sync {
     /// Adds a key; durable when it returns. [`StoreError::Conflict`] if its project does not exist.
-    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError>;
+    async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError>;
 
     /// The active key with this hash and its project, as they are now: a key revoked before this call is
     /// not found.
@@ -35,7 +35,7 @@ pub trait Keys: Send + Sync {
     /// All keys whose id or shown prefix is `text`, in all projects: for the operator's command line.
     async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Revokes a key for the very next request; durable when it returns. `false` if it is not an active key
-    /// of this project.
-    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError>;
+    /// Revokes a key for the very next request, at the time of the change; durable when it returns. `false` if
+    /// it is not an active key of this project.
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError>;
 }

@@ -4,25 +4,45 @@
 //! ([`crate::testing::contract`]), which runs against every backend. An absence is `None` or `false`, never
 //! an error. Time comes in as an argument: no backend asks its own clock.
 
+mod audit;
+mod browse;
 mod entries;
 mod keys;
 mod limits;
+mod operators;
 mod projects;
 mod providers;
 mod usage;
 
 use async_trait::async_trait;
 
-pub use entries::{Entries, Probe, PurgeFilter, StaleEntry, Vectors};
+pub use audit::Audit;
+pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
+pub use entries::{Entries, EntryFilter, Probe, StaleEntry, Vectors};
 pub use keys::{Admission, Keys};
 pub use limits::Limits;
+pub use operators::{Invites, Operators, Sessions};
 pub use projects::Projects;
 pub use providers::ProviderConfigs;
 pub use usage::Usage;
 
 /// All of storage.
 #[async_trait]
-pub trait Store: Projects + Keys + Entries + Vectors + Limits + Usage + ProviderConfigs {
+pub trait Store:
+    Projects
+    + Keys
+    + Entries
+    + Vectors
+    + Browse
+    + WrongAnswers
+    + Limits
+    + Usage
+    + ProviderConfigs
+    + Operators
+    + Invites
+    + Sessions
+    + Audit
+{
     /// Whether a read and a write would work now.
     async fn ready(&self) -> Result<(), StoreError>;
 

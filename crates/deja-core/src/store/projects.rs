@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use crate::audit::Change;
 use crate::id::ProjectId;
 use crate::project::Project;
 use crate::store::StoreError;
@@ -10,7 +11,7 @@ use crate::store::StoreError;
 #[async_trait]
 pub trait Projects: Send + Sync {
     /// Adds a project; durable when it returns. [`StoreError::Conflict`] if its slug is taken.
-    async fn create_project(&self, project: &Project) -> Result<(), StoreError>;
+    async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError>;
 
     /// The project called `slug`.
     async fn project(&self, slug: &str) -> Result<Option<Project>, StoreError>;
@@ -20,8 +21,8 @@ pub trait Projects: Send + Sync {
 
     /// Replaces name, tier, quota, suspension and settings of the project with this id; holds for the very
     /// next request and is durable when it returns. `false` if there is none.
-    async fn update_project(&self, project: &Project) -> Result<bool, StoreError>;
+    async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError>;
 
     /// Deletes the project with its keys, entries, providers and counts. `false` if there is none.
-    async fn delete_project(&self, project: ProjectId) -> Result<bool, StoreError>;
+    async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError>;
 }

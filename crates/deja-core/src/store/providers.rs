@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use crate::audit::Change;
 use crate::id::ProjectId;
 use crate::provider::ProviderConfig;
 use crate::store::StoreError;
@@ -11,7 +12,12 @@ use crate::store::StoreError;
 pub trait ProviderConfigs: Send + Sync {
     /// Adds a provider; holds for the very next request. [`StoreError::Conflict`] if the project has one of
     /// that name, or one that answers one of its models.
-    async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError>;
+    async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError>;
+
+    /// Replaces URL, models, secret and permission of the provider with this project and name; holds for the
+    /// very next request. `false` if there is none; [`StoreError::Conflict`] if another provider of the project
+    /// answers one of the models.
+    async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError>;
 
     /// The project's providers, by name.
     async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError>;
@@ -24,7 +30,12 @@ pub trait ProviderConfigs: Send + Sync {
     ) -> Result<Option<ProviderConfig>, StoreError>;
 
     /// Removes a provider by name. `false` if there is none.
-    async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError>;
+    async fn remove_provider(
+        &self,
+        project: ProjectId,
+        name: &str,
+        change: &Change,
+    ) -> Result<bool, StoreError>;
 
     /// A value sealed with the master key, kept so that a wrong master key is noticed at start.
     async fn key_check(&self) -> Result<Option<Vec<u8>>, StoreError>;

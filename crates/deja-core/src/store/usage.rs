@@ -1,14 +1,19 @@
 //! The port to counts.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use async_trait::async_trait;
 
-use crate::analytics::{Totals, UsageBatch};
+use crate::analytics::{ContextKey, Dimension, Rollup, Slice, Step, Totals, UsageBatch};
+use crate::cache::EntryDetail;
+use crate::clock::Timestamp;
 use crate::id::ProjectId;
-use crate::store::StoreError;
+use crate::store::{EntryFilter, StoreError};
 
-/// Counts of requests.
+/// Counts of requests. Answered from rollups: no method reads a request, and the time each takes goes with the
+/// number of periods asked for, not with the number of requests.
 #[async_trait]
 pub trait Usage: Send + Sync {
     /// Adds a batch to keys, entries and rollups, all of it or nothing. What is counted for keys, entries or
@@ -17,4 +22,55 @@ pub trait Usage: Send + Sync {
 
     /// Totals by project over the hours `from..until` (hours since the epoch).
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError>;
+
+    /// Totals by project and day (days since the epoch, UTC) over the days `from..until`; days without requests
+    /// are left out.
+    async fn daily_totals(
+        &self,
+        from: i64,
+        until: i64,
+    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError>;
+
+    /// The rollups of one slice of a project's requests over these periods, by period; empty ones are left out.
+    async fn usage_series(
+        &self,
+        project: ProjectId,
+        slice: &Slice,
+        step: Step,
+        periods: Range<i64>,
+    ) -> Result<BTreeMap<i64, Rollup>, StoreError>;
+
+    /// The totals of a slice over these periods, told apart `by` a dimension that the slice leaves open: as
+    /// slices with that dimension filled in, most requests first (those over the rate limit included), equal ones
+    /// in the order of slices; at most `limit`. A slice that gives the dimension already is the only one.
+    async fn usage_by(
+        &self,
+        project: ProjectId,
+        slice: &Slice,
+        by: Dimension,
+        step: Step,
+        periods: Range<i64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(Slice, Totals)>, StoreError>;
+
+    /// The project's entries that pass the filter and were hit at `since` or later, those that saved most first,
+    /// equal ones by id; at most `limit`. What an entry saved counts from its storing on.
+    async fn top_entries(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        since: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<EntryDetail>, StoreError>;
+
+    /// The first words of these contexts. Unknown ones are left out.
+    async fn context_labels(
+        &self,
+        project: ProjectId,
+        contexts: &[ContextKey],
+    ) -> Result<BTreeMap<ContextKey, String>, StoreError>;
+
+    /// Deletes up to `limit` rollups of periods before `minute` or `hour` (since the epoch), and says how many;
+    /// with the last rollup of a context goes its label.
+    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }

@@ -6,6 +6,19 @@ pub mod contract;
 mod entropy;
 mod memory;
 
+use crate::audit::{Actor, Change};
+use crate::clock::Timestamp;
+
 pub use clock::ManualClock;
 pub use entropy::SeededEntropy;
 pub use memory::MemoryStore;
+
+/// A change that a test makes at the epoch.
+pub fn change() -> Change {
+    change_at(Timestamp::default())
+}
+
+/// A change that a test makes.
+pub fn change_at(at: Timestamp) -> Change {
+    Change::new(at, Actor::System, "test")
+}

@@ -42,9 +42,11 @@ fn expected() -> Totals {
         exact_hits: 1,
         semantic_hits: 2,
         misses: 1,
-        errors: 2,
+        errors: 1,
+        refused: 1,
         saved: NanoUsd::from_nanos(120_000 + 2 * 25_000),
         spent: NanoUsd::from_nanos(120_000),
+        ..Totals::default()
     }
 }
 
@@ -106,9 +108,11 @@ async fn a_model_nobody_knows_does_not_become_a_row() {
     let unsupported = Query { model: "unsupported".into(), ..query("reset|1") };
     bench.try_ask(unsupported).await.unwrap_err();
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await.errors, 1);
+    assert_eq!(totals(&bench).await.refused, 1);
     let batches = bench.store.recorded.lock().unwrap();
-    let models: Vec<&str> =
-        batches.iter().flat_map(|batch| batch.rollups.keys().map(|key| &*key.1)).collect();
-    assert_eq!(models, [""]);
+    let models: Vec<std::sync::Arc<str>> = batches
+        .iter()
+        .flat_map(|batch| batch.rollups().into_keys().filter_map(|key| key.slice.model))
+        .collect();
+    assert!(models.iter().all(|model| model.is_empty()), "{models:?}");
 }

@@ -2,22 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use deja_core::analytics::{Totals, UsageBatch};
+use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Step, Totals, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
-use deja_core::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use deja_core::audit::{AuditRow, Change};
+use deja_core::cache::{Candidate, Entry, EntryDetail, Inserted, NewEntry, PromptHash, Scope, WrongAnswer};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
-use deja_core::id::{EntryId, KeyId, ProjectId};
+use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId};
+use deja_core::operator::{Email, Invite, Operator, Session, TokenHash};
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
-    Admission, Entries, Keys, Limits, Probe, Projects, ProviderConfigs, PurgeFilter, StaleEntry, Store,
-    StoreError, Usage, Vectors,
+    Admission, Audit, Browse, Entries, EntryCursor, EntryFilter, Invites, Keys, Limits, Operators, Probe,
+    Projects, ProviderConfigs, Sessions, StaleEntry, Store, StoreError, Usage, Vectors, WrongAnswers,
+    WrongHit,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -89,12 +93,17 @@ impl Entries for OddStore {
         self.inner.count(project).await
     }
 
-    async fn delete(&self, project: ProjectId, entry: EntryId) -> Result<bool, StoreError> {
-        self.inner.delete(project, entry).await
+    async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {
+        self.inner.delete(project, entry, change).await
     }
 
-    async fn purge(&self, project: ProjectId, filter: &PurgeFilter) -> Result<u64, StoreError> {
-        self.inner.purge(project, filter).await
+    async fn purge(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        self.inner.purge(project, filter, change).await
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
@@ -115,111 +124,139 @@ impl Usage for OddStore {
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
         self.inner.totals(from, until).await
     }
-}
 
-#[async_trait]
-impl Vectors for OddStore {
-    async fn stale_count(&self, embedder: &EmbedderId) -> Result<u64, StoreError> {
-        self.inner.stale_count(embedder).await
+    async fn daily_totals(
+        &self,
+        from: i64,
+        until: i64,
+    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
+        self.inner.daily_totals(from, until).await
     }
 
-    async fn stale(&self, embedder: &EmbedderId, limit: NonZeroUsize) -> Result<Vec<StaleEntry>, StoreError> {
-        self.inner.stale(embedder, limit).await
-    }
-
-    async fn replace_vector(
+    async fn usage_series(
         &self,
         project: ProjectId,
-        entry: EntryId,
-        embedder: &EmbedderId,
-        vector: Option<&Embedding>,
-    ) -> Result<bool, StoreError> {
-        self.inner.replace_vector(project, entry, embedder, vector).await
-    }
-}
-
-#[async_trait]
-impl Projects for OddStore {
-    async fn create_project(&self, project: &Project) -> Result<(), StoreError> {
-        self.inner.create_project(project).await
+        slice: &Slice,
+        step: Step,
+        periods: Range<i64>,
+    ) -> Result<BTreeMap<i64, Rollup>, StoreError> {
+        self.inner.usage_series(project, slice, step, periods).await
     }
 
-    async fn project(&self, slug: &str) -> Result<Option<Project>, StoreError> {
-        self.inner.project(slug).await
-    }
-
-    async fn projects(&self) -> Result<Vec<Project>, StoreError> {
-        self.inner.projects().await
-    }
-
-    async fn update_project(&self, project: &Project) -> Result<bool, StoreError> {
-        self.inner.update_project(project).await
-    }
-
-    async fn delete_project(&self, project: ProjectId) -> Result<bool, StoreError> {
-        self.inner.delete_project(project).await
-    }
-}
-
-#[async_trait]
-impl Keys for OddStore {
-    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
-        self.inner.create_key(key).await
-    }
-
-    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
-        self.inner.admit(hash).await
-    }
-
-    async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {
-        self.inner.keys(project).await
-    }
-
-    async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError> {
-        self.inner.find_keys(text).await
-    }
-
-    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError> {
-        self.inner.revoke_key(project, key, now).await
-    }
-}
-
-#[async_trait]
-impl Limits for OddStore {
-    async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
-        self.inner.take(project, quota, now).await
-    }
-}
-
-#[async_trait]
-impl ProviderConfigs for OddStore {
-    async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError> {
-        self.inner.add_provider(provider).await
-    }
-
-    async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {
-        self.inner.providers(project).await
-    }
-
-    async fn provider_of(
+    async fn usage_by(
         &self,
         project: ProjectId,
-        model: &str,
-    ) -> Result<Option<ProviderConfig>, StoreError> {
-        self.inner.provider_of(project, model).await
+        slice: &Slice,
+        by: Dimension,
+        step: Step,
+        periods: Range<i64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(Slice, Totals)>, StoreError> {
+        self.inner.usage_by(project, slice, by, step, periods, limit).await
     }
 
-    async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError> {
-        self.inner.remove_provider(project, name).await
+    async fn top_entries(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        since: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<EntryDetail>, StoreError> {
+        self.inner.top_entries(project, filter, since, limit).await
     }
 
-    async fn key_check(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        self.inner.key_check().await
+    async fn context_labels(
+        &self,
+        project: ProjectId,
+        contexts: &[ContextKey],
+    ) -> Result<BTreeMap<ContextKey, String>, StoreError> {
+        self.inner.context_labels(project, contexts).await
     }
 
-    async fn set_key_check(&self, sealed: &[u8]) -> Result<(), StoreError> {
-        self.inner.set_key_check(sealed).await
+    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        self.inner.sweep_usage(minute, hour, limit).await
     }
+}
+
+/// Traits that the inner store answers for.
+macro_rules! forward {
+    ($port:ident: $(fn $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+) => {
+        #[async_trait]
+        impl $port for OddStore {
+            $(async fn $name(&self, $($argument: $kind),*) -> Result<$answer, StoreError> {
+                self.inner.$name($($argument),*).await
+            })+
+        }
+    };
+}
+
+forward! { Vectors:
+    fn stale_count(embedder: &EmbedderId) -> u64;
+    fn stale(embedder: &EmbedderId, limit: NonZeroUsize) -> Vec<StaleEntry>;
+    fn replace_vector(project: ProjectId, entry: EntryId, embedder: &EmbedderId, vector: Option<&Embedding>) -> bool;
+}
+forward! { Projects:
+    fn create_project(project: &Project, change: &Change) -> ();
+    fn project(slug: &str) -> Option<Project>;
+    fn projects() -> Vec<Project>;
+    fn update_project(project: &Project, change: &Change) -> bool;
+    fn delete_project(project: ProjectId, change: &Change) -> bool;
+}
+forward! { Keys:
+    fn create_key(key: &ApiKey, change: &Change) -> ();
+    fn admit(hash: &KeyHash) -> Option<Admission>;
+    fn keys(project: ProjectId) -> Vec<(ApiKey, KeyUsage)>;
+    fn find_keys(text: &str) -> Vec<ApiKey>;
+    fn revoke_key(project: ProjectId, key: KeyId, change: &Change) -> bool;
+}
+forward! { Limits:
+    fn take(project: ProjectId, quota: Quota, now: Timestamp) -> Decision;
+}
+forward! { ProviderConfigs:
+    fn add_provider(provider: &ProviderConfig, change: &Change) -> ();
+    fn update_provider(provider: &ProviderConfig, change: &Change) -> bool;
+    fn providers(project: ProjectId) -> Vec<ProviderConfig>;
+    fn provider_of(project: ProjectId, model: &str) -> Option<ProviderConfig>;
+    fn remove_provider(project: ProjectId, name: &str, change: &Change) -> bool;
+    fn key_check() -> Option<Vec<u8>>;
+    fn set_key_check(sealed: &[u8]) -> ();
+}
+forward! { Browse:
+    fn browse(project: ProjectId, filter: &EntryFilter, after: Option<EntryCursor>, limit: NonZeroUsize) -> Vec<EntryDetail>;
+    fn entry(project: ProjectId, entry: EntryId) -> Option<EntryDetail>;
+    fn count_matching(project: ProjectId, filter: &EntryFilter) -> u64;
+    fn contexts_of(project: ProjectId, limit: NonZeroUsize) -> Vec<(Option<String>, u64)>;
+    fn models_of(project: ProjectId, limit: NonZeroUsize) -> Vec<(String, u64)>;
+}
+forward! { WrongAnswers:
+    fn mark_wrong(project: ProjectId, hit: WrongHit<'_>, change: &Change) -> bool;
+    fn wrong_answers(project: ProjectId, before: Option<u64>, limit: NonZeroUsize) -> Vec<WrongAnswer>;
+}
+forward! { Operators:
+    fn create_operator(operator: &Operator, change: &Change) -> ();
+    fn operators() -> Vec<Operator>;
+    fn operator(email: &Email) -> Option<Operator>;
+    fn update_operator(operator: &Operator, change: &Change) -> bool;
+}
+forward! { Invites:
+    fn create_invite(invite: &Invite, change: &Change) -> ();
+    fn invite(token: &TokenHash, now: Timestamp) -> Option<Invite>;
+    fn invites(now: Timestamp) -> Vec<Invite>;
+    fn accept_invite(token: &TokenHash, operator: &Operator, change: &Change) -> bool;
+    fn revoke_invite(token: &TokenHash, change: &Change) -> bool;
+}
+forward! { Sessions:
+    fn create_session(session: &Session, change: &Change) -> ();
+    fn session(token: &TokenHash, now: Timestamp) -> Option<(Session, Operator)>;
+    fn touch_session(token: &TokenHash, now: Timestamp, expires: Timestamp) -> ();
+    fn sessions(operator: OperatorId, now: Timestamp) -> Vec<Session>;
+    fn end_session(operator: OperatorId, token: &TokenHash, change: &Change) -> bool;
+    fn end_sessions(operator: OperatorId, keep: Option<&TokenHash>, change: &Change) -> u64;
+    fn sweep_sessions(now: Timestamp) -> u64;
+}
+forward! { Audit:
+    fn note(change: &Change) -> ();
+    fn changes(project: Option<ProjectId>, before: Option<u64>, limit: NonZeroUsize) -> Vec<AuditRow>;
 }
 
 #[async_trait]

@@ -20,6 +20,7 @@ use deja_core::provider::{
     Usage,
 };
 use deja_core::store::{Admission, Entries, Keys, Projects, StoreError};
+use deja_core::testing::change;
 use deja_core::testing::{ManualClock, SeededEntropy};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
@@ -297,7 +298,7 @@ async fn admission(
         settings,
         created: clock.now(),
     };
-    store.create_project(&project).await.unwrap();
+    store.create_project(&project, &change()).await.unwrap();
     let api_key = ApiKey {
         id: KeyId::from_bytes([number; 16]),
         project: project.id,
@@ -308,7 +309,7 @@ async fn admission(
         created: clock.now(),
         revoked: None,
     };
-    store.create_key(&api_key).await.unwrap();
+    store.create_key(&api_key, &change()).await.unwrap();
     store.admit(&key.hash()).await.unwrap().unwrap()
 }
 

@@ -4,10 +4,10 @@ use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage, PlainKey};
 use deja_core::id::KeyId;
 
 use super::view::moment;
-use super::{AdminContext, AdminError, Hidden, KeyView, Reply, models_of, name_of, shown};
+use super::{Acting, AdminError, Hidden, KeyView, Reply, models_of, name_of, shown};
 
 pub(super) async fn create(
-    context: &AdminContext,
+    context: &Acting<'_>,
     slug: &str,
     name: &str,
     models: Vec<String>,
@@ -27,19 +27,20 @@ pub(super) async fn create(
         created: now,
         revoked: None,
     };
-    context.store.create_key(&key).await?;
+    let change = context.change("key.create").within(project.id).of(format!("{} {}", key.shown, key.name));
+    context.store.create_key(&key, &change).await?;
     let view = view(&key, KeyUsage::default());
     Ok(Reply::KeyCreated { key: Hidden::from(plain.reveal().to_owned()), view })
 }
 
-pub(super) async fn list(context: &AdminContext, slug: &str) -> Result<Reply, AdminError> {
+pub(super) async fn list(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {
     let project = context.project(slug).await?;
     let keys = context.store.keys(project.id).await?;
     Ok(Reply::Keys(keys.iter().map(|(key, usage)| view(key, *usage)).collect()))
 }
 
 pub(super) async fn revoke(
-    context: &AdminContext,
+    context: &Acting<'_>,
     key: &Hidden,
     slug: Option<&str>,
 ) -> Result<Reply, AdminError> {
@@ -67,8 +68,9 @@ pub(super) async fn revoke(
         )));
     }
     let mut key = found.pop().ok_or_else(none)?;
-    let now = context.clock.now();
-    if !context.store.revoke_key(key.project, key.id, now).await? {
+    let change = context.change("key.revoke").within(key.project).of(format!("{} {}", key.shown, key.name));
+    let now = change.at;
+    if !context.store.revoke_key(key.project, key.id, &change).await? {
         return Err(none());
     }
     key.revoked = Some(now);

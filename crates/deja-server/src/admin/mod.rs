@@ -12,8 +12,10 @@ mod providers;
 pub mod socket;
 mod view;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
+use deja_core::audit::{Actor, Change as AuditChange};
 use deja_core::clock::Clock;
 use deja_core::id::{Entropy, EntropyError};
 use deja_core::project::Project;
@@ -113,11 +115,32 @@ impl AdminContext {
     }
 }
 
-/// Does what `command` says. Commands that change something are durable when this returns, and hold for the
-/// very next request.
-pub async fn execute(context: &AdminContext, command: Command) -> Result<Reply, AdminError> {
+/// The context, and who acts in it.
+struct Acting<'a> {
+    context: &'a AdminContext,
+    actor: Actor,
+}
+
+impl Deref for Acting<'_> {
+    type Target = AdminContext;
+
+    fn deref(&self) -> &AdminContext {
+        self.context
+    }
+}
+
+impl Acting<'_> {
+    /// The audit row of what is about to be done.
+    fn change(&self, action: &'static str) -> AuditChange {
+        AuditChange::new(self.clock.now(), self.actor.clone(), action)
+    }
+}
+
+/// Does what `command` says, on behalf of `actor`. Commands that change something are durable when this returns,
+/// and hold for the very next request.
+pub async fn execute(context: &AdminContext, actor: Actor, command: Command) -> Result<Reply, AdminError> {
     let name = command.name();
-    let reply = dispatch(context, command).await;
+    let reply = dispatch(&Acting { context, actor }, command).await;
     match &reply {
         Ok(_) => tracing::debug!(command = name, "done"),
         Err(error) => tracing::debug!(command = name, %error, "refused"),
@@ -125,7 +148,7 @@ pub async fn execute(context: &AdminContext, command: Command) -> Result<Reply, 
     reply
 }
 
-async fn dispatch(context: &AdminContext, command: Command) -> Result<Reply, AdminError> {
+async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, AdminError> {
     match command {
         Command::ProjectCreate(new) => projects::create(context, new).await,
         Command::ProjectList => projects::list(context).await,

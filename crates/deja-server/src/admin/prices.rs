@@ -4,14 +4,14 @@ use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceList, price_for};
 use deja_core::project::ProjectSettings;
 
 use super::view::moment;
-use super::{AdminContext, AdminError, PriceTableView, PriceView, Reply, model_of, projects, shown};
+use super::{Acting, AdminError, PriceTableView, PriceView, Reply, model_of, projects, shown};
 use crate::prices::{RefreshError, Refreshed};
 
 /// A project's own prices at most: they are read with the project, on every request.
 const MAX_PRICES: usize = 500;
 
 pub(super) async fn set(
-    context: &AdminContext,
+    context: &Acting<'_>,
     slug: &str,
     model: &str,
     input: f64,
@@ -25,7 +25,8 @@ pub(super) async fn set(
         })
     };
     let price = ModelPrice { input: price(input)?, output: price(output)?, above: Vec::new() };
-    projects::change(context, slug, |project| {
+    let detail = format!("{}: {input} in, {output} out", shown(&model));
+    projects::change(context, slug, "price.set", |project| {
         let prices = &mut project.settings.prices;
         if prices.len() >= MAX_PRICES && !prices.contains_key(&model) {
             return Err(AdminError::Conflict(format!(
@@ -33,15 +34,15 @@ pub(super) async fn set(
             )));
         }
         prices.insert(model, price);
-        Ok(())
+        Ok(detail)
     })
     .await?;
     Ok(Reply::Done)
 }
 
-pub(super) async fn unset(context: &AdminContext, slug: &str, model: &str) -> Result<Reply, AdminError> {
-    projects::change(context, slug, |project| match project.settings.prices.remove(model) {
-        Some(_) => Ok(()),
+pub(super) async fn unset(context: &Acting<'_>, slug: &str, model: &str) -> Result<Reply, AdminError> {
+    projects::change(context, slug, "price.unset", |project| match project.settings.prices.remove(model) {
+        Some(_) => Ok(shown(model)),
         None => Err(AdminError::NotFound(format!(
             "the project '{slug}' has no price of its own for '{}'",
             shown(model)
@@ -51,11 +52,7 @@ pub(super) async fn unset(context: &AdminContext, slug: &str, model: &str) -> Re
     Ok(Reply::Done)
 }
 
-pub(super) async fn show(
-    context: &AdminContext,
-    model: &str,
-    slug: Option<&str>,
-) -> Result<Reply, AdminError> {
+pub(super) async fn show(context: &Acting<'_>, model: &str, slug: Option<&str>) -> Result<Reply, AdminError> {
     let (settings, own) = match slug {
         None => (ProjectSettings::default(), None),
         Some(slug) => {
@@ -87,7 +84,7 @@ pub(super) async fn show(
     }))
 }
 
-pub(super) async fn refresh(context: &AdminContext) -> Result<Reply, AdminError> {
+pub(super) async fn refresh(context: &Acting<'_>) -> Result<Reply, AdminError> {
     let refreshed = context.prices.refresh(&*context.clock).await;
     let refreshed = refreshed.map_err(|error| match error {
         RefreshError::NoUrl => AdminError::Invalid(error.to_string()),

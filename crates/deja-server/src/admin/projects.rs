@@ -7,7 +7,7 @@ use deja_core::rate_limit::{MAX_PER_MINUTE, Quota};
 use deja_core::store::StoreError;
 
 use super::view::moment;
-use super::{AdminContext, AdminError, Change, NewProject, ProjectView, Reply, TotalsView, name_of, shown};
+use super::{Acting, AdminError, Change, NewProject, ProjectView, Reply, TotalsView, name_of, shown};
 
 /// Slugs tried for one name before giving up.
 const SLUG_TRIES: u32 = 10_000;
@@ -15,7 +15,7 @@ const MAX_TTL_SECONDS: u64 = 10 * 365 * 24 * 3600;
 const MAX_ENTRIES: u64 = 100_000_000;
 pub(super) const WEEK_HOURS: i64 = 7 * 24;
 
-pub(super) async fn create(context: &AdminContext, new: NewProject) -> Result<Reply, AdminError> {
+pub(super) async fn create(context: &Acting<'_>, new: NewProject) -> Result<Reply, AdminError> {
     let name = name_of("the name", &new.name)?;
     let no_letters =
         || AdminError::Invalid(format!("the name '{}' needs a letter or digit of a-z, 0-9", shown(&name)));
@@ -32,7 +32,8 @@ pub(super) async fn create(context: &AdminContext, new: NewProject) -> Result<Re
         created: now,
     };
     for number in 2..SLUG_TRIES {
-        match context.store.create_project(&project).await {
+        let change = context.change("project.create").within(project.id).of(project.slug.as_str());
+        match context.store.create_project(&project, &change.how(told_limits(&project))).await {
             Ok(()) => return Ok(Reply::Project(view(&project, Totals::default()))),
             Err(StoreError::Conflict(_)) => project.slug = wanted.numbered(number),
             Err(error) => return Err(error.into()),
@@ -41,30 +42,32 @@ pub(super) async fn create(context: &AdminContext, new: NewProject) -> Result<Re
     Err(AdminError::Conflict(format!("too many projects are called {wanted}")))
 }
 
-pub(super) async fn list(context: &AdminContext) -> Result<Reply, AdminError> {
+pub(super) async fn list(context: &Acting<'_>) -> Result<Reply, AdminError> {
     let totals = week(context).await?;
     let projects = context.store.projects().await?;
     let of = |project: &Project| totals.get(&project.id).copied().unwrap_or_default();
     Ok(Reply::Projects(projects.iter().map(|project| view(project, of(project))).collect()))
 }
 
-pub(super) async fn suspend(
-    context: &AdminContext,
-    slug: &str,
-    suspended: bool,
-) -> Result<Reply, AdminError> {
-    change(context, slug, |project| {
+pub(super) async fn suspend(context: &Acting<'_>, slug: &str, suspended: bool) -> Result<Reply, AdminError> {
+    let action = if suspended { "project.suspend" } else { "project.resume" };
+    change(context, slug, action, |project| {
         project.suspended = suspended;
-        Ok(())
+        Ok(String::new())
     })
     .await
 }
 
-pub(super) async fn set(context: &AdminContext, slug: &str, wanted: Change) -> Result<Reply, AdminError> {
+pub(super) async fn set(context: &Acting<'_>, slug: &str, wanted: Change) -> Result<Reply, AdminError> {
     if wanted == Change::default() {
         return Err(AdminError::Invalid("there is nothing to change: name at least one setting".into()));
     }
-    change(context, slug, |project| apply(project, wanted)).await
+    change(context, slug, "project.set", |project| {
+        let before = project.clone();
+        apply(project, wanted)?;
+        Ok(told(&before, project))
+    })
+    .await
 }
 
 fn apply(project: &mut Project, wanted: Change) -> Result<(), AdminError> {
@@ -96,6 +99,28 @@ fn apply(project: &mut Project, wanted: Change) -> Result<(), AdminError> {
     Ok(())
 }
 
+/// A project's limits, in a few words.
+fn told_limits(project: &Project) -> String {
+    let quota = project.quota();
+    format!("{}, {} a minute, {} at once", project.tier.as_str(), quota.per_minute(), quota.burst())
+}
+
+/// What changed, in a few words.
+fn told(before: &Project, after: &Project) -> String {
+    let of = |project: &Project| {
+        let settings = &project.settings;
+        [
+            ("name", project.name.clone()),
+            ("limits", told_limits(project)),
+            ("ttl", settings.ttl_seconds.map_or_else(|| "none".to_owned(), |ttl| format!("{ttl} s"))),
+            ("max entries", settings.max_entries.to_string()),
+            ("share models", settings.share_models.to_string()),
+        ]
+    };
+    let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);
+    pairs.map(|((what, from), (_, to))| format!("{what}: {from} -> {to}")).collect::<Vec<_>>().join("; ")
+}
+
 /// The limit that replaces `base`, if one is asked for. Without a burst it is six fifths of the rate, as in
 /// the tiers.
 fn quota(base: Quota, per_minute: Option<u32>, burst: Option<u32>) -> Result<Option<Quota>, AdminError> {
@@ -107,32 +132,36 @@ fn quota(base: Quota, per_minute: Option<u32>, burst: Option<u32>) -> Result<Opt
     Quota::new(rate, burst).map(Some).map_err(|error| AdminError::Invalid(error.to_string()))
 }
 
-/// Reads a project, changes it and writes it, with no other change between.
+/// Reads a project, changes it and writes it, with no other change between. `edit` says what it changed, for the
+/// audit log.
 pub(super) async fn change(
-    context: &AdminContext,
+    context: &Acting<'_>,
     slug: &str,
-    edit: impl FnOnce(&mut Project) -> Result<(), AdminError> + Send,
+    action: &'static str,
+    edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
 ) -> Result<Reply, AdminError> {
     let _held = context.changes.lock().await;
     let mut project = context.project(slug).await?;
-    edit(&mut project)?;
-    if context.store.update_project(&project).await? {
+    let detail = edit(&mut project)?;
+    let change = context.change(action).within(project.id).of(project.slug.as_str()).how(detail);
+    if context.store.update_project(&project, &change).await? {
         Ok(Reply::Project(view(&project, Totals::default())))
     } else {
         Err(AdminError::NotFound(format!("the project '{slug}' was deleted meanwhile")))
     }
 }
 
-pub(super) async fn delete(context: &AdminContext, slug: &str) -> Result<Reply, AdminError> {
+pub(super) async fn delete(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {
     let _held = context.changes.lock().await;
     let project = context.project(slug).await?;
-    context.store.delete_project(project.id).await?;
+    let change = context.change("project.delete").within(project.id).of(project.slug.as_str());
+    context.store.delete_project(project.id, &change).await?;
     Ok(Reply::Done)
 }
 
 /// What all projects did in the last seven days, the running hour included.
 pub(super) async fn week(
-    context: &AdminContext,
+    context: &Acting<'_>,
 ) -> Result<std::collections::BTreeMap<ProjectId, Totals>, AdminError> {
     let until = hour_of(context.clock.now()) + 1;
     Ok(context.store.totals(until - WEEK_HOURS, until).await?)

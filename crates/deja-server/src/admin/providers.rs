@@ -4,7 +4,7 @@ use deja_core::id::ProviderId;
 use deja_core::provider::ProviderConfig;
 
 use super::view::moment;
-use super::{AdminContext, AdminError, NewProvider, ProviderView, Reply, models_of, shown};
+use super::{Acting, AdminError, NewProvider, ProviderView, Reply, models_of, shown};
 use crate::vault::binding;
 
 /// Names that responses use for something else.
@@ -12,7 +12,7 @@ const RESERVED: [&str; 4] = ["openai", "anthropic", "google", "cache"];
 const MAX_SECRET_BYTES: usize = 8192;
 const MAX_MODELS: usize = 200;
 
-pub(super) async fn add(context: &AdminContext, new: NewProvider) -> Result<Reply, AdminError> {
+pub(super) async fn add(context: &Acting<'_>, new: NewProvider) -> Result<Reply, AdminError> {
     let name = provider_name(&new.name)?;
     let models = models_of(new.models)?;
     if models.is_empty() || models.len() > MAX_MODELS {
@@ -43,19 +43,25 @@ pub(super) async fn add(context: &AdminContext, new: NewProvider) -> Result<Repl
         allow_private: new.allow_private,
         created: now,
     };
-    context.store.add_provider(&provider).await?;
+    let change = context.change("provider.add").within(project.id).of(&provider.name).how(format!(
+        "{} for {}",
+        provider.base_url,
+        provider.models.join(", ")
+    ));
+    context.store.add_provider(&provider, &change).await?;
     Ok(Reply::Provider(view(&provider)))
 }
 
-pub(super) async fn list(context: &AdminContext, slug: &str) -> Result<Reply, AdminError> {
+pub(super) async fn list(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {
     let project = context.project(slug).await?;
     let providers = context.store.providers(project.id).await?;
     Ok(Reply::Providers(providers.iter().map(view).collect()))
 }
 
-pub(super) async fn remove(context: &AdminContext, slug: &str, name: &str) -> Result<Reply, AdminError> {
+pub(super) async fn remove(context: &Acting<'_>, slug: &str, name: &str) -> Result<Reply, AdminError> {
     let project = context.project(slug).await?;
-    if context.store.remove_provider(project.id, name).await? {
+    let change = context.change("provider.remove").within(project.id).of(name);
+    if context.store.remove_provider(project.id, name, &change).await? {
         Ok(Reply::Done)
     } else {
         Err(AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name))))

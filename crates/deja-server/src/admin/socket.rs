@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::audit::Actor;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
@@ -96,7 +97,7 @@ async fn answer(context: &AdminContext, mut stream: UnixStream, owner: u32) -> i
     let caller = stream.peer_cred()?.uid();
     let result = if caller == owner || caller == 0 {
         match tokio::time::timeout(PATIENCE, read_command(&mut stream)).await {
-            Ok(Ok(command)) => execute(context, command).await,
+            Ok(Ok(command)) => execute(context, Actor::Cli, command).await,
             Ok(Err(error)) => Err(error),
             Err(_) => return Ok(()),
         }

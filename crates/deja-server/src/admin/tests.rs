@@ -6,6 +6,7 @@ use deja_core::api_key::PlainKey;
 use deja_core::project::Tier;
 use deja_core::store::{Keys as _, Projects as _, ProviderConfigs as _};
 use deja_core::testing::MemoryStore;
+use deja_core::testing::change;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +28,7 @@ fn context() -> (Arc<MemoryStore>, AdminContext) {
 
 async fn project(context: &AdminContext, name: &str) -> String {
     let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
-    match execute(context, Command::ProjectCreate(new)).await.unwrap() {
+    match execute(context, Actor::Cli, Command::ProjectCreate(new)).await.unwrap() {
         Reply::Project(view) => view.slug,
         other => panic!("{other:?}"),
     }
@@ -35,7 +36,7 @@ async fn project(context: &AdminContext, name: &str) -> String {
 
 async fn key(context: &AdminContext, project: &str) -> (String, KeyView) {
     let command = Command::KeyCreate { project: project.into(), name: "ci".into(), models: vec![] };
-    match execute(context, command).await.unwrap() {
+    match execute(context, Actor::Cli, command).await.unwrap() {
         Reply::KeyCreated { key, view } => (key.expose().to_owned(), view),
         other => panic!("{other:?}"),
     }
@@ -64,7 +65,7 @@ async fn slugs_are_numbered_and_names_checked() {
     }
     for name in ["", " ", "--", "\u{7}bell", &"x".repeat(101), "日本"] {
         let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
-        let error = execute(&context, Command::ProjectCreate(new)).await.unwrap_err();
+        let error = execute(&context, Actor::Cli, Command::ProjectCreate(new)).await.unwrap_err();
         assert!(matches!(error, AdminError::Invalid(_)), "{name}");
     }
 }
@@ -74,7 +75,7 @@ async fn limits_follow_tier_and_wishes() {
     let (store, context) = context();
     let slug = project(&context, "a").await;
     let limit = async |change: Change| {
-        execute(&context, Command::ProjectSet { project: slug.clone(), change }).await?;
+        execute(&context, Actor::Cli, Command::ProjectSet { project: slug.clone(), change }).await?;
         let quota = store.project(&slug).await?.unwrap().quota();
         Ok::<_, AdminError>((quota.per_minute(), quota.burst()))
     };
@@ -104,10 +105,10 @@ async fn a_key_is_revoked_by_prefix_id_or_itself() {
         let hash = PlainKey::parse(&plain).unwrap().hash();
         assert!(store.admit(&hash).await.unwrap().is_some());
         let text = [&view.prefix, &view.id, &plain][by].clone();
-        let reply = execute(&context, revoke(&text)).await.unwrap();
+        let reply = execute(&context, Actor::Cli, revoke(&text)).await.unwrap();
         assert!(matches!(reply, Reply::KeyRevoked(revoked) if revoked.id == view.id));
         assert!(store.admit(&hash).await.unwrap().is_none());
-        let again = execute(&context, revoke(&text)).await.unwrap_err();
+        let again = execute(&context, Actor::Cli, revoke(&text)).await.unwrap_err();
         assert!(matches!(&again, AdminError::NotFound(text) if !text.contains(&plain[7..])), "{again}");
     }
 }
@@ -125,19 +126,21 @@ async fn a_prefix_of_two_keys_revokes_none_and_names_both() {
         twin.project = store.project(&other).await.unwrap().unwrap().id;
         twin
     };
-    store.create_key(&twin).await.unwrap();
-    let error = execute(&context, revoke(&view.prefix)).await.unwrap_err().to_string();
+    store.create_key(&twin, &change()).await.unwrap();
+    let error = execute(&context, Actor::Cli, revoke(&view.prefix)).await.unwrap_err().to_string();
     assert!(error.contains(&view.id) && error.contains(&twin.id.to_string()), "{error}");
     let one = Command::KeyRevoke { key: Hidden::from(view.prefix.clone()), project: Some(other) };
-    execute(&context, one).await.unwrap();
-    execute(&context, revoke(&view.prefix)).await.unwrap();
+    execute(&context, Actor::Cli, one).await.unwrap();
+    execute(&context, Actor::Cli, revoke(&view.prefix)).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_providers_secret_is_sealed_for_its_host() {
     let (store, context) = context();
     let slug = project(&context, "a").await;
-    execute(&context, Command::ProviderAdd(provider(&slug, "https://llm.example.com/v1/"))).await.unwrap();
+    execute(&context, Actor::Cli, Command::ProviderAdd(provider(&slug, "https://llm.example.com/v1/")))
+        .await
+        .unwrap();
     let id = store.project(&slug).await.unwrap().unwrap().id;
     let kept = store.providers(id).await.unwrap().remove(0);
     assert_eq!((kept.base_url.as_str(), kept.models.len()), ("https://llm.example.com/v1", 1));
@@ -147,7 +150,9 @@ async fn a_providers_secret_is_sealed_for_its_host() {
     };
     assert_eq!(open("https://llm.example.com/other").unwrap(), b"hush");
     assert!(open("https://elsewhere.example.com/v1").is_err());
-    let twice = execute(&context, Command::ProviderAdd(provider(&slug, "https://b.example.com/v1"))).await;
+    let twice =
+        execute(&context, Actor::Cli, Command::ProviderAdd(provider(&slug, "https://b.example.com/v1")))
+            .await;
     assert!(matches!(twice, Err(AdminError::Conflict(_))));
 }
 
@@ -167,7 +172,7 @@ async fn bad_providers_are_refused() {
     ] {
         let text = format!("{bad:?}");
         assert!(!text.contains("hush"));
-        let error = execute(&context, Command::ProviderAdd(bad)).await.unwrap_err();
+        let error = execute(&context, Actor::Cli, Command::ProviderAdd(bad)).await.unwrap_err();
         assert!(matches!(error, AdminError::Invalid(_)), "{text}: {error}");
     }
 }
@@ -178,7 +183,7 @@ async fn a_projects_own_price_is_shown_and_taken_away() {
     let slug = project(&context, "a").await;
     let show = async || {
         let command = Command::PriceShow { model: "gpt-4o-mini".into(), project: Some(slug.clone()) };
-        match execute(&context, command).await.unwrap() {
+        match execute(&context, Actor::Cli, command).await.unwrap() {
             Reply::Price(view) => (view.origin, view.input, view.output),
             other => panic!("{other:?}"),
         }
@@ -186,16 +191,19 @@ async fn a_projects_own_price_is_shown_and_taken_away() {
     assert_eq!(show().await, ("table".into(), 0.15, 0.6));
     let set =
         |input| Command::PriceSet { project: slug.clone(), model: "gpt-4o-mini".into(), input, output: 2.0 };
-    execute(&context, set(1.5)).await.unwrap();
+    execute(&context, Actor::Cli, set(1.5)).await.unwrap();
     assert_eq!(show().await, ("override".into(), 1.5, 2.0));
     for bad in [-1.0, f64::NAN, f64::INFINITY, 1001.0] {
-        assert!(matches!(execute(&context, set(bad)).await, Err(AdminError::Invalid(_))), "{bad}");
+        assert!(
+            matches!(execute(&context, Actor::Cli, set(bad)).await, Err(AdminError::Invalid(_))),
+            "{bad}"
+        );
     }
     let unset = || Command::PriceUnset { project: slug.clone(), model: "gpt-4o-mini".into() };
-    execute(&context, unset()).await.unwrap();
-    assert!(matches!(execute(&context, unset()).await, Err(AdminError::NotFound(_))));
+    execute(&context, Actor::Cli, unset()).await.unwrap();
+    assert!(matches!(execute(&context, Actor::Cli, unset()).await, Err(AdminError::NotFound(_))));
     let unknown = Command::PriceShow { model: "gpt-4o-foo".into(), project: None };
-    assert!(matches!(execute(&context, unknown).await, Err(AdminError::NotFound(_))));
+    assert!(matches!(execute(&context, Actor::Cli, unknown).await, Err(AdminError::NotFound(_))));
 }
 
 #[tokio::test]
@@ -210,7 +218,7 @@ async fn what_is_not_there_is_said_in_one_line() {
         Command::CacheStats { project: nobody() },
         Command::CachePurge { project: nobody(), model: None, context: ContextFilter::Any },
     ] {
-        let error = execute(&context, command).await.unwrap_err();
+        let error = execute(&context, Actor::Cli, command).await.unwrap_err();
         assert_eq!(error, AdminError::NotFound("there is no project 'no\\nbody'".into()));
     }
 }

@@ -64,6 +64,10 @@ pub struct TotalsView {
     pub semantic_hits: u64,
     pub misses: u64,
     pub errors: u64,
+    /// Refused for what they were (400, 403).
+    pub refused: u64,
+    /// Refused because there were too many (429); not among the requests.
+    pub rate_limited: u64,
     /// Hits per answered request, 0 to 1; `None` without any.
     pub hit_rate: Option<f64>,
     pub saved_usd: f64,
@@ -78,6 +82,8 @@ impl From<Totals> for TotalsView {
             semantic_hits: totals.semantic_hits,
             misses: totals.misses,
             errors: totals.errors,
+            refused: totals.refused,
+            rate_limited: totals.rate_limited,
             hit_rate: totals.hit_rate(),
             saved_usd: totals.saved.as_dollars(),
             spent_usd: totals.spent.as_dollars(),

@@ -37,6 +37,7 @@ pub async fn admit(engine: &Engine, headers: &HeaderMap, base: Option<&str>) -> 
     let limit = store.take(project.id, project.quota(), engine.clock().now()).await;
     let limit = limit.map_err(|error| unlimited(error.into()))?;
     if !limit.allowed {
+        engine.count_rate_limited(&caller);
         return Err(Refused { error: ApiError::RateLimited(limit), limit: Some(limit) });
     }
     if project.suspended || base.is_some_and(|slug| slug != project.slug.as_str()) {

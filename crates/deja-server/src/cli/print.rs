@@ -126,8 +126,18 @@ fn named(table: &PriceTableView) -> String {
 }
 
 fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
-    let TotalsView { requests, exact_hits, semantic_hits, misses, errors, hit_rate, saved_usd, spent_usd } =
-        view.week;
+    let TotalsView {
+        requests,
+        exact_hits,
+        semantic_hits,
+        misses,
+        errors,
+        refused,
+        rate_limited,
+        hit_rate,
+        saved_usd,
+        spent_usd,
+    } = view.week;
     let ttl = view.ttl_seconds.map_or_else(|| "none".into(), |seconds| format!("{seconds} s"));
     let lines = [
         ("entries", format!("{} of at most {}", view.entries, view.max_entries)),
@@ -137,6 +147,8 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
         ("semantic hits", semantic_hits.to_string()),
         ("misses", misses.to_string()),
         ("errors", errors.to_string()),
+        ("refused", refused.to_string()),
+        ("over the limit", rate_limited.to_string()),
         ("hit rate", percent(hit_rate)),
         ("saved", format!("{} USD", dollars(saved_usd))),
         ("spent on misses", format!("{} USD", dollars(spent_usd))),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use deja_core::audit::Actor;
 use deja_core::id::SystemEntropy;
 use deja_store::{OpenError, StoreSettings};
 
@@ -55,7 +56,7 @@ async fn execute_here(
     vault.verify(&*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     let context = AdminContext::new(store, vault, crate::admin::check_url, prices);
-    Ok(execute(&context, command).await?)
+    Ok(execute(&context, Actor::Cli, command).await?)
 }
 
 /// One reader is enough, and no answer is read twice.

@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
+use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::store::{Admission, Keys, StoreError};
 use rusqlite::{Connection, Row, params};
 
+use super::audit;
 use super::fault::{conflict, fault};
 use super::rows::{count, names, time, time_or_none};
 use super::{Done, SqliteStore};
 
 #[async_trait]
 impl Keys for SqliteStore {
-    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
-        let key = key.clone();
+    async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
+        let (key, change) = (key.clone(), change.clone());
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
@@ -51,6 +53,7 @@ impl Keys for SqliteStore {
                         ])
                     })
                     .map_err(|error| conflict(error, || format!("the key {}", key.shown)))?;
+                audit::write(connection, &change)?;
                 Ok(Done::then((), move || {
                     if key.revoked.is_none() {
                         memory.catalog.put_key(key);
@@ -90,7 +93,8 @@ impl Keys for SqliteStore {
             .await
     }
 
-    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError> {
+        let change = change.clone();
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
@@ -100,9 +104,10 @@ impl Keys for SqliteStore {
                          WHERE project_id = ?1 AND key_id = ?2 AND revoked IS NULL",
                     )
                     .and_then(|mut update| {
-                        update.execute(params![project.as_bytes(), key.as_bytes(), now.as_nanos()])
+                        update.execute(params![project.as_bytes(), key.as_bytes(), change.at.as_nanos()])
                     })
                     .map_err(fault)?;
+                audit::write_if(connection, &change, revoked > 0)?;
                 Ok(Done::then(revoked > 0, move || memory.catalog.remove_key(project, key)))
             })
             .await

@@ -4,7 +4,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-const MIGRATIONS: &[(u32, &str)] = &[(1, include_str!("../../migrations/sqlite/0001_first.sql"))];
+const MIGRATIONS: &[(u32, &str)] = &[
+    (1, include_str!("../../migrations/sqlite/0001_first.sql")),
+    (2, include_str!("../../migrations/sqlite/0002_console.sql")),
+];
 
 /// Why the schema could not be brought up to date.
 #[derive(Debug)]

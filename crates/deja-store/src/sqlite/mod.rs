@@ -4,6 +4,8 @@
 //! memory ([`catalog`], [`index`], [`limits`]), so that a hit touches no file. Memory follows the database:
 //! it changes after a commit and before the acknowledgement, and is rebuilt at start ([`open`]).
 
+mod audit;
+mod browse;
 mod catalog;
 mod entries;
 mod fault;
@@ -13,10 +15,12 @@ mod limits;
 mod lock;
 mod migrations;
 mod open;
+mod operators;
 mod projects;
 mod providers;
 mod readers;
 mod rows;
+mod sessions;
 mod usage;
 mod vectors;
 mod writer;

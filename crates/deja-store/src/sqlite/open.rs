@@ -65,6 +65,7 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
          PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824; \
          PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;",
     )?;
+    super::usage::add_functions(&connection)?;
     if let Some(bytes) = max_bytes {
         connection.query_row(&format!("PRAGMA max_page_count = {}", bytes.div_ceil(PAGE)), [], |_| Ok(()))?;
     }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use deja_core::audit::Change;
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, Slug, Tier};
 use deja_core::rate_limit::Quota;
 use deja_core::store::{Projects, StoreError};
 use rusqlite::{Connection, Row, params};
 
+use super::audit;
 use super::entries::remove;
 use super::fault::{conflict, fault};
 use super::rows::{time, unreadable};
@@ -16,8 +18,8 @@ use super::{Done, SqliteStore};
 
 #[async_trait]
 impl Projects for SqliteStore {
-    async fn create_project(&self, project: &Project) -> Result<(), StoreError> {
-        let project = project.clone();
+    async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError> {
+        let (project, change) = (project.clone(), change.clone());
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
@@ -41,6 +43,7 @@ impl Projects for SqliteStore {
                         ])
                     })
                     .map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))?;
+                audit::write(connection, &change)?;
                 Ok(Done::then((), move || memory.catalog.put_project(project)))
             })
             .await
@@ -54,8 +57,8 @@ impl Projects for SqliteStore {
         Ok(self.memory.catalog.projects().into_iter().map(Arc::unwrap_or_clone).collect())
     }
 
-    async fn update_project(&self, project: &Project) -> Result<bool, StoreError> {
-        let given = project.clone();
+    async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
+        let (given, change) = (project.clone(), change.clone());
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
@@ -86,12 +89,14 @@ impl Projects for SqliteStore {
                     .prepare_cached(&sql)
                     .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
                     .map_err(fault)?;
+                audit::write(connection, &change)?;
                 Ok(Done::then(true, move || memory.catalog.put_project(kept)))
             })
             .await
     }
 
-    async fn delete_project(&self, project: ProjectId) -> Result<bool, StoreError> {
+    async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
+        let change = change.clone();
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
@@ -100,6 +105,7 @@ impl Projects for SqliteStore {
                 let deleted = connection
                     .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
                     .map_err(fault)?;
+                audit::write_if(connection, &change, deleted > 0)?;
                 Ok(Done::then(deleted > 0, move || {
                     memory.catalog.remove_project(project);
                     memory.buckets.forget(project);

@@ -4,24 +4,25 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
 use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::audit;
 use super::fault::{conflict, fault};
 use super::rows::{names, time};
 use super::{Done, SqliteStore};
 
 #[async_trait]
 impl ProviderConfigs for SqliteStore {
-    async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError> {
-        let provider = provider.clone();
+    async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError> {
+        let (provider, change) = (provider.clone(), change.clone());
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
-                let models = serde_json::to_string(&provider.models)
-                    .map_err(|error| StoreError::Internal(error.into()))?;
+                let models = models_json(&provider)?;
                 connection
                     .execute(
                         "INSERT INTO providers (project_id, name, provider_id, base_url, models, sealed_secret,
@@ -39,16 +40,47 @@ impl ProviderConfigs for SqliteStore {
                         ],
                     )
                     .map_err(|error| conflict(error, || format!("a provider called '{}'", provider.name)))?;
-                // A model listed twice is one model.
-                for model in provider.models.iter().collect::<BTreeSet<_>>() {
-                    connection
-                        .execute(
-                            "INSERT INTO provider_models (project_id, model, provider) VALUES (?1, ?2, ?3)",
-                            params![provider.project.as_bytes(), model, provider.name],
-                        )
-                        .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
-                }
+                write_models(connection, &provider)?;
+                audit::write(connection, &change)?;
                 Ok(Done::then((), move || memory.catalog.put_provider(provider)))
+            })
+            .await
+    }
+
+    async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError> {
+        let (provider, change) = (provider.clone(), change.clone());
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let (project, name) = (provider.project.as_bytes(), &provider.name);
+                let changed = connection
+                    .execute(
+                        "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6
+                         WHERE project_id = ?1 AND name = ?2",
+                        params![
+                            project,
+                            name,
+                            provider.base_url,
+                            models_json(&provider)?,
+                            provider.sealed_secret,
+                            provider.allow_private,
+                        ],
+                    )
+                    .map_err(fault)?;
+                if changed == 0 {
+                    return Ok(Done::quiet(false));
+                }
+                connection
+                    .execute(
+                        "DELETE FROM provider_models WHERE project_id = ?1 AND provider = ?2",
+                        params![project, name],
+                    )
+                    .map_err(fault)?;
+                write_models(connection, &provider)?;
+                audit::write(connection, &change)?;
+                let sql = format!("{SELECT} WHERE project_id = ?1 AND name = ?2");
+                let kept = connection.query_row(&sql, params![project, name], from_row).map_err(fault)?;
+                Ok(Done::then(true, move || memory.catalog.put_provider(kept)))
             })
             .await
     }
@@ -65,8 +97,13 @@ impl ProviderConfigs for SqliteStore {
         Ok(self.memory.catalog.provider_of(project, model))
     }
 
-    async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError> {
-        let name = name.to_owned();
+    async fn remove_provider(
+        &self,
+        project: ProjectId,
+        name: &str,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let (name, change) = (name.to_owned(), change.clone());
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
@@ -76,6 +113,7 @@ impl ProviderConfigs for SqliteStore {
                         params![project.as_bytes(), name],
                     )
                     .map_err(fault)?;
+                audit::write_if(connection, &change, removed > 0)?;
                 Ok(Done::then(removed > 0, move || memory.catalog.remove_provider(project, &name)))
             })
             .await
@@ -109,14 +147,29 @@ impl ProviderConfigs for SqliteStore {
 
 /// All providers, to fill memory when the store opens.
 pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<ProviderConfig>> {
-    connection
-        .prepare(
-            "SELECT provider_id, project_id, name, base_url, models, sealed_secret, allow_private, created
-             FROM providers",
-        )?
-        .query_map([], from_row)?
-        .collect()
+    connection.prepare(SELECT)?.query_map([], from_row)?.collect()
 }
+
+fn models_json(provider: &ProviderConfig) -> Result<String, StoreError> {
+    serde_json::to_string(&provider.models).map_err(|error| StoreError::Internal(error.into()))
+}
+
+fn write_models(connection: &Connection, provider: &ProviderConfig) -> Result<(), StoreError> {
+    // A model listed twice is one model.
+    for model in provider.models.iter().collect::<BTreeSet<_>>() {
+        connection
+            .execute(
+                "INSERT INTO provider_models (project_id, model, provider) VALUES (?1, ?2, ?3)",
+                params![provider.project.as_bytes(), model, provider.name],
+            )
+            .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
+    }
+    Ok(())
+}
+
+const SELECT: &str =
+    "SELECT provider_id, project_id, name, base_url, models, sealed_secret, allow_private, created
+                      FROM providers";
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
     let models: String = row.get(4)?;

@@ -1,6 +1,7 @@
 //! Small conversions between rows and nouns that several tables share.
 
 use std::error::Error;
+use std::num::NonZeroUsize;
 
 use deja_core::clock::Timestamp;
 use rusqlite::Row;
@@ -34,4 +35,14 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 /// A list of names in a JSON column.
 pub(super) fn names(text: &str, column: usize) -> rusqlite::Result<Vec<String>> {
     serde_json::from_str(text).map_err(|error| unreadable(column, error))
+}
+
+/// A limit as SQL takes it.
+pub(super) fn limit_of(limit: NonZeroUsize) -> i64 {
+    i64::try_from(limit.get()).unwrap_or(i64::MAX)
+}
+
+/// The number that all rows of a page lie below.
+pub(super) fn number_before(before: Option<u64>) -> i64 {
+    before.map_or(i64::MAX, signed)
 }

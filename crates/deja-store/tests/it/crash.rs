@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use deja_core::cache::{PromptHash, Scope};
 use deja_core::store::Store;
+use deja_core::testing::change;
 
 use crate::support::{NOW, assert_whole, entry, near, project, project_id, store_in, vector};
 
@@ -24,7 +25,7 @@ fn scope() -> Scope {
 async fn child_that_is_killed() {
     let (Ok(directory), Ok(first)) = (std::env::var(DIRECTORY), std::env::var(FIRST)) else { return };
     let store = store_in(Path::new(&directory)).await;
-    let _ = store.create_project(&project(1)).await;
+    let _ = store.create_project(&project(1), &change()).await;
     let first: u32 = first.parse().unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..16u32 {
@@ -87,7 +88,7 @@ async fn what_was_acknowledged_survives_being_killed() {
 async fn a_torn_log_loses_its_end_only() {
     let directory = tempfile::tempdir().unwrap();
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     for number in 0..60 {
         store.insert(entry(number, &scope(), &number.to_string())).await.unwrap();
     }

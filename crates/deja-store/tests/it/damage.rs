@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use deja_core::cache::Scope;
+use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open};
 
 use crate::support::{assert_whole, entry, project, project_id, store_in};
@@ -24,7 +25,7 @@ async fn refusal(directory: &Path) -> (OpenError, String) {
 async fn filled(directory: &Path) {
     let scope = Scope::new(project_id(1), Some("m"), None);
     let store = store_in(directory).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     for number in 0..200 {
         store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
     }

@@ -1,7 +1,8 @@
 //! A full disk: writes say so, reads go on, and writes work again once there is room.
 
 use deja_core::cache::Scope;
-use deja_core::store::{PurgeFilter, StoreError};
+use deja_core::store::{EntryFilter, StoreError};
+use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
 
 use crate::support::{assert_whole, entry, project, project_id};
@@ -13,7 +14,7 @@ async fn a_full_disk_stops_writes_only() {
         StoreSettings { max_database_bytes: Some(512 * 1024), ..StoreSettings::new(directory.path()) };
     let store = open(&settings).await.unwrap();
     let scope = Scope::new(project_id(1), Some("m"), None);
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     let mut stored = 0;
     let error = loop {
         let mut new = entry(stored, &scope, &stored.to_string());
@@ -35,7 +36,7 @@ async fn a_full_disk_stops_writes_only() {
     // Nothing is lost, and deleting makes room.
     let store = open(&settings).await.unwrap();
     assert_eq!(store.count(project_id(1)).await.unwrap(), u64::from(stored));
-    store.purge(project_id(1), &PurgeFilter::default()).await.unwrap();
+    store.purge(project_id(1), &EntryFilter::default(), &change()).await.unwrap();
     store.insert(entry(1, &scope, "again")).await.unwrap();
     assert_whole(&*store, &scope, 1, "again").await;
     store.ready().await.unwrap();

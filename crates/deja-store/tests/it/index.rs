@@ -7,6 +7,7 @@ use deja_core::cache::Scope;
 use deja_core::embedding::Embedding;
 use deja_core::store::{Entries, Projects};
 use deja_core::testing::MemoryStore;
+use deja_core::testing::change;
 
 use crate::support::{NOW, embedder, entry, entry_id, near, project, project_id, store_in, vector};
 
@@ -41,8 +42,8 @@ fn awkward(number: u32) -> Embedding {
 async fn awkward_vectors_are_found_as_by_an_exact_scan() {
     let directory = tempfile::tempdir().unwrap();
     let (store, model) = (store_in(directory.path()).await, MemoryStore::new());
-    store.create_project(&project(1)).await.unwrap();
-    model.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
+    model.create_project(&project(1), &change()).await.unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..3_000 {
         let mut new = entry(number, &scope(), &number.to_string());
@@ -54,8 +55,8 @@ async fn awkward_vectors_are_found_as_by_an_exact_scan() {
     tasks.join_all().await;
     // Removal moves entries between chunks.
     for number in (0..3_000).step_by(3) {
-        store.delete(project_id(1), entry_id(number)).await.unwrap();
-        model.delete(project_id(1), entry_id(number)).await.unwrap();
+        store.delete(project_id(1), entry_id(number), &change()).await.unwrap();
+        model.delete(project_id(1), entry_id(number), &change()).await.unwrap();
     }
     for probe in (0..3_000).step_by(29) {
         for threshold in [0.0, 0.6, 0.75, 0.85, 0.95] {
@@ -76,7 +77,7 @@ async fn awkward_vectors_are_found_as_by_an_exact_scan() {
 async fn searches_beside_deletes_miss_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..4_000 {
         let (store, new) = (Arc::clone(&store), entry(number, &scope(), &number.to_string()));
@@ -105,7 +106,7 @@ async fn searches_beside_deletes_miss_nothing() {
     for number in (0..4_000).filter(|number| !stays(number)) {
         let store = Arc::clone(&store);
         deletes.spawn(async move {
-            assert!(store.delete(project_id(1), entry_id(number)).await.unwrap());
+            assert!(store.delete(project_id(1), entry_id(number), &change()).await.unwrap());
             let again = entry(number + 10_000, &scope(), &(number + 10_000).to_string());
             if number % 2 == 0 {
                 store.insert(again).await.unwrap();

@@ -8,8 +8,9 @@ use deja_core::cache::{Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
 use deja_core::id::KeyId;
-use deja_core::store::{Projects, PurgeFilter, Store};
+use deja_core::store::{EntryFilter, Projects, Store};
 use deja_core::testing::MemoryStore;
+use deja_core::testing::{change, change_at};
 use proptest::prelude::*;
 
 use crate::support::{NOW, entry, entry_id, near, project, project_id, store_in, vector};
@@ -116,22 +117,23 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
         Step::Delete { entry } => {
             let mut deleted = Vec::new();
             for project in [1, 2] {
-                deleted.push(store.delete(project_id(project), entry_id(*entry)).await.unwrap());
+                deleted.push(store.delete(project_id(project), entry_id(*entry), &change()).await.unwrap());
             }
             format!("{deleted:?}")
         }
         Step::Purge { project, model, context } => {
-            let filter = PurgeFilter {
+            let filter = EntryFilter {
                 model: model.map(|at| MODELS[usize::from(at)].to_owned()),
                 context: context.map(|at| CONTEXTS[usize::from(at)].map(str::to_owned)),
+                ..EntryFilter::default()
             };
-            format!("{:?}", store.purge(project_id(*project), &filter).await.unwrap())
+            format!("{:?}", store.purge(project_id(*project), &filter, &change()).await.unwrap())
         }
         Step::Sweep => format!("{:?}", store.sweep(now, NonZeroUsize::MAX).await.unwrap()),
         Step::Record { entry } => {
             let mut batch = UsageBatch::default();
             for project in [1, 2] {
-                let hits = EntryHits { hits: 1, last_hit: now };
+                let hits = EntryHits { hits: 1, last_hit: now, ..EntryHits::default() };
                 batch.entries.insert((project_id(project), entry_id(*entry)), hits);
             }
             format!("{:?}", store.record(&batch).await.is_ok())
@@ -149,15 +151,17 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
             let stale = store.stale(&by, NonZeroUsize::new(3).unwrap()).await.unwrap();
             format!("{replaced:?} {} {stale:?}", store.stale_count(&by).await.unwrap())
         }
-        Step::CreateKey { key: number } => format!("{:?}", store.create_key(&key(*number)).await.is_ok()),
+        Step::CreateKey { key: number } => {
+            format!("{:?}", store.create_key(&key(*number), &change()).await.is_ok())
+        }
         Step::RevokeKey { key: number } => {
             let key = key(*number);
-            let revoked = store.revoke_key(key.project, key.id, now).await.unwrap();
+            let revoked = store.revoke_key(key.project, key.id, &change_at(now)).await.unwrap();
             format!("{revoked} {}", store.admit(&key.hash).await.unwrap().is_some())
         }
         Step::DeleteProject { project: number } => {
-            let deleted = store.delete_project(project_id(*number)).await.unwrap();
-            store.create_project(&project(*number)).await.unwrap();
+            let deleted = store.delete_project(project_id(*number), &change()).await.unwrap();
+            store.create_project(&project(*number), &change()).await.unwrap();
             format!("{deleted}")
         }
         Step::Advance { .. } | Step::Reopen => String::new(),
@@ -197,8 +201,8 @@ proptest! {
             let model = MemoryStore::new();
             let mut store = store_in(directory.path()).await;
             for number in [1, 2] {
-                model.create_project(&project(number)).await.unwrap();
-                store.create_project(&project(number)).await.unwrap();
+                model.create_project(&project(number), &change()).await.unwrap();
+                store.create_project(&project(number), &change()).await.unwrap();
             }
             let mut now = NOW;
             for (number, step) in (0u32..).zip(&steps) {

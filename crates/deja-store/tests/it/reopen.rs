@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use deja_core::cache::{PromptHash, Scope};
 use deja_core::id::ProviderId;
 use deja_core::provider::ProviderConfig;
+use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open};
 
 use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
@@ -16,7 +17,7 @@ async fn everything_is_there_the_next_time() {
     let directory = tempfile::tempdir().unwrap();
     let scope = Scope::new(project_id(1), Some("m"), None);
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     // All at once, so that batches and the chunks of the index fill.
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..2_500 {
@@ -36,7 +37,7 @@ async fn everything_is_there_the_next_time() {
 async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
     let directory = tempfile::tempdir().unwrap();
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     let provider = |number: u8| ProviderConfig {
         id: ProviderId::from_bytes([number; 16]),
         project: project_id(1),
@@ -48,9 +49,9 @@ async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
         created: NOW,
     };
     for number in 1..=3 {
-        store.add_provider(&provider(number)).await.unwrap();
+        store.add_provider(&provider(number), &change()).await.unwrap();
     }
-    store.remove_provider(project_id(1), "house-2").await.unwrap();
+    store.remove_provider(project_id(1), "house-2", &change()).await.unwrap();
     store.close().await.unwrap();
     let store = store_in(directory.path()).await;
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [provider(1), provider(3)]);
@@ -86,7 +87,7 @@ async fn an_insert_goes_on_when_its_caller_goes_away() {
     let directory = tempfile::tempdir().unwrap();
     let scope = Scope::new(project_id(1), Some("m"), None);
     let store = store_in(directory.path()).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     {
         // Polled once, so that the job is queued, and dropped.
         let insert = store.insert(entry(1, &scope, "hello"));
@@ -107,7 +108,7 @@ async fn only_the_owner_may_look() {
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("a/b");
     let store = store_in(&directory).await;
-    store.create_project(&project(1)).await.unwrap();
+    store.create_project(&project(1), &change()).await.unwrap();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);
     for file in std::fs::read_dir(&directory).unwrap() {
@@ -121,7 +122,7 @@ async fn a_closed_store_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let store = store_in(directory.path()).await;
     store.close().await.unwrap();
-    assert!(store.create_project(&project(1)).await.is_err());
+    assert!(store.create_project(&project(1), &change()).await.is_err());
     assert!(store.ready().await.is_err());
     assert!(store.keys(project_id(1)).await.is_err());
     let scope = Scope::new(project_id(1), None, None);

@@ -12,7 +12,8 @@ use super::{Subject, register};
 use crate::cache::{Inserted, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
-use crate::store::{PurgeFilter, Store, StoreError};
+use crate::store::{EntryFilter, Store, StoreError};
+use crate::testing::change;
 
 register!["entries":
     come_back_as_they_were,
@@ -60,7 +61,7 @@ async fn without_a_vector_are_found_by_hash_only(mut subject: Subject) {
     let store = subject.reopened().await;
     assert!(exactly(&*store, &scope, "very long", NOW).await.is_some());
     assert!(near(&*store, &scope, 0.0, 0.0, NOW).await.is_empty());
-    assert!(store.delete(scope.project(), entry_id(1)).await.unwrap());
+    assert!(store.delete(scope.project(), entry_id(1), &change()).await.unwrap());
     assert!(exactly(&*store, &scope, "very long", NOW).await.is_none());
 }
 
@@ -163,8 +164,8 @@ async fn deleted_are_not_found(mut subject: Subject) {
     for number in 1..=3 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
     }
-    assert!(store.delete(scope.project(), entry_id(2)).await.unwrap());
-    assert!(!store.delete(scope.project(), entry_id(2)).await.unwrap());
+    assert!(store.delete(scope.project(), entry_id(2), &change()).await.unwrap());
+    assert!(!store.delete(scope.project(), entry_id(2), &change()).await.unwrap());
     assert_found(&*store, &scope, "2", NOW, false).await;
     let store = subject.reopened().await;
     assert_found(&*store, &scope, "2", NOW, false).await;
@@ -178,7 +179,7 @@ async fn delete_needs_the_right_project(subject: Subject) {
     let store = subject.store();
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, entry(1, &scope(one), "hello")).await;
-    assert!(!store.delete(two, entry_id(1)).await.unwrap());
+    assert!(!store.delete(two, entry_id(1), &change()).await.unwrap());
     assert_found(&*store, &scope(one), "hello", NOW, true).await;
 }
 
@@ -189,7 +190,7 @@ async fn purge_hides_from_nearest(mut subject: Subject) {
     for (number, scope) in (0..).zip(&scopes) {
         put(&*store, entry(number, scope, "hello")).await;
     }
-    let purged = store.purge(project, &PurgeFilter::default()).await.unwrap();
+    let purged = store.purge(project, &EntryFilter::default(), &change()).await.unwrap();
     assert_eq!(purged, scopes.len() as u64);
     assert_found(&*store, &scopes[0], "hello", NOW, false).await;
     let store = subject.reopened().await;
@@ -197,7 +198,7 @@ async fn purge_hides_from_nearest(mut subject: Subject) {
         assert_found(&*store, scope, "hello", NOW, false).await;
     }
     assert_eq!(store.count(project).await.unwrap(), 0);
-    assert_eq!(store.purge(project, &PurgeFilter::default()).await.unwrap(), 0);
+    assert_eq!(store.purge(project, &EntryFilter::default(), &change()).await.unwrap(), 0);
 }
 
 async fn purge_by_model_goes_by_the_asked_model(subject: Subject) {
@@ -210,8 +211,8 @@ async fn purge_by_model_goes_by_the_asked_model(subject: Subject) {
         new.entry.model = model.to_owned();
         put(&*store, new).await;
     }
-    let filter = PurgeFilter { model: Some("a".to_owned()), context: None };
-    assert_eq!(store.purge(project, &filter).await.unwrap(), 2);
+    let filter = EntryFilter { model: Some("a".to_owned()), ..EntryFilter::default() };
+    assert_eq!(store.purge(project, &filter, &change()).await.unwrap(), 2);
     assert_eq!(ids(&near(&*store, &shared, 0.0, 0.0, NOW).await), [entry_id(2)]);
 }
 
@@ -223,8 +224,10 @@ async fn purge_by_context_tells_none_from_empty(subject: Subject) {
         put(&*store, entry(number, &Scope::new(project, Some("m"), context), "hello")).await;
     }
     for (number, context) in (0..).zip(contexts) {
-        let filter = PurgeFilter { model: Some("m".to_owned()), context: Some(context.map(str::to_owned)) };
-        assert_eq!(store.purge(project, &filter).await.unwrap(), 1, "{context:?}");
+        let context_of = Some(context.map(str::to_owned));
+        let filter =
+            EntryFilter { model: Some("m".to_owned()), context: context_of, ..EntryFilter::default() };
+        assert_eq!(store.purge(project, &filter, &change()).await.unwrap(), 1, "{context:?}");
         assert_found(&*store, &Scope::new(project, Some("m"), context), "hello", NOW, false).await;
         assert_eq!(store.count(project).await.unwrap(), 2 - number);
     }
@@ -236,7 +239,7 @@ async fn purge_leaves_other_projects(subject: Subject) {
     for (number, project) in [(1, one), (2, two)] {
         put(&*store, entry(number, &scope(project), "hello")).await;
     }
-    assert_eq!(store.purge(one, &PurgeFilter::default()).await.unwrap(), 1);
+    assert_eq!(store.purge(one, &EntryFilter::default(), &change()).await.unwrap(), 1);
     assert_found(&*store, &scope(two), "hello", NOW, true).await;
 }
 
@@ -249,7 +252,7 @@ async fn the_last_one_of_many_is_deleted_alone(mut subject: Subject) {
     }
     let deleted = [39, 0, 20, 38, 1];
     for number in deleted {
-        assert!(store.delete(scope.project(), entry_id(number)).await.unwrap());
+        assert!(store.delete(scope.project(), entry_id(number), &change()).await.unwrap());
     }
     let store = subject.reopened().await;
     for number in 0..40u32 {
@@ -272,7 +275,7 @@ async fn a_prompt_can_be_stored_again_after_its_deletion(mut subject: Subject) {
     let store = subject.store();
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
-    store.delete(scope.project(), entry_id(1)).await.unwrap();
+    store.delete(scope.project(), entry_id(1), &change()).await.unwrap();
     let second = put(&*store, entry(2, &scope, "hello")).await;
     let store = subject.reopened().await;
     assert_eq!(exactly(&*store, &scope, "hello", NOW).await, Some(second));

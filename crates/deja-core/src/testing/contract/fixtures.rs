@@ -10,6 +10,7 @@ use crate::embedding::{EmbedderId, Embedding, Threshold};
 use crate::id::{EntryId, KeyId, ProjectId};
 use crate::project::{Project, ProjectSettings, Tier};
 use crate::store::{Probe, Store};
+use crate::testing::change;
 
 /// When the cases play.
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -48,7 +49,7 @@ pub(super) fn project(number: u32) -> Project {
 
 /// Stores [`project`].
 pub(super) async fn with_project(store: &dyn Store, number: u32) -> ProjectId {
-    store.create_project(&project(number)).await.unwrap();
+    store.create_project(&project(number), &change()).await.unwrap();
     project_id(number)
 }
 

@@ -4,11 +4,12 @@ use tokio::task::JoinSet;
 
 use super::fixtures::{bytes, key, later, project, with_project};
 use super::{Subject, register};
-use crate::analytics::UsageBatch;
+use crate::analytics::{Outcome, UsageBatch, UsageEvent};
 use crate::api_key::{ApiKey, KeyUsage};
 use crate::id::KeyId;
 use crate::project::Project;
 use crate::store::StoreError;
+use crate::testing::{change, change_at};
 
 register!["keys":
     open_their_project,
@@ -27,7 +28,7 @@ async fn open_their_project(mut subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
     let narrow = ApiKey { models: Some(vec!["a".to_owned(), String::new()]), ..key(1, id) };
-    store.create_key(&narrow).await.unwrap();
+    store.create_key(&narrow, &change()).await.unwrap();
     let store = subject.reopened().await;
     let admission = store.admit(&narrow.hash).await.unwrap().unwrap();
     assert_eq!((&*admission.key, &*admission.project), (&narrow, &project(1)));
@@ -39,10 +40,10 @@ async fn are_listed_oldest_first(mut subject: Subject) {
     let id = with_project(&*store, 1).await;
     let other = with_project(&*store, 2).await;
     for number in [3, 1, 2] {
-        store.create_key(&key(number, id)).await.unwrap();
+        store.create_key(&key(number, id), &change()).await.unwrap();
     }
-    store.create_key(&key(4, other)).await.unwrap();
-    store.revoke_key(id, key(2, id).id, later(50)).await.unwrap();
+    store.create_key(&key(4, other), &change()).await.unwrap();
+    store.revoke_key(id, key(2, id).id, &change_at(later(50))).await.unwrap();
     let store = subject.reopened().await;
     let revoked = ApiKey { revoked: Some(later(50)), ..key(2, id) };
     let listed = store.keys(id).await.unwrap();
@@ -55,7 +56,7 @@ async fn are_found_by_id_and_prefix(mut subject: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let same = ApiKey { shown: key(1, one).shown, ..key(2, two) };
     for key in [&key(1, one), &same, &key(3, two)] {
-        store.create_key(key).await.unwrap();
+        store.create_key(key, &change()).await.unwrap();
     }
     let store = subject.reopened().await;
     assert_eq!(store.find_keys("dj_0001").await.unwrap(), [key(1, one), same]);
@@ -68,16 +69,16 @@ async fn are_found_by_id_and_prefix(mut subject: Subject) {
 async fn need_a_project(subject: Subject) {
     let store = subject.store();
     let orphan = key(1, project(1).id);
-    assert!(matches!(store.create_key(&orphan).await, Err(StoreError::Conflict(_))));
+    assert!(matches!(store.create_key(&orphan, &change()).await, Err(StoreError::Conflict(_))));
     assert!(store.admit(&orphan.hash).await.unwrap().is_none());
 }
 
 async fn have_a_hash_of_their_own(subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
-    store.create_key(&key(1, id)).await.unwrap();
+    store.create_key(&key(1, id), &change()).await.unwrap();
     let twin = ApiKey { id: KeyId::from_bytes(bytes(2)), ..key(1, id) };
-    assert!(matches!(store.create_key(&twin).await, Err(StoreError::Conflict(_))));
+    assert!(matches!(store.create_key(&twin, &change()).await, Err(StoreError::Conflict(_))));
     assert_eq!(store.admit(&twin.hash).await.unwrap().unwrap().key.id, key(1, id).id);
 }
 
@@ -85,10 +86,10 @@ async fn revoked_are_refused_at_once(mut subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
     for number in [1, 2] {
-        store.create_key(&key(number, id)).await.unwrap();
+        store.create_key(&key(number, id), &change()).await.unwrap();
     }
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
-    assert!(store.revoke_key(id, key(1, id).id, later(9)).await.unwrap());
+    assert!(store.revoke_key(id, key(1, id).id, &change_at(later(9))).await.unwrap());
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
     let store = subject.reopened().await;
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
@@ -98,11 +99,11 @@ async fn revoked_are_refused_at_once(mut subject: Subject) {
 async fn are_revoked_once_and_by_their_project(mut subject: Subject) {
     let store = subject.store();
     let (id, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
-    store.create_key(&key(1, id)).await.unwrap();
-    assert!(!store.revoke_key(other, key(1, id).id, later(1)).await.unwrap());
+    store.create_key(&key(1, id), &change()).await.unwrap();
+    assert!(!store.revoke_key(other, key(1, id).id, &change_at(later(1))).await.unwrap());
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
-    assert!(store.revoke_key(id, key(1, id).id, later(2)).await.unwrap());
-    assert!(!store.revoke_key(id, key(1, id).id, later(3)).await.unwrap());
+    assert!(store.revoke_key(id, key(1, id).id, &change_at(later(2))).await.unwrap());
+    assert!(!store.revoke_key(id, key(1, id).id, &change_at(later(3))).await.unwrap());
     let store = subject.reopened().await;
     assert_eq!(store.keys(id).await.unwrap()[0].0.revoked, Some(later(2)));
 }
@@ -110,9 +111,9 @@ async fn are_revoked_once_and_by_their_project(mut subject: Subject) {
 async fn of_a_suspended_project_say_so_at_once(subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
-    store.create_key(&key(1, id)).await.unwrap();
+    store.create_key(&key(1, id), &change()).await.unwrap();
     for suspended in [true, false] {
-        store.update_project(&Project { suspended, ..project(1) }).await.unwrap();
+        store.update_project(&Project { suspended, ..project(1) }, &change()).await.unwrap();
         assert_eq!(store.admit(&key(1, id).hash).await.unwrap().unwrap().project.suspended, suspended);
     }
 }
@@ -120,12 +121,16 @@ async fn of_a_suspended_project_say_so_at_once(subject: Subject) {
 async fn usage_adds_up(mut subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
-    store.create_key(&key(1, id)).await.unwrap();
+    store.create_key(&key(1, id), &change()).await.unwrap();
     let gone = key(2, id).id;
-    for (requests, last_used) in [(3, Some(later(20))), (4, Some(later(10))), (0, None)] {
+    for (requests, at) in [(3, later(20)), (4, later(10)), (0, later(30))] {
         let mut batch = UsageBatch::default();
-        batch.keys.insert((id, key(1, id).id), KeyUsage { requests, last_used });
-        batch.keys.insert((id, gone), KeyUsage { requests, last_used });
+        // One over the limit is no use of the key.
+        batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::RateLimited, later(40)));
+        for _ in 0..requests {
+            batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::Refused, at));
+            batch.add(&UsageEvent::bare(id, gone, Outcome::Miss, at));
+        }
         store.record(&batch).await.unwrap();
     }
     let store = subject.reopened().await;
@@ -142,9 +147,9 @@ async fn revocation_holds_under_load(subject: Subject) {
         let store = subject.store();
         tasks.spawn(async move {
             let key = key(number, id);
-            store.create_key(&key).await.unwrap();
+            store.create_key(&key, &change()).await.unwrap();
             assert!(store.admit(&key.hash).await.unwrap().is_some());
-            assert!(store.revoke_key(id, key.id, later(1)).await.unwrap());
+            assert!(store.revoke_key(id, key.id, &change_at(later(1))).await.unwrap());
             assert!(store.admit(&key.hash).await.unwrap().is_none());
         });
     }

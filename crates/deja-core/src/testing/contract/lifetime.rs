@@ -87,7 +87,10 @@ async fn sweep_stops_at_its_limit(subject: Subject) {
 
 async fn hit(store: &dyn Store, project: ProjectId, number: u32, at: i64) {
     let mut batch = UsageBatch::default();
-    batch.entries.insert((project, entry_id(number)), EntryHits { hits: 1, last_hit: later(at) });
+    batch.entries.insert(
+        (project, entry_id(number)),
+        EntryHits { hits: 1, last_hit: later(at), ..EntryHits::default() },
+    );
     store.record(&batch).await.unwrap();
 }
 

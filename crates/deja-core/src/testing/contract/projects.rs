@@ -5,12 +5,12 @@ use super::fixtures::{
 };
 use super::{Subject, register};
 use crate::analytics::{Outcome, UsageBatch, UsageEvent};
-use crate::money::NanoUsd;
 use crate::pricing::{ModelPrice, PicoUsdPerToken};
 use crate::project::{Project, ProjectSettings, Tier};
 use crate::provider::ProviderConfig;
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
+use crate::testing::change;
 
 register!["projects":
     come_back_as_they_were,
@@ -39,7 +39,7 @@ fn elaborate() -> Project {
 }
 
 async fn come_back_as_they_were(mut subject: Subject) {
-    subject.store().create_project(&elaborate()).await.unwrap();
+    subject.store().create_project(&elaborate(), &change()).await.unwrap();
     let store = subject.reopened().await;
     assert_eq!(store.project("p1").await.unwrap(), Some(elaborate()));
     assert_eq!(store.project("p2").await.unwrap(), None);
@@ -57,16 +57,16 @@ async fn have_a_slug_of_their_own(subject: Subject) {
     let store = subject.store();
     with_project(&*store, 1).await;
     let twin = Project { slug: "p1".parse().unwrap(), ..project(2) };
-    assert!(matches!(store.create_project(&twin).await, Err(StoreError::Conflict(_))));
+    assert!(matches!(store.create_project(&twin, &change()).await, Err(StoreError::Conflict(_))));
     assert_eq!(store.projects().await.unwrap(), [project(1)]);
 }
 
 async fn update_keeps_slug_and_creation(mut subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
-    store.create_key(&key(1, id)).await.unwrap();
-    let change = Project { slug: "other".parse().unwrap(), created: later(99), ..elaborate() };
-    assert!(store.update_project(&change).await.unwrap());
+    store.create_key(&key(1, id), &change()).await.unwrap();
+    let renamed = Project { slug: "other".parse().unwrap(), created: later(99), ..elaborate() };
+    assert!(store.update_project(&renamed, &change()).await.unwrap());
     let expected = Project { created: NOW, ..elaborate() };
     // For the very next request, suspension included.
     let admission = store.admit(&key(1, id).hash).await.unwrap().unwrap();
@@ -77,7 +77,7 @@ async fn update_keeps_slug_and_creation(mut subject: Subject) {
 }
 
 async fn update_of_none_is_false(subject: Subject) {
-    assert!(!subject.store().update_project(&project(1)).await.unwrap());
+    assert!(!subject.store().update_project(&project(1), &change()).await.unwrap());
     assert_eq!(subject.store().projects().await.unwrap(), []);
 }
 
@@ -87,28 +87,17 @@ async fn deleted_are_gone_everywhere(mut subject: Subject) {
     for number in [1, 2] {
         let id = with_project(&*store, number).await;
         let key = key(number, id);
-        store.create_key(&key).await.unwrap();
+        store.create_key(&key, &change()).await.unwrap();
         put(&*store, entry(number, &scope(id), "hello")).await;
-        store.add_provider(&provider(number)).await.unwrap();
-        let outcome = Outcome::Miss;
-        let (saved, spent) = (NanoUsd::ZERO, NanoUsd::ZERO);
-        batch.add(&UsageEvent {
-            project: id,
-            key: key.id,
-            model: "m",
-            outcome,
-            entry: None,
-            saved,
-            spent,
-            at: NOW,
-        });
+        store.add_provider(&provider(number), &change()).await.unwrap();
+        batch.add(&UsageEvent { model: "m", ..UsageEvent::bare(id, key.id, Outcome::Miss, NOW) });
     }
     store.record(&batch).await.unwrap();
     let quota = Quota::new(1, 1).unwrap();
     store.take(project_id(1), quota, NOW).await.unwrap();
 
-    assert!(store.delete_project(project_id(1)).await.unwrap());
-    assert!(!store.delete_project(project_id(1)).await.unwrap());
+    assert!(store.delete_project(project_id(1), &change()).await.unwrap());
+    assert!(!store.delete_project(project_id(1), &change()).await.unwrap());
     assert_found(&*store, &scope(project_id(1)), "hello", NOW, false).await;
     let store = subject.reopened().await;
     assert_eq!(store.projects().await.unwrap(), [project(2)]);
@@ -123,7 +112,7 @@ async fn deleted_are_gone_everywhere(mut subject: Subject) {
     let totals = store.totals(i64::MIN, i64::MAX).await.unwrap();
     assert_eq!(totals.keys().copied().collect::<Vec<_>>(), [project_id(2)]);
     // A project of the same slug starts with nothing.
-    store.create_project(&Project { id: project_id(9), ..project(1) }).await.unwrap();
+    store.create_project(&Project { id: project_id(9), ..project(1) }, &change()).await.unwrap();
     assert!(store.keys(project_id(9)).await.unwrap().is_empty());
     assert!(store.take(project_id(1), quota, NOW).await.unwrap().allowed, "the bucket is gone too");
 }
@@ -131,11 +120,11 @@ async fn deleted_are_gone_everywhere(mut subject: Subject) {
 async fn a_deleted_one_takes_no_entries(subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
-    store.delete_project(id).await.unwrap();
+    store.delete_project(id, &change()).await.unwrap();
     let late = store.insert(entry(1, &scope(id), "late")).await;
     assert!(matches!(late, Err(StoreError::Conflict(_))));
     assert_eq!(store.count(id).await.unwrap(), 0);
-    assert!(!store.delete(id, entry_id(1)).await.unwrap());
+    assert!(!store.delete(id, entry_id(1), &change()).await.unwrap());
 }
 
 fn provider(number: u32) -> ProviderConfig {

@@ -5,6 +5,7 @@ use super::{Subject, register};
 use crate::id::ProviderId;
 use crate::provider::ProviderConfig;
 use crate::store::StoreError;
+use crate::testing::change;
 
 register!["providers":
     come_back_as_they_were,
@@ -34,7 +35,7 @@ async fn come_back_as_they_were(mut subject: Subject) {
     with_project(&*store, 1).await;
     let (b, a) = (provider(1, "b", &["z", "y", "z"]), provider(2, "a", &[]));
     for provider in [&b, &a] {
-        store.add_provider(provider).await.unwrap();
+        store.add_provider(provider, &change()).await.unwrap();
     }
     let store = subject.reopened().await;
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [a, b]);
@@ -46,7 +47,7 @@ async fn are_found_by_model(mut subject: Subject) {
     with_project(&*store, 1).await;
     with_project(&*store, 2).await;
     let own = provider(1, "own", &["llama", "qwen"]);
-    store.add_provider(&own).await.unwrap();
+    store.add_provider(&own, &change()).await.unwrap();
     assert_eq!(store.provider_of(project_id(1), "qwen").await.unwrap(), Some(own.clone()));
     let store = subject.reopened().await;
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), Some(own));
@@ -58,9 +59,13 @@ async fn clash_by_name_and_by_model(subject: Subject) {
     let store = subject.store();
     with_project(&*store, 1).await;
     let first = provider(1, "own", &["llama"]);
-    store.add_provider(&first).await.unwrap();
+    store.add_provider(&first, &change()).await.unwrap();
     for clash in [provider(2, "own", &["other"]), provider(3, "other", &["new", "llama"])] {
-        assert!(matches!(store.add_provider(&clash).await, Err(StoreError::Conflict(_))), "{}", clash.name);
+        assert!(
+            matches!(store.add_provider(&clash, &change()).await, Err(StoreError::Conflict(_))),
+            "{}",
+            clash.name
+        );
     }
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [first], "nothing of the others is left");
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
@@ -69,17 +74,17 @@ async fn clash_by_name_and_by_model(subject: Subject) {
 async fn removed_are_gone(mut subject: Subject) {
     let store = subject.store();
     with_project(&*store, 1).await;
-    store.add_provider(&provider(1, "own", &["llama"])).await.unwrap();
-    assert!(!store.remove_provider(project_id(2), "own").await.unwrap());
-    assert!(store.remove_provider(project_id(1), "own").await.unwrap());
-    assert!(!store.remove_provider(project_id(1), "own").await.unwrap());
+    store.add_provider(&provider(1, "own", &["llama"]), &change()).await.unwrap();
+    assert!(!store.remove_provider(project_id(2), "own", &change()).await.unwrap());
+    assert!(store.remove_provider(project_id(1), "own", &change()).await.unwrap());
+    assert!(!store.remove_provider(project_id(1), "own", &change()).await.unwrap());
     let store = subject.reopened().await;
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
-    store.add_provider(&provider(2, "again", &["llama"])).await.unwrap();
+    store.add_provider(&provider(2, "again", &["llama"]), &change()).await.unwrap();
 }
 
 async fn need_a_project(subject: Subject) {
-    let orphan = subject.store().add_provider(&provider(1, "own", &["llama"])).await;
+    let orphan = subject.store().add_provider(&provider(1, "own", &["llama"]), &change()).await;
     assert!(matches!(orphan, Err(StoreError::Conflict(_))));
 }
 

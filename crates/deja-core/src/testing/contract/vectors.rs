@@ -8,6 +8,7 @@ use super::fixtures::{
 use super::{Subject, register};
 use crate::id::EntryId;
 use crate::store::Store;
+use crate::testing::change;
 
 register!["vectors":
     stale_are_those_of_other_embedders,
@@ -78,7 +79,7 @@ async fn replaced_are_found_by_the_new_embedder_only(mut subject: Subject) {
     // And again by the same embedder: the old vector is gone.
     store.replace_vector(scope.project(), entry_id(1), &embedder("f"), Some(&at_angle(0.0))).await.unwrap();
     assert!(near_by(&*store, &scope, "f", &at_angle(90.0), 0.9, 10, NOW).await.is_empty());
-    assert!(store.delete(scope.project(), entry_id(1)).await.unwrap());
+    assert!(store.delete(scope.project(), entry_id(1), &change()).await.unwrap());
     assert!(near_by(&*store, &scope, "f", &at_angle(0.0), 0.0, 10, NOW).await.is_empty());
 }
 
@@ -106,7 +107,7 @@ async fn of_gone_entries_are_not_replaced(subject: Subject) {
     put(&*store, entry(1, &scope, "hello")).await;
     let vector = at_angle(0.0);
     assert!(!store.replace_vector(other, entry_id(1), &embedder("f"), Some(&vector)).await.unwrap());
-    store.delete(scope.project(), entry_id(1)).await.unwrap();
+    store.delete(scope.project(), entry_id(1), &change()).await.unwrap();
     assert!(
         !store.replace_vector(scope.project(), entry_id(1), &embedder("f"), Some(&vector)).await.unwrap()
     );
@@ -117,6 +118,6 @@ async fn of_deleted_entries_are_not_stale(subject: Subject) {
     let store = subject.store();
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
-    store.delete(scope.project(), entry_id(1)).await.unwrap();
+    store.delete(scope.project(), entry_id(1), &change()).await.unwrap();
     assert_eq!(stale(&*store, "f").await, []);
 }

@@ -7,11 +7,13 @@ use async_trait::async_trait;
 use half::f16;
 
 use super::{MemoryStore, State, Stored};
+use crate::audit::Change;
 use crate::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
-use crate::store::{Entries, Probe, PurgeFilter, StaleEntry, StoreError, Vectors};
+use crate::money::NanoUsd;
+use crate::store::{Entries, EntryFilter, Probe, StaleEntry, StoreError, Vectors};
 
 /// The vector as every store keeps it.
 fn rounded(vector: &Embedding) -> Vec<f32> {
@@ -24,6 +26,21 @@ fn similarity(stored: &[f32], probe: &Embedding) -> Similarity {
     let dot: f64 = stored.iter().zip(probe.as_slice()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
     let cosine = (dot / norm) as f32;
     if cosine >= 1.0 - 1.0 / 1_048_576.0 { Similarity::ONE } else { Similarity::from_cosine(cosine) }
+}
+
+impl Stored {
+    pub(super) fn passes(&self, project: ProjectId, filter: &EntryFilter) -> bool {
+        let lower = |text: &str| text.to_ascii_lowercase();
+        let Entry { prompt, answer, model, .. } = &*self.entry;
+        self.scope.project() == project
+            && filter.model.as_ref().is_none_or(|wanted| model == wanted)
+            && filter.context.as_ref().is_none_or(|wanted| self.scope.context() == wanted.as_deref())
+            && filter
+                .text
+                .as_ref()
+                .map(|text| lower(text))
+                .is_none_or(|text| lower(prompt).contains(&text) || lower(&answer.text).contains(&text))
+    }
 }
 
 impl State {
@@ -107,6 +124,8 @@ impl Entries for MemoryStore {
             scope: new.scope,
             prompt_hash: new.prompt_hash,
             last_used: new.entry.created,
+            hits: 0,
+            saved: NanoUsd::ZERO,
             entry: Arc::new(new.entry),
         };
         state.entries.insert(id, stored);
@@ -123,16 +142,21 @@ impl Entries for MemoryStore {
         Ok(self.state().count(project))
     }
 
-    async fn delete(&self, project: ProjectId, entry: EntryId) -> Result<bool, StoreError> {
-        Ok(self.state().entries.remove(&(project, entry)).is_some())
+    async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let found = state.entries.remove(&(project, entry)).is_some();
+        Ok(state.note_if(found, change))
     }
 
-    async fn purge(&self, project: ProjectId, filter: &PurgeFilter) -> Result<u64, StoreError> {
-        Ok(self.state().remove_where(|stored| {
-            stored.scope.project() == project
-                && filter.model.as_ref().is_none_or(|model| stored.entry.model == *model)
-                && filter.context.as_ref().is_none_or(|context| stored.scope.context() == context.as_deref())
-        }))
+    async fn purge(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        state.changes.push(change.clone());
+        Ok(state.remove_where(|stored| stored.passes(project, filter)))
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -6,13 +6,13 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::api_key::{ApiKey, KeyHash, KeyUsage};
-use crate::clock::Timestamp;
+use crate::audit::Change;
 use crate::id::{KeyId, ProjectId};
 use crate::store::{Admission, Keys, StoreError};
 
 #[async_trait]
 impl Keys for MemoryStore {
-    async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
+    async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
         let mut state = self.state();
         if !state.projects.contains_key(&key.project) {
             return Err(StoreError::Conflict(format!("no project {} for the key", key.project)));
@@ -23,6 +23,7 @@ impl Keys for MemoryStore {
             return Err(StoreError::Conflict(format!("the key {}", key.shown)));
         }
         state.keys.push((key.clone(), KeyUsage::default()));
+        state.changes.push(change.clone());
         Ok(())
     }
 
@@ -52,11 +53,11 @@ impl Keys for MemoryStore {
         Ok(keys)
     }
 
-    async fn revoke_key(&self, project: ProjectId, key: KeyId, now: Timestamp) -> Result<bool, StoreError> {
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
         let active = |other: &ApiKey| (other.project, other.id) == (project, key) && other.revoked.is_none();
         let Some((key, _)) = state.keys.iter_mut().find(|(other, _)| active(other)) else { return Ok(false) };
-        key.revoked = Some(now);
-        Ok(true)
+        key.revoked = Some(change.at);
+        Ok(state.note_if(true, change))
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! It is what the contract means. It is slow, and so short that it can be seen to be right.
 
+mod browse;
 mod entries;
 mod keys;
+mod operators;
+mod providers;
 mod usage;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,16 +14,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
-use crate::analytics::Totals;
+use crate::analytics::{ContextKey, ContextLabel, Rollup, RollupKey};
 use crate::api_key::{ApiKey, KeyUsage};
-use crate::cache::{Entry, PromptHash, Scope};
+use crate::audit::Change;
+use crate::cache::{Entry, PromptHash, Scope, WrongAnswer};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
 use crate::id::{EntryId, ProjectId};
+use crate::money::NanoUsd;
+use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
 use crate::provider::ProviderConfig;
 use crate::rate_limit::{Bucket, Decision, Quota, take};
-use crate::store::{Limits, Projects, ProviderConfigs, Store, StoreError};
+use crate::store::{Limits, Projects, Store, StoreError};
 
 /// A store without a disk.
 #[derive(Default)]
@@ -34,9 +40,16 @@ struct State {
     keys: Vec<(ApiKey, KeyUsage)>,
     entries: BTreeMap<(ProjectId, EntryId), Stored>,
     buckets: HashMap<ProjectId, Bucket>,
-    usage: BTreeMap<(ProjectId, Box<str>, i64), Totals>,
+    rollups: BTreeMap<RollupKey, Rollup>,
+    contexts: BTreeMap<(ProjectId, ContextKey), ContextLabel>,
     providers: Vec<ProviderConfig>,
     key_check: Option<Vec<u8>>,
+    wrong: Vec<(ProjectId, WrongAnswer)>,
+    operators: Vec<Operator>,
+    invites: Vec<Invite>,
+    sessions: Vec<Session>,
+    /// Row `n` is at `n - 1`.
+    changes: Vec<Change>,
 }
 
 struct Stored {
@@ -47,6 +60,8 @@ struct Stored {
     vector: Option<(EmbedderId, Option<Vec<f32>>)>,
     /// The last hit, or else the creation.
     last_used: Timestamp,
+    hits: u64,
+    saved: NanoUsd,
 }
 
 impl MemoryStore {
@@ -57,6 +72,16 @@ impl MemoryStore {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Writes the row of a change that was done.
+    fn note_if(&mut self, done: bool, change: &Change) -> bool {
+        if done {
+            self.changes.push(change.clone());
+        }
+        done
     }
 }
 
@@ -73,13 +98,14 @@ impl Store for MemoryStore {
 
 #[async_trait]
 impl Projects for MemoryStore {
-    async fn create_project(&self, project: &Project) -> Result<(), StoreError> {
+    async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError> {
         let mut state = self.state();
         let taken = state.projects.values().any(|other| other.slug == project.slug || other.id == project.id);
         if taken {
             return Err(StoreError::Conflict(format!("a project called '{}'", project.slug)));
         }
         state.projects.insert(project.id, project.clone());
+        state.changes.push(change.clone());
         Ok(())
     }
 
@@ -93,21 +119,24 @@ impl Projects for MemoryStore {
         Ok(projects)
     }
 
-    async fn update_project(&self, project: &Project) -> Result<bool, StoreError> {
+    async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
         let Some(stored) = state.projects.get_mut(&project.id) else { return Ok(false) };
         *stored = Project { slug: stored.slug.clone(), created: stored.created, ..project.clone() };
-        Ok(true)
+        Ok(state.note_if(true, change))
     }
 
-    async fn delete_project(&self, project: ProjectId) -> Result<bool, StoreError> {
+    async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
         state.keys.retain(|(key, _)| key.project != project);
         state.entries.retain(|(owner, _), _| *owner != project);
-        state.usage.retain(|(owner, ..), _| *owner != project);
+        state.rollups.retain(|key, _| key.project != project);
+        state.contexts.retain(|(owner, _), _| *owner != project);
+        state.wrong.retain(|(owner, _)| *owner != project);
         state.providers.retain(|provider| provider.project != project);
         state.buckets.remove(&project);
-        Ok(state.projects.remove(&project).is_some())
+        let found = state.projects.remove(&project).is_some();
+        Ok(state.note_if(found, change))
     }
 }
 
@@ -119,56 +148,5 @@ impl Limits for MemoryStore {
         let (left, decision) = take(*bucket, quota, now);
         *bucket = left;
         Ok(decision)
-    }
-}
-
-#[async_trait]
-impl ProviderConfigs for MemoryStore {
-    async fn add_provider(&self, provider: &ProviderConfig) -> Result<(), StoreError> {
-        let mut state = self.state();
-        if !state.projects.contains_key(&provider.project) {
-            return Err(StoreError::Conflict(format!("no project {} for the provider", provider.project)));
-        }
-        let clash = state.providers.iter().filter(|other| other.project == provider.project).any(|other| {
-            other.name == provider.name || other.models.iter().any(|model| provider.models.contains(model))
-        });
-        if clash {
-            return Err(StoreError::Conflict(format!("a provider called '{}'", provider.name)));
-        }
-        state.providers.push(provider.clone());
-        Ok(())
-    }
-
-    async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {
-        let state = self.state();
-        let mut providers: Vec<_> =
-            state.providers.iter().filter(|provider| provider.project == project).cloned().collect();
-        providers.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(providers)
-    }
-
-    async fn provider_of(
-        &self,
-        project: ProjectId,
-        model: &str,
-    ) -> Result<Option<ProviderConfig>, StoreError> {
-        let providers = self.providers(project).await?;
-        Ok(providers.into_iter().find(|provider| provider.models.iter().any(|answered| answered == model)))
-    }
-
-    async fn remove_provider(&self, project: ProjectId, name: &str) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let before = state.providers.len();
-        state.providers.retain(|provider| (provider.project, provider.name.as_str()) != (project, name));
-        Ok(state.providers.len() < before)
-    }
-
-    async fn key_check(&self) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.state().key_check.clone())
-    }
-
-    async fn set_key_check(&self, sealed: &[u8]) -> Result<(), StoreError> {
-        self.state().key_check.get_or_insert_with(|| sealed.to_vec());
-        Ok(())
     }
 }

@@ -1,20 +1,52 @@
 //! Counts of the reference store.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use async_trait::async_trait;
 
-use super::MemoryStore;
-use crate::analytics::{Totals, UsageBatch};
+use super::{MemoryStore, State, Stored};
+use crate::analytics::{ContextKey, Dimension, Rollup, RollupKey, Slice, Step, Totals, UsageBatch};
+use crate::cache::EntryDetail;
+use crate::clock::Timestamp;
 use crate::id::ProjectId;
-use crate::store::{StoreError, Usage};
+use crate::store::{EntryFilter, StoreError, Usage};
+
+impl State {
+    /// The rollups of a project and span whose slices give exactly these dimensions.
+    fn rows(
+        &self,
+        project: ProjectId,
+        step: Step,
+        periods: &Range<i64>,
+        dimensions: u8,
+    ) -> impl Iterator<Item = (&RollupKey, &Rollup)> {
+        self.rollups.iter().filter(move |(key, _)| {
+            (key.project, key.step, key.slice.dimensions()) == (project, step, dimensions)
+                && periods.contains(&key.period)
+        })
+    }
+
+    fn totals_where(&self, of: impl Fn(i64) -> Option<i64>) -> BTreeMap<ProjectId, BTreeMap<i64, Totals>> {
+        let mut sums: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
+        for (key, rollup) in &self.rollups {
+            if let (Step::Hour, 0, Some(part)) = (key.step, key.slice.dimensions(), of(key.period)) {
+                sums.entry(key.project).or_default().entry(part).or_default().add(&rollup.totals);
+            }
+        }
+        sums
+    }
+}
 
 #[async_trait]
 impl Usage for MemoryStore {
     async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError> {
         let mut state = self.state();
+        let used = batch.keys();
         for (key, usage) in &mut state.keys {
-            if let Some(more) = batch.keys.get(&(key.project, key.id)) {
+            if let Some(more) = used.get(&(key.project, key.id)) {
                 usage.requests += more.requests;
                 usage.last_used = usage.last_used.max(more.last_used);
             }
@@ -22,23 +54,112 @@ impl Usage for MemoryStore {
         for (id, hits) in &batch.entries {
             if let Some(stored) = state.entries.get_mut(id) {
                 stored.last_used = stored.last_used.max(hits.last_hit);
+                stored.hits += hits.hits;
+                stored.saved = stored.saved.plus(hits.saved);
             }
         }
-        for (id, totals) in &batch.rollups {
+        for (key, rollup) in batch.rollups() {
+            if state.projects.contains_key(&key.project) {
+                state.rollups.entry(key).or_default().add(&rollup);
+            }
+        }
+        for (id, label) in &batch.contexts {
             if state.projects.contains_key(&id.0) {
-                state.usage.entry(id.clone()).or_default().add(totals);
+                let kept = state.contexts.entry(*id).or_insert_with(|| label.clone());
+                kept.hour = kept.hour.max(label.hour);
             }
         }
         Ok(())
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
-        let mut sums: BTreeMap<ProjectId, Totals> = BTreeMap::new();
-        for ((project, _, hour), totals) in &self.state().usage {
-            if (from..until).contains(hour) {
-                sums.entry(*project).or_default().add(totals);
+        let sums = self.state().totals_where(|hour| (from..until).contains(&hour).then_some(0));
+        Ok(sums.into_iter().filter_map(|(project, mut parts)| Some((project, parts.remove(&0)?))).collect())
+    }
+
+    async fn daily_totals(
+        &self,
+        from: i64,
+        until: i64,
+    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
+        let day = |hour: i64| Some(hour.div_euclid(24)).filter(|day| (from..until).contains(day));
+        Ok(self.state().totals_where(day))
+    }
+
+    async fn usage_series(
+        &self,
+        project: ProjectId,
+        slice: &Slice,
+        step: Step,
+        periods: Range<i64>,
+    ) -> Result<BTreeMap<i64, Rollup>, StoreError> {
+        let state = self.state();
+        let rows = state.rows(project, step, &periods, slice.dimensions());
+        Ok(rows
+            .filter(|(key, _)| key.slice == *slice)
+            .map(|(key, rollup)| (key.period, rollup.clone()))
+            .collect())
+    }
+
+    async fn usage_by(
+        &self,
+        project: ProjectId,
+        slice: &Slice,
+        by: Dimension,
+        step: Step,
+        periods: Range<i64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(Slice, Totals)>, StoreError> {
+        let state = self.state();
+        let dimensions = slice.dimensions() | by.bit();
+        let mut sums: BTreeMap<Slice, Totals> = BTreeMap::new();
+        for (key, rollup) in state.rows(project, step, &periods, dimensions) {
+            if key.slice.lies_in(slice) {
+                sums.entry(key.slice.clone()).or_default().add(&rollup.totals);
             }
         }
-        Ok(sums)
+        let mut ranked: Vec<_> = sums.into_iter().collect();
+        ranked.sort_by_key(|(_, totals)| Reverse(totals.requests() + totals.rate_limited));
+        ranked.truncate(limit.get());
+        Ok(ranked)
+    }
+
+    async fn top_entries(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        since: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<EntryDetail>, StoreError> {
+        let state = self.state();
+        let mut top: Vec<EntryDetail> = state.matching(project, filter).map(Stored::detail).collect();
+        top.retain(|detail| detail.last_hit.is_some_and(|last| last >= since));
+        top.sort_by_key(|detail| (Reverse(detail.saved), detail.entry.id));
+        top.truncate(limit.get());
+        Ok(top)
+    }
+
+    async fn context_labels(
+        &self,
+        project: ProjectId,
+        contexts: &[ContextKey],
+    ) -> Result<BTreeMap<ContextKey, String>, StoreError> {
+        let state = self.state();
+        let label = |key: &ContextKey| Some((*key, state.contexts.get(&(project, *key))?.text.to_string()));
+        Ok(contexts.iter().filter_map(label).collect())
+    }
+
+    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let old = |key: &&RollupKey| match key.step {
+            Step::Minute => key.period < minute,
+            Step::Hour => key.period < hour,
+        };
+        let gone: Vec<RollupKey> = state.rollups.keys().filter(old).take(limit.get()).cloned().collect();
+        for key in &gone {
+            state.rollups.remove(key);
+        }
+        state.contexts.retain(|_, label| label.hour >= hour);
+        Ok(gone.len() as u64)
     }
 }

@@ -2,19 +2,21 @@
 
 mod insert;
 pub(super) mod remove;
-mod texts;
+pub(super) mod texts;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use deja_core::audit::Change;
 use deja_core::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::{Entries, Probe, PurgeFilter, StoreError};
+use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
 
 pub(super) use insert::embedder_number;
 
+use super::audit;
 use super::fault::fault;
 use super::index::{Gone, Search};
 use super::{Done, Memory, SqliteStore};
@@ -82,35 +84,47 @@ impl Entries for SqliteStore {
         Ok(self.memory.index.count(project))
     }
 
-    async fn delete(&self, project: ProjectId, entry: EntryId) -> Result<bool, StoreError> {
+    async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {
+        let change = change.clone();
         let removed = self
             .remove(move |connection| {
-                remove::row_of(connection, project, entry).map(|row| row.into_iter().collect())
+                let row = remove::row_of(connection, project, entry).map_err(fault)?;
+                audit::write_if(connection, &change, row.is_some())?;
+                Ok(row.into_iter().collect())
             })
             .await?;
         Ok(removed > 0)
     }
 
-    async fn purge(&self, project: ProjectId, filter: &PurgeFilter) -> Result<u64, StoreError> {
-        let filter = filter.clone();
-        self.remove(move |connection| remove::rows_that_pass(connection, project, &filter)).await
+    async fn purge(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        let (filter, change) = (filter.clone(), change.clone());
+        self.remove(move |connection| {
+            audit::write(connection, &change)?;
+            remove::rows_that_pass(connection, project, &filter).map_err(fault)
+        })
+        .await
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.remove(move |connection| remove::expired_rows(connection, now, limit)).await
+        self.remove(move |connection| remove::expired_rows(connection, now, limit).map_err(fault)).await
     }
 }
 
 impl SqliteStore {
     /// Removes the entries that `choose` names, and says how many.
-    async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
+    pub(super) async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
     where
-        F: FnOnce(&rusqlite::Connection) -> rusqlite::Result<Vec<i64>> + Send + 'static,
+        F: FnOnce(&rusqlite::Connection) -> Result<Vec<i64>, StoreError> + Send + 'static,
     {
         let memory = Arc::clone(&self.memory);
         self.writer
             .write(move |connection| {
-                let rows = choose(connection).map_err(fault)?;
+                let rows = choose(connection)?;
                 let gone = remove::remove(connection, &rows).map_err(fault)?;
                 Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
             })

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::PurgeFilter;
+use deja_core::store::EntryFilter;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::index::{Gone, Row};
@@ -38,11 +38,11 @@ pub(in super::super) fn remove(connection: &Connection, rows: &[Row]) -> rusqlit
 
 /// All entries of a project.
 pub(in super::super) fn rows_of(connection: &Connection, project: ProjectId) -> rusqlite::Result<Vec<Row>> {
-    rows_that_pass(connection, project, &PurgeFilter::default())
+    rows_that_pass(connection, project, &EntryFilter::default())
 }
 
 /// One entry of a project.
-pub(super) fn row_of(
+pub(in super::super) fn row_of(
     connection: &Connection,
     project: ProjectId,
     entry: EntryId,
@@ -53,20 +53,31 @@ pub(super) fn row_of(
         .optional()
 }
 
+/// Whether an entry `e` of the scope `s` is of the project ?1 and passes the filter: the model ?2, any context ?3
+/// or the context ?4, the text ?5.
+pub(in super::super) const PASSES: &str = "e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2)
+     AND (?3 OR s.context IS ?4)
+     AND (?5 IS NULL OR instr(lower(e.prompt), lower(?5)) > 0 OR instr(lower(e.answer), lower(?5)) > 0)";
+
+/// ?3 and ?4 of [`PASSES`].
+pub(in super::super) fn context_of(filter: &EntryFilter) -> (bool, Option<&str>) {
+    (filter.context.is_none(), filter.context.as_ref().and_then(Option::as_deref))
+}
+
 /// The entries of a project that pass the filter.
 pub(super) fn rows_that_pass(
     connection: &Connection,
     project: ProjectId,
-    filter: &PurgeFilter,
+    filter: &EntryFilter,
 ) -> rusqlite::Result<Vec<Row>> {
-    let any_context = filter.context.is_none();
-    let context = filter.context.as_ref().and_then(Option::as_deref);
+    let (any_context, context) = context_of(filter);
     connection
-        .prepare_cached(
-            "SELECT e.entry FROM entries e JOIN scopes s ON s.scope = e.scope
-             WHERE e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2) AND (?3 OR s.context IS ?4)",
-        )?
-        .query_map(params![project.as_bytes(), filter.model, any_context, context], |row| row.get(0))?
+        .prepare_cached(&format!(
+            "SELECT e.entry FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {PASSES}"
+        ))?
+        .query_map(params![project.as_bytes(), filter.model, any_context, context, filter.text], |row| {
+            row.get(0)
+        })?
         .collect()
 }
 

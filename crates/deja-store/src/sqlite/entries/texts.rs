@@ -53,29 +53,32 @@ impl SqliteStore {
 }
 
 /// The entry with this number.
-pub(super) fn read(connection: &Connection, row: Row) -> rusqlite::Result<Option<Entry>> {
+pub(in super::super) fn read(connection: &Connection, row: Row) -> rusqlite::Result<Option<Entry>> {
     connection
-        .prepare_cached(
-            "SELECT entry_id, prompt, model, answer, provider, served_model, input_tokens, output_tokens,
-                    tokens_estimated, created, expires
-             FROM entries WHERE entry = ?1",
-        )?
-        .query_row([row], |row| {
-            Ok(Entry {
-                id: EntryId::from_bytes(row.get(0)?),
-                prompt: row.get(1)?,
-                model: row.get(2)?,
-                answer: Answer {
-                    text: row.get(3)?,
-                    provider: row.get(4)?,
-                    served_model: row.get(5)?,
-                    input_tokens: count(row, 6)?,
-                    output_tokens: count(row, 7)?,
-                    tokens_estimated: row.get(8)?,
-                },
-                created: time(row, 9)?,
-                expires: time_or_none(row, 10)?,
-            })
-        })
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM entries e WHERE e.entry = ?1"))?
+        .query_row([row], from_row)
         .optional()
+}
+
+/// What [`from_row`] reads of an entry `e`, from column 0 on.
+pub(in super::super) const COLUMNS: &str =
+    "e.entry_id, e.prompt, e.model, e.answer, e.provider, e.served_model,
+     e.input_tokens, e.output_tokens, e.tokens_estimated, e.created, e.expires";
+
+pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
+    Ok(Entry {
+        id: EntryId::from_bytes(row.get(0)?),
+        prompt: row.get(1)?,
+        model: row.get(2)?,
+        answer: Answer {
+            text: row.get(3)?,
+            provider: row.get(4)?,
+            served_model: row.get(5)?,
+            input_tokens: count(row, 6)?,
+            output_tokens: count(row, 7)?,
+            tokens_estimated: row.get(8)?,
+        },
+        created: time(row, 9)?,
+        expires: time_or_none(row, 10)?,
+    })
 }

@@ -1,0 +1,246 @@
+//! A batch: what happened since the last write, added up by minute.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::analytics::names::{Names, label};
+use crate::analytics::{ContextKey, Distribution, Outcome, Rollup, RollupKey, Slice, Step, UsageEvent};
+use crate::api_key::KeyUsage;
+use crate::clock::Timestamp;
+use crate::id::{EntryId, KeyId, ProjectId};
+use crate::money::NanoUsd;
+
+/// Hits of an entry since the last write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntryHits {
+    /// How many.
+    pub hits: u64,
+    /// The last of them.
+    pub last_hit: Timestamp,
+    /// What they saved.
+    pub saved: NanoUsd,
+}
+
+/// What people see of a context in analytics.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextLabel {
+    /// Its first words.
+    pub text: Box<str>,
+    /// The last hour it was seen in; decides when it may be forgotten.
+    pub hour: i64,
+}
+
+/// The requests of one minute that nothing here tells apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Cell {
+    project: ProjectId,
+    minute: i64,
+    key: KeyId,
+    model: Arc<str>,
+    context: ContextKey,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    rollup: Rollup,
+    /// The last request that counts as use of the key; those over the rate limit do not.
+    last_used: Option<Timestamp>,
+}
+
+/// What happened since the last write, added up. Bounded by the keys, models, contexts and entries in use, models
+/// and contexts by [`super::MAX_NAMES_PER_HOUR`] besides.
+#[derive(Clone, Debug, Default)]
+pub struct UsageBatch {
+    cells: HashMap<Cell, Counted>,
+    names: Names,
+    /// Hits by entry.
+    pub entries: HashMap<(ProjectId, EntryId), EntryHits>,
+    /// The first words of the contexts that the rollups name by number.
+    pub contexts: HashMap<(ProjectId, ContextKey), ContextLabel>,
+}
+
+impl UsageBatch {
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.entries.is_empty()
+    }
+
+    /// Counts one request.
+    pub fn add(&mut self, event: &UsageEvent<'_>) {
+        let hour = Step::Hour.period_of(event.at);
+        let (model, context) = self.names.of(event.project, hour, event.model, event.context, |key, text| {
+            self.contexts.insert((event.project, key), ContextLabel { text: label(text), hour });
+        });
+        let minute = Step::Minute.period_of(event.at);
+        let cell = Cell { project: event.project, minute, key: event.key, model, context };
+        self.cells.entry(cell).or_default().count(event);
+        if let Some(entry) = event.entry {
+            let hits = self.entries.entry((event.project, entry)).or_default();
+            hits.hits += 1;
+            hits.last_hit = hits.last_hit.max(event.at);
+            hits.saved = hits.saved.plus(event.saved);
+        }
+    }
+
+    /// Takes what was counted and leaves an empty batch, which goes on telling the same names apart.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        let mut taken = std::mem::take(self);
+        std::mem::swap(&mut self.names, &mut taken.names);
+        taken
+    }
+
+    /// Adds a batch that could not be written back to this one.
+    pub fn merge(&mut self, other: Self) {
+        for (cell, counted) in other.cells {
+            let mine = self.cells.entry(cell).or_default();
+            mine.rollup.add(&counted.rollup);
+            mine.last_used = mine.last_used.max(counted.last_used);
+        }
+        for (id, hits) in other.entries {
+            let entry = self.entries.entry(id).or_default();
+            entry.hits += hits.hits;
+            entry.last_hit = entry.last_hit.max(hits.last_hit);
+            entry.saved = entry.saved.plus(hits.saved);
+        }
+        self.contexts.extend(other.contexts);
+    }
+
+    /// Use by key. Requests over the rate limit are none.
+    pub fn keys(&self) -> HashMap<(ProjectId, KeyId), KeyUsage> {
+        let mut keys: HashMap<_, KeyUsage> = HashMap::new();
+        for (cell, counted) in &self.cells {
+            let key = keys.entry((cell.project, cell.key)).or_default();
+            key.requests += counted.rollup.totals.requests();
+            key.last_used = key.last_used.max(counted.last_used);
+        }
+        keys.retain(|_, usage| usage.requests > 0);
+        keys
+    }
+
+    /// The rows to add to the rollups, each once, in the order of their keys: every request in its eight slices,
+    /// in its minute and in its hour.
+    pub fn rollups(&self) -> BTreeMap<RollupKey, Rollup> {
+        let mut rows: BTreeMap<RollupKey, Rollup> = BTreeMap::new();
+        for (cell, counted) in &self.cells {
+            let full = Slice {
+                key: Some(cell.key),
+                model: Some(Arc::clone(&cell.model)),
+                context: Some(cell.context),
+            };
+            for slice in full.all() {
+                for step in Step::ALL {
+                    let period = cell.minute * Step::Minute.seconds() / step.seconds();
+                    let key = RollupKey { project: cell.project, step, period, slice: slice.clone() };
+                    rows.entry(key).or_default().add(&counted.rollup);
+                }
+            }
+        }
+        rows
+    }
+}
+
+impl Counted {
+    fn count(&mut self, event: &UsageEvent<'_>) {
+        let Rollup { totals, histograms } = &mut self.rollup;
+        if event.outcome != Outcome::RateLimited {
+            self.last_used = self.last_used.max(Some(event.at));
+        }
+        match event.outcome {
+            Outcome::ExactHit => totals.exact_hits += 1,
+            Outcome::SemanticHit => totals.semantic_hits += 1,
+            Outcome::Miss => totals.misses += 1,
+            Outcome::Error => totals.errors += 1,
+            Outcome::Refused => totals.refused += 1,
+            Outcome::RateLimited => totals.rate_limited += 1,
+        }
+        let (latency, similarity) = match event.outcome {
+            Outcome::ExactHit | Outcome::SemanticHit => {
+                totals.saved_input_tokens += event.input_tokens;
+                totals.saved_output_tokens += event.output_tokens;
+                (Distribution::HitLatency, Distribution::HitSimilarity)
+            }
+            Outcome::Miss => {
+                totals.input_tokens += event.input_tokens;
+                totals.output_tokens += event.output_tokens;
+                (Distribution::MissLatency, Distribution::NearMiss)
+            }
+            Outcome::Error | Outcome::Refused | Outcome::RateLimited => return,
+        };
+        totals.saved = totals.saved.plus(event.saved);
+        totals.spent = totals.spent.plus(event.spent);
+        histograms.count_latency(latency, event.latency);
+        if let Some(found) = event.similarity {
+            histograms.count_similarity(similarity, found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::analytics::{MAX_NAMES_PER_HOUR, OTHER_MODELS};
+
+    fn event<'a>(model: &'a str, context: Option<&'a str>, seconds: i64) -> UsageEvent<'a> {
+        let (project, key) = (ProjectId::from_bytes([1; 16]), KeyId::from_bytes([2; 16]));
+        UsageEvent {
+            model,
+            context,
+            latency: Duration::from_millis(1),
+            ..UsageEvent::bare(project, key, Outcome::Miss, Timestamp::from_secs(seconds))
+        }
+    }
+
+    fn slices(batch: &UsageBatch, step: Step) -> Vec<(i64, Slice, u64)> {
+        let rows = batch.rollups().into_iter().filter(|(key, _)| key.step == step);
+        rows.map(|(key, rollup)| (key.period, key.slice, rollup.totals.misses)).collect()
+    }
+
+    #[test]
+    fn a_request_is_counted_in_eight_slices_of_two_steps() {
+        let mut batch = UsageBatch::default();
+        for seconds in [0, 59, 60] {
+            batch.add(&event("m", Some("c"), seconds));
+        }
+        assert_eq!(slices(&batch, Step::Minute).len(), 16);
+        let hours = slices(&batch, Step::Hour);
+        assert_eq!(hours.len(), 8);
+        assert!(hours.iter().all(|(hour, _, misses)| (*hour, *misses) == (0, 3)));
+        assert_eq!(batch.contexts.len(), 1);
+    }
+
+    #[test]
+    fn names_beyond_the_bound_are_one_name_until_the_next_hour() {
+        let mut batch = UsageBatch::default();
+        for number in 0..1000 {
+            batch.add(&event(&format!("m{number}"), Some(&format!("user {number}")), 10));
+            if number == 500 {
+                // What is written goes, what is told apart stays.
+                assert_eq!(batch.take().rollups().len(), 2 * (1 + 1 + 4 * 65 + 2 * 65));
+            }
+        }
+        let only = |batch: &UsageBatch, dimensions| -> Vec<Slice> {
+            let hours = slices(batch, Step::Hour).into_iter();
+            hours.map(|(_, slice, _)| slice).filter(|slice| slice.dimensions() == dimensions).collect()
+        };
+        assert_eq!(only(&batch, 4), [Slice { context: Some(ContextKey::OTHER), ..Slice::default() }]);
+        assert_eq!(only(&batch, 2), [Slice { model: Some(OTHER_MODELS.into()), ..Slice::default() }]);
+        batch.add(&event("m999", Some("user 999"), 3600));
+        assert!(only(&batch, 2).iter().any(|slice| slice.model.as_deref() == Some("m999")));
+        assert!(MAX_NAMES_PER_HOUR < 1000);
+    }
+
+    #[test]
+    fn what_was_not_written_is_added_back() {
+        let mut first = UsageBatch::default();
+        first.add(&event("m", None, 0));
+        let mut second = first.clone();
+        second.add(&event("m", None, 1));
+        first.merge(second);
+        assert!(slices(&first, Step::Hour).iter().all(|(_, _, misses)| *misses == 3));
+        let usage = first.keys().into_values().next().unwrap();
+        assert_eq!((usage.requests, usage.last_used), (3, Some(Timestamp::from_secs(1))));
+    }
+}

@@ -1,0 +1,112 @@
+//! What is counted about requests. Numbers only: no prompt, no answer, no key.
+//!
+//! An [`event`](UsageEvent) is added to a [`batch`](UsageBatch) in memory; a batch is written as rollups: rows of
+//! sums per minute and per hour, one for each [`Slice`] of a project's requests that can be asked for. Why:
+//! `docs/adr/0010-rollups.md`.
+
+mod batch;
+mod histogram;
+mod names;
+mod rollup;
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::embedding::Similarity;
+use crate::id::{EntryId, KeyId, ProjectId};
+use crate::money::NanoUsd;
+
+pub use batch::{ContextLabel, EntryHits, UsageBatch};
+pub use histogram::{
+    BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, SIMILARITY_BUCKETS, latency_bound, quantile,
+};
+pub use names::{ContextKey, MAX_NAMES_PER_HOUR, OTHER_MODELS};
+pub use rollup::{Dimension, Rollup, RollupKey, Slice, Step, Totals};
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Answered from the cache, the same prompt.
+    ExactHit,
+    /// Answered from the cache, a similar prompt.
+    SemanticHit,
+    /// Answered by the provider.
+    Miss,
+    /// Not answered: deja or the provider failed.
+    Error,
+    /// Refused: a wrong shape, a model or project that is not for the key.
+    Refused,
+    /// Refused: over the rate limit.
+    RateLimited,
+}
+
+impl Outcome {
+    /// The name in logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ExactHit => "exact_hit",
+            Self::SemanticHit => "semantic_hit",
+            Self::Miss => "miss",
+            Self::Error => "error",
+            Self::Refused => "refused",
+            Self::RateLimited => "rate_limited",
+        }
+    }
+}
+
+/// One request of a project: what the rollups are made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UsageEvent<'a> {
+    /// Whose.
+    pub project: ProjectId,
+    /// The key it came with.
+    pub key: KeyId,
+    /// The asked model; empty if the request did not get so far.
+    pub model: &'a str,
+    /// The asked context.
+    pub context: Option<&'a str>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The entry that answered, on a hit.
+    pub entry: Option<EntryId>,
+    /// The similarity of a hit; on a miss, that of the best entry below the threshold, if one was looked for.
+    pub similarity: Option<Similarity>,
+    /// How long the answer took; counted for hits and misses.
+    pub latency: Duration,
+    /// Tokens of the prompt and its context; on a hit, those that were not sent.
+    pub input_tokens: u64,
+    /// Tokens of the answer; on a hit, those that were not bought.
+    pub output_tokens: u64,
+    /// Dollars not spent.
+    pub saved: NanoUsd,
+    /// Dollars spent, where the price is known.
+    pub spent: NanoUsd,
+    /// When it was answered.
+    pub at: Timestamp,
+}
+
+impl UsageEvent<'_> {
+    /// A request that ended in this way, and nothing more to tell.
+    pub const fn bare(project: ProjectId, key: KeyId, outcome: Outcome, at: Timestamp) -> Self {
+        UsageEvent {
+            project,
+            key,
+            model: "",
+            context: None,
+            outcome,
+            entry: None,
+            similarity: None,
+            latency: Duration::ZERO,
+            input_tokens: 0,
+            output_tokens: 0,
+            saved: NanoUsd::ZERO,
+            spent: NanoUsd::ZERO,
+            at,
+        }
+    }
+}
+
+/// The hour that `at` lies in, as hours since the epoch.
+pub const fn hour_of(at: Timestamp) -> i64 {
+    Step::Hour.period_of(at)
+}

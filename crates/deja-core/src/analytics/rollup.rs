@@ -1,0 +1,245 @@
+//! Rollups: sums over a minute or an hour, for each slice of a project's requests.
+
+use std::sync::Arc;
+
+use crate::analytics::{ContextKey, Histograms};
+use crate::clock::Timestamp;
+use crate::id::{KeyId, ProjectId};
+use crate::money::NanoUsd;
+
+/// How long a rollup's period is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// A minute. Kept for two days.
+    Minute,
+    /// An hour. Kept for thirteen months.
+    Hour,
+}
+
+impl Step {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Minute, Self::Hour];
+
+    /// Its seconds; also what stores keep it as.
+    pub const fn seconds(self) -> i64 {
+        match self {
+            Self::Minute => 60,
+            Self::Hour => 3600,
+        }
+    }
+
+    /// The period that `at` lies in, counted from the epoch.
+    pub const fn period_of(self, at: Timestamp) -> i64 {
+        at.as_secs().div_euclid(self.seconds())
+    }
+
+    /// When a period begins.
+    pub const fn start_of(self, period: i64) -> Timestamp {
+        Timestamp::from_secs(period.saturating_mul(self.seconds()))
+    }
+
+    /// Periods that are kept: 48 hours of minutes, 13 months (of 31 days) of hours.
+    pub const fn kept(self) -> i64 {
+        match self {
+            Self::Minute => 48 * 60,
+            Self::Hour => 13 * 31 * 24,
+        }
+    }
+}
+
+/// What requests can be told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    /// The key they came with.
+    Key,
+    /// The asked model.
+    Model,
+    /// The asked context.
+    Context,
+}
+
+impl Dimension {
+    /// Its bit in [`Slice::dimensions`].
+    pub const fn bit(self) -> u8 {
+        match self {
+            Self::Key => 1,
+            Self::Model => 2,
+            Self::Context => 4,
+        }
+    }
+}
+
+/// A part of a project's requests: those with this key, model and context. `None` is any; the default is all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slice {
+    /// The key.
+    pub key: Option<KeyId>,
+    /// The model; [`super::OTHER_MODELS`] for those that are not told apart, empty where none was asked.
+    pub model: Option<Arc<str>>,
+    /// The context.
+    pub context: Option<ContextKey>,
+}
+
+impl Slice {
+    /// Which of the three are given, as a number 0..8: 1 for the key, 2 for the model, 4 for the context. With it
+    /// a store tells "any" from every name.
+    pub const fn dimensions(&self) -> u8 {
+        self.key.is_some() as u8 | (self.model.is_some() as u8) << 1 | (self.context.is_some() as u8) << 2
+    }
+
+    /// The eight slices that a request of this slice, given in full, is counted in.
+    pub(super) fn all(&self) -> impl Iterator<Item = Self> + '_ {
+        (0u8..8).map(|dimensions| Self {
+            key: self.key.filter(|_| dimensions & 1 > 0),
+            model: self.model.clone().filter(|_| dimensions & 2 > 0),
+            context: self.context.filter(|_| dimensions & 4 > 0),
+        })
+    }
+
+    /// Whether it says the same as `filter` in all that `filter` gives.
+    pub fn lies_in(&self, filter: &Self) -> bool {
+        (filter.key.is_none() || self.key == filter.key)
+            && (filter.model.is_none() || self.model == filter.model)
+            && (filter.context.is_none() || self.context == filter.context)
+    }
+}
+
+/// Whose rollup, of what and of when.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RollupKey {
+    /// Whose.
+    pub project: ProjectId,
+    /// The length of the period.
+    pub step: Step,
+    /// The period, counted from the epoch.
+    pub period: i64,
+    /// Which requests.
+    pub slice: Slice,
+}
+
+/// What is summed up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rollup {
+    /// The sums.
+    pub totals: Totals,
+    /// The distributions.
+    pub histograms: Histograms,
+}
+
+impl Rollup {
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: &Self) {
+        self.totals.add(&other.totals);
+        self.histograms.add(&other.histograms);
+    }
+}
+
+/// Sums over any requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Hits by the same prompt.
+    pub exact_hits: u64,
+    /// Hits by a similar prompt.
+    pub semantic_hits: u64,
+    /// Answers from the provider.
+    pub misses: u64,
+    /// Requests without an answer because deja or the provider failed.
+    pub errors: u64,
+    /// Requests refused for what they were: 400 and 403.
+    pub refused: u64,
+    /// Requests refused because there were too many: 429.
+    pub rate_limited: u64,
+    /// Input tokens of misses.
+    pub input_tokens: u64,
+    /// Output tokens of misses.
+    pub output_tokens: u64,
+    /// Input tokens that hits did not send.
+    pub saved_input_tokens: u64,
+    /// Output tokens that hits did not buy.
+    pub saved_output_tokens: u64,
+    /// Dollars not spent.
+    pub saved: NanoUsd,
+    /// Dollars spent.
+    pub spent: NanoUsd,
+}
+
+impl Totals {
+    /// All requests, those over the rate limit apart.
+    pub const fn requests(&self) -> u64 {
+        self.exact_hits + self.semantic_hits + self.misses + self.errors + self.refused
+    }
+
+    /// Answers from the cache.
+    pub const fn hits(&self) -> u64 {
+        self.exact_hits + self.semantic_hits
+    }
+
+    /// Hits per answered request, 0..=1; `None` without any.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let answered = self.hits() + self.misses;
+        (answered > 0).then(|| self.hits() as f64 / answered as f64)
+    }
+
+    /// Adds `other` to this.
+    pub fn add(&mut self, other: &Self) {
+        let sums = self.as_array().into_iter().zip(other.as_array());
+        let mut array = [0; Self::FIELDS];
+        for (place, (a, b)) in array.iter_mut().zip(sums) {
+            *place = a.saturating_add(b);
+        }
+        *self = Self::from_array(array);
+    }
+
+    /// Number of sums.
+    pub const FIELDS: usize = 12;
+
+    /// The sums in the order of the fields, money in nano-dollars: what a store keeps as columns.
+    pub const fn as_array(&self) -> [u64; Self::FIELDS] {
+        [
+            self.exact_hits,
+            self.semantic_hits,
+            self.misses,
+            self.errors,
+            self.refused,
+            self.rate_limited,
+            self.input_tokens,
+            self.output_tokens,
+            self.saved_input_tokens,
+            self.saved_output_tokens,
+            self.saved.as_nanos(),
+            self.spent.as_nanos(),
+        ]
+    }
+
+    /// The sums that [`Self::as_array`] gave.
+    pub const fn from_array(sums: [u64; Self::FIELDS]) -> Self {
+        let [
+            exact_hits,
+            semantic_hits,
+            misses,
+            errors,
+            refused,
+            rate_limited,
+            input_tokens,
+            output_tokens,
+            saved_input_tokens,
+            saved_output_tokens,
+            saved,
+            spent,
+        ] = sums;
+        Self {
+            exact_hits,
+            semantic_hits,
+            misses,
+            errors,
+            refused,
+            rate_limited,
+            input_tokens,
+            output_tokens,
+            saved_input_tokens,
+            saved_output_tokens,
+            saved: NanoUsd::from_nanos(saved),
+            spent: NanoUsd::from_nanos(spent),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Who changed what, and when. A store writes a change's row in the transaction of the change itself: there is
+//! no change without its row and no row without its change.
+
+use std::borrow::Cow;
+
+use crate::clock::Timestamp;
+use crate::id::{OperatorId, ProjectId};
+
+/// Who did it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A person, in the console.
+    Operator {
+        /// The identity.
+        id: OperatorId,
+        /// The address at that time; stays readable whatever becomes of the operator.
+        email: String,
+    },
+    /// The command line, on the machine itself.
+    Cli,
+    /// deja by itself.
+    System,
+}
+
+impl Actor {
+    /// The name in listings: an address, `cli` or `system`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Operator { email, .. } => email,
+            Self::Cli => "cli",
+            Self::System => "system",
+        }
+    }
+
+    /// The identity, if it is a person.
+    pub const fn operator(&self) -> Option<OperatorId> {
+        match self {
+            Self::Operator { id, .. } => Some(*id),
+            Self::Cli | Self::System => None,
+        }
+    }
+
+    /// The actor with this identity and name, as a store keeps them.
+    pub fn from_parts(operator: Option<OperatorId>, name: String) -> Self {
+        match operator {
+            Some(id) => Self::Operator { id, email: name },
+            None if name == "cli" => Self::Cli,
+            None => Self::System,
+        }
+    }
+}
+
+/// A change, as it is told to the store with the change itself. Never holds a secret, a prompt or an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub actor: Actor,
+    /// What, as noun and verb: `key.revoke`.
+    pub action: Cow<'static, str>,
+    /// In which project, if in one.
+    pub project: Option<ProjectId>,
+    /// To what, in words that stay readable when it is gone: a name, a prefix, an address.
+    pub subject: String,
+    /// How: `tier free -> pro`. May be empty.
+    pub detail: String,
+}
+
+impl Change {
+    /// A change of nothing in particular yet.
+    pub fn new(at: Timestamp, actor: Actor, action: &'static str) -> Self {
+        Self {
+            at,
+            actor,
+            action: action.into(),
+            project: None,
+            subject: String::new(),
+            detail: String::new(),
+        }
+    }
+
+    /// In this project.
+    #[must_use]
+    pub fn within(self, project: ProjectId) -> Self {
+        Self { project: Some(project), ..self }
+    }
+
+    /// To this.
+    #[must_use]
+    pub fn of(self, subject: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ..self }
+    }
+
+    /// In this way.
+    #[must_use]
+    pub fn how(self, detail: impl Into<String>) -> Self {
+        Self { detail: detail.into(), ..self }
+    }
+}
+
+/// A change as it is kept. Never changed, never deleted with what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRow {
+    /// Its number: later rows have greater ones. The cursor for paging.
+    pub number: u64,
+    /// The change.
+    pub change: Change,
+}

@@ -1,0 +1,28 @@
+//! The port to the audit log. Its rows come from the changes themselves; this is how they are read.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use crate::audit::{AuditRow, Change};
+use crate::id::ProjectId;
+use crate::store::StoreError;
+
+/// The audit log.
+///
+/// A method that takes a [`Change`] writes its row in the transaction of the change: together or not at all,
+/// and not where the method says that there was nothing to change.
+#[async_trait]
+pub trait Audit: Send + Sync {
+    /// Writes a row that goes with no other write: a refused sign-in, an export.
+    async fn note(&self, change: &Change) -> Result<(), StoreError>;
+
+    /// Up to `limit` rows, newest first, all of them or those of one project; with `before` those of a smaller
+    /// number only, so that paging is stable while rows are added. Rows outlive what they are about.
+    async fn changes(
+        &self,
+        project: Option<ProjectId>,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<AuditRow>, StoreError>;
+}

@@ -1,0 +1,124 @@
+//! Looking into the reference store's entries.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, State, Stored};
+use crate::audit::Change;
+use crate::cache::{Entry, EntryDetail, WrongAnswer};
+use crate::id::{EntryId, ProjectId};
+use crate::store::{Browse, EntryCursor, EntryFilter, StoreError, WrongAnswers, WrongHit};
+
+impl Stored {
+    pub(super) fn detail(&self) -> EntryDetail {
+        EntryDetail {
+            entry: Entry::clone(&self.entry),
+            context: self.scope.context().map(str::to_owned),
+            hits: self.hits,
+            last_hit: (self.hits > 0).then_some(self.last_used),
+            saved: self.saved,
+        }
+    }
+}
+
+impl State {
+    pub(super) fn matching(&self, project: ProjectId, filter: &EntryFilter) -> impl Iterator<Item = &Stored> {
+        self.entries.values().filter(move |stored| stored.passes(project, filter))
+    }
+}
+
+/// The most frequent names first, equal ones in their order.
+fn ranked<T: Ord>(names: impl Iterator<Item = T>, limit: NonZeroUsize) -> Vec<(T, u64)> {
+    let mut counts: BTreeMap<T, u64> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut ranked: Vec<_> = counts.into_iter().collect();
+    ranked.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    ranked.truncate(limit.get());
+    ranked
+}
+
+#[async_trait]
+impl Browse for MemoryStore {
+    async fn browse(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        after: Option<EntryCursor>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<EntryDetail>, StoreError> {
+        let state = self.state();
+        let cursor = |stored: &Stored| EntryCursor { created: stored.entry.created, id: stored.entry.id };
+        let mut found: Vec<_> = state.matching(project, filter).collect();
+        found.retain(|stored| after.is_none_or(|after| cursor(stored) < after));
+        found.sort_by_key(|stored| std::cmp::Reverse(cursor(stored)));
+        Ok(found.into_iter().take(limit.get()).map(Stored::detail).collect())
+    }
+
+    async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError> {
+        Ok(self.state().entries.get(&(project, entry)).map(Stored::detail))
+    }
+
+    async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError> {
+        Ok(self.state().matching(project, filter).count() as u64)
+    }
+
+    async fn contexts_of(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
+        let state = self.state();
+        let all = EntryFilter::default();
+        let contexts = state.matching(project, &all).map(|stored| stored.scope.context().map(str::to_owned));
+        Ok(ranked(contexts, limit))
+    }
+
+    async fn models_of(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        let state = self.state();
+        let all = EntryFilter::default();
+        Ok(ranked(state.matching(project, &all).map(|stored| stored.entry.model.clone()), limit))
+    }
+}
+
+#[async_trait]
+impl WrongAnswers for MemoryStore {
+    async fn mark_wrong(
+        &self,
+        project: ProjectId,
+        hit: WrongHit<'_>,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let Some(gone) = state.entries.remove(&(project, hit.entry)) else { return Ok(false) };
+        let wrong = WrongAnswer {
+            number: state.wrong.len() as u64 + 1,
+            at: change.at,
+            asked: hit.asked.to_owned(),
+            matched: gone.entry.prompt.clone(),
+            similarity: hit.similarity,
+            model: gone.entry.model.clone(),
+        };
+        state.wrong.push((project, wrong));
+        Ok(state.note_if(true, change))
+    }
+
+    async fn wrong_answers(
+        &self,
+        project: ProjectId,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<WrongAnswer>, StoreError> {
+        let state = self.state();
+        let newest = state.wrong.iter().rev().filter(|(owner, _)| *owner == project).map(|(_, wrong)| wrong);
+        let older = newest.filter(|wrong| before.is_none_or(|before| wrong.number < before));
+        Ok(older.take(limit.get()).cloned().collect())
+    }
+}

@@ -1,0 +1,238 @@
+//! Operators, links, sessions and the audit log of the reference store.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, State};
+use crate::audit::{AuditRow, Change};
+use crate::clock::Timestamp;
+use crate::id::{OperatorId, ProjectId};
+use crate::operator::{Email, Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
+use crate::store::{Audit, Invites, Operators, Sessions, StoreError};
+
+fn taken(email: &Email) -> StoreError {
+    StoreError::Conflict(format!("an operator called '{email}'"))
+}
+
+/// Whether the later of two links makes the earlier one useless.
+fn replaces(later: &Purpose, earlier: &Purpose) -> bool {
+    match (later, earlier) {
+        (Purpose::ResetPassword { operator: a }, Purpose::ResetPassword { operator: b }) => a == b,
+        (Purpose::Join { email: a, .. }, Purpose::Join { email: b, .. }) => a.is_none() && b.is_none(),
+        _ => false,
+    }
+}
+
+impl State {
+    fn add_operator(&mut self, operator: &Operator) -> Result<(), StoreError> {
+        if self.operators.iter().any(|other| other.email == operator.email || other.id == operator.id) {
+            return Err(taken(&operator.email));
+        }
+        self.operators.push(operator.clone());
+        Ok(())
+    }
+
+    fn set_password(&mut self, operator: OperatorId, password: &PasswordHash) -> bool {
+        let Some(kept) = self.operators.iter_mut().find(|other| other.id == operator) else { return false };
+        kept.password = password.clone();
+        self.sessions.retain(|session| session.operator != operator);
+        true
+    }
+}
+
+#[async_trait]
+impl Operators for MemoryStore {
+    async fn create_operator(&self, operator: &Operator, change: &Change) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.add_operator(operator)?;
+        state.changes.push(change.clone());
+        Ok(())
+    }
+
+    async fn operators(&self) -> Result<Vec<Operator>, StoreError> {
+        let mut operators = self.state().operators.clone();
+        operators.sort_by(|a, b| a.email.cmp(&b.email));
+        Ok(operators)
+    }
+
+    async fn operator(&self, email: &Email) -> Result<Option<Operator>, StoreError> {
+        Ok(self.state().operators.iter().find(|operator| operator.email == *email).cloned())
+    }
+
+    async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let owns = |operator: &Operator| operator.role == Role::Owner && operator.disabled.is_none();
+        let others = state.operators.iter().any(|other| other.id != operator.id && owns(other));
+        let Some(kept) = state.operators.iter_mut().find(|other| other.id == operator.id) else {
+            return Ok(false);
+        };
+        if !others && !owns(operator) {
+            return Err(StoreError::Conflict("the last owner".to_owned()));
+        }
+        let ends = kept.password != operator.password || operator.disabled.is_some();
+        *kept = Operator { email: kept.email.clone(), created: kept.created, ..operator.clone() };
+        if ends {
+            state.sessions.retain(|session| session.operator != operator.id);
+        }
+        Ok(state.note_if(true, change))
+    }
+}
+
+#[async_trait]
+impl Invites for MemoryStore {
+    async fn create_invite(&self, invite: &Invite, change: &Change) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state.invites.retain(|earlier| !replaces(&invite.purpose, &earlier.purpose));
+        state.invites.push(invite.clone());
+        state.changes.push(change.clone());
+        Ok(())
+    }
+
+    async fn invite(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Invite>, StoreError> {
+        let state = self.state();
+        Ok(state.invites.iter().find(|invite| invite.token == *token && now < invite.expires).cloned())
+    }
+
+    async fn invites(&self, now: Timestamp) -> Result<Vec<Invite>, StoreError> {
+        let mut invites = self.state().invites.clone();
+        invites.retain(|invite| now < invite.expires);
+        invites.sort_by_key(|invite| (invite.created, invite.token));
+        Ok(invites)
+    }
+
+    async fn accept_invite(
+        &self,
+        token: &TokenHash,
+        operator: &Operator,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let works = |invite: &Invite| invite.token == *token && change.at < invite.expires;
+        let Some(at) = state.invites.iter().position(works) else { return Ok(false) };
+        match state.invites[at].purpose.clone() {
+            Purpose::Join { .. } => state.add_operator(operator)?,
+            Purpose::ResetPassword { operator: whose } => {
+                if whose != operator.id || !state.set_password(whose, &operator.password) {
+                    return Ok(false);
+                }
+            }
+        }
+        state.invites.remove(at);
+        Ok(state.note_if(true, change))
+    }
+
+    async fn revoke_invite(&self, token: &TokenHash, change: &Change) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let before = state.invites.len();
+        state.invites.retain(|invite| invite.token != *token);
+        let revoked = state.invites.len() < before;
+        Ok(state.note_if(revoked, change))
+    }
+}
+
+#[async_trait]
+impl Sessions for MemoryStore {
+    async fn create_session(&self, session: &Session, change: &Change) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let known = state.operators.iter().any(|operator| operator.id == session.operator);
+        if !known || state.sessions.iter().any(|other| other.token == session.token) {
+            return Err(StoreError::Conflict("no operator for the session".to_owned()));
+        }
+        state.sessions.push(session.clone());
+        state.changes.push(change.clone());
+        Ok(())
+    }
+
+    async fn session(
+        &self,
+        token: &TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<(Session, Operator)>, StoreError> {
+        let state = self.state();
+        let live = |session: &&Session| session.token == *token && now < session.expires;
+        let Some(session) = state.sessions.iter().find(live) else { return Ok(None) };
+        let enabled = |other: &&Operator| other.id == session.operator && other.disabled.is_none();
+        Ok(state.operators.iter().find(enabled).map(|operator| (session.clone(), operator.clone())))
+    }
+
+    async fn touch_session(
+        &self,
+        token: &TokenHash,
+        now: Timestamp,
+        expires: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if let Some(session) = state.sessions.iter_mut().find(|session| session.token == *token) {
+            (session.last_seen, session.expires) = (now, expires);
+        }
+        Ok(())
+    }
+
+    async fn sessions(&self, operator: OperatorId, now: Timestamp) -> Result<Vec<Session>, StoreError> {
+        let mut sessions = self.state().sessions.clone();
+        sessions.retain(|session| session.operator == operator && now < session.expires);
+        sessions.sort_by_key(|session| (std::cmp::Reverse(session.last_seen), session.token));
+        Ok(sessions)
+    }
+
+    async fn end_session(
+        &self,
+        operator: OperatorId,
+        token: &TokenHash,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let before = state.sessions.len();
+        state.sessions.retain(|session| (session.operator, session.token) != (operator, *token));
+        let ended = state.sessions.len() < before;
+        Ok(state.note_if(ended, change))
+    }
+
+    async fn end_sessions(
+        &self,
+        operator: OperatorId,
+        keep: Option<&TokenHash>,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let before = state.sessions.len();
+        state.sessions.retain(|session| session.operator != operator || Some(&session.token) == keep);
+        state.changes.push(change.clone());
+        Ok((before - state.sessions.len()) as u64)
+    }
+
+    async fn sweep_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let before = state.sessions.len() + state.invites.len();
+        state.sessions.retain(|session| now < session.expires);
+        state.invites.retain(|invite| now < invite.expires);
+        Ok((before - state.sessions.len() - state.invites.len()) as u64)
+    }
+}
+
+#[async_trait]
+impl Audit for MemoryStore {
+    async fn note(&self, change: &Change) -> Result<(), StoreError> {
+        self.state().changes.push(change.clone());
+        Ok(())
+    }
+
+    async fn changes(
+        &self,
+        project: Option<ProjectId>,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let state = self.state();
+        let rows =
+            (1u64..).zip(&state.changes).map(|(number, change)| AuditRow { number, change: change.clone() });
+        let mut rows: Vec<_> = rows
+            .filter(|row| before.is_none_or(|before| row.number < before))
+            .filter(|row| project.is_none() || row.change.project == project)
+            .collect();
+        rows.reverse();
+        rows.truncate(limit.get());
+        Ok(rows)
+    }
+}

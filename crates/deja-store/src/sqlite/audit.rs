@@ -1,0 +1,86 @@
+//! The audit log: written by the jobs that change something, in their own savepoints.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use deja_core::audit::{Actor, AuditRow, Change};
+use deja_core::id::{OperatorId, ProjectId};
+use deja_core::store::{Audit, StoreError};
+use rusqlite::{Connection, Row, params};
+
+use super::fault::fault;
+use super::rows::{count, limit_of, number_before, time};
+use super::{Done, SqliteStore};
+
+/// Writes the row of a change, in the savepoint of the change.
+pub(super) fn write(connection: &Connection, change: &Change) -> Result<(), StoreError> {
+    connection
+        .prepare_cached(
+            "INSERT INTO changes (at, actor_id, actor, action, project_id, subject, detail)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )
+        .and_then(|mut insert| {
+            insert.execute(params![
+                change.at.as_nanos(),
+                change.actor.operator().as_ref().map(OperatorId::as_bytes),
+                change.actor.name(),
+                change.action,
+                change.project.as_ref().map(ProjectId::as_bytes),
+                change.subject,
+                change.detail,
+            ])
+        })
+        .map(drop)
+        .map_err(fault)
+}
+
+/// The same, if the change was done.
+pub(super) fn write_if(connection: &Connection, change: &Change, done: bool) -> Result<(), StoreError> {
+    if done { write(connection, change) } else { Ok(()) }
+}
+
+#[async_trait]
+impl Audit for SqliteStore {
+    async fn note(&self, change: &Change) -> Result<(), StoreError> {
+        let change = change.clone();
+        self.writer.write(move |connection| write(connection, &change).map(Done::quiet)).await
+    }
+
+    async fn changes(
+        &self,
+        project: Option<ProjectId>,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let of = if project.is_some() { "project_id = ?3" } else { "?3 IS NULL" };
+                let sql = format!(
+                    "SELECT number, at, actor_id, actor, action, project_id, subject, detail FROM changes
+                     WHERE number < ?1 AND {of} ORDER BY number DESC LIMIT ?2"
+                );
+                let project = project.as_ref().map(ProjectId::as_bytes);
+                connection
+                    .prepare_cached(&sql)?
+                    .query_map(params![number_before(before), limit_of(limit), project], from_row)?
+                    .collect()
+            })
+            .await
+    }
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
+    let operator: Option<[u8; 16]> = row.get(2)?;
+    let project: Option<[u8; 16]> = row.get(5)?;
+    Ok(AuditRow {
+        number: count(row, 0)?,
+        change: Change {
+            at: time(row, 1)?,
+            actor: Actor::from_parts(operator.map(OperatorId::from_bytes), row.get(3)?),
+            action: row.get::<_, String>(4)?.into(),
+            project: project.map(ProjectId::from_bytes),
+            subject: row.get(6)?,
+            detail: row.get(7)?,
+        },
+    })
+}

@@ -1,0 +1,209 @@
+//! Looking into a cache: by people, so read from the database and not from memory.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::audit::Change;
+use deja_core::cache::{EntryDetail, WrongAnswer};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::Similarity;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::money::NanoUsd;
+use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError, WrongAnswers, WrongHit};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::audit;
+use super::entries::remove::{self, PASSES};
+use super::entries::texts;
+use super::fault::fault;
+use super::rows::{count, limit_of, number_before, time};
+use super::{Done, SqliteStore};
+
+/// Behind all entries.
+const NEWEST: EntryCursor =
+    EntryCursor { created: Timestamp::from_nanos(i64::MAX), id: EntryId::from_bytes([0xff; 16]) };
+
+/// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
+pub(super) fn detail_columns() -> String {
+    format!("{}, s.context, e.hits, e.last_used, coalesce(v.saved, 0)", texts::COLUMNS)
+}
+
+pub(super) fn detail(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
+    let hits = count(row, 12)?;
+    Ok(EntryDetail {
+        entry: texts::from_row(row)?,
+        context: row.get(11)?,
+        hits,
+        last_hit: if hits > 0 { Some(time(row, 13)?) } else { None },
+        saved: NanoUsd::from_nanos(count(row, 14)?),
+    })
+}
+
+#[async_trait]
+impl Browse for SqliteStore {
+    async fn browse(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        after: Option<EntryCursor>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<EntryDetail>, StoreError> {
+        let filter = filter.clone();
+        let after = after.unwrap_or(NEWEST);
+        self.readers
+            .read(move |connection| {
+                let sql = format!(
+                    "SELECT {} FROM entries e INDEXED BY entries_by_age
+                     CROSS JOIN scopes s ON s.scope = e.scope LEFT JOIN savings v ON v.entry = e.entry
+                     WHERE {PASSES} AND (e.created, e.entry_id) < (?6, ?7)
+                     ORDER BY e.created DESC, e.entry_id DESC LIMIT ?8",
+                    detail_columns()
+                );
+                let (any_context, context) = remove::context_of(&filter);
+                let values = params![
+                    project.as_bytes(),
+                    filter.model,
+                    any_context,
+                    context,
+                    filter.text,
+                    after.created.as_nanos(),
+                    after.id.as_bytes(),
+                    limit_of(limit),
+                ];
+                connection.prepare_cached(&sql)?.query_map(values, detail)?.collect()
+            })
+            .await
+    }
+
+    async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let sql = format!(
+                    "SELECT {} FROM entries e JOIN scopes s ON s.scope = e.scope
+                     LEFT JOIN savings v ON v.entry = e.entry WHERE e.project_id = ?1 AND e.entry_id = ?2",
+                    detail_columns()
+                );
+                let values = params![project.as_bytes(), entry.as_bytes()];
+                connection.prepare_cached(&sql)?.query_row(values, detail).optional()
+            })
+            .await
+    }
+
+    async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError> {
+        let filter = filter.clone();
+        self.readers
+            .read(move |connection| {
+                let sql = format!(
+                    "SELECT count(*) FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {PASSES}"
+                );
+                let (any_context, context) = remove::context_of(&filter);
+                let values = params![project.as_bytes(), filter.model, any_context, context, filter.text];
+                connection.prepare_cached(&sql)?.query_row(values, |row| count(row, 0))
+            })
+            .await
+    }
+
+    async fn contexts_of(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                // Counted in the index by scope: no entry is read.
+                connection
+                    .prepare_cached(
+                        "SELECT context, sum((SELECT count(*) FROM entries e WHERE e.scope = s.scope)) AS entries
+                         FROM scopes s WHERE project_id = ?1
+                         GROUP BY context HAVING entries > 0 ORDER BY entries DESC, context LIMIT ?2",
+                    )?
+                    .query_map(params![project.as_bytes(), limit_of(limit)], |row| {
+                        Ok((row.get(0)?, count(row, 1)?))
+                    })?
+                    .collect()
+            })
+            .await
+    }
+
+    async fn models_of(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(String, u64)>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(
+                        "SELECT model, count(*) AS entries FROM entries INDEXED BY entries_by_model
+                         WHERE project_id = ?1 GROUP BY model ORDER BY entries DESC, model LIMIT ?2",
+                    )?
+                    .query_map(params![project.as_bytes(), limit_of(limit)], |row| {
+                        Ok((row.get(0)?, count(row, 1)?))
+                    })?
+                    .collect()
+            })
+            .await
+    }
+}
+
+#[async_trait]
+impl WrongAnswers for SqliteStore {
+    async fn mark_wrong(
+        &self,
+        project: ProjectId,
+        hit: WrongHit<'_>,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let (asked, entry, similarity) = (hit.asked.to_owned(), hit.entry, f64::from(hit.similarity.get()));
+        let change = change.clone();
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
+                    return Ok(Done::quiet(false));
+                };
+                connection
+                    .prepare_cached(
+                        "INSERT INTO wrong_answers (project_id, at, asked, matched, similarity, model)
+                         SELECT project_id, ?2, ?3, prompt, ?4, model FROM entries WHERE entry = ?1",
+                    )
+                    .and_then(|mut insert| {
+                        insert.execute(params![row, change.at.as_nanos(), asked, similarity])
+                    })
+                    .map_err(fault)?;
+                let gone = remove::remove(connection, &[row]).map_err(fault)?;
+                audit::write(connection, &change)?;
+                Ok(Done::then(true, move || memory.forget(&gone)))
+            })
+            .await
+    }
+
+    async fn wrong_answers(
+        &self,
+        project: ProjectId,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<WrongAnswer>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(
+                        "SELECT number, at, asked, matched, similarity, model FROM wrong_answers
+                         WHERE project_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
+                    )?
+                    .query_map(params![project.as_bytes(), number_before(before), limit_of(limit)], |row| {
+                        Ok(WrongAnswer {
+                            number: count(row, 0)?,
+                            at: time(row, 1)?,
+                            asked: row.get(2)?,
+                            matched: row.get(3)?,
+                            similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
+                            model: row.get(5)?,
+                        })
+                    })?
+                    .collect()
+            })
+            .await
+    }
+}

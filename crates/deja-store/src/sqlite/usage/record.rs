@@ -1,0 +1,161 @@
+//! Writing counts, and forgetting old ones.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
+
+use deja_core::analytics::{
+    ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Step, UsageBatch,
+};
+use deja_core::api_key::KeyUsage;
+use deja_core::clock::Timestamp;
+use deja_core::id::{EntryId, KeyId, ProjectId};
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, params, params_from_iter, types::Value};
+
+use super::super::rows::{limit_of, signed};
+use super::{names, sums};
+
+/// Teaches the connection to add histograms: `add_histograms(a, b)`.
+pub(in super::super) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
+    let flags =
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("add_histograms", 2, flags, |context| {
+        let read = |at: usize| {
+            Histograms::from_bytes(context.get_raw(at).as_blob()?)
+                .ok_or_else(|| rusqlite::Error::UserFunctionError("the histograms are cut".into()))
+        };
+        let mut sum = read(0)?;
+        sum.add(&read(1)?);
+        Ok(sum.to_bytes())
+    })
+}
+
+/// A batch on its way into the database.
+pub(super) struct Rows {
+    keys: HashMap<(ProjectId, KeyId), KeyUsage>,
+    entries: HashMap<(ProjectId, EntryId), EntryHits>,
+    contexts: HashMap<(ProjectId, ContextKey), ContextLabel>,
+    rollups: BTreeMap<RollupKey, Rollup>,
+}
+
+impl Rows {
+    pub(super) fn of(batch: &UsageBatch) -> Self {
+        Self {
+            keys: batch.keys(),
+            entries: batch.entries.clone(),
+            contexts: batch.contexts.clone(),
+            rollups: batch.rollups(),
+        }
+    }
+
+    pub(super) fn write(self, connection: &Connection) -> rusqlite::Result<()> {
+        self.write_keys(connection)?;
+        self.write_entries(connection)?;
+        self.write_contexts(connection)?;
+        self.write_rollups(connection)
+    }
+
+    fn write_keys(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut update = connection.prepare_cached(
+            "UPDATE keys SET requests = requests + ?3, last_used = max(coalesce(last_used, ?4), ?4)
+             WHERE project_id = ?1 AND key_id = ?2",
+        )?;
+        for ((project, id), usage) in &self.keys {
+            let last_used = usage.last_used.map_or(i64::MIN, Timestamp::as_nanos);
+            update.execute(params![project.as_bytes(), id.as_bytes(), signed(usage.requests), last_used])?;
+        }
+        Ok(())
+    }
+
+    fn write_entries(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut update = connection.prepare_cached(
+            "UPDATE entries SET hits = hits + ?3, last_used = max(last_used, ?4)
+             WHERE project_id = ?1 AND entry_id = ?2",
+        )?;
+        let mut save = connection.prepare_cached(
+            "INSERT INTO savings (entry, project_id, entry_id, saved)
+             SELECT entry, project_id, entry_id, ?3 FROM entries WHERE project_id = ?1 AND entry_id = ?2
+             ON CONFLICT (entry) DO UPDATE SET saved = saved + excluded.saved",
+        )?;
+        for ((project, id), hits) in &self.entries {
+            let (project, id) = (project.as_bytes(), id.as_bytes());
+            update.execute(params![project, id, signed(hits.hits), hits.last_hit.as_nanos()])?;
+            save.execute(params![project, id, signed(hits.saved.as_nanos())])?;
+        }
+        Ok(())
+    }
+
+    fn write_contexts(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO context_labels (project_id, context, label, hour)
+             SELECT project_id, ?2, ?3, ?4 FROM projects WHERE project_id = ?1
+             ON CONFLICT (project_id, context) DO UPDATE SET hour = max(hour, excluded.hour)",
+        )?;
+        for ((project, context), label) in &self.contexts {
+            insert.execute(params![project.as_bytes(), context.0, label.text, label.hour])?;
+        }
+        Ok(())
+    }
+
+    fn write_rollups(self, connection: &Connection) -> rusqlite::Result<()> {
+        // From the table of projects, so that nothing is counted for one that is gone.
+        let mut number = 7;
+        let values = sums(|_| {
+            number += 1;
+            format!("?{number}")
+        });
+        let mut upsert = connection.prepare_cached(&format!(
+            "INSERT INTO rollups (project_id, step, dimensions, period, key_id, model, context, {}, histograms)
+             SELECT project_id, ?2, ?3, ?4, ?5, ?6, ?7, {values}, ?20 FROM projects WHERE project_id = ?1
+             ON CONFLICT DO UPDATE SET {}, histograms = add_histograms(histograms, excluded.histograms)",
+            sums(str::to_owned),
+            sums(|column| format!("{column} = {column} + excluded.{column}")),
+        ))?;
+        for (row, rollup) in self.rollups {
+            let (key, model, context) = names(&row.slice);
+            let head = [
+                Value::from(row.project.as_bytes().to_vec()),
+                row.step.seconds().into(),
+                i64::from(row.slice.dimensions()).into(),
+                row.period.into(),
+                key.into(),
+                model.into(),
+                context.into(),
+            ];
+            let sums = rollup.totals.as_array().map(|sum| Value::from(signed(sum)));
+            let last = [Value::from(rollup.histograms.to_bytes())];
+            upsert.execute(params_from_iter(head.into_iter().chain(sums).chain(last)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Deletes up to `limit` rollups of old periods, and the labels of contexts that no rollup names any more.
+pub(super) fn sweep(
+    connection: &Connection,
+    minute: i64,
+    hour: i64,
+    limit: NonZeroUsize,
+) -> rusqlite::Result<u64> {
+    let projects: Vec<[u8; 16]> = connection
+        .prepare_cached("SELECT project_id FROM projects")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM rollups WHERE (project_id, step, dimensions, period, key_id, model, context) IN
+             (SELECT project_id, step, dimensions, period, key_id, model, context FROM rollups
+              WHERE project_id = ?1 AND step = ?2 AND dimensions = ?3 AND period < ?4 LIMIT ?5)",
+    )?;
+    let (all, mut swept) = (limit_of(limit), 0);
+    for project in projects {
+        for (step, before) in [(Step::Minute, minute), (Step::Hour, hour)] {
+            for dimensions in 0..8 {
+                let left = all - swept;
+                let gone = delete.execute(params![project, step.seconds(), dimensions, before, left])?;
+                swept += gone as i64;
+            }
+        }
+    }
+    connection.execute("DELETE FROM context_labels WHERE hour < ?1", [hour])?;
+    Ok(swept.unsigned_abs())
+}
