@@ -44,6 +44,11 @@ fn expected() -> Totals {
         misses: 1,
         errors: 1,
         refused: 1,
+        input_tokens: 100,
+        output_tokens: 10,
+        // The same prompt's reported tokens, and five counted ones for each of the others.
+        saved_input_tokens: 100 + 2 * 5,
+        saved_output_tokens: 3 * 10,
         saved: NanoUsd::from_nanos(120_000 + 2 * 25_000),
         spent: NanoUsd::from_nanos(120_000),
         ..Totals::default()
@@ -77,6 +82,8 @@ async fn counts_that_cannot_be_written_are_kept_and_added_to_later_ones() {
     flush(&bench).await.unwrap();
     let mut all = expected();
     all.exact_hits += 1;
+    all.saved_input_tokens += 100;
+    all.saved_output_tokens += 10;
     all.saved = all.saved.plus(NanoUsd::from_nanos(120_000));
     assert_eq!(totals(&bench).await, all);
     let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
