@@ -120,8 +120,8 @@ impl Threshold {
     /// The spec's default, 0.85.
     pub const DEFAULT: Self = Self(0.85);
 
-    /// Half of the scale: below it prompts have little in common.
-    pub const HALF: Self = Self(0.5);
+    /// The least similarity that counts as near: below it prompts have little in common, and looking costs a scan.
+    pub const NEAR: Self = Self(0.7);
 
     /// The threshold `value`, if it lies between 0 and 1.
     pub fn new(value: f64) -> Option<Self> {
@@ -131,6 +131,12 @@ impl Threshold {
     /// The value, 0..=1.
     pub const fn get(self) -> f64 {
         self.0
+    }
+
+    /// The lower of the two.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
     }
 
     /// Whether `similarity` is enough. Compared at f32, the precision similarity is computed at,

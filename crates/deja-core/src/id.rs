@@ -82,4 +82,5 @@ id_type!(ProjectId, "a project, the tenant");
 id_type!(KeyId, "an API key");
 id_type!(EntryId, "a cache entry");
 id_type!(ProviderId, "a provider that a project brought itself");
+id_type!(FlightId, "one process's call to a provider, among the processes that share a store");
 id_type!(OperatorId, "a person who signs in to the console");

@@ -1,5 +1,6 @@
 //! The request path. [`query`] is the place to start: it reads top to bottom.
 
+mod claim;
 mod embedding;
 mod flight;
 mod query;

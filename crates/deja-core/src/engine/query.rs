@@ -149,6 +149,14 @@ impl From<EmbedError> for QueryError {
     }
 }
 
+/// What a search found.
+pub(super) struct Found {
+    /// What answers, and how it matches.
+    pub hit: Option<(Arc<Entry>, Source)>,
+    /// The similarity of the best candidate, whether it answers or not.
+    pub best: Option<Similarity>,
+}
+
 impl Engine {
     /// Answers `query` for an admitted caller, and counts it.
     pub async fn query(&self, caller: &Admission, query: Query) -> Result<Reply, QueryError> {
@@ -198,9 +206,10 @@ impl Engine {
             // A similar one.
             let vector = self.vector(caller, query, prompt_hash, trace).await?;
             let looked = Instant::now();
-            let found = self.search(&scope, prompt_hash, vector.as_ref(), query.threshold).await?;
+            let threshold = query.threshold;
+            let found = self.search(&scope, prompt_hash, vector.as_ref(), threshold, threshold).await?;
             trace.search += looked.elapsed();
-            if let Some((entry, source)) = found {
+            if let Some((entry, source)) = found.hit {
                 return Ok(self.hit(caller, query, entry, source));
             }
 
@@ -236,22 +245,26 @@ impl Engine {
         Err(QueryError::Internal("the answer was gone each time it was looked for".into()))
     }
 
-    /// The entry that answers, by the same prompt or a similar one.
+    /// The entry that answers, by the same prompt or a similar one, and the best of those down to `floor`.
     pub(super) async fn search(
         &self,
         scope: &Scope,
         prompt_hash: PromptHash,
         vector: Option<&Embedding>,
         threshold: Threshold,
-    ) -> Result<Option<(Arc<Entry>, Source)>, QueryError> {
+        floor: Threshold,
+    ) -> Result<Found, QueryError> {
         let now = self.parts.clock.now();
         if let Some(entry) = self.parts.store.exact(scope, &prompt_hash, now).await? {
-            return Ok(Some((entry, Source::Exact)));
+            return Ok(Found { hit: Some((entry, Source::Exact)), best: Some(Similarity::ONE) });
         }
-        let Some(embedding) = vector else { return Ok(None) };
-        let probe = Probe { embedder: self.parts.embedder.id(), embedding, threshold, limit: CANDIDATES };
+        let Some(embedding) = vector else { return Ok(Found { hit: None, best: None }) };
+        let embedder = self.parts.embedder.id();
+        let probe = Probe { embedder, embedding, threshold: floor, limit: CANDIDATES };
         let candidates = self.parts.store.nearest(scope, probe, now).await?;
-        Ok(decision::decide(candidates, threshold).map(|hit| (hit.entry, Source::Semantic(hit.similarity))))
+        let best = candidates.first().map(|candidate| candidate.similarity);
+        let hit = decision::decide(candidates, threshold);
+        Ok(Found { hit: hit.map(|hit| (hit.entry, Source::Semantic(hit.similarity))), best })
     }
 
     /// The prompt's vector; `None` if it is too long for one.

@@ -1,21 +1,17 @@
 //! What a flight does: look once more, ask the provider, store, tell the watchers.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cache::policy::{NotStored, may_store};
 use crate::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
-use crate::embedding::{Embedding, Similarity, Threshold};
+use crate::embedding::{Embedding, Threshold};
 use crate::engine::flight::{Landed, Outcome, Pilot};
+use crate::engine::query::Found;
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
 use crate::project::Project;
 use crate::provider::{Completion, Route};
-use crate::store::Probe;
-
-/// What is less similar than this was no near miss.
-const NEAR_MISS_FLOOR: Threshold = Threshold::HALF;
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
 pub(super) struct Miss {
@@ -40,13 +36,19 @@ impl Engine {
         });
     }
 
+    /// Asks the provider, unless another process that shares the store does.
     async fn fly(&self, miss: &Miss) -> Result<Outcome, QueryError> {
-        // Between the caller's search and its boarding another flight may have landed with this answer.
-        if self
-            .search(&miss.scope, miss.prompt_hash, miss.vector.as_ref(), miss.query.threshold)
-            .await?
-            .is_some()
-        {
+        let Some(claims) = self.parts.store.claims() else { return self.ask(miss).await };
+        let Some(claim) = self.claim(claims, miss).await? else { return Ok(Outcome::LookAgain) };
+        let outcome = claim.hold(self.ask(miss)).await;
+        claim.end().await;
+        outcome
+    }
+
+    async fn ask(&self, miss: &Miss) -> Result<Outcome, QueryError> {
+        // Between the caller's search and this moment another flight may have landed with the answer.
+        let found = self.search_again(miss).await?;
+        if found.hit.is_some() {
             return Ok(Outcome::LookAgain);
         }
         let provider = match &miss.route {
@@ -61,13 +63,8 @@ impl Engine {
         };
         let called = Instant::now();
         let query = &miss.query;
-        // Looked for while the provider works, so that nobody waits for it.
-        let call = async {
-            let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await;
-            (completion, called.elapsed())
-        };
-        let ((completion, provider_time), near_miss) = tokio::join!(call, self.near_miss(miss));
-        let completion = completion?;
+        let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await?;
+        let provider_time = called.elapsed();
 
         let verdict = may_store(&completion);
         let entry = Arc::new(self.entry_of(miss, provider.name(), completion)?);
@@ -76,17 +73,14 @@ impl Engine {
             Ok(()) => self.keep(miss, entry).await,
             Err(reason) => (entry, Err(reason)),
         };
-        Ok(Outcome::Landed(Arc::new(Landed { entry, stored, spent, near_miss, provider_time })))
+        Ok(Outcome::Landed(Arc::new(Landed { entry, stored, spent, near_miss: found.best, provider_time })))
     }
 
-    /// The similarity of the best entry below the threshold: what analytics shows to choose a threshold by.
-    async fn near_miss(&self, miss: &Miss) -> Option<Similarity> {
-        let embedding = miss.vector.as_ref()?;
-        let embedder = self.parts.embedder.id();
-        let probe = Probe { embedder, embedding, threshold: NEAR_MISS_FLOOR, limit: NonZeroUsize::MIN };
-        let found = self.parts.store.nearest(&miss.scope, probe, self.parts.clock.now()).await;
-        let best = found.ok()?.first()?.similarity;
-        (!miss.query.threshold.reached_by(best)).then_some(best)
+    /// Looks for the answer once more, and for what comes near: analytics shows it to choose a threshold by.
+    pub(super) async fn search_again(&self, miss: &Miss) -> Result<Found, QueryError> {
+        let threshold = miss.query.threshold;
+        let floor = threshold.min(Threshold::NEAR);
+        self.search(&miss.scope, miss.prompt_hash, miss.vector.as_ref(), threshold, floor).await
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.

@@ -6,6 +6,7 @@
 
 mod audit;
 mod browse;
+mod claims;
 mod entries;
 mod keys;
 mod limits;
@@ -18,6 +19,7 @@ use async_trait::async_trait;
 
 pub use audit::Audit;
 pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
+pub use claims::{Claims, FlightKey};
 pub use entries::{Entries, EntryFilter, Probe, StaleEntry, Vectors};
 pub use keys::{Admission, Keys};
 pub use limits::Limits;
@@ -45,6 +47,11 @@ pub trait Store:
 {
     /// Whether a read and a write would work now.
     async fn ready(&self) -> Result<(), StoreError>;
+
+    /// Flights shared with other processes; `None` if this store serves one process only.
+    fn claims(&self) -> Option<&dyn Claims> {
+        None
+    }
 
     /// Ends all work in order: what was acknowledged is on disk when this returns.
     async fn close(&self) -> Result<(), StoreError>;

@@ -7,5 +7,6 @@ mod answers;
 mod counts;
 mod failures;
 mod flights;
+mod replicas;
 mod store;
 mod util;

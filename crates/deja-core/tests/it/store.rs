@@ -19,8 +19,8 @@ use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
-    Admission, Audit, Browse, Entries, EntryCursor, EntryFilter, Invites, Keys, Limits, Operators, Probe,
-    Projects, ProviderConfigs, Sessions, StaleEntry, Store, StoreError, Usage, Vectors, WrongAnswers,
+    Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, Invites, Keys, Limits, Operators,
+    Probe, Projects, ProviderConfigs, Sessions, StaleEntry, Store, StoreError, Usage, Vectors, WrongAnswers,
     WrongHit,
 };
 use deja_core::testing::MemoryStore;
@@ -34,6 +34,8 @@ pub struct OddStore {
     pub fail_insert: AtomicBool,
     /// Every `record` fails while this is set.
     pub fail_record: AtomicBool,
+    /// Other processes use it too.
+    pub shared: AtomicBool,
     /// What `record` was given.
     pub recorded: Mutex<Vec<UsageBatch>>,
     /// Every look-up fails while this is set.
@@ -267,5 +269,9 @@ impl Store for OddStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         self.inner.close().await
+    }
+
+    fn claims(&self) -> Option<&dyn Claims> {
+        self.shared.load(Ordering::SeqCst).then_some(&self.inner)
     }
 }

@@ -237,6 +237,22 @@ impl Bench {
         Self { engine, store, embedder, provider, clock, tasks, caller }
     }
 
+    /// Another process with the same store.
+    pub fn replica(&self, seed: u64) -> Self {
+        self.store.shared.store(true, Ordering::SeqCst);
+        let parts = Parts {
+            store: self.store.clone(),
+            embedder: self.embedder.clone(),
+            providers: Arc::new(FakeProviders(self.provider.clone())),
+            prices: Arc::new(PriceBook::compiled_in()),
+            tokens: Arc::new(Words),
+            clock: self.clock.clone(),
+            entropy: Arc::new(SeededEntropy::new(seed)),
+            max_upstream_calls: 100,
+        };
+        Self { engine: Engine::new(parts, self.tasks.clone()), ..self.clone() }
+    }
+
     /// Another project's caller.
     pub async fn another_project(&self) -> Admission {
         admission(&self.store, &self.clock, ProjectSettings::default(), 2).await

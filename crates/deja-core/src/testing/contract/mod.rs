@@ -3,6 +3,7 @@
 //! Every backend runs every case, by name, so that a backend cannot be right in its own way. A case gets an
 //! empty store. It calls [`Subject::reopened`] where an answer must hold after a restart too.
 
+mod claims;
 mod counts;
 mod entries;
 mod fixtures;
@@ -75,6 +76,7 @@ pub fn cases() -> Vec<Case> {
         limits::cases(),
         counts::cases(),
         providers::cases(),
+        claims::cases(),
     ]
     .into_iter()
     .flatten()

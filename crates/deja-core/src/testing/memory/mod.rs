@@ -3,6 +3,7 @@
 //! It is what the contract means. It is slow, and so short that it can be seen to be right.
 
 mod browse;
+mod claims;
 mod entries;
 mod keys;
 mod operators;
@@ -13,6 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use tokio::sync::Notify;
 
 use crate::analytics::{ContextKey, ContextLabel, Rollup, RollupKey};
 use crate::api_key::{ApiKey, KeyUsage};
@@ -20,18 +22,20 @@ use crate::audit::Change;
 use crate::cache::{Entry, PromptHash, Scope, WrongAnswer};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
-use crate::id::{EntryId, ProjectId};
+use crate::id::{EntryId, FlightId, ProjectId};
 use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
 use crate::provider::ProviderConfig;
 use crate::rate_limit::{Bucket, Decision, Quota, take};
-use crate::store::{Limits, Projects, Store, StoreError};
+use crate::store::{Claims, FlightKey, Limits, Projects, Store, StoreError};
 
 /// A store without a disk.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
+    /// Wakes who waits for a claim.
+    released: Notify,
 }
 
 #[derive(Default)]
@@ -48,6 +52,7 @@ struct State {
     operators: Vec<Operator>,
     invites: Vec<Invite>,
     sessions: Vec<Session>,
+    claims: HashMap<FlightKey, (FlightId, Timestamp)>,
     /// Row `n` is at `n - 1`.
     changes: Vec<Change>,
 }
@@ -93,6 +98,10 @@ impl Store for MemoryStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn claims(&self) -> Option<&dyn Claims> {
+        Some(self)
     }
 }
 

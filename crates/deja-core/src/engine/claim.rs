@@ -1,0 +1,82 @@
+//! Flights among several processes with one database: who holds the claim asks the provider, the others wait.
+//!
+//! The claim is a lease that its owner prolongs. If the owner dies, another takes over when the lease has run
+//! out, so a prompt costs two calls at most.
+
+use std::future::Future;
+use std::time::Duration;
+
+use crate::engine::upstream::Miss;
+use crate::engine::{Engine, QueryError};
+use crate::id::FlightId;
+use crate::store::{Claims, FlightKey};
+
+/// How long a claim holds unless it is prolonged: what a request waits for at most when an owner dies.
+const LEASE: Duration = Duration::from_secs(6);
+const PROLONG_EVERY: Duration = Duration::from_secs(2);
+/// A word that gets lost costs the waiting so much more.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// A flight that this process alone may fly, until it is [ended](Claim::end).
+pub(super) struct Claim<'a> {
+    claims: &'a dyn Claims,
+    engine: &'a Engine,
+    flight: FlightKey,
+    owner: FlightId,
+}
+
+impl Engine {
+    /// Claims the flight of `miss` from all other processes, which may take as long as one of them flies it.
+    /// `None` if the answer is there meanwhile.
+    pub(super) async fn claim<'a>(
+        &'a self,
+        claims: &'a dyn Claims,
+        miss: &Miss,
+    ) -> Result<Option<Claim<'a>>, QueryError> {
+        let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
+            .map_err(|error| QueryError::Internal(error.to_string()))?;
+        let flight =
+            FlightKey { project: miss.project.id, scope: miss.scope.key(), prompt: miss.prompt_hash };
+        let claim = Claim { claims, engine: self, flight, owner };
+        loop {
+            if claim.take().await? {
+                return Ok(Some(claim));
+            }
+            claims.released(&flight, LOOK_EVERY).await;
+            if self.search_again(miss).await?.hit.is_some() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl Claim<'_> {
+    async fn take(&self) -> Result<bool, QueryError> {
+        let now = self.engine.parts.clock.now();
+        Ok(self.claims.claim(&self.flight, self.owner, now, now.plus(LEASE)).await?)
+    }
+
+    /// Does `work` while the claim is prolonged. A claim that cannot be prolonged does not stop the work: at
+    /// worst another process does it too.
+    pub(super) async fn hold<T>(&self, work: impl Future<Output = T>) -> T {
+        let prolong = async {
+            loop {
+                tokio::time::sleep(PROLONG_EVERY).await;
+                if let Err(error) = self.take().await {
+                    tracing::warn!(error = %error, "a claim could not be prolonged");
+                }
+            }
+        };
+        tokio::select! {
+            done = work => done,
+            never = prolong => never,
+        }
+    }
+
+    /// Lets the others go on.
+    pub(super) async fn end(self) {
+        if let Err(error) = self.claims.release(&self.flight, self.owner).await {
+            tracing::warn!(error = %error, "a claim could not be released; it runs out by itself");
+        }
+    }
+}

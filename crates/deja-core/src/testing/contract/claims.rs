@@ -1,0 +1,94 @@
+//! Claims on flights. A store of one process has none, and nothing to prove.
+
+use std::time::Duration;
+
+use super::Subject;
+use super::fixtures::{NOW, project_id};
+use crate::cache::{PromptHash, Scope};
+use crate::id::FlightId;
+use crate::store::FlightKey;
+
+super::register!("claims":
+    one_owner_at_a_time,
+    a_claim_that_ran_out_is_taken_over,
+    only_the_owner_releases,
+    flights_are_apart,
+    who_waits_is_woken,
+);
+
+const LEASE: Duration = Duration::from_secs(6);
+
+fn flight(project: u32, prompt: &str) -> FlightKey {
+    let project = project_id(project);
+    FlightKey { project, scope: Scope::new(project, Some("m"), None).key(), prompt: PromptHash::of(prompt) }
+}
+
+fn owner(number: u8) -> FlightId {
+    FlightId::from_bytes([number; 16])
+}
+
+async fn one_owner_at_a_time(subject: Subject) {
+    let store = subject.store();
+    let Some(claims) = store.claims() else { return };
+    let (flight, until) = (flight(1, "p"), NOW.plus(LEASE));
+    assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap());
+    assert!(!claims.claim(&flight, owner(2), NOW, until).await.unwrap());
+    assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap(), "one's own claim is prolonged");
+    let (later, still) = (NOW.plus(LEASE - Duration::from_nanos(1_000)), until.plus(LEASE));
+    assert!(!claims.claim(&flight, owner(2), later, still).await.unwrap());
+    claims.release(&flight, owner(1)).await.unwrap();
+    assert!(claims.claim(&flight, owner(2), NOW, until).await.unwrap());
+    assert!(!claims.claim(&flight, owner(1), NOW, until).await.unwrap());
+}
+
+async fn a_claim_that_ran_out_is_taken_over(subject: Subject) {
+    let store = subject.store();
+    let Some(claims) = store.claims() else { return };
+    let flight = flight(1, "p");
+    let first = NOW.plus(LEASE);
+    assert!(claims.claim(&flight, owner(1), NOW, first).await.unwrap());
+    let second = first.plus(LEASE);
+    assert!(claims.claim(&flight, owner(1), NOW.plus(LEASE / 2), second).await.unwrap());
+    assert!(!claims.claim(&flight, owner(2), first, second.plus(LEASE)).await.unwrap(), "it was prolonged");
+    assert!(claims.claim(&flight, owner(2), second, second.plus(LEASE)).await.unwrap());
+    assert!(!claims.claim(&flight, owner(1), second, second.plus(LEASE)).await.unwrap(), "it was taken over");
+}
+
+async fn only_the_owner_releases(subject: Subject) {
+    let store = subject.store();
+    let Some(claims) = store.claims() else { return };
+    let flight = flight(1, "p");
+    let until = NOW.plus(LEASE);
+    assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap());
+    claims.release(&flight, owner(2)).await.unwrap();
+    assert!(!claims.claim(&flight, owner(3), NOW, until).await.unwrap());
+    claims.release(&self::flight(1, "nobody's"), owner(1)).await.unwrap();
+}
+
+async fn flights_are_apart(subject: Subject) {
+    let store = subject.store();
+    let Some(claims) = store.claims() else { return };
+    let until = NOW.plus(LEASE);
+    for (number, flight) in [flight(1, "p"), flight(1, "q"), flight(2, "p")].iter().enumerate() {
+        assert!(claims.claim(flight, owner(number as u8), NOW, until).await.unwrap());
+    }
+}
+
+async fn who_waits_is_woken(subject: Subject) {
+    let store = subject.store();
+    let Some(claims) = store.claims() else { return };
+    let flight = flight(1, "p");
+    assert!(claims.claim(&flight, owner(1), NOW, NOW.plus(LEASE)).await.unwrap());
+    let waiting = store.clone();
+    let waiter = tokio::spawn(async move {
+        if let Some(claims) = waiting.claims() {
+            claims.released(&flight, Duration::from_mins(5)).await;
+        }
+    });
+    // Whether it waits already or not: released is released.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    claims.release(&flight, owner(1)).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), waiter).await.unwrap().unwrap();
+    // With nobody in the way, or without a word, nobody waits for ever.
+    claims.released(&flight, Duration::from_millis(50)).await;
+}
