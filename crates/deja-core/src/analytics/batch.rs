@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(only(&batch, 2), [Slice { model: Some(OTHER_MODELS.into()), ..Slice::default() }]);
         batch.add(&event("m999", Some("user 999"), 3600));
         assert!(only(&batch, 2).iter().any(|slice| slice.model.as_deref() == Some("m999")));
-        assert!(MAX_NAMES_PER_HOUR < 1000);
+        const { assert!(MAX_NAMES_PER_HOUR < 1000, "more names than that are asked for above") };
     }
 
     #[test]
