@@ -3,6 +3,8 @@
 //! Every backend runs every case, by name, so that a backend cannot be right in its own way. A case gets an
 //! empty store. It calls [`Subject::reopened`] where an answer must hold after a restart too.
 
+mod audit;
+mod browse;
 mod claims;
 mod counts;
 mod entries;
@@ -11,8 +13,10 @@ mod keys;
 mod lifetime;
 mod limits;
 mod nearest;
+mod people;
 mod projects;
 mod providers;
+mod rollups;
 mod vectors;
 
 use std::pin::Pin;
@@ -77,6 +81,10 @@ pub fn cases() -> Vec<Case> {
         counts::cases(),
         providers::cases(),
         claims::cases(),
+        rollups::cases(),
+        browse::cases(),
+        people::cases(),
+        audit::cases(),
     ]
     .into_iter()
     .flatten()

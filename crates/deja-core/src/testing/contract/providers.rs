@@ -11,6 +11,8 @@ register!["providers":
     come_back_as_they_were,
     are_found_by_model,
     clash_by_name_and_by_model,
+    updates_hold_and_keep_identity,
+    updates_clash_by_model,
     removed_are_gone,
     need_a_project,
     key_check_is_set_once,
@@ -68,6 +70,35 @@ async fn clash_by_name_and_by_model(subject: Subject) {
         );
     }
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [first], "nothing of the others is left");
+    assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
+}
+
+async fn updates_hold_and_keep_identity(mut subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    store.add_provider(&provider(1, "own", &["llama", "qwen"]), &change()).await.unwrap();
+    let update = ProviderConfig {
+        base_url: "https://new.example/v1".to_owned(),
+        ..provider(2, "own", &["qwen", "new"])
+    };
+    assert!(store.update_provider(&update, &change()).await.unwrap());
+    assert!(!store.update_provider(&provider(1, "other", &["x"]), &change()).await.unwrap());
+    assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
+    let store = subject.reopened().await;
+    let expected = ProviderConfig { id: provider(1, "own", &[]).id, ..update };
+    assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), Some(expected.clone()));
+    assert_eq!(store.providers(project_id(1)).await.unwrap(), [expected]);
+}
+
+async fn updates_clash_by_model(subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    let own = provider(1, "own", &["llama"]);
+    store.add_provider(&own, &change()).await.unwrap();
+    store.add_provider(&provider(2, "other", &["qwen"]), &change()).await.unwrap();
+    let clash = store.update_provider(&provider(1, "own", &["new", "qwen"]), &change()).await;
+    assert!(matches!(clash, Err(StoreError::Conflict(_))));
+    assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), Some(own));
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
 }
 

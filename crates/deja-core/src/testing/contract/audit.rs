@@ -1,0 +1,221 @@
+//! The audit log: with each change its row, and without a change none.
+
+use std::num::NonZeroUsize;
+
+use super::fixtures::{
+    NOW, bytes, entry, entry_id, key, later, project, project_id, put, scope, with_project,
+};
+use super::{Subject, register};
+use crate::audit::{Actor, Change};
+use crate::embedding::Similarity;
+use crate::id::{OperatorId, ProjectId, ProviderId};
+use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
+use crate::provider::ProviderConfig;
+use crate::store::{EntryFilter, Store, WrongHit};
+
+register!["audit":
+    rows_come_back_as_they_were,
+    rows_page_newest_first,
+    every_change_writes_its_row,
+    what_was_not_done_writes_none,
+    rows_outlive_their_project,
+];
+
+const MANY: NonZeroUsize = NonZeroUsize::MAX;
+
+fn of(action: &'static str, project: Option<ProjectId>) -> Change {
+    Change { project, ..Change::new(NOW, Actor::Cli, action) }
+}
+
+async fn actions(store: &dyn Store) -> Vec<String> {
+    let rows = store.changes(None, None, MANY).await.unwrap();
+    rows.into_iter().rev().map(|row| row.change.action.into_owned()).collect()
+}
+
+async fn rows_come_back_as_they_were(mut subject: Subject) {
+    let id = OperatorId::from_bytes(bytes(3));
+    let actor = Actor::Operator { id, email: "ada@example.com".to_owned() };
+    let full =
+        Change::new(later(1), actor, "key.revoke").within(project_id(1)).of("dj_0001 ci").how("a \u{1F98A}");
+    let changes = [full, of("cli", None), Change::new(later(-9), Actor::System, "x")];
+    for change in &changes {
+        subject.store().note(change).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let rows = store.changes(None, None, MANY).await.unwrap();
+    let kept: Vec<Change> = rows.iter().rev().map(|row| row.change.clone()).collect();
+    assert_eq!(kept, changes);
+    assert!(rows.is_sorted_by(|a, b| a.number > b.number));
+}
+
+async fn rows_page_newest_first(mut subject: Subject) {
+    let store = subject.store();
+    for number in 0..7 {
+        store.note(&of("note", Some(project_id(number % 2)))).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let two = NonZeroUsize::new(2).unwrap();
+    let mut seen = Vec::new();
+    let mut before = None;
+    loop {
+        let page = store.changes(Some(project_id(0)), before, two).await.unwrap();
+        // What is added meanwhile moves nothing.
+        store.note(&of("note", Some(project_id(0)))).await.unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some(last.number);
+        assert!(page.iter().all(|row| row.change.project == Some(project_id(0))));
+        seen.extend(page.iter().map(|row| row.number));
+    }
+    assert_eq!(seen.len(), 4);
+    assert!(seen.is_sorted_by(|a, b| a > b));
+    assert_eq!(store.changes(None, None, MANY).await.unwrap().len(), 10);
+}
+
+fn provider() -> ProviderConfig {
+    ProviderConfig {
+        id: ProviderId::from_bytes(bytes(1)),
+        project: project_id(1),
+        name: "own".to_owned(),
+        base_url: "https://llm.example/v1".to_owned(),
+        models: vec!["local".to_owned()],
+        sealed_secret: None,
+        allow_private: false,
+        created: NOW,
+    }
+}
+
+fn operator() -> Operator {
+    Operator {
+        id: OperatorId::from_bytes(bytes(1)),
+        email: "ada@example.com".parse().unwrap(),
+        role: Role::Owner,
+        password: PasswordHash::from_phc("$x"),
+        created: NOW,
+        disabled: None,
+    }
+}
+
+fn invite(number: u8) -> Invite {
+    Invite {
+        token: TokenHash([number; 32]),
+        purpose: Purpose::ResetPassword { operator: operator().id },
+        created_by: None,
+        created: NOW,
+        expires: later(100),
+    }
+}
+
+fn session(number: u8) -> Session {
+    Session {
+        token: TokenHash([number; 32]),
+        operator: operator().id,
+        created: NOW,
+        last_seen: NOW,
+        expires: later(100),
+        user_agent: String::new(),
+    }
+}
+
+/// Each mutating method once, with its own name as the action; says what each answered.
+async fn all_changes(store: &dyn Store) -> Vec<bool> {
+    let id = project_id(1);
+    let (first, second) = (TokenHash([1; 32]), TokenHash([2; 32]));
+    let hit = WrongHit { entry: entry_id(2), asked: "hi", similarity: Similarity::ONE };
+    let all = EntryFilter::default();
+    vec![
+        store.create_project(&project(1), &of("create_project", None)).await.is_ok(),
+        store.update_project(&project(1), &of("update_project", None)).await.unwrap(),
+        store.create_key(&key(1, id), &of("create_key", None)).await.is_ok(),
+        store.revoke_key(id, key(1, id).id, &of("revoke_key", None)).await.unwrap(),
+        store.add_provider(&provider(), &of("add_provider", None)).await.is_ok(),
+        store.update_provider(&provider(), &of("update_provider", None)).await.unwrap(),
+        store.remove_provider(id, "own", &of("remove_provider", None)).await.unwrap(),
+        store.insert(entry(1, &scope(id), "one")).await.is_ok(),
+        store.insert(entry(2, &scope(id), "two")).await.is_ok(),
+        store.delete(id, entry_id(1), &of("delete", None)).await.unwrap(),
+        store.mark_wrong(id, hit, &of("mark_wrong", None)).await.unwrap(),
+        store.purge(id, &all, &of("purge", None)).await.is_ok(),
+        store.create_operator(&operator(), &of("create_operator", None)).await.is_ok(),
+        store.update_operator(&operator(), &of("update_operator", None)).await.unwrap(),
+        store.create_invite(&invite(1), &of("create_invite", None)).await.is_ok(),
+        store.accept_invite(&first, &operator(), &of("accept_invite", None)).await.unwrap(),
+        store.create_invite(&invite(2), &of("create_invite", None)).await.is_ok(),
+        store.revoke_invite(&second, &of("revoke_invite", None)).await.unwrap(),
+        store.create_session(&session(1), &of("create_session", None)).await.is_ok(),
+        store.end_session(operator().id, &first, &of("end_session", None)).await.unwrap(),
+        store.end_sessions(operator().id, None, &of("end_sessions", None)).await.is_ok(),
+        store.delete_project(id, &of("delete_project", None)).await.unwrap(),
+    ]
+}
+
+async fn every_change_writes_its_row(mut subject: Subject) {
+    let done = all_changes(&*subject.store()).await;
+    assert!(done.iter().all(|done| *done), "{done:?}");
+    let store = subject.reopened().await;
+    let expected = [
+        "create_project",
+        "update_project",
+        "create_key",
+        "revoke_key",
+        "add_provider",
+        "update_provider",
+        "remove_provider",
+        "delete",
+        "mark_wrong",
+        "purge",
+        "create_operator",
+        "update_operator",
+        "create_invite",
+        "accept_invite",
+        "create_invite",
+        "revoke_invite",
+        "create_session",
+        "end_session",
+        "end_sessions",
+        "delete_project",
+    ];
+    assert_eq!(actions(&*store).await, expected);
+}
+
+async fn what_was_not_done_writes_none(mut subject: Subject) {
+    let store = subject.store();
+    let id = project_id(1);
+    let none = of("nothing", None);
+    let hit = WrongHit { entry: entry_id(2), asked: "hi", similarity: Similarity::ONE };
+    assert!(!store.update_project(&project(1), &none).await.unwrap());
+    assert!(!store.delete_project(id, &none).await.unwrap());
+    assert!(store.create_key(&key(1, id), &none).await.is_err());
+    assert!(!store.revoke_key(id, key(1, id).id, &none).await.unwrap());
+    assert!(store.add_provider(&provider(), &none).await.is_err());
+    assert!(!store.update_provider(&provider(), &none).await.unwrap());
+    assert!(!store.remove_provider(id, "own", &none).await.unwrap());
+    assert!(!store.delete(id, entry_id(1), &none).await.unwrap());
+    assert!(!store.mark_wrong(id, hit, &none).await.unwrap());
+    assert!(!store.update_operator(&operator(), &none).await.unwrap());
+    assert!(!store.accept_invite(&TokenHash([1; 32]), &operator(), &none).await.unwrap());
+    assert!(!store.revoke_invite(&TokenHash([1; 32]), &none).await.unwrap());
+    assert!(store.create_session(&session(1), &none).await.is_err());
+    assert!(!store.end_session(operator().id, &TokenHash([1; 32]), &none).await.unwrap());
+    store.create_project(&project(1), &of("first", None)).await.unwrap();
+    assert!(store.create_project(&project(1), &none).await.is_err());
+    store.create_operator(&operator(), &of("second", None)).await.unwrap();
+    assert!(store.create_operator(&operator(), &none).await.is_err());
+    let member = Operator { role: Role::Member, ..operator() };
+    assert!(store.update_operator(&member, &none).await.is_err());
+    let store = subject.reopened().await;
+    assert_eq!(actions(&*store).await, ["first", "second"]);
+}
+
+async fn rows_outlive_their_project(mut subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    put(&*store, entry(1, &scope(id), "one")).await;
+    store.delete(id, entry_id(1), &of("entry.delete", Some(id))).await.unwrap();
+    store.delete_project(id, &of("project.delete", Some(id))).await.unwrap();
+    let store = subject.reopened().await;
+    let rows = store.changes(Some(id), None, MANY).await.unwrap();
+    assert_eq!(
+        rows.iter().map(|row| &*row.change.action).collect::<Vec<_>>(),
+        ["project.delete", "entry.delete"]
+    );
+}

@@ -1,0 +1,236 @@
+//! Looking into a cache, and answers that were wrong.
+
+use std::num::NonZeroUsize;
+
+use super::fixtures::{
+    NOW, assert_found, entry, entry_id, later, project_id, put, scope, turned, with_project,
+};
+use super::{Subject, register};
+use crate::analytics::{EntryHits, UsageBatch};
+use crate::cache::{NewEntry, Scope};
+use crate::embedding::Similarity;
+use crate::id::{EntryId, ProjectId};
+use crate::money::NanoUsd;
+use crate::store::{EntryCursor, EntryFilter, Store, WrongHit};
+use crate::testing::{change, change_at};
+
+register!["browse":
+    entries_page_newest_first,
+    filters_narrow_what_is_browsed,
+    text_is_found_in_prompt_and_answer,
+    purge_deletes_what_was_counted,
+    details_tell_hits_and_savings,
+    contexts_and_models_are_counted,
+    a_wrong_answer_is_evicted_and_kept,
+    wrong_answers_page_newest_first,
+];
+
+const MANY: NonZeroUsize = NonZeroUsize::MAX;
+
+fn all() -> EntryFilter {
+    EntryFilter::default()
+}
+
+fn with_text(text: &str) -> EntryFilter {
+    EntryFilter { text: Some(text.to_owned()), ..all() }
+}
+
+async fn browsed(store: &dyn Store, project: ProjectId, filter: &EntryFilter) -> Vec<EntryId> {
+    let found = store.browse(project, filter, None, MANY).await.unwrap();
+    assert_eq!(store.count_matching(project, filter).await.unwrap(), found.len() as u64);
+    found.into_iter().map(|detail| detail.entry.id).collect()
+}
+
+fn created(mut new: NewEntry, after: i64) -> NewEntry {
+    new.entry.created = later(after);
+    new
+}
+
+async fn entries_page_newest_first(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    let two = with_project(&*store, 2).await;
+    // Several at the same time: these go by id.
+    for (number, after) in [(1, 5), (2, 5), (3, 1), (4, 9), (5, 5)] {
+        put(&*store, created(entry(number, &scope(one), &number.to_string()), after)).await;
+    }
+    put(&*store, entry(6, &scope(two), "foreign")).await;
+    let store = subject.reopened().await;
+    assert_eq!(browsed(&*store, one, &all()).await, [4, 5, 2, 1, 3].map(entry_id));
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.browse(one, &all(), after, NonZeroUsize::new(2).unwrap()).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(EntryCursor { created: last.entry.created, id: last.entry.id });
+        seen.extend(page.iter().map(|detail| detail.entry.id));
+        // What comes and goes between two pages moves nothing else.
+        store.delete(one, entry_id(2), &change()).await.unwrap();
+        let new = 10 + seen.len() as u32;
+        put(&*store, created(entry(new, &scope(one), &new.to_string()), 50)).await;
+    }
+    assert_eq!(seen, [4, 5, 1, 3].map(entry_id));
+}
+
+async fn filters_narrow_what_is_browsed(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let mut number = 0;
+    for model in ["m", "n"] {
+        for context in [None, Some(""), Some("c")] {
+            number += 1;
+            put(&*store, entry(number, &Scope::new(project, Some(model), context), "hello")).await;
+        }
+    }
+    let store = subject.reopened().await;
+    let n = Some("n".to_owned());
+    let only = |model: &Option<String>, context: Option<Option<&str>>| EntryFilter {
+        model: model.clone(),
+        context: context.map(|context| context.map(str::to_owned)),
+        text: None,
+    };
+    assert_eq!(browsed(&*store, project, &only(&n, None)).await, [6, 5, 4].map(entry_id));
+    assert_eq!(browsed(&*store, project, &only(&None, Some(None))).await, [4, 1].map(entry_id));
+    assert_eq!(browsed(&*store, project, &only(&None, Some(Some("")))).await, [5, 2].map(entry_id));
+    assert_eq!(browsed(&*store, project, &only(&n, Some(Some("c")))).await, [6].map(entry_id));
+    assert_eq!(
+        browsed(&*store, project, &EntryFilter { text: Some("x".into()), ..only(&n, None) }).await,
+        []
+    );
+    assert_eq!(browsed(&*store, project_id(2), &all()).await, []);
+}
+
+async fn text_is_found_in_prompt_and_answer(subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    put(&*store, entry(1, &scope(project), "Reset my PASSWORD 100%")).await;
+    let mut second = entry(2, &scope(project), "other");
+    second.entry.answer.text = "use the password_page, Ärger".to_owned();
+    put(&*store, second).await;
+    for (text, found) in [
+        ("password", vec![2, 1]),
+        ("reset MY", vec![1]),
+        ("100%", vec![1]),
+        ("0%0", vec![]),
+        ("password_", vec![2]),
+        ("Ärger", vec![2]),
+        ("", vec![2, 1]),
+        ("nowhere", vec![]),
+    ] {
+        let ids: Vec<EntryId> = found.into_iter().map(entry_id).collect();
+        assert_eq!(browsed(&*store, project, &with_text(text)).await, ids, "{text}");
+    }
+}
+
+async fn purge_deletes_what_was_counted(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, entry(1, &scope, "keep me")).await;
+    put(&*store, entry(2, &scope, "drop me")).await;
+    let filter = with_text("DROP me");
+    assert_eq!(store.count_matching(scope.project(), &filter).await.unwrap(), 1);
+    assert_eq!(store.purge(scope.project(), &filter, &change()).await.unwrap(), 1);
+    let store = subject.reopened().await;
+    assert_found(&*store, &scope, "keep me", NOW, true).await;
+    assert_found(&*store, &scope, "drop me", NOW, false).await;
+}
+
+async fn details_tell_hits_and_savings(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let scope = Scope::new(project, Some("m"), Some("c"));
+    let new = put(&*store, entry(1, &scope, "hello")).await;
+    let before = store.entry(project, entry_id(1)).await.unwrap().unwrap();
+    assert_eq!((before.hits, before.last_hit, before.saved), (0, None, NanoUsd::ZERO));
+    for (hits, at, saved) in [(2, 50, 7), (1, 40, 5)] {
+        let mut batch = UsageBatch::default();
+        let hits = EntryHits { hits, last_hit: later(at), saved: NanoUsd::from_nanos(saved) };
+        batch.entries.insert((project, entry_id(1)), hits);
+        batch.entries.insert((project, entry_id(9)), hits);
+        store.record(&batch).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let detail = store.entry(project, entry_id(1)).await.unwrap().unwrap();
+    assert_eq!((&detail.entry, detail.context.as_deref()), (&*new, Some("c")));
+    assert_eq!((detail.hits, detail.last_hit), (3, Some(later(50))));
+    assert_eq!(detail.saved, NanoUsd::from_nanos(12));
+    assert_eq!(store.browse(project, &all(), None, MANY).await.unwrap(), [detail]);
+    assert_eq!(store.entry(project, entry_id(9)).await.unwrap(), None);
+    assert_eq!(store.entry(project_id(2), entry_id(1)).await.unwrap(), None);
+}
+
+async fn contexts_and_models_are_counted(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    let two = with_project(&*store, 2).await;
+    let mut number = 0;
+    for (project, model, context, count) in [
+        (one, "a", Some("x"), 1),
+        (one, "b", Some("x"), 2),
+        (one, "b", None, 2),
+        (one, "c", Some("gone"), 1),
+        (one, "c", Some("y"), 2),
+        (two, "z", Some("z"), 1),
+    ] {
+        for _ in 0..count {
+            number += 1;
+            put(&*store, entry(number, &Scope::new(project, Some(model), context), &number.to_string()))
+                .await;
+        }
+    }
+    let gone = EntryFilter { context: Some(Some("gone".into())), ..all() };
+    store.purge(one, &gone, &change()).await.unwrap();
+    let store = subject.reopened().await;
+    let text = |text: &str| Some(text.to_owned());
+    let contexts = store.contexts_of(one, MANY).await.unwrap();
+    assert_eq!(contexts, [(text("x"), 3), (None, 2), (text("y"), 2)]);
+    let models = store.models_of(one, MANY).await.unwrap();
+    assert_eq!(models, [("b".to_owned(), 4), ("c".to_owned(), 2), ("a".to_owned(), 1)]);
+    let first = NonZeroUsize::MIN;
+    assert_eq!(store.contexts_of(one, first).await.unwrap().len(), 1);
+    assert_eq!(store.models_of(one, first).await.unwrap(), [("b".to_owned(), 4)]);
+    assert_eq!(store.contexts_of(project_id(3), MANY).await.unwrap(), []);
+}
+
+fn wrong(number: u32, asked: &str) -> WrongHit<'_> {
+    WrongHit { entry: entry_id(number), asked, similarity: Similarity::from_cosine(0.875) }
+}
+
+async fn a_wrong_answer_is_evicted_and_kept(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    with_project(&*store, 2).await;
+    put(&*store, turned(entry(1, &scope, "cats"), 0.0)).await;
+    put(&*store, turned(entry(2, &scope, "dogs"), 1.0)).await;
+    assert!(!store.mark_wrong(project_id(2), wrong(1, "bats"), &change()).await.unwrap(), "foreign");
+    assert!(
+        store.mark_wrong(scope.project(), wrong(1, "bats \u{1F987}"), &change_at(later(7))).await.unwrap()
+    );
+    assert!(!store.mark_wrong(scope.project(), wrong(1, "bats"), &change()).await.unwrap());
+    assert_found(&*store, &scope, "cats", NOW, false).await;
+    let store = subject.reopened().await;
+    assert_found(&*store, &scope, "cats", NOW, false).await;
+    assert_found(&*store, &scope, "dogs", NOW, true).await;
+    let kept = store.wrong_answers(scope.project(), None, MANY).await.unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!((&*kept[0].asked, &*kept[0].matched, &*kept[0].model), ("bats \u{1F987}", "cats", "m"));
+    assert_eq!((kept[0].at, kept[0].similarity), (later(7), Similarity::from_cosine(0.875)));
+    assert_eq!(store.wrong_answers(project_id(2), None, MANY).await.unwrap(), []);
+}
+
+async fn wrong_answers_page_newest_first(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=5 {
+        put(&*store, entry(number, &scope, &number.to_string())).await;
+        store.mark_wrong(scope.project(), wrong(number, "x"), &change()).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let (mut seen, mut before) = (Vec::new(), None);
+    loop {
+        let page = store.wrong_answers(scope.project(), before, NonZeroUsize::new(2).unwrap()).await.unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some(last.number);
+        seen.extend(page.into_iter().map(|wrong| wrong.matched));
+    }
+    assert_eq!(seen, ["5", "4", "3", "2", "1"]);
+}
