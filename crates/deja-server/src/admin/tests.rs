@@ -22,6 +22,7 @@ fn context() -> (Arc<MemoryStore>, AdminContext) {
         vault,
         check_url,
         Arc::new(PriceFeed::open(None, "nowhere".as_ref())),
+        "https://deja.example",
     );
     (store, context)
 }
