@@ -5,7 +5,7 @@ demo:
 run:
 	cargo run --release -p deja-server -- serve
 test:
-	cargo test --workspace --all-features
+	scripts/postgres.py run -- cargo test --workspace --all-features
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
