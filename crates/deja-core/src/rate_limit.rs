@@ -51,8 +51,13 @@ impl Quota {
     }
 
     /// Emission interval T in nanoseconds, rounded up so that never more than the quota passes.
-    fn interval(self) -> i64 {
-        (MINUTE + i64::from(self.per_minute) - 1) / i64::from(self.per_minute)
+    pub const fn interval(self) -> i64 {
+        (MINUTE + self.per_minute as i64 - 1) / self.per_minute as i64
+    }
+
+    /// Nanoseconds that an empty bucket takes to be full again.
+    pub const fn capacity(self) -> i64 {
+        self.interval() * self.burst as i64
     }
 }
 
@@ -82,7 +87,7 @@ pub struct Decision {
 pub fn take(bucket: Bucket, quota: Quota, now: Timestamp) -> (Bucket, Decision) {
     let now = now.as_nanos();
     let interval = quota.interval();
-    let capacity = interval * i64::from(quota.burst);
+    let capacity = quota.capacity();
     // A bucket further ahead than a full drain is from a clock that went back, or from a larger quota:
     // without the bound such a project would be locked out for that long.
     let start = bucket.full_at.as_nanos().clamp(now, now.saturating_add(capacity));

@@ -12,7 +12,6 @@ use deja_embed::{LocalEmbedder, PoolConfig};
 use deja_providers::{
     BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, TokenCounter,
 };
-use deja_store::StoreSettings;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -75,11 +74,7 @@ pub struct Wired {
 
 /// Joins the parts. Upstream calls run on `tasks`; `stop` turns readiness off.
 pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) -> anyhow::Result<Wired> {
-    let settings = StoreSettings {
-        answer_cache_bytes: config.answer_cache_bytes,
-        ..StoreSettings::new(&config.data_dir)
-    };
-    let store = deja_store::open(&settings).await?;
+    let store = deja_store::open(&config.store()).await?;
     let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
     let own_vault = vault()?;
     own_vault.verify(&*store).await?;

@@ -37,6 +37,7 @@ pub async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
     crate::telemetry::init_log("warn", config.log_format)?;
     let directory = tempfile::tempdir()?;
     config.data_dir = directory.path().to_path_buf();
+    config.database = None;
     config.prices_url = None;
     if exit_after {
         config.listen.set_port(0);

@@ -1,15 +1,20 @@
-//! The embedded store of deja: one directory with a SQLite database, and an index of vectors in memory.
+//! The two stores of deja: embedded, one directory with a SQLite database and an index of vectors in memory;
+//! or a PostgreSQL with pgvector that several processes share.
 //!
 //! [`open`] is the only way in; everything else is behind `deja_core::store::Store`. Why SQLite and how it is
 //! used: `docs/adr/0002-sqlite.md`. Why this index and what it promises: `docs/adr/0004-vector-index.md`.
+//! PostgreSQL: `docs/adr/0020-postgresql.md`.
 #![warn(missing_docs)]
 
+mod postgres;
 mod sqlite;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deja_core::store::Store;
+use secrecy::SecretString;
 
 /// Where the store is and what it may use.
 #[derive(Clone, Debug)]
@@ -23,6 +28,63 @@ pub struct StoreSettings {
     /// The size that the database may reach; `None` is the size of the disk. Beyond it writes fail as on a
     /// full disk and reads go on.
     pub max_database_bytes: Option<u64>,
+    /// PostgreSQL instead: then none of the above is used.
+    pub postgres: Option<PostgresSettings>,
+}
+
+/// Where PostgreSQL is and how long it may take.
+#[derive(Clone, Debug)]
+pub struct PostgresSettings {
+    /// `postgres://user:password@host:port/database`, with the parameters of libpq, `sslmode` among them.
+    pub url: SecretString,
+    /// Connections at most.
+    pub pool_size: usize,
+    /// Longest time for a new connection.
+    pub connect_timeout: Duration,
+    /// Longest wait while all connections are in use.
+    pub acquire_timeout: Duration,
+    /// Longest time of a call, the waits above included.
+    pub call_timeout: Duration,
+    /// The same for a call that may touch all entries of a project.
+    pub bulk_timeout: Duration,
+    /// Entries of a scope beyond which neighbours are looked for in a graph index instead of by a scan. Both
+    /// find the same.
+    pub graph_from: u64,
+}
+
+impl PostgresSettings {
+    /// The database at `url` with 16 connections, 2 seconds for a call and 60 for one that touches much.
+    pub fn new(url: impl Into<SecretString>) -> Self {
+        Self {
+            url: url.into(),
+            pool_size: 16,
+            connect_timeout: Duration::from_secs(1),
+            acquire_timeout: Duration::from_secs(1),
+            call_timeout: Duration::from_secs(2),
+            bulk_timeout: Duration::from_secs(60),
+            graph_from: 5_000,
+        }
+    }
+}
+
+/// A kind of database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// The embedded one.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// The version of a database's schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchemaVersion {
+    /// Which kind of database it is.
+    pub backend: Backend,
+    /// What the database has; 0 is an empty one.
+    pub found: u32,
+    /// The newest that this program knows.
+    pub known: u32,
 }
 
 impl StoreSettings {
@@ -33,6 +95,7 @@ impl StoreSettings {
             answer_cache_bytes: 64 * 1024 * 1024,
             readers: 4,
             max_database_bytes: None,
+            postgres: None,
         }
     }
 }
@@ -96,6 +159,36 @@ pub enum OpenError {
         /// The library's version.
         found: &'static str,
     },
+    /// The URL of PostgreSQL is none.
+    #[error(
+        "the database URL (DEJA_DATABASE_URL) is not valid: {reason}; write \
+         postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+    )]
+    DatabaseUrl {
+        /// What is wrong with it, without quoting it.
+        reason: String,
+    },
+    /// PostgreSQL cannot be reached, or refuses what is needed.
+    #[error("cannot use PostgreSQL at {server}: {reason}; check DEJA_DATABASE_URL, and that the server runs")]
+    Database {
+        /// Host, port and database.
+        server: String,
+        /// Why.
+        reason: String,
+    },
+    /// A much newer deja changed the schema.
+    #[error(
+        "the database {server} has schema version {found}, which no longer serves this deja (version {known}); \
+         run a newer deja"
+    )]
+    NewerDatabase {
+        /// Host, port and database.
+        server: String,
+        /// The version found.
+        found: u32,
+        /// The newest version this program knows.
+        known: u32,
+    },
     /// Anything else.
     #[error("cannot open the database {}: {source}; check the disk and the file's permissions", path.display())]
     Failed {
@@ -106,8 +199,31 @@ pub enum OpenError {
     },
 }
 
-/// Opens the store, and rebuilds the index from it: about half a second for 100,000 entries.
+/// Brings the schema up to date, and says what it is then.
+pub async fn migrate(settings: &StoreSettings) -> Result<SchemaVersion, OpenError> {
+    if let Some(settings) = &settings.postgres {
+        return postgres::open::migrate(settings).await;
+    }
+    let store = open(settings).await?;
+    let closed = store.close().await;
+    closed.map_err(|error| OpenError::Failed { path: settings.data_dir.clone(), source: Box::new(error) })?;
+    sqlite::schema(&settings.data_dir)
+}
+
+/// The version of the schema, whether or not a server runs.
+pub async fn schema_version(settings: &StoreSettings) -> Result<SchemaVersion, OpenError> {
+    match &settings.postgres {
+        Some(settings) => postgres::open::schema(settings).await,
+        None => sqlite::schema(&settings.data_dir),
+    }
+}
+
+/// Opens the store. The embedded one rebuilds its index: about half a second for 100,000 entries. PostgreSQL's
+/// schema is brought up to date first.
 pub async fn open(settings: &StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
+    if let Some(settings) = &settings.postgres {
+        return Ok(Arc::new(postgres::PostgresStore::open(settings).await?));
+    }
     let settings = settings.clone();
     let path = settings.data_dir.clone();
     match tokio::task::spawn_blocking(move || sqlite::SqliteStore::open(&settings)).await {

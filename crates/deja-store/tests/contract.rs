@@ -1,7 +1,11 @@
 //! The store contract over every backend: `sqlite::entries::purge_hides_from_nearest`.
 //!
-//! `sqlite_reopened` closes and opens the database before each case reads what it wrote.
+//! `sqlite_reopened` closes and opens the database before each case reads what it wrote. `postgres_replicas`
+//! reads through another replica instead, which runs beside the one that wrote.
 #![expect(clippy::expect_used, clippy::panic, reason = "without the test harness this is no test to clippy")]
+#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses a part of the shared modules")]
+
+mod postgres;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +16,7 @@ use deja_core::testing::MemoryStore;
 use deja_core::testing::contract::{BoxFuture, Case, Subject, cases};
 use deja_store::{StoreSettings, open};
 use libtest_mimic::{Arguments, Failed, Trial};
+use postgres::{Database, open_store, settings};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -22,6 +27,8 @@ fn main() -> ExitCode {
         }));
         trials.push(trial("sqlite", &case, |run| Box::pin(on_sqlite(run, false))));
         trials.push(trial("sqlite_reopened", &case, |run| Box::pin(on_sqlite(run, true))));
+        trials.push(trial("postgres", &case, |run| Box::pin(on_postgres(run, false))));
+        trials.push(trial("postgres_replicas", &case, |run| Box::pin(on_postgres(run, true))));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -54,6 +61,22 @@ async fn on_sqlite(run: Run, reopening: bool) {
         Subject::new(store)
     };
     run(subject).await;
+}
+
+async fn on_postgres(run: Run, replicas: bool) {
+    let database = Database::create().await;
+    let store = database.store().await;
+    let subject = if replicas {
+        let url = database.url.clone();
+        let reopen = move |_first: Arc<dyn Store>| -> BoxFuture<'static, Arc<dyn Store>> {
+            Box::pin(open_store(settings(&url)))
+        };
+        Subject::reopening(store, Arc::new(reopen))
+    } else {
+        Subject::new(store)
+    };
+    run(subject).await;
+    database.remove().await;
 }
 
 async fn fresh(path: PathBuf) -> Arc<dyn Store> {

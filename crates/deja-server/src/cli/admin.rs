@@ -31,7 +31,7 @@ pub(super) async fn run(
         Task::Audit(AuditTask::List { project, limit, form }) => {
             (Command::AuditList { project, limit }, form.json)
         }
-        Task::Serve | Task::Demo { .. } | Task::Config(_) | Task::Openapi => {
+        Task::Serve | Task::Demo { .. } | Task::Db(_) | Task::Config(_) | Task::Openapi => {
             anyhow::bail!("this is not an admin command")
         }
     };

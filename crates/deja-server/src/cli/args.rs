@@ -82,6 +82,9 @@ pub(super) enum Task {
     /// Who changed what
     #[command(subcommand)]
     Audit(AuditTask),
+    /// The database and its schema
+    #[command(subcommand)]
+    Db(DbTask),
     /// The settings in force
     #[command(subcommand)]
     Config(ConfigTask),
@@ -390,6 +393,19 @@ pub(super) enum ConfigTask {
     /// Print the settings in force as a file, without secrets
     #[command(after_help = "Example:\n  deja config print > deja.toml")]
     Print,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(super) enum DbTask {
+    /// Bring the schema up to date; a server does so itself when it starts
+    #[command(after_help = "Example:\n  DEJA_DATABASE_URL=postgres://deja@db/deja deja db migrate")]
+    Migrate,
+    /// The version of the schema, and the one that this deja knows
+    #[command(after_help = "Example:\n  deja db status --json")]
+    Status {
+        #[command(flatten)]
+        form: Form,
+    },
 }
 
 #[derive(Debug, Args)]

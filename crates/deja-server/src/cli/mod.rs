@@ -5,6 +5,7 @@
 
 mod admin;
 mod args;
+mod db;
 mod print;
 mod reach;
 
@@ -73,6 +74,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
     match task {
         Task::Serve => runtime.block_on(crate::lifecycle::serve(config)),
         Task::Demo { exit } => runtime.block_on(crate::demo::run(config, exit)),
+        Task::Db(task) => runtime.block_on(db::run(task, &config, out)),
         task => runtime.block_on(admin::run(task, &config, &sources.env, out)),
     }
 }
@@ -126,7 +128,10 @@ fn code_of(error: &anyhow::Error) -> u8 {
     let wrong_usage = error.chain().any(|cause| {
         cause.is::<ConfigError>()
             || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_)))
-            || matches!(cause.downcast_ref(), Some(OpenError::DataDir { .. } | OpenError::Locked { .. }))
+            || matches!(
+                cause.downcast_ref(),
+                Some(OpenError::DataDir { .. } | OpenError::Locked { .. } | OpenError::DatabaseUrl { .. })
+            )
             || cause.downcast_ref().is_some_and(VaultError::is_configuration)
     });
     if wrong_usage { WRONG_USAGE } else { FAILED }

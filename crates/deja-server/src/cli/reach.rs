@@ -61,7 +61,7 @@ async fn execute_here(
 
 /// One reader is enough, and no answer is read twice.
 fn settings(config: &Config) -> StoreSettings {
-    StoreSettings { answer_cache_bytes: 0, readers: 1, ..StoreSettings::new(&config.data_dir) }
+    StoreSettings { answer_cache_bytes: 0, readers: 1, ..config.store() }
 }
 
 fn unreachable_server(config: &Config) -> String {

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deja_store::PostgresSettings;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -23,13 +24,6 @@ const MILLIS: RangeInclusive<u64> = 1..=600_000;
 impl Settings {
     /// The settings with their types, or what is wrong with the first one that is.
     pub fn check(&self) -> Result<Config, ConfigError> {
-        if !self.database_url.is_empty() {
-            return Err(ConfigError(
-                "database_url (DEJA_DATABASE_URL) is set, but this version keeps its data in DEJA_DATA_DIR; \
-                 PostgreSQL comes with a later one: leave it empty"
-                    .into(),
-            ));
-        }
         if self.data_dir.is_empty() {
             return Err(wrong("data_dir", "", "the path of a directory"));
         }
@@ -37,6 +31,7 @@ impl Settings {
         Ok(Config {
             listen,
             data_dir: PathBuf::from(&self.data_dir),
+            database: self.database()?,
             public_url: self.public_url(listen)?,
             metrics_listen: optional(&self.metrics_listen, |text| address("metrics_listen", text))?,
             master_key: self.master_key()?,
@@ -56,6 +51,23 @@ impl Settings {
             connection: self.connection()?,
             upstream: self.upstream()?,
             credentials: self.credentials()?,
+        })
+    }
+
+    fn database(&self) -> Result<Option<PostgresSettings>, ConfigError> {
+        optional(&self.database_url, |url| {
+            if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+                return Err(wrong("database_url", "", "a URL that begins with postgres://"));
+            }
+            Ok(PostgresSettings {
+                url: url.into(),
+                pool_size: within("database_pool_size", self.database_pool_size, 1..=1000)? as usize,
+                connect_timeout: millis("database_connect_timeout_ms", self.database_connect_timeout_ms)?,
+                acquire_timeout: millis("database_acquire_timeout_ms", self.database_acquire_timeout_ms)?,
+                call_timeout: millis("database_timeout_ms", self.database_timeout_ms)?,
+                bulk_timeout: secs("database_bulk_timeout_s", self.database_bulk_timeout_s, 1..=3600)?,
+                graph_from: self.database_graph_from,
+            })
         })
     }
 

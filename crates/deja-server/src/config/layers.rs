@@ -32,7 +32,14 @@ pub struct Sources {
 pub struct Settings {
     pub(super) listen: String,
     pub(super) data_dir: String,
+    #[serde(skip_serializing)]
     pub(super) database_url: String,
+    pub(super) database_pool_size: u64,
+    pub(super) database_connect_timeout_ms: u64,
+    pub(super) database_acquire_timeout_ms: u64,
+    pub(super) database_timeout_ms: u64,
+    pub(super) database_bulk_timeout_s: u64,
+    pub(super) database_graph_from: u64,
     pub(super) public_url: String,
     pub(super) metrics_listen: String,
     #[serde(skip_serializing)]
@@ -70,7 +77,7 @@ pub struct Settings {
 }
 
 /// Settings that are never shown.
-const SECRET: [&str; 2] = ["master_key", "embedder_api_key"];
+const SECRET: [&str; 3] = ["database_url", "master_key", "embedder_api_key"];
 const FOREIGN: [&str; 7] = [
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
@@ -125,7 +132,7 @@ impl Settings {
     /// The settings as a file that can be loaded again. Secrets are only said to be set or not.
     pub fn to_toml(&self) -> Result<String, ConfigError> {
         let text = toml::to_string(self).map_err(|error| ConfigError(error.to_string()))?;
-        let secrets = SECRET.iter().zip([&self.master_key, &self.embedder_api_key]);
+        let secrets = SECRET.iter().zip([&self.database_url, &self.master_key, &self.embedder_api_key]);
         let secrets = secrets.map(|(name, value)| (*name, value, "is set; it is not shown"));
         let foreign =
             self.foreign.iter().map(|(name, value)| (name.as_str(), value, "is set in the environment"));

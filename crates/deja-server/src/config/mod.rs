@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deja_store::{PostgresSettings, StoreSettings};
 use secrecy::SecretString;
 use url::Url;
 
@@ -23,6 +24,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where everything is kept. Not necessarily there yet.
     pub data_dir: PathBuf,
+    /// The PostgreSQL that keeps the data instead, if one does.
+    pub database: Option<PostgresSettings>,
     /// The URL that clients reach deja under; no slash at its end.
     pub public_url: String,
     /// Where the metrics listen, if they do.
@@ -162,6 +165,15 @@ pub struct Account {
 pub struct ConfigError(pub String);
 
 impl Config {
+    /// Where the data is kept.
+    pub fn store(&self) -> StoreSettings {
+        StoreSettings {
+            answer_cache_bytes: self.answer_cache_bytes,
+            postgres: self.database.clone(),
+            ..StoreSettings::new(&self.data_dir)
+        }
+    }
+
     /// Puts the sources together and checks every value.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         Settings::load(sources)?.check()

@@ -24,15 +24,24 @@ impl From<rusqlite::Error> for MigrateError {
     }
 }
 
+/// The newest version that this program knows.
+pub(super) fn known() -> u32 {
+    MIGRATIONS.last().map_or(0, |(version, _)| *version)
+}
+
+/// The version that the database has; 0 is an empty one.
+pub(super) fn found(connection: &Connection) -> rusqlite::Result<u32> {
+    connection
+        .query_row("SELECT max(version) FROM migrations", [], |row| row.get(0))
+        .optional()
+        .map(|version: Option<Option<u32>>| version.flatten().unwrap_or(0))
+}
+
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrateError> {
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS migrations (version INTEGER NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID",
     )?;
-    let found: u32 = connection
-        .query_row("SELECT max(version) FROM migrations", [], |row| row.get(0))
-        .optional()
-        .map(|version: Option<Option<u32>>| version.flatten().unwrap_or(0))?;
-    let known = MIGRATIONS.last().map_or(0, |(version, _)| *version);
+    let (found, known) = (found(connection)?, known());
     if found > known {
         return Err(MigrateError::Newer { found, known });
     }

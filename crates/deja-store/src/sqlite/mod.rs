@@ -38,6 +38,8 @@ use limits::Buckets;
 use readers::Readers;
 use writer::{Done, Writer};
 
+pub(crate) use open::schema;
+
 /// What is kept in memory. Changed by the writer thread only, the caches and buckets apart.
 struct Memory {
     catalog: Catalog,

@@ -15,11 +15,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::catalog::Catalog;
 use super::index::{EmbedderNumber, Index, Placed, Row};
 use super::lock::{DirectoryLock, open_private};
-use super::migrations::{MigrateError, migrate};
+use super::migrations::{self, MigrateError, migrate};
 use super::readers::{Readers, reader, steady_plans};
 use super::writer::Writer;
 use super::{Memory, SqliteStore, keys, projects, providers, weight};
-use crate::{OpenError, StoreSettings};
+use crate::{Backend, OpenError, SchemaVersion, StoreSettings};
 
 /// 3.51.3: the first release without the WAL reset bug, which could damage a database.
 const OLDEST_SQLITE: i32 = 3_051_003;
@@ -52,6 +52,17 @@ impl SqliteStore {
             .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
         Ok(Self { memory, writer, readers, reader_count })
     }
+}
+
+/// The version of the schema in a data directory, without a lock: a server may be running.
+pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
+    let path = data_dir.join("deja.db");
+    let found = if path.exists() {
+        reader(&path).and_then(|connection| migrations::found(&connection)).map_err(|e| explain(&path, e))?
+    } else {
+        0
+    };
+    Ok(SchemaVersion { backend: Backend::Sqlite, found, known: migrations::known() })
 }
 
 /// The connection that writes.

@@ -1,10 +1,22 @@
 //! What the contract suite cannot see: operation sequences against the reference model, damage, crashes.
-#![expect(clippy::panic, clippy::unwrap_used, reason = "the helpers of tests are no tests to clippy")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "the helpers of tests are no tests to clippy"
+)]
+#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses a part of the shared modules")]
 
 mod crash;
 mod damage;
+mod faults;
 mod full;
+mod graph;
 mod index;
 mod model;
+#[path = "../postgres/mod.rs"]
+mod postgres;
+mod proxy;
 mod reopen;
+mod replicas;
 mod support;

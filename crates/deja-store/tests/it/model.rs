@@ -1,6 +1,7 @@
 //! Sequences of operations against the reference model: whatever is done, both stores say the same.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash};
@@ -13,6 +14,7 @@ use deja_core::testing::MemoryStore;
 use deja_core::testing::{change, change_at};
 use proptest::prelude::*;
 
+use crate::postgres::Database;
 use crate::support::{NOW, entry, entry_id, near, project, project_id, store_in, vector};
 
 #[derive(Clone, Debug)]
@@ -190,41 +192,71 @@ async fn everything(store: &dyn Store, now: Timestamp) -> String {
     text
 }
 
+/// Plays the steps on the model and on a store, which `open` opens each time.
+async fn compare(steps: &[Step], open: impl AsyncFn() -> Arc<dyn Store>) -> Result<(), TestCaseError> {
+    let model = MemoryStore::new();
+    let mut store = open().await;
+    for number in [1, 2] {
+        model.create_project(&project(number), &change()).await.unwrap();
+        store.create_project(&project(number), &change()).await.unwrap();
+    }
+    let mut now = NOW;
+    for (number, step) in (0u32..).zip(steps) {
+        match step {
+            Step::Advance { seconds } => now = Timestamp::from_secs(now.as_secs() + seconds),
+            Step::Reopen => {
+                store.close().await.unwrap();
+                drop(store);
+                store = open().await;
+            }
+            _ => {}
+        }
+        let expected = play(&*model, step, number, now).await;
+        let got = play(&*store, step, number, now).await;
+        prop_assert_eq!(got, expected, "step {}: {:?}", number, step);
+    }
+    prop_assert_eq!(everything(&*store, now).await, everything(&*model, now).await);
+    store.close().await.unwrap();
+    drop(store);
+    let store = open().await;
+    prop_assert_eq!(everything(&*store, now).await, everything(&*model, now).await);
+    Ok(())
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..120)
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn run(test: impl Future<Output = Result<(), TestCaseError>>) -> Result<(), TestCaseError> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(48))]
 
     #[test]
-    fn any_sequence_gives_what_the_model_gives(steps in prop::collection::vec(step(), 1..120)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+    fn any_sequence_gives_what_the_model_gives(steps in steps()) {
+        run(async {
             let directory = tempfile::tempdir().unwrap();
-            let model = MemoryStore::new();
-            let mut store = store_in(directory.path()).await;
-            for number in [1, 2] {
-                model.create_project(&project(number), &change()).await.unwrap();
-                store.create_project(&project(number), &change()).await.unwrap();
-            }
-            let mut now = NOW;
-            for (number, step) in (0u32..).zip(&steps) {
-                match step {
-                    Step::Advance { seconds } => now = Timestamp::from_secs(now.as_secs() + seconds),
-                    Step::Reopen => {
-                        store.close().await.unwrap();
-                        drop(store);
-                        store = store_in(directory.path()).await;
-                    }
-                    _ => {}
-                }
-                let expected = play(&*model, step, number, now).await;
-                let got = play(&*store, step, number, now).await;
-                prop_assert_eq!(got, expected, "step {}: {:?}", number, step);
-            }
-            prop_assert_eq!(everything(&*store, now).await, everything(&*model, now).await);
-            store.close().await.unwrap();
-            drop(store);
-            let store = store_in(directory.path()).await;
-            prop_assert_eq!(everything(&*store, now).await, everything(&*model, now).await);
-            Ok(())
+            compare(&steps, async || store_in(directory.path()).await).await
+        })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn any_sequence_on_postgres_gives_what_the_model_gives(steps in steps()) {
+        run(async {
+            let database = Database::create().await;
+            let compared = compare(&steps, async || database.store().await).await;
+            database.remove().await;
+            compared
         })?;
     }
 }

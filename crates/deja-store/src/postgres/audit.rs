@@ -1,0 +1,131 @@
+//! The audit log: the row of a change is written by the statement that makes the change.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use deja_core::audit::{Actor, AuditRow, Change};
+use deja_core::id::{OperatorId, ProjectId};
+use deja_core::store::{Audit, StoreError};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::PostgresStore;
+use super::connections::Params;
+use super::rows::{before, count, get, id, limit, time, uuid};
+
+/// When the row of a change is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// If the change was made.
+    Done,
+    /// In any case.
+    Always,
+}
+
+/// The columns of a change, as parameters.
+pub(super) struct Noted {
+    at: i64,
+    actor_id: Option<Uuid>,
+    actor: String,
+    action: String,
+    project: Option<Uuid>,
+    subject: String,
+    detail: String,
+}
+
+impl Noted {
+    pub(super) fn of(change: &Change) -> Self {
+        // PostgreSQL takes no NUL in a text.
+        let clean = |text: &str| text.replace('\0', "\u{fffd}");
+        Self {
+            at: change.at.as_nanos(),
+            actor_id: change.actor.operator().as_ref().map(|id| uuid(id.as_bytes())),
+            actor: clean(change.actor.name()),
+            action: clean(&change.action),
+            project: change.project.as_ref().map(|id| uuid(id.as_bytes())),
+            subject: clean(&change.subject),
+            detail: clean(&change.detail),
+        }
+    }
+
+    /// The statement that does what `parts` say (one of them is called `done` and has a row for each thing that
+    /// was changed), writes the change and says how many things were. The change's parameters come after those
+    /// of the parts, which are `before` many.
+    pub(super) fn statement(parts: &str, before: usize, when: When) -> String {
+        let condition = match when {
+            When::Done => "EXISTS (SELECT FROM done)",
+            When::Always => "true",
+        };
+        let types = ["bigint", "uuid", "text", "text", "uuid", "text", "text"];
+        let values: Vec<String> =
+            (before + 1..).zip(types).map(|(number, kind)| format!("${number}::{kind}")).collect();
+        format!(
+            "WITH {parts},
+             noted AS (INSERT INTO changes (at, actor_id, actor, action, project_id, subject, detail)
+                       SELECT {} WHERE {condition})
+             SELECT count(*) FROM done",
+            values.join(", ")
+        )
+    }
+
+    /// The parameters of the parts, and then those of the change.
+    pub(super) fn after<'a>(&'a self, params: Params<'a>) -> Vec<&'a (dyn ToSql + Sync)> {
+        let own: [&(dyn ToSql + Sync); 7] =
+            [&self.at, &self.actor_id, &self.actor, &self.action, &self.project, &self.subject, &self.detail];
+        params.iter().copied().chain(own).collect()
+    }
+}
+
+impl PostgresStore {
+    /// Does what `parts` say and writes the change if it was done; says how many things were changed.
+    pub(super) async fn change(
+        &self,
+        parts: &str,
+        params: Params<'_>,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        let noted = Noted::of(change);
+        let sql = Noted::statement(parts, params.len(), When::Done);
+        count(&self.connections.query_one(&sql, &noted.after(params)).await?, 0)
+    }
+}
+
+#[async_trait]
+impl Audit for PostgresStore {
+    async fn note(&self, change: &Change) -> Result<(), StoreError> {
+        self.change("done AS (SELECT)", &[], change).await.map(drop)
+    }
+
+    async fn changes(
+        &self,
+        project: Option<ProjectId>,
+        before_number: Option<u64>,
+        at_most: NonZeroUsize,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let of = if project.is_some() { "project_id = $3" } else { "$3::uuid IS NULL" };
+        let sql = format!(
+            "SELECT number, at, actor_id, actor, action, project_id, subject, detail FROM changes
+             WHERE number < $1 AND {of} ORDER BY number DESC LIMIT $2"
+        );
+        let project = project.map(|project| uuid(project.as_bytes()));
+        let params: Params<'_> = &[&before(before_number), &limit(at_most), &project];
+        self.connections.query(&sql, params).await?.iter().map(from_row).collect()
+    }
+}
+
+fn from_row(row: &Row) -> Result<AuditRow, StoreError> {
+    let operator = get::<Option<Uuid>>(row, 2)?.map(|id| OperatorId::from_bytes(id.into_bytes()));
+    let project = get::<Option<Uuid>>(row, 5)?.is_some();
+    Ok(AuditRow {
+        number: count(row, 0)?,
+        change: Change {
+            at: time(row, 1)?,
+            actor: Actor::from_parts(operator, get(row, 3)?),
+            action: get::<String>(row, 4)?.into(),
+            project: if project { Some(ProjectId::from_bytes(id(row, 5)?)) } else { None },
+            subject: get(row, 6)?,
+            detail: get(row, 7)?,
+        },
+    })
+}

@@ -1,0 +1,107 @@
+//! Storing an entry with its vector, the count and the eviction: one statement, so all of it or nothing, and
+//! one round trip.
+
+use std::sync::Arc;
+
+use deja_core::cache::{Inserted, NewEntry};
+use deja_core::clock::Timestamp;
+use deja_core::store::StoreError;
+
+use super::super::connections::{Connections, Params};
+use super::super::fault::{conflict, unavailable};
+use super::super::rows::{get, signed, uuid};
+use super::super::vectors;
+use super::{COLUMNS, from_row, remove};
+
+/// Times that an expired twin, or one that goes at this very moment, is looked at again.
+const ATTEMPTS: u32 = 5;
+
+/// `stored` has no row if there is a twin. What is evicted is chosen from what was there before the statement,
+/// so the new entry is never among it; one that another statement holds is passed over.
+const INSERT: &str = "
+    WITH stored AS (
+        INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
+                             input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
+                             context, prompt, answer)
+        VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        ON CONFLICT (project_id, scope_key, prompt_hash) DO NOTHING
+        RETURNING project_id),
+    placed AS (
+        INSERT INTO vectors (project_id, entry_id, scope_key, created, expires, embedder, dimension, vector)
+        SELECT $1, $2, $3, $5, $6, $16, $17::integer, $18::halfvec FROM stored),
+    surplus AS (
+        SELECT coalesce(sum(entries), 0)::bigint + 1 - $19::bigint AS entries
+        FROM entry_counts WHERE project_id = $1),
+    oldest AS MATERIALIZED (
+        SELECT entry_id FROM entries WHERE project_id = $1 AND EXISTS (SELECT FROM stored)
+        ORDER BY last_used, entry_id LIMIT (SELECT greatest(entries, 0) FROM surplus)
+        FOR UPDATE SKIP LOCKED),
+    evicted AS (
+        DELETE FROM entries e USING oldest o
+        WHERE e.project_id = $1 AND e.entry_id = o.entry_id RETURNING 1),
+    counted AS (
+        INSERT INTO entry_counts AS t (project_id, slot, entries)
+        SELECT $1, pg_backend_pid() & 15, 1 - (SELECT count(*) FROM evicted) FROM stored
+        ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries)
+    SELECT EXISTS (SELECT FROM stored)";
+
+/// Stores `new` unless it has a live twin.
+pub(super) async fn insert(connections: &Connections, new: NewEntry) -> Result<Inserted, StoreError> {
+    for _ in 0..ATTEMPTS {
+        if store(connections, &new).await? {
+            return Ok(Inserted::New);
+        }
+        if let Some(twin) = live_twin(connections, &new).await? {
+            return Ok(Inserted::Twin(Arc::new(twin)));
+        }
+        remove::expired_twin(connections, &new).await?;
+    }
+    Err(unavailable("the entry's twin comes and goes"))
+}
+
+async fn store(connections: &Connections, new: &NewEntry) -> Result<bool, StoreError> {
+    let (entry, answer) = (&new.entry, &new.entry.answer);
+    let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
+    let (embedder, embedding) = new.vector.as_ref().map(|(by, embedding)| (by.as_str(), embedding)).unzip();
+    let dimension = embedding.map(|embedding| i32::try_from(embedding.dimension()).unwrap_or(i32::MAX));
+    let vector = embedding.map(vectors::stored).transpose()?;
+    let params: Params<'_> = &[
+        &project,
+        &uuid(entry.id.as_bytes()),
+        &scope_key.as_slice(),
+        &new.prompt_hash.0.as_slice(),
+        &entry.created.as_nanos(),
+        &entry.expires.map(Timestamp::as_nanos),
+        &signed(answer.input_tokens),
+        &signed(answer.output_tokens),
+        &answer.tokens_estimated,
+        &answer.provider,
+        &entry.model.as_bytes(),
+        &answer.served_model.as_ref().map(String::as_bytes),
+        &new.scope.context().map(str::as_bytes),
+        &entry.prompt.as_bytes(),
+        &answer.text.as_bytes(),
+        &embedder,
+        &dimension,
+        &vector,
+        &signed(new.max_entries.max(1)),
+    ];
+    let row = connections.query_one(INSERT, params).await;
+    let what =
+        || format!("the entry {} is there already, or project {} is not", entry.id, new.scope.project());
+    get(&row.map_err(|error| conflict(error, what))?, 0)
+}
+
+/// The entry of the same scope and prompt, if it is live.
+async fn live_twin(
+    connections: &Connections,
+    new: &NewEntry,
+) -> Result<Option<deja_core::cache::Entry>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entries e WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3"
+    );
+    let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
+    let params: Params<'_> = &[&project, &scope_key.as_slice(), &new.prompt_hash.0.as_slice()];
+    let twin = connections.query_opt(&sql, params).await?.map(|row| from_row(&row)).transpose()?;
+    Ok(twin.filter(|twin| twin.is_live(new.entry.created)))
+}

@@ -1,0 +1,109 @@
+//! Cache entries.
+
+mod filter;
+mod insert;
+mod nearest;
+mod remove;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::audit::Change;
+use deja_core::cache::{Answer, Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::connections::Params;
+use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
+
+pub(super) use filter::{Filter, passes};
+pub(super) use nearest::Plans;
+pub(super) use remove::removing;
+
+/// Columns of an entry, from number 0.
+pub(super) const COLUMNS: &str =
+    "e.entry_id, e.prompt, e.model, e.answer, e.provider, e.served_model, e.input_tokens,
+                       e.output_tokens, e.tokens_estimated, e.created, e.expires";
+/// How many they are.
+pub(super) const WIDTH: usize = 11;
+
+#[async_trait]
+impl Entries for PostgresStore {
+    async fn exact(
+        &self,
+        scope: &Scope,
+        prompt: &PromptHash,
+        now: Timestamp,
+    ) -> Result<Option<Arc<Entry>>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM entries e
+             WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3
+                   AND (expires IS NULL OR expires > $4)"
+        );
+        let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
+        let params: Params<'_> = &[&project, &scope_key.as_slice(), &prompt.0.as_slice(), &now.as_nanos()];
+        let row = self.connections.query_opt(&sql, params).await?;
+        row.map(|row| from_row(&row).map(Arc::new)).transpose()
+    }
+
+    async fn nearest(
+        &self,
+        scope: &Scope,
+        probe: Probe<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        nearest::nearest(self, scope, probe, now).await
+    }
+
+    async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
+        insert::insert(&self.connections, new).await
+    }
+
+    async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(sum(entries), 0)::bigint FROM entry_counts WHERE project_id = $1";
+        count(&self.connections.query_one(sql, &[&uuid(project.as_bytes())]).await?, 0)
+    }
+
+    async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {
+        let choose = "SELECT project_id, entry_id FROM entries
+                      WHERE project_id = $1 AND entry_id = $2 FOR UPDATE";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(entry.as_bytes())];
+        Ok(self.change(&removing(choose), params, change).await? > 0)
+    }
+
+    async fn purge(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        change: &Change,
+    ) -> Result<u64, StoreError> {
+        remove::passing(&self.connections, project, filter, change).await
+    }
+
+    async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        remove::expired(&self.connections, now, limit).await
+    }
+}
+
+/// The entry whose columns begin the row.
+pub(super) fn from_row(row: &Row) -> Result<Entry, StoreError> {
+    Ok(Entry {
+        id: EntryId::from_bytes(id(row, 0)?),
+        prompt: text(row, 1)?,
+        model: text(row, 2)?,
+        answer: Answer {
+            text: text(row, 3)?,
+            provider: get(row, 4)?,
+            served_model: text_or_none(row, 5)?,
+            input_tokens: count(row, 6)?,
+            output_tokens: count(row, 7)?,
+            tokens_estimated: get(row, 8)?,
+        },
+        created: time(row, 9)?,
+        expires: time_or_none(row, 10)?,
+    })
+}

@@ -1,0 +1,135 @@
+//! Nearest neighbours in one round trip: candidates by half precision, the best of them by full precision, and
+//! the texts of those.
+//!
+//! A scope that is small is scanned; in a large one a graph index (HNSW) gives the candidates, and goes on
+//! until enough of them pass the filter. Which way is taken is a matter of speed only. What is returned was
+//! scored here, at full precision.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deja_core::cache::{Candidate, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::store::{Probe, StoreError};
+use half::f16;
+use pgvector::{HalfVector, Vector};
+use tokio_postgres::Row;
+
+use super::super::PostgresStore;
+use super::super::connections::Params;
+use super::super::rows::{get, signed, uuid};
+use super::super::vectors::similarity;
+use super::{COLUMNS, WIDTH, from_row};
+
+/// How long a scope's size is believed.
+const BELIEVED: Duration = Duration::from_secs(30);
+/// Candidates beyond the limit, for those that half precision puts in a wrong order.
+const SPARE: i64 = 16;
+/// More than the difference between the two precisions.
+const SLACK: f64 = 1e-5;
+
+/// Which way scopes are searched.
+pub(in super::super) struct Plans {
+    /// Entries of a scope beyond which the graph is asked.
+    graph_from: i64,
+    large: moka::sync::Cache<[u8; 32], bool>,
+}
+
+impl Plans {
+    pub(in super::super) fn new(graph_from: u64) -> Self {
+        let large = moka::sync::Cache::builder().max_capacity(100_000).time_to_live(BELIEVED).build();
+        Self { graph_from: signed(graph_from), large }
+    }
+}
+
+/// See `Entries::nearest`.
+pub(super) async fn nearest(
+    store: &PostgresStore,
+    scope: &Scope,
+    probe: Probe<'_>,
+    now: Timestamp,
+) -> Result<Vec<Candidate>, StoreError> {
+    let dimension = i32::try_from(probe.embedding.dimension()).unwrap_or(i32::MAX);
+    let sql = if is_large(store, scope).await? && store.graphs.covers(dimension) {
+        by_graph(dimension)
+    } else {
+        by_scan()
+    };
+    let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
+    let full = Vector::from(probe.embedding.as_slice().to_vec());
+    let half = HalfVector::from_f32_slice(probe.embedding.as_slice());
+    let limit = i64::try_from(probe.limit.get()).unwrap_or(i64::MAX);
+    let params: Params<'_> = &[
+        &project,
+        &scope_key.as_slice(),
+        &probe.embedder.as_str(),
+        &dimension,
+        &now.as_nanos(),
+        &half,
+        &limit.saturating_add(SPARE),
+        &full,
+        &(probe.threshold.get() - SLACK),
+        &limit,
+    ];
+    let rows = store.connections.query(&sql, params).await?;
+    let mut candidates =
+        rows.iter().map(|row| candidate(row, &probe)).collect::<Result<Vec<_>, StoreError>>()?;
+    candidates.retain(|candidate| probe.threshold.reached_by(candidate.similarity));
+    candidates
+        .sort_by(|a, b| b.similarity.get().total_cmp(&a.similarity.get()).then(a.entry.id.cmp(&b.entry.id)));
+    Ok(candidates)
+}
+
+/// Whether the scope is large, as it was lately.
+async fn is_large(store: &PostgresStore, scope: &Scope) -> Result<bool, StoreError> {
+    let key = scope.key().0;
+    if let Some(large) = store.plans.large.get(&key) {
+        return Ok(large);
+    }
+    let sql = "SELECT EXISTS (SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 OFFSET $3)";
+    let params: Params<'_> = &[&uuid(scope.project().as_bytes()), &key.as_slice(), &store.plans.graph_from];
+    let large = get(&store.connections.query_one(sql, params).await?, 0)?;
+    store.plans.large.insert(key, large);
+    Ok(large)
+}
+
+fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
+    let vector: HalfVector = get(row, WIDTH)?;
+    let stored: &[f16] = vector.as_slice();
+    let similarity = similarity(stored, probe.embedding);
+    Ok(Candidate { entry: Arc::new(from_row(row)?), similarity })
+}
+
+/// Candidates by a scan of the scope: all of them are looked at.
+fn by_scan() -> String {
+    best_of(
+        "SELECT entry_id, vector FROM vectors
+         WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
+               AND (expires IS NULL OR expires > $5)
+         ORDER BY least(vector <#> $6, 0), entry_id LIMIT $7",
+    )
+}
+
+/// Candidates by the graph of vectors of this dimension. The dimension is a literal, for the index to apply.
+fn by_graph(dimension: i32) -> String {
+    best_of(&format!(
+        "SELECT entry_id, vector FROM vectors
+         WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
+               AND dimension = {dimension} AND (expires IS NULL OR expires > $5)
+         ORDER BY vector::halfvec({dimension}) <#> $6 LIMIT $7"
+    ))
+}
+
+/// The best of the candidates, scored at full precision, with their texts.
+fn best_of(candidates: &str) -> String {
+    format!(
+        "WITH near AS MATERIALIZED ({candidates}),
+         scored AS (
+             SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
+         SELECT {COLUMNS}, best.vector
+         FROM (SELECT * FROM scored WHERE greatest(score, 0) >= $9
+               ORDER BY CASE WHEN score >= 1 - 1.0 / 1048576 THEN 1 ELSE greatest(score, 0) END DESC, entry_id
+               LIMIT $10) best
+              JOIN entries e ON e.project_id = $1 AND e.entry_id = best.entry_id"
+    )
+}

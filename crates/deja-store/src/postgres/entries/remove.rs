@@ -1,0 +1,78 @@
+//! Removing entries. Vectors go with them by the foreign key; counts in the same statement.
+//!
+//! Rows are locked in the order of their keys, so that two statements that remove many do not deadlock.
+
+use std::num::NonZeroUsize;
+
+use deja_core::audit::Change;
+use deja_core::cache::NewEntry;
+use deja_core::clock::Timestamp;
+use deja_core::id::ProjectId;
+use deja_core::store::{EntryFilter, StoreError};
+use tokio_postgres::Row;
+
+use super::super::audit::{Noted, When};
+use super::super::connections::{Connections, Params};
+use super::super::rows::{count, limit, uuid};
+use super::filter::{Filter, passes};
+
+/// The parts of a statement that removes the entries which `choose` gives with project_id and entry_id; the one
+/// called `done` has a row for each. Slots are by connection, so that writers at the same time use different ones.
+pub(in super::super) fn removing(choose: &str) -> String {
+    format!(
+        "chosen AS ({choose}),
+         done AS (
+             DELETE FROM entries e USING chosen c
+             WHERE e.project_id = c.project_id AND e.entry_id = c.entry_id RETURNING e.project_id),
+         counted AS (
+             INSERT INTO entry_counts AS t (project_id, slot, entries)
+             SELECT project_id, pg_backend_pid() & 15, -count(*) FROM done GROUP BY project_id
+             ORDER BY project_id
+             ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries)"
+    )
+}
+
+fn total(rows: &[Row]) -> Result<u64, StoreError> {
+    rows.first().map_or(Ok(0), |row| count(row, 0))
+}
+
+/// The entry of a scope and prompt, if it expired by `now`.
+pub(super) async fn expired_twin(connections: &Connections, new: &NewEntry) -> Result<u64, StoreError> {
+    let choose = "SELECT project_id, entry_id FROM entries
+                  WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND expires <= $4 FOR UPDATE";
+    let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
+    let params: Params<'_> =
+        &[&project, &scope_key.as_slice(), &new.prompt_hash.0.as_slice(), &new.entry.created.as_nanos()];
+    let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
+    total(&connections.query(&sql, params).await?)
+}
+
+/// The entries of a project that pass the filter. The change is written in any case.
+pub(super) async fn passing(
+    connections: &Connections,
+    project: ProjectId,
+    filter: &EntryFilter,
+    change: &Change,
+) -> Result<u64, StoreError> {
+    let choose = format!(
+        "SELECT e.project_id, e.entry_id FROM entries e WHERE {} ORDER BY e.project_id, e.entry_id FOR UPDATE",
+        passes()
+    );
+    let (filter, noted) = (Filter::of(project, filter), Noted::of(change));
+    let params = filter.before(&[]);
+    let sql = Noted::statement(&removing(&choose), params.len(), When::Always);
+    total(&connections.bulk(&sql, &noted.after(&params)).await?)
+}
+
+/// Entries that may no longer be served, the longest expired first.
+pub(super) async fn expired(
+    connections: &Connections,
+    now: Timestamp,
+    at_most: NonZeroUsize,
+) -> Result<u64, StoreError> {
+    // Skipping locked ones: replicas that sweep at the same time share the work.
+    let choose = "SELECT project_id, entry_id FROM entries WHERE expires <= $1
+                  ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
+    let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
+    total(&connections.bulk(&sql, &[&now.as_nanos(), &limit(at_most)]).await?)
+}

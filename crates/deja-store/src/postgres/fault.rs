@@ -1,0 +1,79 @@
+//! What PostgreSQL's errors mean to a caller of the store.
+
+use deja_core::store::StoreError;
+use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
+
+/// An error as it may be logged. The server's detail is left out: it quotes stored values.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Failure {
+    text: String,
+    code: Option<SqlState>,
+}
+
+/// The text of an error, without what it quotes.
+pub(super) fn describe(error: &Error) -> String {
+    match error.as_db_error() {
+        Some(db) => format!("{} (SQLSTATE {})", db.message(), db.code().code()),
+        None => match std::error::Error::source(error) {
+            Some(source) => format!("{error}: {source}"),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// The store's error for `error`.
+pub(super) fn fault(error: &Error) -> StoreError {
+    let failure = Failure { text: describe(error), code: error.code().cloned() };
+    let Some(code) = error.code() else {
+        // Not said by the server: the connection broke, or what came back is not what was asked for.
+        return if is_decoding(error) {
+            StoreError::Corrupt(failure.to_string())
+        } else {
+            StoreError::Unavailable(Box::new(failure))
+        };
+    };
+    // By class: the first two characters. 08 connection, 25 transaction state (a server that became a standby
+    // is read-only), 28 authorization, 40 rollback, 53 resources and full disk, 55 not in state, 57 operator
+    // intervention and timeouts, 58 system error.
+    match code.code().get(..2).unwrap_or_default() {
+        "08" | "25" | "28" | "3D" | "40" | "53" | "55" | "57" | "58" => {
+            StoreError::Unavailable(Box::new(failure))
+        }
+        "XX" if *code != SqlState::INTERNAL_ERROR => StoreError::Corrupt(failure.to_string()),
+        _ => StoreError::Internal(Box::new(failure)),
+    }
+}
+
+/// A broken uniqueness or a missing parent becomes a conflict over `what`.
+pub(super) fn conflict(error: StoreError, what: impl FnOnce() -> String) -> StoreError {
+    match error {
+        StoreError::Internal(source) if is_conflict(source.as_ref()) => StoreError::Conflict(what()),
+        other => other,
+    }
+}
+
+fn is_conflict(source: &(dyn std::error::Error + 'static)) -> bool {
+    let code = source.downcast_ref().and_then(|failure: &Failure| failure.code.as_ref());
+    code.is_some_and(|code| [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION].contains(code))
+}
+
+/// Whether the same statement may well succeed when it is sent again.
+pub(super) fn is_transient(error: &Error) -> bool {
+    matches!(error.code(), Some(code) if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code))
+}
+
+fn is_decoding(error: &Error) -> bool {
+    error.to_string().starts_with("error deserializing")
+}
+
+/// No connection, or no answer, in time.
+pub(super) fn too_late(what: &str) -> StoreError {
+    unavailable(format!("{what} took too long"))
+}
+
+/// Storage cannot be reached.
+pub(super) fn unavailable(reason: impl Into<String>) -> StoreError {
+    StoreError::Unavailable(Box::new(Failure { text: reason.into(), code: None }))
+}

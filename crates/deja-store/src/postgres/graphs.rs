@@ -1,0 +1,118 @@
+//! The graph indexes (HNSW): one for each dimension of vectors, built when a scope is large enough to need it.
+//!
+//! A small installation has none and pays for none. One replica builds it, beside the work of all; until it is
+//! done, scopes are scanned.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, Error};
+
+use super::fault::describe;
+use super::server::Server;
+
+/// The most components that pgvector's graph takes at half precision.
+const WIDEST: i32 = 4_000;
+/// With the dimension added, the number of the lock that the replica which builds holds.
+const LOCK: i64 = 0x6465_6a61_0000;
+
+/// Which graphs are there.
+pub(super) struct Graphs {
+    server: Server,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Default)]
+struct Known {
+    ready: HashSet<i32>,
+    /// Dimensions that were looked after by this process, with or without success.
+    tried: HashSet<i32>,
+    building: Vec<JoinHandle<()>>,
+}
+
+impl Graphs {
+    pub(super) fn new(server: Server) -> Self {
+        Self { server, known: Arc::default() }
+    }
+
+    /// Whether there is a graph for vectors of this dimension. If not, has one built.
+    pub(super) fn covers(&self, dimension: i32) -> bool {
+        let mut known = self.known.lock();
+        if known.ready.contains(&dimension) {
+            return true;
+        }
+        if dimension <= WIDEST && known.tried.insert(dimension) {
+            let (server, shared) = (self.server.clone(), Arc::clone(&self.known));
+            #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
+            let building = tokio::spawn(async move {
+                match ensure(&server, dimension).await {
+                    Ok(true) => {
+                        shared.lock().ready.insert(dimension);
+                    }
+                    // Another replica builds: look again when it is asked for the next time.
+                    Ok(false) => {
+                        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+                        shared.lock().tried.remove(&dimension);
+                    }
+                    Err(reason) => {
+                        tracing::warn!(
+                            dimension,
+                            reason,
+                            "no graph index: large scopes are scanned, which is slower"
+                        );
+                    }
+                }
+            });
+            known.building.push(building);
+        }
+        false
+    }
+
+    /// Stops what is being built. The server gives up when it notices; the next process builds anew.
+    pub(super) fn close(&self) {
+        for building in self.known.lock().building.drain(..) {
+            building.abort();
+        }
+    }
+}
+
+/// Sees to it that the graph is there. `false`: another replica is at it.
+async fn ensure(server: &Server, dimension: i32) -> Result<bool, String> {
+    let client = server.connect().await?;
+    build(&client, dimension).await.map_err(|error| describe(&error))
+}
+
+async fn build(client: &Client, dimension: i32) -> Result<bool, Error> {
+    let name = format!("vectors_graph_{dimension}");
+    if is_valid(client, &name).await? == Some(true) {
+        return Ok(true);
+    }
+    let lock = LOCK + i64::from(dimension);
+    let locked = client.query_one("SELECT pg_try_advisory_lock($1)", &[&lock]).await?;
+    if !locked.try_get::<_, bool>(0)? {
+        return Ok(false);
+    }
+    tracing::info!(dimension, "a scope is large: building a graph index");
+    client.batch_execute("SET statement_timeout = 0; SET maintenance_work_mem = '256MB'").await?;
+    match is_valid(client, &name).await? {
+        Some(true) => return Ok(true),
+        // Left by a replica that ended in the middle.
+        Some(false) => client.batch_execute(&format!("DROP INDEX CONCURRENTLY {name}")).await?,
+        None => {}
+    }
+    let sql = format!(
+        "CREATE INDEX CONCURRENTLY {name} ON vectors
+         USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops) WHERE dimension = {dimension}"
+    );
+    client.batch_execute(&sql).await?;
+    tracing::info!(dimension, "the graph index is built");
+    Ok(true)
+}
+
+/// Whether the index is complete; `None` if there is none.
+async fn is_valid(client: &Client, name: &str) -> Result<Option<bool>, Error> {
+    let sql = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)";
+    client.query_opt(sql, &[&name]).await?.map(|row| row.try_get(0)).transpose()
+}

@@ -1,0 +1,104 @@
+//! API keys. Each request asks the database, so that a revocation holds for the very next one on every replica.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
+use deja_core::audit::Change;
+use deja_core::clock::Timestamp;
+use deja_core::id::{KeyId, ProjectId};
+use deja_core::store::{Admission, Keys, StoreError};
+use tokio_postgres::Row;
+
+use super::connections::Params;
+use super::fault::conflict;
+use super::rows::{count, get, hash, id, json, time, time_or_none, to_json, uuid};
+use super::{PostgresStore, projects};
+
+/// Columns of a key, from number 0.
+const COLUMNS: &str = "k.project_id, k.key_id, k.name, k.shown, k.hash, k.models, k.created, k.revoked,
+                       k.requests, k.last_used";
+/// How many they are.
+const WIDTH: usize = 10;
+
+#[async_trait]
+impl Keys for PostgresStore {
+    async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
+        let models = key.models.as_ref().map(to_json).transpose()?;
+        let parts = "done AS (
+            INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING 1)";
+        let params: Params<'_> = &[
+            &uuid(key.project.as_bytes()),
+            &uuid(key.id.as_bytes()),
+            &key.name,
+            &key.shown,
+            &key.hash.0.as_slice(),
+            &models,
+            &key.created.as_nanos(),
+            &key.revoked.map(Timestamp::as_nanos),
+        ];
+        let created = self.change(parts, params, change).await;
+        let what = || format!("the key {} is there already, or project {} is not", key.shown, key.project);
+        created.map(drop).map_err(|error| conflict(error, what))
+    }
+
+    async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, {} FROM keys k JOIN projects p ON p.project_id = k.project_id
+             WHERE k.hash = $1 AND k.revoked IS NULL",
+            projects::COLUMNS
+        );
+        let row = self.connections.query_opt(&sql, &[&hash.0.as_slice()]).await?;
+        row.map(|row| {
+            let (key, project) = (from_row(&row)?, projects::from_row(&row, WIDTH)?);
+            Ok(Admission { key: Arc::new(key), project: Arc::new(project) })
+        })
+        .transpose()
+    }
+
+    async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM keys k WHERE project_id = $1 ORDER BY created, key_id");
+        let rows = self.connections.query(&sql, &[&uuid(project.as_bytes())]).await?;
+        rows.iter().map(|row| Ok((from_row(row)?, usage_from_row(row)?))).collect()
+    }
+
+    async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError> {
+        // PostgreSQL takes no NUL in a text, and no prefix has one.
+        if text.contains('\0') {
+            return Ok(Vec::new());
+        }
+        let id: Option<KeyId> = text.parse().ok();
+        let id = id.as_ref().map(|id| uuid(id.as_bytes()));
+        let sql =
+            format!("SELECT {COLUMNS} FROM keys k WHERE shown = $1 OR key_id = $2 ORDER BY created, key_id");
+        let rows = self.connections.query(&sql, &[&text, &id]).await?;
+        rows.iter().map(from_row).collect()
+    }
+
+    async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError> {
+        let parts = "done AS (
+            UPDATE keys SET revoked = $3 WHERE project_id = $1 AND key_id = $2 AND revoked IS NULL
+            RETURNING 1)";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(key.as_bytes()), &change.at.as_nanos()];
+        Ok(self.change(parts, params, change).await? > 0)
+    }
+}
+
+fn from_row(row: &Row) -> Result<ApiKey, StoreError> {
+    let models: Option<&str> = get(row, 5)?;
+    Ok(ApiKey {
+        project: ProjectId::from_bytes(id(row, 0)?),
+        id: KeyId::from_bytes(id(row, 1)?),
+        name: get(row, 2)?,
+        shown: get(row, 3)?,
+        hash: KeyHash(hash(row, 4)?),
+        models: if models.is_some() { Some(json(row, 5)?) } else { None },
+        created: time(row, 6)?,
+        revoked: time_or_none(row, 7)?,
+    })
+}
+
+fn usage_from_row(row: &Row) -> Result<KeyUsage, StoreError> {
+    Ok(KeyUsage { requests: count(row, 8)?, last_used: time_or_none(row, 9)? })
+}

@@ -1,0 +1,56 @@
+//! The PostgreSQL backend: any number of deja processes share one database.
+//!
+//! The database is the only meeting point of replicas. Nothing that a request depends on is kept in a process:
+//! key, project, limit and entries are asked for each time, one statement a call. What is kept is which way a
+//! scope is searched ([`entries`]), for half a minute, and that is a matter of speed alone.
+
+mod audit;
+mod browse;
+mod connections;
+mod entries;
+mod fault;
+mod graphs;
+mod invites;
+mod keys;
+mod limits;
+mod migrations;
+pub(crate) mod open;
+mod operators;
+mod projects;
+mod providers;
+mod rows;
+mod server;
+mod sessions;
+mod tls;
+mod usage;
+mod vectors;
+
+use async_trait::async_trait;
+use deja_core::store::{Store, StoreError};
+
+use connections::Connections;
+use entries::Plans;
+use graphs::Graphs;
+
+/// The store.
+pub(crate) struct PostgresStore {
+    connections: Connections,
+    plans: Plans,
+    graphs: Graphs,
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn ready(&self) -> Result<(), StoreError> {
+        // A row that is really written, and so refused by a standby or a full disk.
+        let sql = "INSERT INTO facts AS f (name, value) VALUES ('ready', '\\x00')
+                   ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        self.connections.query(sql, &[]).await.map(drop)
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.graphs.close();
+        self.connections.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Opening: the URL, the schema, the pool.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::PostgresStore;
+use super::connections::Connections;
+use super::entries::Plans;
+use super::fault::describe;
+use super::graphs::Graphs;
+use super::migrations::{self, Schema};
+use super::server::Server;
+use crate::{Backend, OpenError, PostgresSettings, SchemaVersion};
+
+/// Longest wait for another replica that migrates.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+impl PostgresStore {
+    /// Opens the store; brings the schema up to date first.
+    pub(crate) async fn open(settings: &PostgresSettings) -> Result<Self, OpenError> {
+        let server = Server::parse(settings)?;
+        migrated(&server).await?;
+        let failed = |reason| OpenError::Database { server: server.name(), reason };
+        let pool = server.pool().map_err(failed)?;
+        let connections = Connections::new(pool, settings.call_timeout, settings.bulk_timeout);
+        Ok(Self { connections, plans: Plans::new(settings.graph_from), graphs: Graphs::new(server) })
+    }
+}
+
+/// Brings the schema up to date.
+pub(crate) async fn migrate(settings: &PostgresSettings) -> Result<SchemaVersion, OpenError> {
+    migrated(&Server::parse(settings)?).await.map(version)
+}
+
+/// The schema that the database has.
+pub(crate) async fn schema(settings: &PostgresSettings) -> Result<SchemaVersion, OpenError> {
+    let server = Server::parse(settings)?;
+    let failed = |reason| OpenError::Database { server: server.name(), reason };
+    let client = server.connect().await.map_err(failed)?;
+    let schema = migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?;
+    Ok(version(schema))
+}
+
+async fn migrated(server: &Server) -> Result<Schema, OpenError> {
+    let failed = |reason| OpenError::Database { server: server.name(), reason };
+    let mut client = server.connect().await.map_err(failed)?;
+    let schema = match timeout(PATIENCE, migrations::migrate(&mut client)).await {
+        Ok(migrated) => migrated.map_err(|error| failed(describe(&error)))?,
+        Err(_) => return Err(failed("bringing the schema up to date took too long".into())),
+    };
+    if schema.serves > migrations::known() {
+        let SchemaVersion { found, known, .. } = version(schema);
+        return Err(OpenError::NewerDatabase { server: server.name(), found, known });
+    }
+    Ok(schema)
+}
+
+fn version(schema: Schema) -> SchemaVersion {
+    let number = |version: i32| u32::try_from(version).unwrap_or(0);
+    SchemaVersion {
+        backend: Backend::Postgres,
+        found: number(schema.found),
+        known: number(migrations::known()),
+    }
+}

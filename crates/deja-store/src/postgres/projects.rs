@@ -1,0 +1,114 @@
+//! Projects.
+
+use async_trait::async_trait;
+use deja_core::audit::Change;
+use deja_core::id::ProjectId;
+use deja_core::project::{Project, Slug, Tier};
+use deja_core::rate_limit::Quota;
+use deja_core::store::{Projects, StoreError};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::audit::{Noted, When};
+use super::connections::Params;
+use super::fault::conflict;
+use super::rows::{count, get, id, json, time, to_json, unreadable, uuid};
+
+/// Columns of a project, for [`from_row`].
+pub(super) const COLUMNS: &str =
+    "p.project_id, p.slug, p.name, p.tier, p.quota_per_minute, p.quota_burst, p.suspended,
+                                  p.settings, p.created";
+
+#[async_trait]
+impl Projects for PostgresStore {
+    async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError> {
+        let (per_minute, burst) = quota_columns(project);
+        let parts = "done AS (
+            INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst, suspended,
+                                  settings, created)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING 1)";
+        let params: Params<'_> = &[
+            &uuid(project.id.as_bytes()),
+            &project.slug.as_str(),
+            &project.name,
+            &project.tier.as_str(),
+            &per_minute,
+            &burst,
+            &project.suspended,
+            &to_json(&project.settings)?,
+            &project.created.as_nanos(),
+        ];
+        let created = self.change(parts, params, change).await;
+        created.map(drop).map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))
+    }
+
+    async fn project(&self, slug: &str) -> Result<Option<Project>, StoreError> {
+        // What is no slug is no project's, and may hold what PostgreSQL takes in no text.
+        let Ok(slug) = slug.parse::<Slug>() else { return Ok(None) };
+        let sql = format!("SELECT {COLUMNS} FROM projects p WHERE slug = $1");
+        let row = self.connections.query_opt(&sql, &[&slug.as_str()]).await?;
+        row.map(|row| from_row(&row, 0)).transpose()
+    }
+
+    async fn projects(&self) -> Result<Vec<Project>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM projects p ORDER BY slug");
+        let rows = self.connections.query(&sql, &[]).await?;
+        rows.iter().map(|row| from_row(row, 0)).collect()
+    }
+
+    async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
+        let (per_minute, burst) = quota_columns(project);
+        let parts = "done AS (
+            UPDATE projects SET name = $2, tier = $3, quota_per_minute = $4, quota_burst = $5, suspended = $6,
+                                settings = $7
+            WHERE project_id = $1 RETURNING 1)";
+        let params: Params<'_> = &[
+            &uuid(project.id.as_bytes()),
+            &project.name,
+            &project.tier.as_str(),
+            &per_minute,
+            &burst,
+            &project.suspended,
+            &to_json(&project.settings)?,
+        ];
+        Ok(self.change(parts, params, change).await? > 0)
+    }
+
+    async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
+        // Keys, entries, vectors, counts and providers go by their foreign keys.
+        let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
+                     done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
+        let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(change));
+        let rows = self.connections.bulk(&sql, &noted.after(&[&uuid(project.as_bytes())])).await?;
+        Ok(rows.first().map_or(Ok(0), |row| count(row, 0))? > 0)
+    }
+}
+
+fn quota_columns(project: &Project) -> (Option<i32>, Option<i32>) {
+    let column = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    let quota = project.custom_quota;
+    (quota.map(|quota| column(quota.per_minute())), quota.map(|quota| column(quota.burst())))
+}
+
+/// A project whose columns begin at number `first`.
+pub(super) fn from_row(row: &Row, first: usize) -> Result<Project, StoreError> {
+    let at = |column| first + column;
+    let custom_quota = match (get::<Option<i32>>(row, at(4))?, get::<Option<i32>>(row, at(5))?) {
+        (Some(per_minute), Some(burst)) => {
+            let number = |column: i32| u32::try_from(column).unwrap_or(0);
+            let quota = Quota::new(number(per_minute), number(burst));
+            Some(quota.map_err(|error| unreadable(at(4), error))?)
+        }
+        _ => None,
+    };
+    Ok(Project {
+        id: ProjectId::from_bytes(id(row, at(0))?),
+        slug: get::<&str>(row, at(1))?.parse().map_err(|error| unreadable(at(1), error))?,
+        name: get(row, at(2))?,
+        tier: get::<&str>(row, at(3))?.parse::<Tier>().map_err(|error| unreadable(at(3), error))?,
+        custom_quota,
+        suspended: get(row, at(6))?,
+        settings: json(row, at(7))?,
+        created: time(row, at(8))?,
+    })
+}

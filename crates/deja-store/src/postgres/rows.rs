@@ -1,0 +1,87 @@
+//! Conversions between rows and nouns that several tables share.
+
+use std::num::NonZeroUsize;
+
+use deja_core::clock::Timestamp;
+use deja_core::store::StoreError;
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use uuid::Uuid;
+
+use super::fault::fault;
+
+/// A column.
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
+    row.try_get(column).map_err(|error| fault(&error))
+}
+
+/// An identity as a parameter.
+pub(super) fn uuid(bytes: &[u8; 16]) -> Uuid {
+    Uuid::from_bytes(*bytes)
+}
+
+/// A column with an identity.
+pub(super) fn id(row: &Row, column: usize) -> Result<[u8; 16], StoreError> {
+    get::<Uuid>(row, column).map(Uuid::into_bytes)
+}
+
+/// A column with a SHA-256.
+pub(super) fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
+    get::<&[u8]>(row, column)?.try_into().map_err(|_| unreadable(column, "not 32 bytes"))
+}
+
+/// A column with nanoseconds since the epoch.
+pub(super) fn time(row: &Row, column: usize) -> Result<Timestamp, StoreError> {
+    get(row, column).map(Timestamp::from_nanos)
+}
+
+/// A column with nanoseconds since the epoch, or nothing.
+pub(super) fn time_or_none(row: &Row, column: usize) -> Result<Option<Timestamp>, StoreError> {
+    Ok(get::<Option<i64>>(row, column)?.map(Timestamp::from_nanos))
+}
+
+/// A count on its way into the database, which has signed numbers only.
+pub(super) fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A count from the database.
+pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
+    Ok(u64::try_from(get::<i64>(row, column)?).unwrap_or(0))
+}
+
+/// A text kept as bytes.
+pub(super) fn text(row: &Row, column: usize) -> Result<String, StoreError> {
+    text_or_none(row, column)?.ok_or_else(|| unreadable(column, "no text"))
+}
+
+/// A text kept as bytes, or nothing.
+pub(super) fn text_or_none(row: &Row, column: usize) -> Result<Option<String>, StoreError> {
+    let bytes: Option<Vec<u8>> = get(row, column)?;
+    bytes.map(String::from_utf8).transpose().map_err(|error| unreadable(column, error.utf8_error()))
+}
+
+/// A value in a JSON column.
+pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
+    serde_json::from_str(get(row, column)?).map_err(|error| unreadable(column, error))
+}
+
+/// A value for a JSON column.
+pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Internal(error.into()))
+}
+
+/// A column whose content is not what it should be.
+pub(super) fn unreadable(column: usize, reason: impl std::fmt::Display) -> StoreError {
+    StoreError::Corrupt(format!("column {column}: {reason}"))
+}
+
+/// A limit on its way into the database.
+pub(super) fn limit(limit: NonZeroUsize) -> i64 {
+    i64::try_from(limit.get()).unwrap_or(i64::MAX)
+}
+
+/// Below which number to look: without one, all are meant.
+pub(super) fn before(number: Option<u64>) -> i64 {
+    number.map_or(i64::MAX, signed)
+}

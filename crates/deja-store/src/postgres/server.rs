@@ -1,0 +1,108 @@
+//! Where PostgreSQL is, how it is reached, and what each connection is told first.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use secrecy::ExposeSecret;
+use tokio::time::timeout;
+use tokio_postgres::Client;
+use tokio_postgres::config::{Config, Host};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::fault::describe;
+use crate::{OpenError, PostgresSettings};
+
+/// Where PostgreSQL is and how it is reached.
+#[derive(Clone)]
+pub(super) struct Server {
+    config: Config,
+    tls: MakeRustlsConnect,
+    settings: PostgresSettings,
+}
+
+impl Server {
+    pub(super) fn parse(settings: &PostgresSettings) -> Result<Self, OpenError> {
+        let (mut config, tls) = super::tls::parse(settings.url.expose_secret())
+            .map_err(|reason| OpenError::DatabaseUrl { reason })?;
+        if config.get_application_name().is_none() {
+            config.application_name("deja");
+        }
+        config.connect_timeout(settings.connect_timeout);
+        // A peer that is gone without a word is noticed in about the time that a call may take.
+        config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
+        config.keepalives_retries(3).tcp_user_timeout(settings.call_timeout * 2);
+        Ok(Self { config, tls, settings: settings.clone() })
+    }
+
+    /// One connection outside of the pool.
+    pub(super) async fn connect(&self) -> Result<Client, String> {
+        let connecting =
+            timeout(self.settings.connect_timeout * 2, self.config.connect(self.tls.clone())).await;
+        let (client, connection) = match connecting {
+            Ok(connected) => connected.map_err(|error| describe(&error))?,
+            Err(_) => return Err("it does not answer".to_owned()),
+        };
+        #[expect(clippy::disallowed_methods, reason = "it ends when the client is dropped")]
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(error = describe(&error), "a connection outside of the pool broke");
+            }
+        });
+        Ok(client)
+    }
+
+    /// The pool; it connects when it is asked for a connection.
+    pub(super) fn pool(&self) -> Result<Pool, String> {
+        let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(self.config.clone(), self.tls.clone(), fast);
+        let session = session(&self.settings);
+        let prepared = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
+            let session = session.clone();
+            Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
+        });
+        Pool::builder(manager)
+            .max_size(self.settings.pool_size.max(1))
+            .runtime(Runtime::Tokio1)
+            .timeouts(Timeouts {
+                wait: Some(self.settings.acquire_timeout),
+                create: Some(self.settings.connect_timeout),
+                recycle: Some(self.settings.connect_timeout),
+            })
+            .post_create(prepared)
+            .build()
+            .map_err(|error| error.to_string())
+    }
+
+    /// Host, port and database: what may be shown of the URL.
+    pub(super) fn name(&self) -> String {
+        let mut name = String::new();
+        for (at, host) in self.config.get_hosts().iter().enumerate() {
+            let ports = self.config.get_ports();
+            let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+            let comma = if at == 0 { "" } else { "," };
+            let _infallible = match host {
+                Host::Tcp(host) => write!(name, "{comma}{host}:{port}"),
+                Host::Unix(path) => write!(name, "{comma}{}:{port}", path.display()),
+            };
+        }
+        format!("{name}/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())
+    }
+}
+
+/// What each connection is told first. The server gives up a little after the caller did, and notices a caller
+/// that is gone; a graph is searched until enough candidates pass the filter.
+fn session(settings: &PostgresSettings) -> String {
+    let call = settings.call_timeout.as_millis();
+    format!(
+        "SET statement_timeout = {call};
+         SET lock_timeout = {call};
+         SET idle_in_transaction_session_timeout = {call};
+         SET client_connection_check_interval = 1000;
+         SET TimeZone = 'UTC';
+         SET hnsw.iterative_scan = strict_order;
+         SET hnsw.ef_search = 400;
+         SET hnsw.max_scan_tuples = 1000000;
+         SET hnsw.scan_mem_multiplier = 8"
+    )
+}

@@ -1,0 +1,360 @@
+//! PostgreSQL that does not answer: every call ends with "unavailable", and works again when it is back.
+
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::cache::{PromptHash, Scope};
+use deja_core::id::KeyId;
+use deja_core::rate_limit::Quota;
+use deja_core::store::{EntryFilter, Probe, Store, StoreError};
+use deja_core::testing::change;
+use deja_store::PostgresSettings;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::postgres::{Database, Server, open_store, settings};
+use crate::proxy::{Proxy, Weather};
+use crate::support::{NOW, embedder, entry, entry_id, project, project_id, vector};
+
+/// Far longer than any deadline here: what takes that long hangs.
+const HANG: Duration = Duration::from_secs(15);
+/// How soon after its return the database is used again.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// A replica that is impatient.
+fn impatient(url: &str) -> PostgresSettings {
+    PostgresSettings {
+        pool_size: 4,
+        connect_timeout: Duration::from_millis(400),
+        acquire_timeout: Duration::from_millis(400),
+        call_timeout: Duration::from_millis(600),
+        bulk_timeout: Duration::from_millis(600),
+        ..settings(url)
+    }
+}
+
+fn key(number: u8) -> ApiKey {
+    ApiKey {
+        id: KeyId::from_bytes([number; 16]),
+        project: project_id(1),
+        name: format!("key {number}"),
+        shown: format!("dj_{number:04}"),
+        hash: KeyHash([number; 32]),
+        models: None,
+        created: NOW,
+        revoked: None,
+    }
+}
+
+fn scope() -> Scope {
+    Scope::new(project_id(1), Some("m"), None)
+}
+
+/// Project 1 with key 1 and entry 1.
+async fn fill(store: &dyn Store) {
+    store.create_project(&project(1), &change()).await.unwrap();
+    store.create_key(&key(1), &change()).await.unwrap();
+    store.insert(entry(1, &scope(), "hello")).await.unwrap();
+}
+
+/// Every kind of call at once, each with what came of it.
+async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), StoreError>)> {
+    let mut calls = JoinSet::new();
+    macro_rules! call {
+        ($name:literal, |$store:ident| $call:expr) => {
+            let $store = Arc::clone(store);
+            calls.spawn(async move { ($name, Box::pin($call).await.map(drop)) });
+        };
+    }
+    call!("admit", |store| async move { store.admit(&key(1).hash).await });
+    call!("take", |store| async move { store.take(project_id(1), Quota::new(60, 10).unwrap(), NOW).await });
+    call!("exact", |store| async move { store.exact(&scope(), &PromptHash::of("hello"), NOW).await });
+    call!("nearest", |store| async move {
+        let (by, at) = (embedder(), vector(1));
+        let threshold = deja_core::embedding::Threshold::DEFAULT;
+        let probe = Probe { embedder: &by, embedding: &at, threshold, limit: NonZeroUsize::MIN };
+        store.nearest(&scope(), probe, NOW).await
+    });
+    call!("insert", |store| async move { store.insert(entry(2, &scope(), "more")).await });
+    call!("count", |store| async move { store.count(project_id(1)).await });
+    call!("purge", |store| async move {
+        store
+            .purge(
+                project_id(1),
+                &EntryFilter { model: Some("none".into()), ..EntryFilter::default() },
+                &change(),
+            )
+            .await
+    });
+    call!("sweep", |store| async move { store.sweep(NOW, NonZeroUsize::MIN).await });
+    call!("record", |store| async move {
+        let mut batch = UsageBatch::default();
+        batch.entries.insert(
+            (project_id(1), entry_id(1)),
+            EntryHits { hits: 1, last_hit: NOW, ..EntryHits::default() },
+        );
+        store.record(&batch).await
+    });
+    call!("projects", |store| async move { store.projects().await });
+    call!("providers", |store| async move { store.provider_of(project_id(1), "m").await });
+    call!("ready", |store| async move { store.ready().await });
+    let done = timeout(HANG, calls.join_all()).await;
+    done.expect("every call ends within its deadline")
+}
+
+async fn assert_unavailable(store: &Arc<dyn Store>) {
+    for (name, outcome) in all_calls(store).await {
+        assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{name}: {outcome:?}");
+    }
+}
+
+/// Asserts that all calls work soon from now on.
+async fn assert_recovers(store: &Arc<dyn Store>) {
+    let back = Instant::now();
+    while store.ready().await.is_err() {
+        assert!(back.elapsed() < RECOVERY, "it works {RECOVERY:?} after the return");
+        sleep(Duration::from_millis(20)).await;
+    }
+    for (name, outcome) in all_calls(store).await {
+        assert!(outcome.is_ok(), "{name}: {outcome:?}");
+    }
+    assert!(store.admit(&key(1).hash).await.unwrap().is_some(), "what was stored is there");
+}
+
+fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(test);
+}
+
+/// The same database by way of a proxy.
+async fn behind_proxy(database: &Database) -> (Proxy, String) {
+    let (before, rest) = database.url.split_once('@').unwrap();
+    let (server, name) = rest.split_once('/').unwrap();
+    let proxy = Proxy::to(server.to_owned()).await;
+    let url = format!("{before}@{}/{name}", proxy.address);
+    (proxy, url)
+}
+
+fn broken_by(weather: Weather) {
+    run(async move {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(impatient(&url)).await;
+        fill(&*store).await;
+        for _ in 0..2 {
+            for (name, outcome) in all_calls(&store).await {
+                assert!(outcome.is_ok(), "{name}: {outcome:?}");
+            }
+            proxy.set(weather);
+            assert_unavailable(&store).await;
+            assert_unavailable(&store).await;
+            proxy.set(Weather::Fair);
+            assert_recovers(&store).await;
+        }
+        assert_nothing_left(&database).await;
+        database.remove().await;
+    });
+}
+
+/// Asserts that soon no transaction is open and no statement runs.
+async fn assert_nothing_left(database: &Database) {
+    let client = database.client().await;
+    let busy = "SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()";
+    let begun = Instant::now();
+    loop {
+        let left: i64 = client.query_one(busy, &[]).await.unwrap().get(0);
+        if left == 0 {
+            return;
+        }
+        assert!(begun.elapsed() < HANG, "{left} statements or transactions are left");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[test]
+fn cut_connections_are_made_anew() {
+    broken_by(Weather::Cut);
+}
+
+#[test]
+fn reset_connections_are_made_anew() {
+    broken_by(Weather::Reset);
+}
+
+#[test]
+fn half_open_connections_are_given_up() {
+    broken_by(Weather::HalfOpen);
+}
+
+#[test]
+fn a_black_hole_is_given_up() {
+    broken_by(Weather::Blackhole);
+}
+
+#[test]
+fn a_slow_network_delays_and_breaks_nothing() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(settings(&url)).await;
+        fill(&*store).await;
+        proxy.set(Weather::Slow);
+        for (name, outcome) in all_calls(&store).await {
+            assert!(outcome.is_ok(), "{name}: {outcome:?}");
+        }
+        // A byte each 20 ms is slower than any deadline for what is larger than a few dozen.
+        proxy.set(Weather::Drip);
+        let impatient = all_calls(&store).await;
+        assert!(impatient.iter().all(|(_, outcome)| !matches!(outcome, Err(StoreError::Internal(_)))));
+        proxy.set(Weather::Fair);
+        assert_recovers(&store).await;
+        database.remove().await;
+    });
+}
+
+#[test]
+fn a_server_that_stops_is_used_again_when_it_is_back() {
+    run(async {
+        let mut server = Server::start();
+        let database = Database::create_on(&server.url).await;
+        let store = open_store(impatient(&database.url)).await;
+        fill(&*store).await;
+        for (away, back) in [("pause", "resume"), ("stop", "start"), ("kill", "start")] {
+            server.tell(away);
+            assert_unavailable(&store).await;
+            server.tell(back);
+            assert_recovers(&store).await;
+        }
+        assert_nothing_left(&database).await;
+    });
+}
+
+#[test]
+fn a_backend_that_dies_breaks_its_calls_only_for_a_moment() {
+    run(async {
+        let database = Database::create().await;
+        let store = open_store(impatient(&database.url)).await;
+        fill(&*store).await;
+        let client = database.client().await;
+        let terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                         WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        for _ in 0..5 {
+            client.query(terminate, &[]).await.unwrap();
+            assert_recovers(&store).await;
+        }
+        database.remove().await;
+    });
+}
+
+#[test]
+fn a_statement_that_waits_for_a_lock_ends_in_time() {
+    run(async {
+        let database = Database::create().await;
+        let store = open_store(impatient(&database.url)).await;
+        fill(&*store).await;
+        let mut client = database.client().await;
+        let lock = client.transaction().await.unwrap();
+        lock.batch_execute("LOCK TABLE projects, keys IN ACCESS EXCLUSIVE MODE").await.unwrap();
+        for _ in 0..3 {
+            let refused = timeout(HANG, store.admit(&key(1).hash)).await.expect("no hang");
+            assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+        }
+        lock.rollback().await.unwrap();
+        assert_recovers(&store).await;
+        assert_nothing_left(&database).await;
+        database.remove().await;
+    });
+}
+
+#[test]
+fn a_read_only_server_is_unavailable_for_writes_until_it_is_not() {
+    run(async {
+        let database = Database::create().await;
+        let store = open_store(impatient(&database.url)).await;
+        fill(&*store).await;
+        let client = database.client().await;
+        let read_only = async |on: &str| {
+            let name: String = client.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
+            let set = format!(
+                "SET default_transaction_read_only = off; ALTER DATABASE {name} SET default_transaction_read_only = {on}"
+            );
+            client.batch_execute(&set).await.unwrap();
+            let terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                             WHERE datname = current_database() AND pid <> pg_backend_pid()";
+            client.query(terminate, &[]).await.unwrap();
+        };
+        read_only("on").await;
+        while store.admit(&key(1).hash).await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+        assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
+        let insert = store.insert(entry(7, &scope(), "late")).await;
+        assert!(matches!(insert, Err(StoreError::Unavailable(_))));
+        read_only("off").await;
+        assert_recovers(&store).await;
+        database.remove().await;
+    });
+}
+
+/// Callers that hang up at any moment: the others get their own answers, and nothing stays open.
+#[test]
+fn callers_that_hang_up_leave_no_connection_out_of_step() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(PostgresSettings { pool_size: 3, ..settings(&url) }).await;
+        fill(&*store).await;
+        for number in 2..40 {
+            store.create_key(&key(number), &change()).await.unwrap();
+        }
+        // Late answers, so that hanging up meets all stages of a call.
+        proxy.set(Weather::Slow);
+        let mut callers = JoinSet::new();
+        for round in 0..200u32 {
+            let store = Arc::clone(&store);
+            callers.spawn(async move {
+                let number = u8::try_from(round % 38 + 2).unwrap();
+                let patience = Duration::from_millis(u64::from(round * 7 % 180));
+                let call = async {
+                    match round % 3 {
+                        0 => {
+                            let new = entry(1000 + round, &scope(), &round.to_string());
+                            store.insert(new).await.map(drop)
+                        }
+                        1 => store.purge(project_id(9), &EntryFilter::default(), &change()).await.map(drop),
+                        _ => store.admit(&key(number).hash).await.map(|admission| {
+                            assert_eq!(admission.unwrap().key.id, key(number).id, "its own answer");
+                        }),
+                    }
+                };
+                // Whether it was answered before it hung up does not matter.
+                let _hung_up = timeout(patience, call).await;
+            });
+        }
+        while let Some(done) = callers.join_next().await {
+            done.unwrap();
+        }
+        proxy.set(Weather::Fair);
+        for number in 2..40 {
+            assert_eq!(store.admit(&key(number).hash).await.unwrap().unwrap().key.id, key(number).id);
+        }
+        assert_nothing_left(&database).await;
+        // Each entry is there with its vector and counted, or not there at all.
+        let client = database.client().await;
+        let sql = "SELECT (SELECT count(*) FROM entries), (SELECT count(*) FROM vectors),
+                          (SELECT sum(entries)::bigint FROM entry_counts)";
+        let row = client.query_one(sql, &[]).await.unwrap();
+        let counts: [i64; 3] = [row.get(0), row.get(1), row.get(2)];
+        assert_eq!(counts, [counts[0]; 3]);
+        database.remove().await;
+    });
+}

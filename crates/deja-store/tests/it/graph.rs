@@ -1,0 +1,81 @@
+//! The graph index of large scopes: it finds what a scan finds, whatever the filter leaves out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deja_core::cache::Scope;
+use deja_core::clock::Timestamp;
+use deja_core::embedding::EmbedderId;
+use deja_core::store::Store;
+use deja_core::testing::{MemoryStore, change};
+use deja_store::PostgresSettings;
+use tokio::time::{Instant, sleep};
+
+use crate::postgres::{Database, open_store, settings};
+use crate::support::{NOW, entry, near, project, project_id, vector};
+
+/// A store that takes every scope for large, with its graph built.
+async fn with_graph(database: &Database, scope: &Scope) -> Arc<dyn Store> {
+    let settings = PostgresSettings { graph_from: 0, ..settings(&database.url) };
+    let store = open_store(settings).await;
+    near(&*store, scope, &vector(0), 0.5, NOW).await;
+    let client = database.client().await;
+    let valid = "SELECT FROM pg_index WHERE indexrelid = to_regclass('vectors_graph_96') AND indisvalid";
+    let begun = Instant::now();
+    while client.query_opt(valid, &[]).await.unwrap().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the graph is built");
+        sleep(Duration::from_millis(50)).await;
+    }
+    // The store hears of it a moment later.
+    sleep(Duration::from_millis(300)).await;
+    store
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_graph_finds_what_a_scan_finds() {
+    let database = Database::create().await;
+    let plain = database.store().await;
+    let model = MemoryStore::new();
+    let stores: [&dyn Store; 2] = [&*plain, &*model];
+    let large = Scope::new(project_id(1), Some("m"), None);
+    let small = Scope::new(project_id(1), Some("m"), Some("few"));
+    for store in stores {
+        store.create_project(&project(1), &change()).await.unwrap();
+        for number in 0..1_200u32 {
+            // One in forty is all that passes the filter of the small scope.
+            let scope = if number % 40 == 7 { &small } else { &large };
+            let mut new = entry(number, scope, &number.to_string());
+            new.entry.expires = (number % 5 == 0).then(|| Timestamp::from_secs(NOW.as_secs() + 10));
+            if number % 7 == 0 {
+                new.vector = new.vector.map(|(_, embedding)| (EmbedderId::new("other"), embedding));
+            }
+            store.insert(new).await.unwrap();
+        }
+    }
+    let graph = with_graph(&database, &large).await;
+    let later = Timestamp::from_secs(NOW.as_secs() + 20);
+    let client = database.client().await;
+    let scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'vectors_graph_96'";
+    for scope in [&large, &small] {
+        for number in (0..1_200).step_by(17) {
+            for now in [NOW, later] {
+                let expected = nearest_ids(&*model, scope, number, now).await;
+                assert_eq!(nearest_ids(&*graph, scope, number, now).await, expected, "{number}");
+            }
+        }
+    }
+    let mut used = 0i64;
+    let begun = Instant::now();
+    // Statistics come late.
+    while used == 0 && begun.elapsed() < Duration::from_secs(15) {
+        used = client.query_one(scans, &[]).await.unwrap().get(0);
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert!(used > 0, "the graph was asked");
+    database.remove().await;
+}
+
+async fn nearest_ids(store: &dyn Store, scope: &Scope, number: u32, now: Timestamp) -> Vec<String> {
+    let found = near(store, scope, &vector(number), 0.5, now).await;
+    found.iter().map(|found| format!("{} {:.4}", found.entry.id, found.similarity.get())).collect()
+}

@@ -1,0 +1,108 @@
+//! A proxy between deja and PostgreSQL that breaks the connection in every way a network can.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What the proxy does to the connections through it, the present ones and new ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weather {
+    /// Nothing.
+    Fair,
+    /// Each piece comes late.
+    Slow,
+    /// Each byte comes alone and late.
+    Drip,
+    /// Connections are closed in order, new ones at once.
+    Cut,
+    /// Connections are reset.
+    Reset,
+    /// What deja sends arrives, what comes back does not.
+    HalfOpen,
+    /// Nothing arrives, either way, and nobody is told.
+    Blackhole,
+}
+
+pub(crate) struct Proxy {
+    pub(crate) address: SocketAddr,
+    weather: watch::Sender<Weather>,
+    accepting: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// A proxy to `server`, an address of a URL.
+    pub(crate) async fn to(server: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (weather, changes) = watch::channel(Weather::Fair);
+        let server: Arc<str> = server.into();
+        let accepting = tokio::task::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::task::spawn(carry(client, Arc::clone(&server), changes.clone()));
+            }
+        });
+        Self { address, weather, accepting }
+    }
+
+    pub(crate) fn set(&self, weather: Weather) {
+        self.weather.send_replace(weather);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn carry(mut client: TcpStream, server: Arc<str>, mut weather: watch::Receiver<Weather>) {
+    let breaks = |weather: &Weather| matches!(weather, Weather::Cut | Weather::Reset);
+    // The server may be down: then the connection closes, as it would without a proxy.
+    if !breaks(&weather.borrow())
+        && let Ok(mut server) = TcpStream::connect(&*server).await
+    {
+        let (from_client, to_client) = client.split();
+        let (from_server, to_server) = server.split();
+        let there = pump(from_client, to_server, weather.clone(), |weather| weather == Weather::Blackhole);
+        let back = pump(from_server, to_client, weather.clone(), |weather| {
+            matches!(weather, Weather::Blackhole | Weather::HalfOpen)
+        });
+        tokio::select! {
+            _ = there => {},
+            _ = back => {},
+            _ = weather.wait_for(breaks) => {},
+        }
+    }
+    if *weather.borrow() == Weather::Reset {
+        client.set_zero_linger().unwrap();
+    }
+}
+
+/// Carries bytes one way until an end closes.
+async fn pump(
+    mut from: ReadHalf<'_>,
+    mut to: WriteHalf<'_>,
+    mut weather: watch::Receiver<Weather>,
+    stops: impl Fn(Weather) -> bool,
+) -> Option<()> {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let length = from.read(&mut buffer).await.ok().filter(|length| *length > 0)?;
+        let mut rest = &buffer[..length];
+        while !rest.is_empty() {
+            let now = *weather.wait_for(|weather| !stops(*weather)).await.ok()?;
+            let piece = if now == Weather::Drip { 1 } else { rest.len() };
+            if matches!(now, Weather::Slow | Weather::Drip) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            to.write_all(&rest[..piece]).await.ok()?;
+            rest = &rest[piece..];
+        }
+    }
+}

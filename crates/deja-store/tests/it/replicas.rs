@@ -1,0 +1,123 @@
+//! Several replicas on one database: what one does holds for all at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::clock::Timestamp;
+use deja_core::id::KeyId;
+use deja_core::rate_limit::{Bucket, Quota, take};
+use deja_core::store::{Limits, Store};
+use deja_core::testing::change;
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+
+use crate::postgres::Database;
+use crate::support::{NOW, project, project_id};
+
+async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
+    vec![database.store().await, database.store().await, database.store().await]
+}
+
+fn after(nanos: i64) -> Timestamp {
+    Timestamp::from_nanos(NOW.as_nanos() + nanos)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
+    let database = Database::create().await;
+    let replicas = replicas(&database).await;
+    replicas[0].create_project(&project(1), &change()).await.unwrap();
+    for number in 0..60 {
+        let key = ApiKey {
+            id: KeyId::from_bytes([number; 16]),
+            project: project_id(1),
+            name: String::new(),
+            shown: "dj_0000".to_owned(),
+            hash: KeyHash([number; 32]),
+            models: None,
+            created: NOW,
+            revoked: None,
+        };
+        let turn = usize::from(number);
+        replicas[turn % 3].create_key(&key, &change()).await.unwrap();
+        for replica in &replicas {
+            assert!(replica.admit(&key.hash).await.unwrap().is_some());
+        }
+        assert!(replicas[(turn + 1) % 3].revoke_key(project_id(1), key.id, &change()).await.unwrap());
+        for replica in &replicas {
+            assert!(replica.admit(&key.hash).await.unwrap().is_none());
+        }
+    }
+    database.remove().await;
+}
+
+/// Three replicas whose clocks lie seconds apart, hammered together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_replicas_never_let_more_than_the_quota_through() {
+    let database = Database::create().await;
+    let quota = Quota::new(6_000, 50).unwrap();
+    let (rounds, step) = (100i64, 7_000_000i64);
+    let mut callers = JoinSet::new();
+    for (replica, skew) in replicas(&database).await.into_iter().zip([0, -3_000_000_000i64, 5_000_000_000]) {
+        for caller in 0..4 {
+            let replica = Arc::clone(&replica);
+            callers.spawn(async move {
+                let mut allowed = 0;
+                for round in 0..rounds {
+                    let now = after(round * step + caller + skew);
+                    allowed += i64::from(replica.take(project_id(1), quota, now).await.unwrap().allowed);
+                }
+                allowed
+            });
+        }
+    }
+    let mut allowed = 0;
+    while let Some(done) = callers.join_next().await {
+        allowed += done.unwrap();
+    }
+    // By the clock that is ahead; the earliest moment is the first on the one that is behind.
+    let elapsed = rounds * step + 4 + 8_000_000_000;
+    let most = 50 + elapsed / quota.interval() + 1;
+    assert!(allowed <= most, "{allowed} of at most {most}");
+    assert!(allowed >= 50, "the burst passes");
+    database.remove().await;
+}
+
+#[test]
+fn every_decision_is_that_of_the_rule() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let database = runtime.block_on(Database::create());
+    let store = runtime.block_on(database.store());
+    let projects = AtomicU8::new(0);
+    let runs = ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() };
+    let quotas = || (1u32..5_000, 1u32..60);
+    let steps = prop::collection::vec((0i64..2_000_000_000, prop::option::weighted(0.05, quotas())), 1..60);
+    proptest!(runs, |(first in quotas(), steps in steps)| {
+        let project = projects.fetch_add(1, Ordering::Relaxed);
+        let (mut bucket, mut now) = (Bucket::default(), NOW.as_nanos());
+        let mut quota = Quota::new(first.0, first.1).unwrap();
+        for (step, change) in steps {
+            now += step / i64::from(quota.per_minute().max(10) / 10);
+            quota = change.map_or(quota, |(rpm, burst)| Quota::new(rpm, burst).unwrap());
+            let (next, expected) = take(bucket, quota, Timestamp::from_nanos(now));
+            let got = runtime.block_on(store.take(project_id(project), quota, Timestamp::from_nanos(now)));
+            prop_assert_eq!(got.unwrap(), expected);
+            bucket = next;
+        }
+    });
+    runtime.block_on(database.remove());
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_does_not_lock_a_project_out() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    let limits: &dyn Limits = &*store;
+    let quota = Quota::new(60, 1).unwrap();
+    let hour = 3_600_000_000_000;
+    assert!(limits.take(project_id(1), quota, after(hour)).await.unwrap().allowed);
+    assert_eq!(limits.take(project_id(1), quota, after(0)).await.unwrap().retry_after, 1);
+    assert!(limits.take(project_id(1), quota, after(1_000_000_000)).await.unwrap().allowed);
+    database.remove().await;
+}

@@ -1,0 +1,125 @@
+//! PostgreSQL for the tests: `make test` starts it and names it in the environment; without that, each test
+//! binary starts one of its own by the same script, which ends with the binary.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use deja_core::store::Store;
+use deja_store::{PostgresSettings, StoreSettings, open};
+use tokio_postgres::{Client, NoTls};
+
+/// A server that was started here. It ends when its standard input closes, with this process or before.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    input: Option<ChildStdin>,
+    output: Lines<BufReader<ChildStdout>>,
+    script: Child,
+}
+
+impl Server {
+    /// Starts one.
+    pub(crate) fn start() -> Self {
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.py");
+        let mut script = Command::new("python3")
+            .arg(script)
+            .arg("serve")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 runs; the tests of PostgreSQL need it (see CONTRIBUTING.md)");
+        let mut output = BufReader::new(script.stdout.take().expect("an output")).lines();
+        let url = output.next().and_then(Result::ok).expect("scripts/postgres.py starts PostgreSQL");
+        Self { url, input: script.stdin.take(), output, script }
+    }
+
+    /// Has the script `stop`, `kill`, `start`, `pause` or `resume` it.
+    pub(crate) fn tell(&mut self, command: &str) {
+        let input = self.input.as_mut().expect("it runs");
+        writeln!(input, "{command}").expect("the script reads");
+        assert_eq!(self.output.next().and_then(Result::ok).as_deref(), Some("done"), "{command}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ended = self.script.wait();
+    }
+}
+
+/// The server that all cases share.
+fn shared() -> &'static str {
+    static URL: OnceLock<String> = OnceLock::new();
+    URL.get_or_init(|| match std::env::var("DEJA_TEST_POSTGRES_URL") {
+        Ok(url) => url,
+        // Statics are not dropped: the script ends when this process does and the pipe closes.
+        Err(_) => std::mem::ManuallyDrop::new(Server::start()).url.clone(),
+    })
+}
+
+/// A database for one case; gone when it is dropped.
+pub(crate) struct Database {
+    pub(crate) url: String,
+    server: String,
+    name: String,
+}
+
+impl Database {
+    /// An empty one on the shared server.
+    pub(crate) async fn create() -> Self {
+        Self::create_on(shared()).await
+    }
+
+    /// An empty one.
+    pub(crate) async fn create_on(server: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("deja_{}_{number}", std::process::id());
+        let admin = connect(server).await;
+        admin.batch_execute(&format!("CREATE DATABASE {name}")).await.expect("a database");
+        let (base, _) = server.rsplit_once('/').expect("a database in the URL");
+        Self { url: format!("{base}/{name}"), server: server.to_owned(), name }
+    }
+
+    /// A client of its own.
+    pub(crate) async fn client(&self) -> Client {
+        connect(&self.url).await
+    }
+
+    /// A deja store on it: a replica.
+    pub(crate) async fn store(&self) -> Arc<dyn Store> {
+        open_store(settings(&self.url)).await
+    }
+
+    /// Removes it, with whoever is connected.
+    pub(crate) async fn remove(self) {
+        let admin = connect(&self.server).await;
+        let drop = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        admin.batch_execute(&drop).await.expect("it goes");
+    }
+}
+
+/// Settings of a small replica.
+pub(crate) fn settings(url: &str) -> PostgresSettings {
+    PostgresSettings {
+        pool_size: 8,
+        call_timeout: std::time::Duration::from_secs(10),
+        ..PostgresSettings::new(url)
+    }
+}
+
+/// The store with these settings.
+pub(crate) async fn open_store(postgres: PostgresSettings) -> Arc<dyn Store> {
+    let settings = StoreSettings { postgres: Some(postgres), ..StoreSettings::new("/nowhere") };
+    open(&settings).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A client beside deja.
+pub(crate) async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("PostgreSQL answers");
+    tokio::task::spawn(connection);
+    client
+}
