@@ -4,8 +4,12 @@ demo:
 	cargo run --release -p deja-server -- demo
 run:
 	cargo run --release -p deja-server -- serve
+# These two look at the files of the data directory, which holds no database with PostgreSQL.
+SQLITE_ONLY = --skip no_secret_and_no_text_is_ever_written_down \
+    --skip what_stands_in_the_way_of_a_start_is_told_in_one_line
 test:
-	scripts/postgres.py run -- cargo test --workspace --all-features
+	scripts/postgres.py run -- sh -ec 'cargo test --workspace --all-features; \
+	    DEJA_TEST_BACKEND=postgres cargo test -p deja-server --all-features --test it -- $(SQLITE_ONLY)'
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings

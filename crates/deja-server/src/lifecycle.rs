@@ -9,7 +9,7 @@ use axum::routing::get;
 use deja_core::clock::{Clock, SystemClock};
 use deja_providers::TokenCounter;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -22,9 +22,11 @@ use crate::{background, routes, telemetry};
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
     telemetry::init_log(&config.log, config.log_format)?;
+    // Before it is ready: whoever saw that may send a signal at once.
+    let signals = Signals::catch()?;
     let server = Server::start(config).await?;
     server.greet().await?;
-    wait_for_signal().await?;
+    signals.wait().await;
     server.stop().await
 }
 
@@ -163,10 +165,25 @@ async fn bind(address: std::net::SocketAddr, setting: &str) -> anyhow::Result<Tc
 
 /// Waits for SIGTERM or SIGINT.
 pub async fn wait_for_signal() -> anyhow::Result<()> {
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
+    Signals::catch()?.wait().await;
     Ok(())
+}
+
+/// SIGTERM and SIGINT, from now on caught.
+struct Signals {
+    term: Signal,
+    int: Signal,
+}
+
+impl Signals {
+    fn catch() -> anyhow::Result<Self> {
+        Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
+    }
+
+    async fn wait(mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+        }
+    }
 }

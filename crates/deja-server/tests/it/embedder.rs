@@ -75,7 +75,8 @@ fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
 
 #[test]
 fn an_embedder_that_cannot_be_reached_is_one_clear_line() {
-    let deja = Deja::builder().start();
+    // The key is the database's, where both directories share one.
+    let deja = Deja::builder().env("DEJA_MASTER_KEY", "0f".repeat(32)).start();
     let mut command = deja.command(&["serve"]);
     let data = tempfile::tempdir().unwrap();
     let listen = "127.0.0.1:0";

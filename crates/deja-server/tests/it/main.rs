@@ -3,10 +3,18 @@
 //! `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `flight` (one call for many callers), `tenants` (isolation), `durability` (kill -9), `secrets`,
-//! `fuzz` (requests that make no sense), `overload` (more than it can do), `prices`, `embedder` (a change of model), `operations` (running it) and
+//! `fuzz` (requests that make no sense), `overload` (more than it can do), `replicas` (three on one PostgreSQL), `prices`, `embedder` (a change of model), `operations` (running it) and
 //! `management` (changing what it does while it runs).
+//!
+//! With `DEJA_TEST_BACKEND=postgres` each server keeps its data in a PostgreSQL database of its own: `make test`
+//! runs everything both ways.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
+#![allow(
+    clippy::allow_attributes,
+    dead_code,
+    reason = "the shared module for PostgreSQL has more than is used here"
+)]
 
 mod durability;
 mod embedder;
@@ -16,8 +24,11 @@ mod fuzz;
 mod management;
 mod operations;
 mod overload;
+#[path = "../../../deja-store/tests/postgres/mod.rs"]
+mod postgres;
 mod prices;
 mod providers;
+mod replicas;
 mod secrets;
 mod spec;
 mod tenants;

@@ -61,6 +61,11 @@ impl Builder {
         let port = free_port();
         let env = [("DEJA_LISTEN", format!("127.0.0.1:{port}")), ("DEJA_DATA_DIR", path(data.path()))];
         let mut builder = self;
+        if std::env::var("DEJA_TEST_BACKEND").is_ok_and(|backend| backend == "postgres")
+            && !builder.env.iter().any(|(name, _)| name == "DEJA_DATABASE_URL")
+        {
+            builder = builder.env("DEJA_DATABASE_URL", new_database());
+        }
         for (name, value) in env {
             builder = builder.env(name, value);
         }
@@ -292,6 +297,16 @@ fn collect(mut from: impl Read + Send + 'static, log: Log) -> JoinHandle<()> {
             log.lock().unwrap().extend_from_slice(&chunk[..n]);
         }
     })
+}
+
+/// The URL of an empty database. The server that it is in is thrown away after the tests.
+pub fn new_database() -> String {
+    // A thread of its own: the caller may be in a runtime already.
+    let creating = std::thread::spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(crate::postgres::Database::create()).url
+    });
+    creating.join().unwrap()
 }
 
 fn path(path: &Path) -> String {

@@ -1,0 +1,118 @@
+//! Three servers on one PostgreSQL behave as one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::postgres::{Database, Server};
+use crate::util::deja::new_database;
+use crate::util::http::PATIENCE;
+use crate::util::tenant::{MODEL, PATH};
+use crate::util::{Deja, FakeProvider};
+
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+fn replica(url: &str, provider: &FakeProvider) -> Deja {
+    Deja::builder()
+        .provider(provider)
+        .env("DEJA_DATABASE_URL", url)
+        .env("DEJA_MASTER_KEY", MASTER_KEY)
+        .start()
+}
+
+fn three(provider: &FakeProvider) -> [Deja; 3] {
+    let url = new_database();
+    [(); 3].map(|()| replica(&url, provider))
+}
+
+/// Asks, and says the status and whether it was a hit.
+fn ask(deja: &Deja, key: &str, prompt: &str) -> (u16, bool) {
+    let authorization = format!("Bearer {key}");
+    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+    let body = json!({"prompt": prompt, "model": MODEL}).to_string();
+    let response = deja.request("POST", PATH, &headers, body.as_bytes());
+    (response.status, response.status == 200 && response.json()["cache_hit"] == true)
+}
+
+#[test]
+fn an_answer_that_one_stored_is_a_hit_on_all() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let slug = replicas[0].cli(&["project", "create", "shared"]);
+    let key = replicas[1].cli(&["key", "create", "--project", &slug, "--name", "k"]);
+    assert_eq!(ask(&replicas[0], &key, "How do I reset my password?"), (200, false));
+    for replica in &replicas {
+        assert_eq!(ask(replica, &key, "How do I reset my password?"), (200, true), "the same prompt");
+        assert_eq!(ask(replica, &key, "How can I reset my password?"), (200, true), "a similar one");
+    }
+}
+
+#[test]
+fn a_revoked_key_is_refused_by_the_very_next_request_on_every_replica() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let slug = replicas[0].cli(&["project", "create", "revoked"]);
+    for turn in 0..3 {
+        let key = replicas[turn].cli(&["key", "create", "--project", &slug, "--name", "k"]);
+        for replica in &replicas {
+            assert_eq!(ask(replica, &key, "Who wrote Faust?").0, 200);
+        }
+        replicas[(turn + 1) % 3].cli(&["key", "revoke", &key]);
+        for replica in &replicas {
+            assert_eq!(ask(replica, &key, "Who wrote Faust?").0, 401);
+        }
+    }
+}
+
+#[test]
+fn three_replicas_hammered_together_keep_the_limit() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let slug = replicas[0].cli(&["project", "create", "limited", "--rpm", "60", "--burst", "30"]);
+    let key = replicas[0].cli(&["key", "create", "--project", &slug, "--name", "k"]);
+    let allowed = AtomicUsize::new(0);
+    let began = Instant::now();
+    std::thread::scope(|threads| {
+        for replica in &replicas {
+            for _ in 0..3 {
+                threads.spawn(|| {
+                    for _ in 0..20 {
+                        let (status, _) = ask(replica, &key, "Who wrote Faust?");
+                        assert!(matches!(status, 200 | 429), "{status}");
+                        allowed.fetch_add(usize::from(status == 200), Ordering::Relaxed);
+                    }
+                });
+            }
+        }
+    });
+    // One a second comes back.
+    let most = 30 + began.elapsed().as_secs() as usize + 1;
+    let allowed = allowed.into_inner();
+    assert!((30..=most).contains(&allowed), "{allowed} of at most {most}");
+}
+
+#[test]
+fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
+    let provider = FakeProvider::start();
+    let mut server = Server::start();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let url = runtime.block_on(Database::create_on(&server.url)).url;
+    let deja = replica(&url, &provider);
+    let slug = deja.cli(&["project", "create", "down"]);
+    let key = deja.cli(&["key", "create", "--project", &slug, "--name", "k"]);
+    assert_eq!(ask(&deja, &key, "Who wrote Faust?").0, 200);
+    for (away, back) in [("pause", "resume"), ("kill", "start")] {
+        server.tell(away);
+        assert_eq!(ask(&deja, &key, "Who wrote Faust?").0, 503, "{away}: neither served nor refused");
+        assert_eq!(deja.get("/readyz").status, 503);
+        assert_eq!(deja.get("/livez").status, 200);
+        server.tell(back);
+        let began = Instant::now();
+        while ask(&deja, &key, "Who wrote Faust?").0 != 200 {
+            assert!(began.elapsed() < PATIENCE, "{back}: it is never served again");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(deja.get("/readyz").status, 200);
+    }
+}
