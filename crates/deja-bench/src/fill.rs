@@ -8,26 +8,33 @@ use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::{EntryId, ProjectId, SystemEntropy};
 use deja_core::project::{Project, ProjectSettings, Slug, Tier};
+use deja_core::rate_limit::Quota;
 use deja_core::store::Store;
 use deja_store::StoreSettings;
 use futures::{StreamExt as _, TryStreamExt as _};
 
+use crate::deja;
 use crate::parts::provider;
 use crate::prompts;
 use crate::vectors::Vectors;
 
 /// Inserts at the same time, so that they share their syncs to disk.
 const AT_ONCE: usize = 64;
-const SLUG: &str = "bench";
+pub(crate) const SLUG: &str = "bench";
 
 /// Makes a store in `data` with a project and `entries` entries in one scope.
 ///
 /// Their vectors carry the name of the built-in embedder, so that the server takes them as they are.
+pub(crate) fn fill(data: &Path, entries: usize) -> Result<()> {
+    fill_store(&StoreSettings::new(data), entries)
+}
+
+/// The same for any store.
 #[tokio::main]
-pub(crate) async fn fill(data: &Path, entries: usize) -> Result<()> {
+pub(crate) async fn fill_store(settings: &StoreSettings, entries: usize) -> Result<()> {
     eprintln!("filling {entries} entries");
     let vectors = Vectors::new().await?;
-    let store = deja_store::open(&StoreSettings::new(data)).await?;
+    let store = deja_store::open(settings).await?;
     let project = project()?;
     store.create_project(&project, &Change::new(project.created, Actor::System, "bench")).await?;
     let scope = scope_of(project.id);
@@ -59,15 +66,20 @@ fn project() -> Result<Project> {
         slug: SLUG.parse::<Slug>()?,
         name: SLUG.to_owned(),
         tier: Tier::Enterprise,
-        custom_quota: None,
+        custom_quota: Some(Quota::new(deja::LIMIT, deja::LIMIT)?),
         suspended: false,
         settings: ProjectSettings::default(),
         created,
     })
 }
 
+/// The prompt of entry `number`.
+pub(crate) fn prompt(number: usize) -> String {
+    format!("{} {number}", prompts::entry(number % prompts::ENTRIES))
+}
+
 fn entry(number: usize, scope: &Scope, vectors: &Vectors) -> Result<NewEntry> {
-    let prompt = format!("{} {number}", prompts::entry(number % prompts::ENTRIES));
+    let prompt = prompt(number);
     let created = SystemClock.now();
     Ok(NewEntry {
         scope: scope.clone(),

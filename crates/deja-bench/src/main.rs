@@ -75,6 +75,8 @@ enum Command {
     Index,
     /// Time to start with a full store, and memory when idle.
     Start,
+    /// PostgreSQL beside the embedded store: hits, replicas, limits, revocation, faults. Not part of `all`.
+    Postgres,
     /// A server that only answers; prints its address.
     #[command(hide = true)]
     Bare(parts::bare::Bare),
@@ -122,12 +124,14 @@ impl Bench {
 
 type Figure = fn(&Bench) -> Result<Vec<Row>>;
 
-const ALL: [(&str, Figure); 5] = [
+/// The last one needs a database, and is not part of `all`.
+const FIGURES: [(&str, Figure); 6] = [
     ("exact", figures::exact::run),
     ("semantic", figures::semantic::run),
     ("durable", figures::durable::run),
     ("index", figures::index::run),
     ("start", figures::start::run),
+    ("postgres", figures::postgres::run),
 ];
 
 fn main() -> Result<()> {
@@ -144,11 +148,12 @@ fn main() -> Result<()> {
         Command::Durable => Some("durable"),
         Command::Index => Some("index"),
         Command::Start => Some("start"),
+        Command::Postgres => Some("postgres"),
     };
     let bench = Bench::new(options)?;
     let mut rows = Vec::new();
-    for (name, figure) in ALL {
-        if wanted.is_some_and(|wanted| wanted != name) {
+    for (name, figure) in FIGURES {
+        if wanted.map_or(name == "postgres", |wanted| wanted != name) {
             continue;
         }
         match figure(&bench) {

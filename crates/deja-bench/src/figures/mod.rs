@@ -4,5 +4,6 @@ pub(crate) mod durable;
 pub(crate) mod exact;
 pub(crate) mod index;
 mod pair;
+pub(crate) mod postgres;
 pub(crate) mod semantic;
 pub(crate) mod start;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::Bench;
-use crate::deja;
+use crate::deja::{self, Place};
 use crate::fill;
 use crate::process::Server;
 use crate::report::{Row, Target};
@@ -28,8 +28,9 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let measure = |entries: usize| -> Result<Vec<Rest>> {
         let data = tempfile::tempdir()?;
         fill::fill(data.path(), entries)?;
+        let place = Place::Temporary(data);
         bench.rounds("start", |_| {
-            let started = deja::start(bench, data.path(), &provider)?;
+            let started = deja::start(bench, &place, &provider)?;
             std::thread::sleep(SETTLE);
             Ok(Rest { seconds: started.took.as_secs_f64(), resident: started.server.resident()? })
         })

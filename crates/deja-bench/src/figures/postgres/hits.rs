@@ -1,0 +1,121 @@
+//! Hits: the same entries and requests on the embedded store, on PostgreSQL, and on three replicas.
+
+use anyhow::Result;
+use deja_store::{PostgresSettings, StoreSettings};
+
+use super::server::Postgres;
+use crate::Bench;
+use crate::deja::{self, Place, Replica};
+use crate::fill;
+use crate::load::{self, Job, Outcome};
+use crate::process::Server;
+use crate::prompts;
+use crate::report::Row;
+
+/// Few enough that no request waits for another one's turn: what is compared is the way, not the queue.
+const CONNECTIONS: usize = 8;
+const EXACT: usize = 2_000;
+
+/// A load on several replicas at once.
+fn load(bench: &Bench, replicas: &mut [Replica], bodies: &[String], exact: bool) -> Result<Vec<Outcome>> {
+    let share = bodies.len() / replicas.len();
+    let connections = (CONNECTIONS / replicas.len()).max(1);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = replicas
+            .iter_mut()
+            .zip(bodies.chunks(share))
+            .map(|(replica, bodies)| {
+                let job = Job {
+                    address: replica.address.clone(),
+                    key: replica.key.clone(),
+                    connections,
+                    bodies: bodies.to_vec(),
+                    requests: if exact { usize::MAX } else { bodies.len() },
+                    seconds: if exact { bench.options.seconds } else { 600.0 },
+                };
+                scope.spawn(move || load::against(&bench.me, &mut replica.server, &job))
+            })
+            .collect();
+        running
+            .into_iter()
+            .map(|running| running.join().map_err(|_| anyhow::anyhow!("a load panicked"))?)
+            .collect()
+    })
+}
+
+struct Round {
+    embedded: Outcome,
+    one: Outcome,
+    three: Vec<Outcome>,
+}
+
+pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
+    let entries = bench.options.start_entries;
+    let url = postgres.database("hits")?;
+    let data = tempfile::tempdir()?;
+    fill::fill_store(&StoreSettings::new(data.path()), entries)?;
+    let shared = StoreSettings {
+        postgres: Some(PostgresSettings::new(url.clone())),
+        ..StoreSettings::new(data.path().join("none"))
+    };
+    fill::fill_store(&shared, entries)?;
+    let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
+    let mut embedded = [deja::replica(bench, &Place::Directory(data.path().into()), &provider, None)?];
+    let place = Place::database(&url)?;
+    let mut one = [deja::replica(bench, &place, &provider, None)?];
+    let key = one[0].key.clone();
+    let mut three = (0..3)
+        .map(|_| deja::replica(bench, &place, &provider, Some(key.clone())))
+        .collect::<Result<Vec<_>>>()?;
+
+    let mut rows = Vec::new();
+    let exact: Vec<String> = (0..EXACT).map(|number| prompts::body(&fill::prompt(number), None)).collect();
+    for (name, is_exact) in [("exact hits", true), ("hits by meaning", false)] {
+        let mut next = 0;
+        let mut bodies = || -> Vec<String> {
+            if is_exact {
+                return exact.clone();
+            }
+            next += bench.options.prompts;
+            let asked = (next - bench.options.prompts)..next;
+            asked.map(|n| prompts::body(&prompts::rewording(n, prompts::ENTRIES), None)).collect()
+        };
+        let warm_up = bodies();
+        for replicas in [&mut embedded[..], &mut one, &mut three] {
+            load(bench, replicas, &warm_up, is_exact)?;
+        }
+        let rounds = bench.rounds(name, |_| {
+            let bodies = [bodies(), bodies(), bodies()];
+            let [first, second, third] = &bodies;
+            let single = |replicas: &mut [Replica], bodies: &[String]| -> Result<Outcome> {
+                load(bench, replicas, bodies, is_exact)?.pop().ok_or_else(|| anyhow::anyhow!("no outcome"))
+            };
+            Ok(Round {
+                embedded: single(&mut embedded, first)?,
+                one: single(&mut one, second)?,
+                three: load(bench, &mut three, third, is_exact)?,
+            })
+        })?;
+        rows.extend(report(name, entries, &rounds));
+    }
+    Ok(rows)
+}
+
+fn report(name: &str, entries: usize, rounds: &[Round]) -> Vec<Row> {
+    let row = |what: &str, unit, figure: &dyn Fn(&Round) -> f64| {
+        Row::plain(format!("{name}, {entries} entries: {what}"), unit, rounds.iter().map(figure))
+    };
+    let sum = |outcomes: &[Outcome]| outcomes.iter().map(Outcome::per_second).sum::<f64>();
+    let share = |outcome: &Outcome| outcome.hit_share();
+    vec![
+        row("CPU of deja, PostgreSQL / embedded", "x", &|r| r.one.cpu_us / r.embedded.cpu_us),
+        row("p50, PostgreSQL / embedded", "x", &|r| r.one.p50_ms / r.embedded.p50_ms),
+        row("p50, embedded", "ms", &|r| r.embedded.p50_ms),
+        row("p50, PostgreSQL", "ms", &|r| r.one.p50_ms),
+        row("p99, PostgreSQL", "ms", &|r| r.one.p99_ms),
+        row("embedded", "requests/s", &|r| r.embedded.per_second()),
+        row("PostgreSQL, one replica", "requests/s", &|r| r.one.per_second()),
+        row("PostgreSQL, three replicas together", "requests/s", &|r| sum(&r.three)),
+        row("share of hits, PostgreSQL - embedded", "", &|r| share(&r.one) - share(&r.embedded)),
+    ]
+}
