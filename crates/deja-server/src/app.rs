@@ -118,7 +118,13 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
         context_bytes: config.request.max_context_bytes,
     };
     let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, stop });
-    let admin = Arc::new(AdminContext::new(store.clone(), vault()?, admin::check_url, prices.clone()));
+    let admin = Arc::new(AdminContext::new(
+        store.clone(),
+        vault()?,
+        admin::check_url,
+        prices.clone(),
+        &config.public_url,
+    ));
     Ok(Wired { app, admin, store, embedder, prices })
 }
 

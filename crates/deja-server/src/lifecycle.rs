@@ -1,5 +1,6 @@
 //! Start and end of the server: bind, wire, serve, drain, write what is left, close.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +91,16 @@ impl Server {
     /// Says where it listens, and on first start what to do next.
     async fn greet(&self) -> anyhow::Result<()> {
         tracing::info!(address = %self.address, data_dir = %self.config.data_dir.display(), "deja serves");
+        if let Some(link) = crate::admin::setup_link(&self.wired.admin).await? {
+            // Not into the log: whoever has the link becomes the owner.
+            let mut out = std::io::stdout().lock();
+            writeln!(
+                out,
+                "The console has no operator yet. This link makes the first one, once, until {}:",
+                link.expires
+            )?;
+            writeln!(out, "{}", link.url.expose())?;
+        }
         if self.wired.store.projects().await?.is_empty() {
             tracing::info!("1. make a project:  deja project create my-team");
             tracing::info!("2. make a key:      deja key create --project my-team --name first");

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use deja_core::operator::Role;
 use deja_core::project::Tier;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
@@ -30,6 +31,8 @@ pub enum Command {
     KeyRevoke { key: Hidden, project: Option<String> },
     /// Adds a provider of the project's own.
     ProviderAdd(NewProvider),
+    /// Changes one.
+    ProviderSet { project: String, name: String, change: ProviderChange },
     /// The project's own providers.
     ProviderList { project: String },
     /// Removes one by name.
@@ -46,6 +49,16 @@ pub enum Command {
     CachePurge { project: String, model: Option<String>, context: ContextFilter },
     /// What the project's cache holds and did.
     CacheStats { project: String },
+    /// Makes an operator of the console; without a password, a link with which they choose one.
+    OperatorCreate { email: String, role: Option<Role>, password: Option<Hidden> },
+    /// All operators.
+    OperatorList,
+    /// Changes what an operator may do; `None` stays as it is.
+    OperatorSet { email: String, role: Option<Role>, disabled: Option<bool> },
+    /// Makes a link with which an operator sets a new password.
+    OperatorResetPassword { email: String },
+    /// The last changes, newest first.
+    AuditList { project: Option<String>, limit: usize },
 }
 
 impl Command {
@@ -62,6 +75,7 @@ impl Command {
             Self::KeyList { .. } => "key list",
             Self::KeyRevoke { .. } => "key revoke",
             Self::ProviderAdd(_) => "provider add",
+            Self::ProviderSet { .. } => "provider set",
             Self::ProviderList { .. } => "provider list",
             Self::ProviderRemove { .. } => "provider remove",
             Self::PriceSet { .. } => "price set",
@@ -70,6 +84,11 @@ impl Command {
             Self::PriceRefresh => "price refresh",
             Self::CachePurge { .. } => "cache purge",
             Self::CacheStats { .. } => "cache stats",
+            Self::OperatorCreate { .. } => "operator create",
+            Self::OperatorList => "operator list",
+            Self::OperatorSet { .. } => "operator set",
+            Self::OperatorResetPassword { .. } => "operator reset-password",
+            Self::AuditList { .. } => "audit list",
         }
     }
 }
@@ -128,6 +147,19 @@ pub struct NewProvider {
     pub secret: Option<Hidden>,
     /// Whether it may stand in a private network.
     pub allow_private: bool,
+}
+
+/// What to change of a provider; `None` stays as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ProviderChange {
+    /// Up to and with `/v1`. Another host wants the key again, because a key is bound to its host.
+    pub base_url: Option<String>,
+    /// The models it answers, one or more.
+    pub models: Option<Vec<String>>,
+    /// The key.
+    pub secret: Option<Hidden>,
+    /// Whether it may stand in a private network.
+    pub allow_private: Option<bool>,
 }
 
 /// Which contexts a purge means.

@@ -3,9 +3,11 @@
 //! The use cases stand here once, over the ports of deja-core. The command line sends [`Command`]s, to the
 //! running server through [`socket`] or, while none runs, to the store itself; a console would do the same.
 
+mod audit;
 mod cache;
 mod command;
 mod keys;
+mod operators;
 mod prices;
 mod projects;
 mod providers;
@@ -24,9 +26,14 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use url::Url;
 
-pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, Ttl};
-pub use view::{CacheView, KeyView, PriceTableView, PriceView, ProjectView, ProviderView, Reply, TotalsView};
+pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, ProviderChange, Ttl};
+pub use operators::{accept, setup_link};
+pub use view::{
+    AuditView, CacheView, KeyView, LinkView, OperatorView, PriceTableView, PriceView, ProjectView,
+    ProviderView, Reply, TotalsView,
+};
 
+use crate::auth::password::Passwords;
 use crate::prices::PriceFeed;
 use crate::vault::{Vault, VaultError};
 
@@ -52,6 +59,10 @@ pub struct AdminContext {
     pub url_check: UrlCheck,
     /// The prices in force.
     pub prices: Arc<PriceFeed>,
+    /// Hashes and checks passwords.
+    pub passwords: Passwords,
+    /// What links begin with: the URL that people reach deja under.
+    pub public_url: String,
     /// Held while a project is read, changed and written, so that no change is lost to another.
     changes: Mutex<()>,
 }
@@ -97,12 +108,21 @@ impl From<EntropyError> for AdminError {
 
 impl AdminContext {
     /// A context over these parts, with the machine's clock and random bytes.
-    pub fn new(store: Arc<dyn Store>, vault: Vault, url_check: UrlCheck, prices: Arc<PriceFeed>) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        vault: Vault,
+        url_check: UrlCheck,
+        prices: Arc<PriceFeed>,
+        public_url: &str,
+    ) -> Self {
+        let entropy = Arc::new(deja_core::id::SystemEntropy);
         Self {
+            passwords: Passwords::new(entropy.clone()),
+            public_url: public_url.to_owned(),
             store,
             vault,
             clock: Arc::new(deja_core::clock::SystemClock),
-            entropy: Arc::new(deja_core::id::SystemEntropy),
+            entropy,
             url_check,
             prices,
             changes: Mutex::new(()),
@@ -160,6 +180,9 @@ async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, Admin
         Command::KeyList { project } => keys::list(context, &project).await,
         Command::KeyRevoke { key, project } => keys::revoke(context, &key, project.as_deref()).await,
         Command::ProviderAdd(new) => providers::add(context, new).await,
+        Command::ProviderSet { project, name, change } => {
+            providers::set(context, &project, &name, change).await
+        }
         Command::ProviderList { project } => providers::list(context, &project).await,
         Command::ProviderRemove { project, name } => providers::remove(context, &project, &name).await,
         Command::PriceSet { project, model, input, output } => {
@@ -172,6 +195,15 @@ async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, Admin
             cache::purge(context, &project, model, filter).await
         }
         Command::CacheStats { project } => cache::stats(context, &project).await,
+        Command::OperatorCreate { email, role, password } => {
+            operators::create(context, &email, role, password).await
+        }
+        Command::OperatorList => operators::list(context).await,
+        Command::OperatorSet { email, role, disabled } => {
+            operators::set(context, &email, role, disabled).await
+        }
+        Command::OperatorResetPassword { email } => operators::reset_password(context, &email).await,
+        Command::AuditList { project, limit } => audit::list(context, project.as_deref(), limit).await,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use deja_core::id::ProviderId;
 use deja_core::provider::ProviderConfig;
+use url::Url;
 
 use super::view::moment;
-use super::{Acting, AdminError, NewProvider, ProviderView, Reply, models_of, shown};
+use super::{Acting, AdminError, Hidden, NewProvider, ProviderChange, ProviderView, Reply, models_of, shown};
 use crate::vault::binding;
 
 /// Names that responses use for something else.
@@ -14,25 +15,12 @@ const MAX_MODELS: usize = 200;
 
 pub(super) async fn add(context: &Acting<'_>, new: NewProvider) -> Result<Reply, AdminError> {
     let name = provider_name(&new.name)?;
-    let models = models_of(new.models)?;
-    if models.is_empty() || models.len() > MAX_MODELS {
-        return Err(AdminError::Invalid(format!("a provider needs 1 to {MAX_MODELS} models")));
-    }
+    let models = models_in(new.models)?;
     let url = (context.url_check)(&new.base_url, new.allow_private).map_err(AdminError::Invalid)?;
     let project = context.project(&new.project).await?;
     let now = context.clock.now();
     let id = ProviderId::generate(now, &*context.entropy)?;
-    let sealed_secret = match &new.secret {
-        None => None,
-        Some(secret) => {
-            let secret = secret.expose().trim();
-            let printable = secret.bytes().all(|b| b.is_ascii_graphic());
-            if secret.is_empty() || secret.len() > MAX_SECRET_BYTES || !printable {
-                return Err(AdminError::Invalid("the key must be printable ASCII, without spaces".into()));
-            }
-            Some(context.vault.seal(secret.as_bytes(), &binding(id, &url))?)
-        }
-    };
+    let sealed_secret = new.secret.as_ref().map(|secret| seal(context, secret, id, &url)).transpose()?;
     let provider = ProviderConfig {
         id,
         project: project.id,
@@ -50,6 +38,62 @@ pub(super) async fn add(context: &Acting<'_>, new: NewProvider) -> Result<Reply,
     ));
     context.store.add_provider(&provider, &change).await?;
     Ok(Reply::Provider(view(&provider)))
+}
+
+pub(super) async fn set(
+    context: &Acting<'_>,
+    slug: &str,
+    name: &str,
+    wanted: ProviderChange,
+) -> Result<Reply, AdminError> {
+    let _held = context.changes.lock().await;
+    let project = context.project(slug).await?;
+    let missing = || AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name)));
+    let providers = context.store.providers(project.id).await?;
+    let mut provider = providers.into_iter().find(|provider| provider.name == name).ok_or_else(missing)?;
+    provider.allow_private = wanted.allow_private.unwrap_or(provider.allow_private);
+    let check = |url: &str| (context.url_check)(url, provider.allow_private).map_err(AdminError::Invalid);
+    let url = check(wanted.base_url.as_deref().unwrap_or(&provider.base_url))?;
+    let before: Url =
+        provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is none".into()))?;
+    let moved = binding(provider.id, &before) != binding(provider.id, &url);
+    match &wanted.secret {
+        Some(secret) => provider.sealed_secret = Some(seal(context, secret, provider.id, &url)?),
+        None if moved && provider.sealed_secret.is_some() => {
+            let why = "the key is bound to its host: give it again with the new URL";
+            return Err(AdminError::Invalid(why.into()));
+        }
+        None => {}
+    }
+    provider.base_url = url.as_str().trim_end_matches('/').to_owned();
+    if let Some(models) = wanted.models {
+        provider.models = models_in(models)?;
+    }
+    let key = if wanted.secret.is_some() { ", with a new key" } else { "" };
+    let detail = format!("{} for {}{key}", provider.base_url, provider.models.join(", "));
+    let change = context.change("provider.set").within(project.id).of(name).how(detail);
+    if context.store.update_provider(&provider, &change).await? {
+        Ok(Reply::Provider(view(&provider)))
+    } else {
+        Err(missing())
+    }
+}
+
+fn models_in(texts: Vec<String>) -> Result<Vec<String>, AdminError> {
+    let models = models_of(texts)?;
+    if models.is_empty() || models.len() > MAX_MODELS {
+        return Err(AdminError::Invalid(format!("a provider needs 1 to {MAX_MODELS} models")));
+    }
+    Ok(models)
+}
+
+fn seal(context: &Acting<'_>, secret: &Hidden, id: ProviderId, url: &Url) -> Result<Vec<u8>, AdminError> {
+    let secret = secret.expose().trim();
+    let printable = secret.bytes().all(|b| b.is_ascii_graphic());
+    if secret.is_empty() || secret.len() > MAX_SECRET_BYTES || !printable {
+        return Err(AdminError::Invalid("the key must be printable ASCII, without spaces".into()));
+    }
+    Ok(context.vault.seal(secret.as_bytes(), &binding(id, url))?)
 }
 
 pub(super) async fn list(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {

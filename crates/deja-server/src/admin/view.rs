@@ -32,6 +32,14 @@ pub enum Reply {
     Purged { entries: u64 },
     /// A cache.
     Cache(CacheView),
+    /// An operator: made or changed.
+    Operator(OperatorView),
+    /// All operators.
+    Operators(Vec<OperatorView>),
+    /// A one-time link, shown this once.
+    Link(LinkView),
+    /// The last changes.
+    Audit(Vec<AuditView>),
     /// Done; there is nothing to tell.
     Done,
 }
@@ -151,6 +159,41 @@ pub struct CacheView {
     pub max_entries: u64,
     pub ttl_seconds: Option<u64>,
     pub week: TotalsView,
+}
+
+/// An operator, without the hash of the password.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OperatorView {
+    pub id: String,
+    pub email: String,
+    /// `owner` or `member`.
+    pub role: String,
+    /// `active` or `disabled`.
+    pub state: String,
+    pub created: jiff::Timestamp,
+    pub disabled: Option<jiff::Timestamp>,
+}
+
+/// A one-time link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LinkView {
+    /// The whole link, token included.
+    pub url: Hidden,
+    pub expires: jiff::Timestamp,
+}
+
+/// A row of the audit log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AuditView {
+    pub number: u64,
+    pub at: jiff::Timestamp,
+    /// An address, `cli` or `system`.
+    pub actor: String,
+    pub action: String,
+    /// The project's slug, or its id if it is gone.
+    pub project: Option<String>,
+    pub subject: String,
+    pub detail: String,
 }
 
 /// A moment as jiff knows it. Moments of deja lie inside jiff's range.

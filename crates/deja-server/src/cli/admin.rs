@@ -5,7 +5,9 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context as _;
 
-use super::args::{CacheTask, KeyTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure, Task};
+use super::args::{
+    AuditTask, CacheTask, KeyTask, OperatorTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure, Task,
+};
 use super::{print, reach};
 use crate::admin::{AdminError, Change, Command, ContextFilter, Hidden, NewProject, NewProvider};
 use crate::config::Config;
@@ -25,6 +27,10 @@ pub(super) async fn run(
         Task::Provider(task) => provider(task, env)?,
         Task::Price(task) => price(task),
         Task::Cache(task) => cache(task)?,
+        Task::Operator(task) => operator(task)?,
+        Task::Audit(AuditTask::List { project, limit, form }) => {
+            (Command::AuditList { project, limit }, form.json)
+        }
         Task::Serve | Task::Demo { .. } | Task::Config(_) | Task::Openapi => {
             anyhow::bail!("this is not an admin command")
         }
@@ -99,6 +105,18 @@ fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
             (Command::CachePurge { project: of.project, model, context }, false)
         }
         CacheTask::Stats { of, form } => (Command::CacheStats { project: of.project }, form.json),
+    })
+}
+
+fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
+    Ok(match task {
+        OperatorTask::Create { email, role, password_stdin } => {
+            let text = password_stdin.then(|| reach::read_stdin(MAX_SECRET_BYTES)).transpose();
+            let text = text.context("the password cannot be read from standard input")?;
+            (Command::OperatorCreate { email, role, password: text.map(Hidden::from) }, false)
+        }
+        OperatorTask::List { form } => (Command::OperatorList, form.json),
+        OperatorTask::ResetPassword { email } => (Command::OperatorResetPassword { email }, false),
     })
 }
 

@@ -6,7 +6,8 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::admin::{
-    CacheView, KeyView, PriceTableView, PriceView, ProjectView, ProviderView, Reply, TotalsView,
+    AuditView, CacheView, KeyView, OperatorView, PriceTableView, PriceView, ProjectView, ProviderView, Reply,
+    TotalsView,
 };
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -35,6 +36,17 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::PriceTable { changed, table } => price_table(*changed, table, out),
         Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
         Reply::Cache(view) => cache(view, out),
+        Reply::Operators(list) if json => as_json(list, out),
+        Reply::Audit(list) if json => as_json(list, out),
+        Reply::Operator(operator) => {
+            Ok(writeln!(out, "{} is an operator ({}).", clean(&operator.email), operator.role)?)
+        }
+        Reply::Operators(list) => operators(list, out),
+        Reply::Link(link) => {
+            writeln!(out, "This link works once, until {}. Whoever has it gets in.", link.expires)?;
+            Ok(writeln!(out, "{}", link.url.expose())?)
+        }
+        Reply::Audit(list) => audit(list, out),
         Reply::Done => Ok(writeln!(out, "Done.")?),
     }
 }
@@ -92,6 +104,31 @@ fn providers(list: &[ProviderView], out: &mut dyn Write) -> anyhow::Result<()> {
             yes(provider.has_secret),
             yes(provider.allow_private),
             provider.created.to_string(),
+        ]
+    });
+    table(head, &[], rows, out)
+}
+
+fn operators(list: &[OperatorView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let head = ["EMAIL", "ROLE", "STATE", "CREATED"];
+    let rows = list.iter().map(|operator| {
+        let created = operator.created.to_string();
+        [clean(&operator.email), operator.role.clone(), operator.state.clone(), created]
+    });
+    table(head, &[], rows, out)
+}
+
+fn audit(list: &[AuditView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let head = ["AT", "BY", "ACTION", "PROJECT", "SUBJECT", "DETAIL"];
+    let rows = list.iter().map(|row| {
+        let project = row.project.clone().unwrap_or_default();
+        [
+            row.at.to_string(),
+            clean(&row.actor),
+            row.action.clone(),
+            project,
+            clean(&row.subject),
+            clean(&row.detail),
         ]
     });
     table(head, &[], rows, out)

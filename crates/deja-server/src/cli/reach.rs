@@ -55,7 +55,7 @@ async fn execute_here(
     let vault = Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy))?;
     vault.verify(&*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
-    let context = AdminContext::new(store, vault, crate::admin::check_url, prices);
+    let context = AdminContext::new(store, vault, crate::admin::check_url, prices, &config.public_url);
     Ok(execute(&context, Actor::Cli, command).await?)
 }
 

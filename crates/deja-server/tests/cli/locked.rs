@@ -45,6 +45,7 @@ fn a_running_server_does_what_it_is_told() {
         vault,
         check_url,
         Arc::new(PriceFeed::open(None, "nowhere".as_ref())),
+        "https://deja.example",
     );
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let served = socket::serve(Arc::new(context), socket::path_in(&data), stop.clone());

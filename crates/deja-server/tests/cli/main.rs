@@ -264,3 +264,96 @@ fn help_teaches() {
     assert!(deja.ok(&["key", "create", "--help"]).contains("Example:"));
     assert!(deja.ok(&["--version"]).starts_with("deja "));
 }
+
+/// The token of a printed link, which must lead to this page.
+fn token<'a>(link: &'a str, page: &str) -> &'a str {
+    let token = link.strip_prefix(&format!("https://deja.example/console/{page}?token=")).unwrap();
+    assert!(token.len() == 64 && token.bytes().all(|b| b.is_ascii_hexdigit()), "{link}");
+    token
+}
+
+#[test]
+fn operators_from_first_to_last() {
+    let deja = Deja::new().env("DEJA_PUBLIC_URL", "https://deja.example");
+    assert_eq!(deja.json(&["operator", "list", "--json"]), Value::Array(Vec::new()));
+    let first = deja.last_line(&["operator", "create", "Ada@Example.com"]);
+    let second = deja.last_line(&["operator", "create", "ada@example.com", "--role", "member"]);
+    assert_ne!(token(&first, "join"), token(&second, "join"));
+    assert_eq!(deja.json(&["operator", "list", "--json"]), Value::Array(Vec::new()), "a link is no operator");
+
+    let mut child = deja.command(&["operator", "create", "ada@example.com", "--password-stdin"]);
+    let mut child =
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"correct horse battery\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let list = deja.json(&["operator", "list", "--json"]);
+    assert_eq!((&list[0]["email"], &list[0]["role"]), (&"ada@example.com".into(), &"owner".into()));
+    assert_eq!((&list[0]["state"], list.as_array().unwrap().len()), (&"active".into(), 1));
+    assert!(deja.ok(&["operator", "list"]).contains("ada@example.com  owner  active"));
+
+    let again = deja.error(1, &["operator", "create", "ADA@example.com"]);
+    assert!(again.contains("already"), "{again}");
+    token(&deja.last_line(&["operator", "reset-password", "ada@example.com"]), "reset");
+    assert!(deja.error(1, &["operator", "reset-password", "bob@example.com"]).contains("no operator"));
+    assert!(deja.error(2, &["operator", "create", "bob"]).contains("email address"));
+    assert!(deja.error(2, &["operator", "create", "b@c", "--role", "king"]).contains("owner or member"));
+
+    let files = std::fs::read_dir(deja.path().join("deja-data")).unwrap();
+    for file in files.map(|file| file.unwrap().path()).filter(|path| path.is_file()) {
+        let bytes = std::fs::read(&file).unwrap();
+        for secret in ["correct horse battery", token(&first, "join")] {
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "a secret is in {}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_password_that_is_too_short_makes_no_operator() {
+    let deja = Deja::new();
+    let mut child = deja.command(&["operator", "create", "ada@example.com", "--password-stdin"]);
+    let mut child =
+        child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"short\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("at least 12 characters") && !error.contains("short\n"), "{error}");
+    assert_eq!(deja.json(&["operator", "list", "--json"]), Value::Array(Vec::new()));
+}
+
+#[test]
+fn every_change_is_in_the_audit_log() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let key = deja.last_line(&["key", "create", "--project", "a", "--name", "ci"]);
+    deja.ok(&["project", "set", "a", "--tier", "pro"]);
+    deja.ok(&["price", "set", "--project", "a", "m", "--input", "1", "--output", "2"]);
+    deja.ok(&["key", "revoke", &key]);
+    deja.ok(&["cache", "purge", "--project", "a", "--model", "m", "--yes"]);
+    deja.ok(&["operator", "create", "ada@example.com"]);
+    deja.error(1, &["project", "suspend", "nobody"]);
+    let rows = deja.json(&["audit", "list", "--json"]);
+    let actions: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|row| row["action"].as_str().unwrap()).collect();
+    let expected = [
+        "operator.invite",
+        "cache.purge",
+        "key.revoke",
+        "price.set",
+        "project.set",
+        "key.create",
+        "project.create",
+    ];
+    assert_eq!(actions, expected);
+    assert!(rows.as_array().unwrap().iter().all(|row| row["actor"] == "cli"), "{rows}");
+    assert_eq!(
+        rows[4]["detail"],
+        "limits: free, 100 a minute, 120 at once -> pro, 1000 a minute, 1200 at once"
+    );
+    assert!(!rows.to_string().contains(&key[7..]), "no key");
+    deja.ok(&["project", "delete", "a", "--yes"]);
+    assert_eq!(deja.json(&["audit", "list", "--limit", "1", "--json"])[0]["action"], "project.delete");
+    assert!(deja.ok(&["audit", "list"]).starts_with("AT "));
+}

@@ -1,0 +1,134 @@
+//! Passwords of operators: argon2id, off the async threads, a few at a time.
+//!
+//! Parameters are the first choice of the OWASP password storage cheat sheet: 19 MiB, two passes, one lane.
+
+use std::sync::{Arc, LazyLock};
+
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, SaltString};
+use argon2::{Algorithm, Argon2, Params, Version};
+use deja_core::id::Entropy;
+use deja_core::operator::PasswordHash;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Semaphore;
+
+/// Fewest characters: length is what makes a password strong, so there is no other rule.
+pub const MIN_CHARACTERS: usize = 12;
+/// More is not a password.
+const MAX_BYTES: usize = 1024;
+/// Hashes computed at once: each takes 19 MiB and a core for tens of milliseconds.
+const AT_ONCE: usize = 2;
+
+/// Why there is no hash.
+#[derive(Debug, thiserror::Error)]
+pub enum PasswordError {
+    /// Not a password that deja takes.
+    #[error("the password needs at least {MIN_CHARACTERS} characters, and at most {MAX_BYTES} bytes")]
+    Length,
+    /// The machine has no memory or random bytes left.
+    #[error("the password cannot be hashed: {0}")]
+    Failed(String),
+}
+
+/// Hashes and checks passwords. Callers wait for their turn.
+pub struct Passwords {
+    turns: Arc<Semaphore>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Passwords {
+    /// With salts from `entropy`.
+    pub fn new(entropy: Arc<dyn Entropy>) -> Self {
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), entropy }
+    }
+
+    /// The hash of a new password.
+    pub async fn hash(&self, password: SecretString) -> Result<PasswordHash, PasswordError> {
+        let text = password.expose_secret();
+        if text.chars().count() < MIN_CHARACTERS || text.len() > MAX_BYTES {
+            return Err(PasswordError::Length);
+        }
+        let mut salt = [0; 16];
+        self.entropy.fill(&mut salt).map_err(|error| PasswordError::Failed(error.to_string()))?;
+        self.in_turn(move || hash(&password, &salt)).await?
+    }
+
+    /// Whether `password` is the one that `hash` was made of. Without a hash, because there is no such operator,
+    /// it is not, and takes as long to say so.
+    pub async fn verify(
+        &self,
+        password: SecretString,
+        hash: Option<PasswordHash>,
+    ) -> Result<bool, PasswordError> {
+        if password.expose_secret().len() > MAX_BYTES {
+            return Ok(false);
+        }
+        self.in_turn(move || {
+            let known = hash.is_some();
+            let hash = hash.as_ref().or(NOBODYS.as_ref());
+            hash.is_some_and(|hash| matches(&password, hash)) && known
+        })
+        .await
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let failed = |error: &dyn std::fmt::Display| PasswordError::Failed(error.to_string());
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|error| failed(&error))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await.map_err(|error| failed(&error))
+    }
+}
+
+/// What passwords of unknown operators are checked against.
+static NOBODYS: LazyLock<Option<PasswordHash>> = LazyLock::new(|| hash(&"nobody".into(), &[0; 16]).ok());
+
+fn argon2() -> Argon2<'static> {
+    // The default parameters of the crate are those of the cheat sheet; a test holds them to it.
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::default())
+}
+
+fn hash(password: &SecretString, salt: &[u8]) -> Result<PasswordHash, PasswordError> {
+    let failed = |error: argon2::password_hash::Error| PasswordError::Failed(error.to_string());
+    let salt = SaltString::encode_b64(salt).map_err(failed)?;
+    let hash = argon2().hash_password(password.expose_secret().as_bytes(), &salt).map_err(failed)?;
+    Ok(PasswordHash::from_phc(hash.to_string()))
+}
+
+fn matches(password: &SecretString, hash: &PasswordHash) -> bool {
+    let parsed = argon2::PasswordHash::new(hash.as_phc());
+    parsed.is_ok_and(|parsed| argon2().verify_password(password.expose_secret().as_bytes(), &parsed).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::id::SystemEntropy;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_right_password_is_right() {
+        let passwords = Passwords::new(Arc::new(SystemEntropy));
+        let hash = passwords.hash("correct horse battery".into()).await.unwrap();
+        assert!(hash.as_phc().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", hash.as_phc());
+        assert!(passwords.verify("correct horse battery".into(), Some(hash.clone())).await.unwrap());
+        assert!(!passwords.verify("correct horse batterx".into(), Some(hash)).await.unwrap());
+        assert!(!passwords.verify("nobody".into(), None).await.unwrap());
+        assert!(!passwords.verify("x".into(), Some(PasswordHash::from_phc("nonsense"))).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn short_and_endless_passwords_are_refused() {
+        let passwords = Passwords::new(Arc::new(SystemEntropy));
+        for text in ["", "elevenchars", &"x".repeat(MAX_BYTES + 1)] {
+            let refused = passwords.hash(text.into()).await;
+            assert!(matches!(refused, Err(PasswordError::Length)), "{text}");
+        }
+        passwords.hash("ä".repeat(MIN_CHARACTERS).into()).await.unwrap();
+    }
+}
