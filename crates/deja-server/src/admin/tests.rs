@@ -274,3 +274,103 @@ async fn the_socket_does_what_the_function_does() {
         assert!(call(list.clone()).await.unwrap().is_none(), "a leftover is nobody");
     }
 }
+
+fn plain(link: &LinkView) -> deja_core::operator::PlainToken {
+    let (_, token) = link.url.expose().split_once("?token=").unwrap();
+    deja_core::operator::PlainToken::parse(token).unwrap()
+}
+
+async fn operator_link(context: &AdminContext, command: Command) -> LinkView {
+    match execute(context, Actor::Cli, command).await.unwrap() {
+        Reply::Link(link) => link,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_setup_link_makes_the_first_owner_once() {
+    let (store, context) = context();
+    let stale = setup_link(&context).await.unwrap().unwrap();
+    let link = setup_link(&context).await.unwrap().unwrap();
+    assert!(link.url.expose().starts_with("https://deja.example/console/setup?token="));
+    let password = || SecretString::from("correct horse battery");
+    let used = accept(&context, &plain(&stale), "ada@x", password()).await;
+    assert!(matches!(used, Err(AdminError::NotFound(_))), "a new link replaces the last one");
+    assert!(matches!(accept(&context, &plain(&link), "ada", password()).await, Err(AdminError::Invalid(_))));
+    let short = accept(&context, &plain(&link), "ada@x", "short".into()).await;
+    assert!(matches!(short, Err(AdminError::Invalid(_))));
+    let ada = accept(&context, &plain(&link), "Ada@X", password()).await.unwrap();
+    assert_eq!((ada.email.as_str(), ada.role), ("ada@x", deja_core::operator::Role::Owner));
+    assert!(context.passwords.verify(password(), Some(ada.password.clone())).await.unwrap());
+    assert!(matches!(
+        accept(&context, &plain(&link), "bob@x", password()).await,
+        Err(AdminError::NotFound(_))
+    ));
+    assert!(setup_link(&context).await.unwrap().is_none());
+    assert_eq!(deja_core::store::Operators::operators(&*store).await.unwrap(), [ada]);
+}
+
+#[tokio::test]
+async fn a_setup_link_is_useless_once_there_is_an_operator() {
+    let (_, context) = context();
+    let link = setup_link(&context).await.unwrap().unwrap();
+    let password = Some(Hidden::from("correct horse battery".to_owned()));
+    let create = Command::OperatorCreate { email: "ada@x".into(), role: None, password };
+    execute(&context, Actor::Cli, create).await.unwrap();
+    let late = accept(&context, &plain(&link), "eve@x", "correct horse battery".into()).await;
+    assert!(matches!(late, Err(AdminError::NotFound(_))));
+}
+
+#[tokio::test]
+async fn links_join_and_reset_for_their_own_address_only() {
+    let (_, context) = context();
+    let create = |email: &str| Command::OperatorCreate { email: email.into(), role: None, password: None };
+    let ada = operator_link(&context, create("ada@x")).await;
+    let ada = accept(&context, &plain(&ada), "ignored@x", "correct horse battery".into()).await.unwrap();
+    assert_eq!(ada.email.as_str(), "ada@x");
+    let bob = operator_link(&context, create("bob@x")).await;
+    let bob = accept(&context, &plain(&bob), "", "correct horse battery".into()).await.unwrap();
+    assert_eq!(bob.role, deja_core::operator::Role::Member, "after the first");
+    let reset = Command::OperatorResetPassword { email: "bob@x".into() };
+    let reset = operator_link(&context, reset).await;
+    let new = accept(&context, &plain(&reset), "", "another long password".into()).await.unwrap();
+    assert_eq!((new.id, new.role), (bob.id, bob.role));
+    assert!(new.password != bob.password);
+    let last = Command::OperatorSet { email: "ada@x".into(), role: None, disabled: Some(true) };
+    let refused = execute(&context, Actor::Cli, last).await;
+    assert!(matches!(refused, Err(AdminError::Conflict(_))), "the last owner stays");
+}
+
+#[tokio::test]
+async fn a_provider_that_moves_wants_its_key_again() {
+    let (store, context) = context();
+    let slug = project(&context, "a").await;
+    let new = provider(&slug, "https://llm.example.com/v1");
+    execute(&context, Actor::Cli, Command::ProviderAdd(new)).await.unwrap();
+    let set = |change| Command::ProviderSet { project: "a".into(), name: "house".into(), change };
+    let moved = |secret: Option<&str>| ProviderChange {
+        base_url: Some("https://other.example.com/v1".into()),
+        secret: secret.map(|secret| Hidden::from(secret.to_owned())),
+        ..ProviderChange::default()
+    };
+    let refused = execute(&context, Actor::Cli, set(moved(None))).await.unwrap_err();
+    assert!(refused.to_string().contains("bound to its host"), "{refused}");
+    let id = store.project("a").await.unwrap().unwrap().id;
+    let before = store.providers(id).await.unwrap();
+    assert_eq!(before[0].base_url, "https://llm.example.com/v1", "nothing changed");
+    let path = ProviderChange {
+        base_url: Some("https://llm.example.com/v2".into()),
+        models: Some(vec!["n".into()]),
+        ..ProviderChange::default()
+    };
+    execute(&context, Actor::Cli, set(path)).await.unwrap();
+    execute(&context, Actor::Cli, set(moved(Some("new-key")))).await.unwrap();
+    let after = store.providers(id).await.unwrap().remove(0);
+    assert_eq!(
+        (&*after.base_url, &after.models[..]),
+        ("https://other.example.com/v1", &["n".to_owned()][..])
+    );
+    let url = after.base_url.parse().unwrap();
+    let opened = context.vault.open(after.sealed_secret.as_ref().unwrap(), &binding(after.id, &url)).unwrap();
+    assert_eq!(&opened[..], b"new-key");
+}
