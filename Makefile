@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`.
-.PHONY: demo run test lint bench
+.PHONY: demo run test e2e pictures lint bench
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -10,6 +10,14 @@ SQLITE_ONLY = --skip no_secret_and_no_text_is_ever_written_down \
 test:
 	scripts/postgres.py run -- sh -ec 'cargo test --workspace --all-features; \
 	    DEJA_TEST_BACKEND=postgres cargo test -p deja-server --all-features --test it -- $(SQLITE_ONLY)'
+	$(MAKE) e2e
+# The web console in a real browser; installs Chromium and Node.js where they are missing.
+e2e:
+	cargo build -p deja-server
+	e2e/run
+# The same, and takes the pictures of docs/images anew.
+pictures:
+	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings

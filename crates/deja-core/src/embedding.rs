@@ -113,10 +113,31 @@ impl Similarity {
 }
 
 /// Smallest similarity that counts as a hit, 0..=1.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
 pub struct Threshold(f64);
 
+/// Never NaN.
+impl Eq for Threshold {}
+
+impl TryFrom<f64> for Threshold {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, &'static str> {
+        Self::new(value).ok_or("a threshold must be between 0 and 1")
+    }
+}
+
+impl From<Threshold> for f64 {
+    fn from(threshold: Threshold) -> Self {
+        threshold.0
+    }
+}
+
 impl Threshold {
+    /// Everything reaches it.
+    pub const ZERO: Self = Self(0.0);
+
     /// The spec's default, 0.85.
     pub const DEFAULT: Self = Self(0.85);
 
@@ -137,6 +158,12 @@ impl Threshold {
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self(self.0.min(other.0))
+    }
+
+    /// The stricter of the two.
+    #[must_use]
+    pub const fn at_least(self, least: Self) -> Self {
+        if self.0 < least.0 { least } else { self }
     }
 
     /// Whether `similarity` is enough. Compared at f32, the precision similarity is computed at,

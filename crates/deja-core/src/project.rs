@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
+use crate::embedding::Threshold;
 use crate::id::ProjectId;
 use crate::pricing::ModelPrice;
 use crate::rate_limit::Quota;
@@ -139,6 +140,12 @@ pub struct ProjectSettings {
     pub max_entries: u64,
     /// Whether an answer of one model may be served for another. Holds for answers stored after a change.
     pub share_models: bool,
+    /// The threshold of queries that name none; `None` is [`Threshold::DEFAULT`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_threshold: Option<Threshold>,
+    /// Queries that ask for less get this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_threshold: Option<Threshold>,
     /// The project's own prices by model id; they win over the price table.
     pub prices: BTreeMap<String, ModelPrice>,
 }
@@ -150,6 +157,8 @@ impl Default for ProjectSettings {
             ttl_seconds: Some(30 * 24 * 3600),
             max_entries: 100_000,
             share_models: false,
+            default_threshold: None,
+            minimum_threshold: None,
             prices: BTreeMap::new(),
         }
     }
@@ -159,6 +168,12 @@ impl ProjectSettings {
     /// When an answer stored at `now` stops being served.
     pub fn expires(&self, now: Timestamp) -> Option<Timestamp> {
         self.ttl_seconds.map(|ttl| now.plus(Duration::from_secs(ttl)))
+    }
+
+    /// The threshold of a query that asked for `asked`, or for none.
+    pub fn threshold(&self, asked: Option<Threshold>) -> Threshold {
+        let wanted = asked.or(self.default_threshold).unwrap_or(Threshold::DEFAULT);
+        wanted.at_least(self.minimum_threshold.unwrap_or(Threshold::ZERO))
     }
 }
 
@@ -193,6 +208,22 @@ impl Project {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_may_set_its_threshold_and_a_least_one() {
+        let of = |value| Threshold::new(value).unwrap();
+        let mut settings = ProjectSettings::default();
+        assert_eq!([None, Some(of(0.2))].map(|asked| settings.threshold(asked).get()), [0.85, 0.2]);
+        settings.default_threshold = Some(of(0.9));
+        settings.minimum_threshold = Some(of(0.8));
+        let asked = [None, Some(of(0.2)), Some(of(0.95))];
+        assert_eq!(asked.map(|asked| settings.threshold(asked).get()), [0.9, 0.8, 0.95]);
+        settings.minimum_threshold = Some(of(0.93));
+        assert_eq!(settings.threshold(None).get(), 0.93);
+        let text = serde_json::to_string(&settings).unwrap();
+        assert_eq!(serde_json::from_str::<ProjectSettings>(&text).unwrap(), settings);
+        assert!(serde_json::from_str::<ProjectSettings>(r#"{"default_threshold": 1.5}"#).is_err());
+    }
 
     #[test]
     fn slugs_come_from_names() {

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, AdminContext};
 use crate::config::{Account, Config, EmbedderSource};
+use crate::console::Console;
 use crate::prices::PriceFeed;
 use crate::upstreams::Upstreams;
 use crate::vault::Vault;
@@ -70,6 +71,8 @@ pub struct Wired {
     pub embedder: Arc<dyn Embedder>,
     /// The prices in force.
     pub prices: Arc<PriceFeed>,
+    /// The web console.
+    pub console: Arc<Console>,
 }
 
 /// Joins the parts. Upstream calls run on `tasks`; `stop` turns readiness off.
@@ -96,10 +99,11 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
         },
         false,
     )?;
+    let upstreams = Arc::new(Upstreams { registry, store: store.clone(), vault: own_vault });
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),
-        providers: Arc::new(Upstreams { registry, store: store.clone(), vault: own_vault }),
+        providers: upstreams.clone(),
         prices: prices.book.clone(),
         tokens: Arc::new(TokenCounter),
         clock: Arc::new(SystemClock),
@@ -120,7 +124,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
         prices.clone(),
         &config.public_url,
     ));
-    Ok(Wired { app, admin, store, embedder, prices })
+    let console = Console::new(admin.clone(), app.clone(), upstreams, &config.public_url);
+    Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console) })
 }
 
 async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {

@@ -8,6 +8,7 @@ pub mod auth;
 pub mod background;
 pub mod cli;
 pub mod config;
+pub mod console;
 pub mod demo;
 pub mod lifecycle;
 pub mod listener;

@@ -64,7 +64,7 @@ impl Server {
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
         let wired = app::wire(&config, upstream.clone(), stop.clone()).await?;
-        let router = routes::router(wired.app.clone())?;
+        let router = routes::router(wired.app.clone(), wired.console.clone())?;
 
         let admin = AdminSocket::bind(&socket::path_in(&config.data_dir))?;
         background.spawn(admin.serve(wired.admin.clone(), stop.clone()));

@@ -5,6 +5,7 @@
 mod patience;
 mod refusal;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +17,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower_http::add_extension::AddExtension;
 
 use refusal::Refusing;
+
+/// The other end of a request's connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
 
 /// Bounds of the listener.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +54,9 @@ pub async fn serve(
             () = stop.cancelled() => break,
             accepted = accept(&listener, &slots) => accepted,
         };
-        let Some((stream, slot)) = accepted else { continue };
+        let Some((stream, peer, slot)) = accepted else { continue };
         let (stream, requests) = patience::patient(stream, limits.head_timeout, limits.idle_timeout);
-        let service = TowerToHyperService::new(requests.watch(router.clone()));
+        let service = TowerToHyperService::new(requests.watch(AddExtension::new(router.clone(), Peer(peer))));
         let connection = http.serve_connection(TokioIo::new(Refusing::new(stream)), service);
         let (stop, cut) = (stop.clone(), cut.clone());
         connections.spawn(async move {
@@ -75,15 +81,15 @@ pub async fn serve(
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let slot = slots.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
-        Ok((stream, _peer)) => {
+        Ok((stream, peer)) => {
             // Answers are written in one piece: waiting for more would only delay them.
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(error = %error, "a connection went away while it was accepted");
             }
-            Some((stream, slot))
+            Some((stream, peer, slot))
         }
         Err(error) => {
             // Out of file descriptors, or a connection that died in the backlog. Going on at once would spin.

@@ -77,6 +77,11 @@ impl PriceFeed {
         Self { book, url, file, etag: Mutex::new(etag) }
     }
 
+    /// Whether there is somewhere to fetch prices from.
+    pub const fn is_refreshed(&self) -> bool {
+        self.url.is_some()
+    }
+
     /// Fetches the table, unless it is the one in force. A table that fails the checks changes nothing.
     pub async fn refresh(&self, clock: &dyn Clock) -> Result<Refreshed, RefreshError> {
         let url = self.url.as_ref().ok_or(RefreshError::NoUrl)?;

@@ -12,10 +12,11 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 use crate::api::error::ApiError;
 use crate::api::{health, openapi, query};
 use crate::app::App;
+use crate::console::{self, Console};
 use crate::middleware;
 
 /// The whole router. `openapi.json` is made once: it cannot change while the process runs.
-pub fn router(app: Arc<App>) -> Result<Router, serde_json::Error> {
+pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json::Error> {
     let document = openapi::document()?;
     let openapi_json = move || {
         let document = document.clone();
@@ -30,9 +31,10 @@ pub fn router(app: Arc<App>) -> Result<Router, serde_json::Error> {
         .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
         .fallback(|| async { ApiError::NotFound })
         .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
+        .with_state(app)
+        .merge(console::router(console))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(axum::middleware::from_fn(middleware::edge))
-        .with_state(app))
+        .layer(axum::middleware::from_fn(middleware::edge)))
 }
 
 /// A handler that panicked: a bug, told like one, and the server goes on.

@@ -3,6 +3,7 @@
 mod claim;
 mod embedding;
 mod flight;
+mod look;
 mod query;
 mod record;
 mod savings;
@@ -21,6 +22,7 @@ use crate::pricing::PriceBook;
 use crate::provider::{Providers, TokenCounter};
 use crate::store::Store;
 
+pub use look::{Look, Seen};
 pub use query::{Query, QueryError, Reply, Source, Trace};
 pub use record::Recorder;
 pub use savings::Cost;

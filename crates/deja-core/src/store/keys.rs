@@ -19,6 +19,23 @@ pub struct Admission {
     pub project: Arc<Project>,
 }
 
+impl Admission {
+    /// Somebody at the console, who asks without a key. Counted for the project and for no key of it.
+    pub fn of_console(project: Arc<Project>) -> Self {
+        let key = ApiKey {
+            id: KeyId::from_bytes([0; 16]),
+            project: project.id,
+            name: "console".into(),
+            shown: String::new(),
+            hash: KeyHash([0; 32]),
+            models: None,
+            created: project.created,
+            revoked: None,
+        };
+        Self { key: Arc::new(key), project }
+    }
+}
+
 /// API keys.
 #[async_trait]
 pub trait Keys: Send + Sync {

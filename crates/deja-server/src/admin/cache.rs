@@ -1,14 +1,17 @@
-//! A project's cache: purge and counts.
+//! A project's cache: purge and counts, single entries, and those that answered wrongly.
 
-use deja_core::store::EntryFilter;
+use deja_core::embedding::Similarity;
+use deja_core::id::EntryId;
+use deja_core::store::{EntryFilter, WrongHit};
 
-use super::{Acting, AdminError, CacheView, ContextFilter, Reply, TotalsView, projects, shown};
+use super::{Acting, AdminError, CacheView, ContextFilter, Hidden, Reply, TotalsView, projects, shown};
 
 pub(super) async fn purge(
     context: &Acting<'_>,
     slug: &str,
     model: Option<String>,
     filter: ContextFilter,
+    text: Option<String>,
 ) -> Result<Reply, AdminError> {
     let project = context.project(slug).await?;
     let filter = EntryFilter {
@@ -18,7 +21,7 @@ pub(super) async fn purge(
             ContextFilter::Without => Some(None),
             ContextFilter::Is(text) => Some(Some(text)),
         },
-        text: None,
+        text,
     };
     let change = context.change("cache.purge").within(project.id).of(slug).how(told(&filter));
     Ok(Reply::Purged { entries: context.store.purge(project.id, &filter, &change).await? })
@@ -33,6 +36,37 @@ pub(super) async fn stats(context: &Acting<'_>, slug: &str) -> Result<Reply, Adm
         ttl_seconds: project.settings.ttl_seconds,
         week: TotalsView::from(totals.get(&project.id).copied().unwrap_or_default()),
     }))
+}
+
+pub(super) async fn export(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {
+    let project = context.project(slug).await?;
+    context.store.note(&context.change("cache.export").within(project.id).of(slug)).await?;
+    Ok(Reply::Done)
+}
+
+pub(super) async fn delete(context: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Reply, AdminError> {
+    let project = context.project(slug).await?;
+    let change = context.change("entry.delete").within(project.id).of(entry.to_string());
+    if context.store.delete(project.id, entry, &change).await? { Ok(Reply::Done) } else { Err(gone(entry)) }
+}
+
+pub(super) async fn wrong(
+    context: &Acting<'_>,
+    slug: &str,
+    entry: EntryId,
+    asked: &Hidden,
+    similarity: f32,
+) -> Result<Reply, AdminError> {
+    let project = context.project(slug).await?;
+    let similarity = Similarity::from_cosine(similarity);
+    let change = context.change("entry.wrong").within(project.id).of(entry.to_string());
+    let change = change.how(format!("similarity {:.3}", similarity.get()));
+    let hit = WrongHit { entry, asked: asked.expose(), similarity };
+    if context.store.mark_wrong(project.id, hit, &change).await? { Ok(Reply::Done) } else { Err(gone(entry)) }
+}
+
+fn gone(entry: EntryId) -> AdminError {
+    AdminError::NotFound(format!("there is no entry {entry} any more"))
 }
 
 /// Which entries a filter means, in a few words.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use deja_core::embedding::Threshold;
+use deja_core::id::EntryId;
 use deja_core::operator::Role;
 use deja_core::project::Tier;
 use serde::{Deserialize, Serialize};
@@ -46,7 +48,13 @@ pub enum Command {
     /// Fetches the price table now.
     PriceRefresh,
     /// Deletes entries of the project's cache.
-    CachePurge { project: String, model: Option<String>, context: ContextFilter },
+    CachePurge { project: String, model: Option<String>, context: ContextFilter, text: Option<String> },
+    /// Notes that the project's entries are taken out of deja.
+    CacheExport { project: String },
+    /// Deletes one entry.
+    EntryDelete { project: String, entry: EntryId },
+    /// Deletes an entry that answered a prompt it should not have, and keeps the pair.
+    EntryWrong { project: String, entry: EntryId, asked: Hidden, similarity: f32 },
     /// What the project's cache holds and did.
     CacheStats { project: String },
     /// Makes an operator of the console; without a password, a link with which they choose one.
@@ -55,6 +63,8 @@ pub enum Command {
     OperatorList,
     /// Changes what an operator may do; `None` stays as it is.
     OperatorSet { email: String, role: Option<Role>, disabled: Option<bool> },
+    /// Makes a one-time link useless, named by its hash.
+    InviteRevoke { invite: String },
     /// Makes a link with which an operator sets a new password.
     OperatorResetPassword { email: String },
     /// The last changes, newest first.
@@ -83,7 +93,11 @@ impl Command {
             Self::PriceShow { .. } => "price show",
             Self::PriceRefresh => "price refresh",
             Self::CachePurge { .. } => "cache purge",
+            Self::CacheExport { .. } => "cache export",
             Self::CacheStats { .. } => "cache stats",
+            Self::EntryDelete { .. } => "entry delete",
+            Self::EntryWrong { .. } => "entry wrong",
+            Self::InviteRevoke { .. } => "invite revoke",
             Self::OperatorCreate { .. } => "operator create",
             Self::OperatorList => "operator list",
             Self::OperatorSet { .. } => "operator set",
@@ -123,6 +137,17 @@ pub struct Change {
     pub max_entries: Option<u64>,
     /// Whether models share answers.
     pub share_models: Option<bool>,
+    /// The thresholds.
+    pub thresholds: Option<Thresholds>,
+}
+
+/// What counts as a hit; `None` is deja's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// For queries that name none.
+    pub default: Option<Threshold>,
+    /// What queries that ask for less get.
+    pub minimum: Option<Threshold>,
 }
 
 /// How long answers are served, in seconds; `None` is until they are evicted.

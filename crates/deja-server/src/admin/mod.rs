@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use url::Url;
 
-pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, ProviderChange, Ttl};
-pub use operators::{accept, setup_link};
+pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, ProviderChange, Thresholds, Ttl};
+pub use operators::{accept, change_password, setup_link};
 pub use view::{
     AuditView, CacheView, KeyView, LinkView, OperatorView, PriceTableView, PriceView, ProjectView,
     ProviderView, Reply, TotalsView,
@@ -191,9 +191,15 @@ async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, Admin
         Command::PriceUnset { project, model } => prices::unset(context, &project, &model).await,
         Command::PriceShow { model, project } => prices::show(context, &model, project.as_deref()).await,
         Command::PriceRefresh => prices::refresh(context).await,
-        Command::CachePurge { project, model, context: filter } => {
-            cache::purge(context, &project, model, filter).await
+        Command::CachePurge { project, model, context: filter, text } => {
+            cache::purge(context, &project, model, filter, text).await
         }
+        Command::CacheExport { project } => cache::export(context, &project).await,
+        Command::EntryDelete { project, entry } => cache::delete(context, &project, entry).await,
+        Command::EntryWrong { project, entry, asked, similarity } => {
+            cache::wrong(context, &project, entry, &asked, similarity).await
+        }
+        Command::InviteRevoke { invite } => operators::revoke_invite(context, &invite).await,
         Command::CacheStats { project } => cache::stats(context, &project).await,
         Command::OperatorCreate { email, role, password } => {
             operators::create(context, &email, role, password).await

@@ -5,7 +5,7 @@ use std::time::Duration;
 use deja_core::audit::{Actor, Change as AuditChange};
 use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
-use deja_core::operator::{Email, Invite, Operator, PlainToken, Purpose, Role};
+use deja_core::operator::{Email, Invite, Operator, PlainToken, Purpose, Role, TokenHash};
 use secrecy::SecretString;
 
 use super::view::moment;
@@ -96,6 +96,33 @@ pub(super) async fn set(
         return Err(AdminError::NotFound(format!("the operator '{}' is gone", operator.email)));
     }
     Ok(Reply::Operator(view(&operator)))
+}
+
+/// Makes a one-time link useless.
+pub(super) async fn revoke_invite(context: &Acting<'_>, invite: &str) -> Result<Reply, AdminError> {
+    let gone = || AdminError::NotFound("the link did not work any more".into());
+    let token = TokenHash::from_hex(invite).ok_or_else(gone)?;
+    if context.store.revoke_invite(&token, &context.change("operator.revoke-link")).await? {
+        Ok(Reply::Done)
+    } else {
+        Err(gone())
+    }
+}
+
+/// Gives an operator the password that they chose themselves. All their sessions end.
+pub async fn change_password(
+    context: &AdminContext,
+    operator: &Operator,
+    password: SecretString,
+) -> Result<(), AdminError> {
+    let actor = Actor::Operator { id: operator.id, email: operator.email.to_string() };
+    let acting = Acting { context, actor };
+    let password = context.passwords.hash(password).await?;
+    let _held = context.changes.lock().await;
+    let operator = Operator { password, ..found(context, operator.email.as_str()).await? };
+    let change = acting.change("operator.change-password").of(operator.email.as_str());
+    context.store.update_operator(&operator, &change).await?;
+    Ok(())
 }
 
 /// The link with which the first owner signs up; `None` if there are operators. A new one makes the last one

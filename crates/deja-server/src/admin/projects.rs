@@ -1,6 +1,7 @@
 //! Projects: make, list, change, suspend, delete.
 
 use deja_core::analytics::{Totals, hour_of};
+use deja_core::embedding::Threshold;
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, ProjectSettings, Slug};
 use deja_core::rate_limit::{MAX_PER_MINUTE, Quota};
@@ -96,6 +97,10 @@ fn apply(project: &mut Project, wanted: Change) -> Result<(), AdminError> {
     if let Some(share) = wanted.share_models {
         project.settings.share_models = share;
     }
+    if let Some(thresholds) = wanted.thresholds {
+        project.settings.default_threshold = thresholds.default;
+        project.settings.minimum_threshold = thresholds.minimum;
+    }
     Ok(())
 }
 
@@ -115,6 +120,8 @@ fn told(before: &Project, after: &Project) -> String {
             ("ttl", settings.ttl_seconds.map_or_else(|| "none".to_owned(), |ttl| format!("{ttl} s"))),
             ("max entries", settings.max_entries.to_string()),
             ("share models", settings.share_models.to_string()),
+            ("threshold", settings.threshold(None).get().to_string()),
+            ("minimum threshold", settings.threshold(Some(Threshold::ZERO)).get().to_string()),
         ]
     };
     let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);

@@ -217,7 +217,7 @@ async fn what_is_not_there_is_said_in_one_line() {
         Command::KeyList { project: nobody() },
         Command::ProviderList { project: nobody() },
         Command::CacheStats { project: nobody() },
-        Command::CachePurge { project: nobody(), model: None, context: ContextFilter::Any },
+        Command::CachePurge { project: nobody(), model: None, context: ContextFilter::Any, text: None },
     ] {
         let error = execute(&context, Actor::Cli, command).await.unwrap_err();
         assert_eq!(error, AdminError::NotFound("there is no project 'no\\nbody'".into()));

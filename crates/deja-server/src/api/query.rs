@@ -12,6 +12,7 @@ use deja_core::cache::policy::NotStored;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Reply, Source};
 use deja_core::pricing::PriceOrigin;
+use deja_core::project::ProjectSettings;
 use deja_core::store::Admission;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::{Deserialize, Serialize};
@@ -144,7 +145,7 @@ async fn answer(
     body: Body,
 ) -> Result<Response, ApiError> {
     let parsed = match read(headers, body, app.limits()).await {
-        Ok(body) => parse(&body, app.limits()),
+        Ok(body) => parse(&body, app.limits(), &caller.project.settings),
         Err(error) => Err(error),
     };
     let (query, include_debug) = parsed.inspect_err(|_| app.engine().count_refused(caller))?;
@@ -207,11 +208,15 @@ struct Fields<'a> {
     include_debug: Option<&'a RawValue>,
 }
 
-fn parse(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), ApiError> {
-    shape(body, limits).map_err(ApiError::BadRequest)
+fn parse(
+    body: &[u8],
+    limits: &RequestLimits,
+    settings: &ProjectSettings,
+) -> Result<(Query, bool), ApiError> {
+    shape(body, limits, settings).map_err(ApiError::BadRequest)
 }
 
-fn shape(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), String> {
+fn shape(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Result<(Query, bool), String> {
     let text = std::str::from_utf8(body).map_err(|_| "the body is not valid UTF-8")?;
     if text.trim_ascii().is_empty() {
         return Err("the body is empty: send a JSON object with prompt and model".into());
@@ -233,15 +238,15 @@ fn shape(body: &[u8], limits: &RequestLimits) -> Result<(Query, bool), String> {
         return Err("model must not be empty".into());
     }
     at_most("model", &model, MAX_MODEL_BYTES)?;
-    let threshold = match fields.similarity_threshold.map(RawValue::get) {
-        None => Threshold::DEFAULT,
-        Some(number) if number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => number
-            .parse()
-            .ok()
-            .and_then(Threshold::new)
-            .ok_or("similarity_threshold must be between 0 and 1")?,
+    let asked = match fields.similarity_threshold.map(RawValue::get) {
+        None => None,
+        Some(number) if number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+            let threshold = number.parse().ok().and_then(Threshold::new);
+            Some(threshold.ok_or("similarity_threshold must be between 0 and 1")?)
+        }
         Some(_) => return Err("similarity_threshold must be a number".into()),
     };
+    let threshold = settings.threshold(asked);
     let context = fields.context.map(|raw| string("context", raw)).transpose()?;
     if let Some(context) = &context {
         at_most("context", context, limits.context_bytes)?;

@@ -48,7 +48,7 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
         ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
         ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
         ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models } => {
-            let change = Change { name, tier, per_minute: rpm, burst, ttl, max_entries, share_models };
+            let change = Change { name, tier, per_minute: rpm, burst, ttl, max_entries, share_models, thresholds: None };
             (Command::ProjectSet { project: slug, change }, false)
         }
         ProjectTask::Delete { slug, sure } => {
@@ -102,7 +102,7 @@ fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
                 None if no_context => ContextFilter::Without,
                 None => ContextFilter::Any,
             };
-            (Command::CachePurge { project: of.project, model, context }, false)
+            (Command::CachePurge { project: of.project, model, context, text: None }, false)
         }
         CacheTask::Stats { of, form } => (Command::CacheStats { project: of.project }, form.json),
     })

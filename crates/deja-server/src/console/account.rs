@@ -1,0 +1,109 @@
+//! One's own account: sessions and password.
+
+use askama::Template;
+use deja_core::audit::Change;
+use deja_core::operator::TokenHash;
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::Form;
+use super::format::Moment;
+use super::links;
+use super::page::{Answer, Frame, Visit};
+use super::session::Address;
+use super::sign_in;
+use crate::admin;
+
+const PLACE: &str = "/console/account";
+
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage {
+    frame: Frame,
+    email: String,
+    role: &'static str,
+    sessions: Vec<Row>,
+}
+
+struct Row {
+    id: String,
+    browser: String,
+    created: Moment,
+    last_seen: Moment,
+    expires: Moment,
+    current: bool,
+}
+
+/// `GET /console/account`.
+pub(super) async fn get(visit: Visit) -> Answer {
+    let operator = &visit.who.operator;
+    let sessions = visit.console.admin.store.sessions(operator.id, visit.now()).await?;
+    let rows = sessions.into_iter().map(|session| Row {
+        current: session.token == visit.who.session.token,
+        id: session.token.to_hex(),
+        browser: session.user_agent,
+        created: visit.moment(session.created),
+        last_seen: visit.moment(session.last_seen),
+        expires: visit.moment(session.expires),
+    });
+    let page = AccountPage {
+        frame: visit.frame("Account", "account"),
+        email: operator.email.to_string(),
+        role: operator.role.as_str(),
+        sessions: rows.collect(),
+    };
+    Ok(visit.page(&page))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Ended {
+    session: String,
+}
+
+/// `POST /console/account/end-session`.
+pub(super) async fn end_session(visit: Visit, Form(form): Form<Ended>) -> Answer {
+    let token = TokenHash::from_hex(&form.session).ok_or(ConsoleError::NotFound)?;
+    let ended = visit.console.admin.store.end_session(visit.who.operator.id, &token, &own(&visit, "session.end")).await?;
+    let flash = if ended { Flash::good("The session is ended.") } else { Flash::bad("The session had ended already.") };
+    visit.to(PLACE, &flash)
+}
+
+/// `POST /console/account/sign-out-everywhere`.
+pub(super) async fn sign_out_everywhere(visit: Visit) -> Answer {
+    let change = own(&visit, "session.end_all");
+    visit.console.admin.store.end_sessions(visit.who.operator.id, None, &change).await?;
+    sign_in::signed_out(&visit.console, "You are signed out everywhere.")
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewPassword {
+    current: String,
+    password: String,
+    again: String,
+}
+
+/// `POST /console/account/password`.
+pub(super) async fn password(visit: Visit, Address(address): Address, Form(form): Form<NewPassword>) -> Answer {
+    let console = &visit.console;
+    let operator = &visit.who.operator;
+    console.throttle.attempt(operator.email.as_str(), address, visit.now()).map_err(ConsoleError::Throttled)?;
+    let right = console.admin.passwords.verify(form.current.into(), Some(operator.password.clone())).await;
+    if !right.map_err(|error| ConsoleError::Failed(error.to_string()))? {
+        return visit.to(PLACE, &Flash::bad("The current password is not right."));
+    }
+    console.throttle.succeeded(operator.email.as_str(), address);
+    if form.password != form.again {
+        return visit.to(PLACE, &Flash::bad(links::NOT_THE_SAME));
+    }
+    if let Err(error) = admin::change_password(&console.admin, operator, form.password.into()).await {
+        return visit.done(PLACE, Err(error), "");
+    }
+    // A new password ends all sessions, this one too: sign in with it.
+    sign_in::signed_out(console, "The password is changed and all sessions are ended. Sign in with the new one.")
+}
+
+/// A change of one's own account.
+fn own(visit: &Visit, action: &'static str) -> Change {
+    Change::new(visit.now(), visit.actor(), action).of(visit.who.operator.email.as_str())
+}

@@ -1,0 +1,63 @@
+//! Style sheet, script and icon: compiled in, named by what they contain, so that browsers keep them for good.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use super::error::ConsoleError;
+
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    body: &'static str,
+}
+
+const STYLE: Asset =
+    Asset { name: "console.css", kind: "text/css; charset=utf-8", body: include_str!("static/console.css") };
+const SCRIPT: Asset =
+    Asset { name: "console.js", kind: "text/javascript; charset=utf-8", body: include_str!("static/console.js") };
+const ICON: Asset = Asset { name: "icon.svg", kind: "image/svg+xml", body: include_str!("static/icon.svg") };
+
+/// The addresses of the assets, each with a piece of its content's hash.
+pub(super) struct Addresses {
+    pub(super) style: String,
+    pub(super) script: String,
+    pub(super) icon: String,
+}
+
+/// The addresses, made once.
+pub(super) fn addresses() -> &'static Addresses {
+    static ADDRESSES: LazyLock<Addresses> = LazyLock::new(|| {
+        let address = |asset: &Asset| {
+            let hash = hex::encode(&Sha256::digest(asset.body)[..6]);
+            format!("/console/static/{}?{hash}", asset.name)
+        };
+        Addresses { style: address(&STYLE), script: address(&SCRIPT), icon: address(&ICON) }
+    });
+    &ADDRESSES
+}
+
+/// `GET /console/static/{name}`.
+pub(super) async fn get(Path(name): Path<String>) -> Result<Response, ConsoleError> {
+    let asset = [STYLE, SCRIPT, ICON].into_iter().find(|asset| asset.name == name);
+    let asset = asset.ok_or(ConsoleError::NotFound)?;
+    let headers = [(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    Ok((headers, asset.body).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_assets_are_small_and_load_nothing() {
+        assert!(STYLE.body.len() < 30_000 && SCRIPT.body.len() < 6_000);
+        for asset in [STYLE, SCRIPT] {
+            assert!(!asset.body.contains("http:") && !asset.body.contains("https:"), "{}", asset.name);
+            assert!(!asset.body.contains("url(") && !asset.body.contains("@import"), "{}", asset.name);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Browsing and searching a project's cache, by text and by meaning.
+
+use std::num::NonZeroUsize;
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use deja_core::cache::EntryDetail;
+use deja_core::clock::Timestamp;
+use deja_core::engine::Look;
+use deja_core::project::Project;
+use deja_core::store::EntryCursor;
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::filter::{Filter, Select};
+use super::format::{self, Moment};
+use super::page::{Answer, Frame, Visit};
+
+const PAGE: usize = 50;
+const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
+const WRONG: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+
+#[derive(Template)]
+#[template(path = "cache.html")]
+struct CachePage {
+    frame: Frame,
+    slug: String,
+    total: String,
+    form: Filter,
+    query: String,
+    filtered: bool,
+    by_meaning: bool,
+    selects: Vec<Select>,
+    entries: Vec<Row>,
+    next: Option<String>,
+    first: Option<String>,
+    wrong: Vec<Pair>,
+}
+
+/// An entry in a list.
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) prompt: String,
+    pub(super) answer: String,
+    pub(super) model: String,
+    pub(super) context: Option<String>,
+    pub(super) hits: String,
+    pub(super) last_hit: Option<Moment>,
+    pub(super) created: Moment,
+    pub(super) expired: bool,
+    /// How near the searched prompt is, in a search by meaning.
+    pub(super) similarity: String,
+    /// What its page is told: the searched prompt.
+    pub(super) query: String,
+}
+
+impl Row {
+    pub(super) fn of(visit: &Visit, detail: &EntryDetail) -> Self {
+        let entry = &detail.entry;
+        Self {
+            id: entry.id.to_string(),
+            prompt: format::excerpt(&entry.prompt),
+            answer: format::excerpt(&entry.answer.text),
+            model: entry.model.clone(),
+            context: detail.context.as_deref().map(|text| if text.is_empty() { "(empty text)".into() } else { format::excerpt(text) }),
+            hits: format::count(detail.hits),
+            last_hit: detail.last_hit.map(|at| visit.moment(at)),
+            created: visit.moment(entry.created),
+            expired: !entry.is_live(visit.now()),
+            similarity: String::new(),
+            query: String::new(),
+        }
+    }
+}
+
+struct Pair {
+    asked: String,
+    matched: String,
+    similarity: String,
+    at: Moment,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Search {
+    #[serde(flatten)]
+    filter: Filter,
+    by: String,
+    /// The last entry of the page before: nanoseconds and id.
+    after: String,
+}
+
+/// `GET /console/p/{slug}/cache`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Query<Search>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let store = &visit.console.admin.store;
+    let by_meaning = search.by == "meaning" && !search.filter.q.trim().is_empty();
+    let mut next = None;
+    let mut problem = None;
+    let entries = if by_meaning {
+        match near(&visit, &project, &search.filter).await? {
+            Ok(rows) => rows,
+            Err(text) => {
+                problem = Some(text);
+                Vec::new()
+            }
+        }
+    } else {
+        let limit = NonZeroUsize::MIN.saturating_add(PAGE);
+        let mut found = store.browse(project.id, &search.filter.entries(), cursor(&search.after), limit).await?;
+        if found.len() > PAGE {
+            found.truncate(PAGE);
+            next = found.last().map(|last| place(&slug, &search.filter, last));
+        }
+        found.iter().map(|detail| Row::of(&visit, detail)).collect()
+    };
+    let wrong = store.wrong_answers(project.id, None, WRONG).await?.into_iter().map(|pair| Pair {
+        asked: format::excerpt(&pair.asked),
+        matched: format::excerpt(&pair.matched),
+        similarity: format!("{:.3}", pair.similarity.get()),
+        at: visit.moment(pair.at),
+    });
+    let total = store.count(project.id).await?;
+    let page = CachePage {
+        frame: visit.frame_in(&project, "Cache", "Cache").complaining(problem.as_deref()),
+        total: entries_of(total),
+        query: search.filter.query(&[]),
+        filtered: !search.filter.is_empty(),
+        by_meaning: search.by == "meaning",
+        selects: search.filter.selects(&visit.console, &project).await?,
+        entries,
+        next,
+        first: (!search.after.is_empty()).then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
+        wrong: wrong.collect(),
+        form: search.filter,
+        slug,
+    };
+    Ok(visit.page(&page))
+}
+
+/// The entries nearest to the searched text; or what is missing to look for them.
+async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Result<Vec<Row>, String>, ConsoleError> {
+    let shared = project.settings.share_models;
+    let (Some(context), true) = (filter.context(), shared || !filter.model.is_empty()) else {
+        return Ok(Err("Choose a model and a context: entries of different ones are never compared.".into()));
+    };
+    let look = Look { prompt: filter.q.trim(), model: &filter.model, context: context.as_deref(), limit: NEAREST };
+    let seen = visit.console.app.engine().look(project, look).await?;
+    if seen.trace.too_long.is_some() {
+        return Ok(Err("This text is too long to be searched by meaning. Search for a part of it.".into()));
+    }
+    let mut rows = Vec::with_capacity(seen.near.len());
+    for candidate in seen.near {
+        // An entry that went meanwhile is left out.
+        let Some(detail) = visit.console.admin.store.entry(project.id, candidate.entry.id).await? else { continue };
+        let row = Row::of(visit, &detail);
+        let query = super::filter::query(&[("asked", filter.q.trim())]);
+        rows.push(Row { similarity: format!("{:.3}", candidate.similarity.get()), query, ..row });
+    }
+    Ok(Ok(rows))
+}
+
+/// `12 entries`.
+pub(super) fn entries_of(number: u64) -> String {
+    format!("{} {}", format::count(number), if number == 1 { "entry" } else { "entries" })
+}
+
+fn place(slug: &str, filter: &Filter, last: &EntryDetail) -> String {
+    let after = format!("{}.{}", last.entry.created.as_nanos(), last.entry.id);
+    format!("/console/p/{slug}/cache{}", filter.query(&[("after", &after)]))
+}
+
+fn cursor(text: &str) -> Option<EntryCursor> {
+    let (created, id) = text.split_once('.')?;
+    Some(EntryCursor { created: Timestamp::from_nanos(created.parse().ok()?), id: id.parse().ok()? })
+}

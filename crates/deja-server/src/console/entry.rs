@@ -1,0 +1,109 @@
+//! One entry: all that is kept of it, delete it, say that it answered wrongly.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use deja_core::embedding::Similarity;
+use deja_core::id::EntryId;
+use deja_core::project::Project;
+use serde::Deserialize;
+
+use super::cache::Row;
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::Form;
+use super::format::{self, Moment};
+use super::page::{Answer, Frame, Visit};
+use crate::admin::{Command, Hidden};
+
+#[derive(Template)]
+#[template(path = "entry.html")]
+struct EntryPage {
+    frame: Frame,
+    slug: String,
+    entry: Row,
+    prompt: String,
+    answer: String,
+    context: Option<String>,
+    served_model: Option<String>,
+    provider: String,
+    tokens: String,
+    saved: String,
+    expires: Option<Moment>,
+    asked: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    asked: String,
+}
+
+/// `GET /console/p/{slug}/cache/{entry}`.
+pub(super) async fn get(
+    visit: Visit,
+    Path((slug, entry)): Path<(String, String)>,
+    Query(Asked { asked }): Query<Asked>,
+) -> Answer {
+    let project = visit.project(&slug).await?;
+    let detail = visit.console.admin.store.entry(project.id, id(&entry)?).await?.ok_or(ConsoleError::NotFound)?;
+    let row = Row::of(&visit, &detail);
+    let answer = detail.entry.answer;
+    let estimated = if answer.tokens_estimated { " (estimated)" } else { "" };
+    let page = EntryPage {
+        frame: visit.frame_in(&project, "Entry", "Cache"),
+        slug,
+        entry: row,
+        prompt: detail.entry.prompt,
+        context: detail.context,
+        served_model: answer.served_model,
+        provider: answer.provider,
+        tokens: format!(
+            "{} in, {} out{estimated}",
+            format::count(answer.input_tokens),
+            format::count(answer.output_tokens)
+        ),
+        answer: answer.text,
+        saved: format::money(detail.saved),
+        expires: detail.entry.expires.map(|at| visit.moment(at)),
+        asked,
+    };
+    Ok(visit.page(&page))
+}
+
+/// `POST /console/p/{slug}/cache/{entry}/delete`.
+pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
+    let done = visit.execute(Command::EntryDelete { project: slug.clone(), entry: id(&entry)? }).await;
+    visit.done(&format!("/console/p/{slug}/cache"), done, "The entry is deleted.")
+}
+
+/// `POST /console/p/{slug}/cache/{entry}/wrong`.
+pub(super) async fn wrong(
+    visit: Visit,
+    Path((slug, entry)): Path<(String, String)>,
+    Form(Asked { asked }): Form<Asked>,
+) -> Answer {
+    let project = visit.project(&slug).await?;
+    let entry = id(&entry)?;
+    // Browsers send lines with CR LF; prompts come with LF.
+    let asked = asked.replace("\r\n", "\n");
+    if asked.trim().is_empty() {
+        let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
+        return visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::bad(problem));
+    }
+    let similarity = similarity(&visit, &project, entry, &asked).await?;
+    let command = Command::EntryWrong { project: slug.clone(), entry, asked: Hidden::from(asked), similarity: similarity.get() };
+    let done = visit.execute(command).await;
+    let good = "The entry is deleted and the pair of prompts is kept below. The next query asks the provider again.";
+    visit.done(&format!("/console/p/{slug}/cache"), done, good)
+}
+
+/// How similar `asked` is to the entry's prompt; none where one of them is too long to tell.
+async fn similarity(visit: &Visit, project: &Project, entry: EntryId, asked: &str) -> Result<Similarity, ConsoleError> {
+    let detail = visit.console.admin.store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
+    let similarity = visit.console.app.engine().similarity(project.id, &detail.entry.prompt, asked).await?;
+    Ok(similarity.unwrap_or(Similarity::ZERO))
+}
+
+fn id(text: &str) -> Result<EntryId, ConsoleError> {
+    text.parse().map_err(|_| ConsoleError::NotFound)
+}

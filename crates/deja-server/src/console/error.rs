@@ -1,0 +1,191 @@
+//! What goes wrong in the console, as pages that say what to do.
+
+use axum::http::header::{HeaderValue, RETRY_AFTER};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use std::time::Duration;
+
+use deja_core::engine::QueryError;
+use deja_core::id::EntropyError;
+use deja_core::store::StoreError;
+
+use super::format;
+use super::page::{self, Frame};
+use crate::admin::AdminError;
+
+/// Why there is no page.
+#[derive(Debug)]
+pub(super) enum ConsoleError {
+    /// Nobody is signed in; afterwards go on to this place.
+    SignIn { next: String },
+    /// Not for this role.
+    OwnersOnly,
+    /// No such page, project, key or entry.
+    NotFound,
+    /// The place takes another method.
+    MethodNotAllowed,
+    /// A form of another site.
+    CrossSite,
+    /// Not a form, or not one of ours; says what.
+    BadForm(String),
+    /// A one-time link that does not work.
+    BadLink,
+    /// Too many failures to sign in.
+    Throttled(Duration),
+    /// What was asked for is wrong; says what, for people.
+    Refused(String),
+    /// Too busy.
+    Overloaded,
+    /// Storage or something else does not work; for the log only.
+    Failed(String),
+}
+
+impl ConsoleError {
+    fn parts(&self) -> (StatusCode, &'static str, String, (&'static str, &'static str)) {
+        const PROJECTS: (&str, &str) = ("/console/projects", "Go to projects");
+        const SIGN_IN: (&str, &str) = ("/console/sign-in", "Go to sign-in");
+        match self {
+            Self::SignIn { .. } => (StatusCode::UNAUTHORIZED, "Sign in first", String::new(), SIGN_IN),
+            Self::OwnersOnly => (
+                StatusCode::FORBIDDEN,
+                "Owners only",
+                "Your role is member. Ask an owner of this installation to do this, or to make you an owner.".into(),
+                PROJECTS,
+            ),
+            Self::NotFound => (
+                StatusCode::NOT_FOUND,
+                "Not found",
+                "There is nothing at this address. It may have been deleted since the link was made.".into(),
+                PROJECTS,
+            ),
+            Self::MethodNotAllowed => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Not possible",
+                "This address takes forms only. Go back and press the button again.".into(),
+                PROJECTS,
+            ),
+            Self::CrossSite => (
+                StatusCode::FORBIDDEN,
+                "Refused",
+                "This form did not come from a page of this console. Open the console itself and do it there. If you \
+                 did, a proxy before deja may be changing the Host header: it must pass it on as it is."
+                    .into(),
+                PROJECTS,
+            ),
+            Self::BadForm(what) => (
+                StatusCode::BAD_REQUEST,
+                "The form could not be read",
+                format!("{what}. Go back, reload the page and try again."),
+                PROJECTS,
+            ),
+            Self::BadLink => (
+                StatusCode::GONE,
+                "This link does not work",
+                "It was used already, withdrawn, or is too old. Ask for a new one: an owner makes it under Operators, \
+                 and on the server `deja operator create EMAIL` or `deja operator reset-password EMAIL` does."
+                    .into(),
+                SIGN_IN,
+            ),
+            Self::Throttled(wait) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many attempts",
+                format!("Sign-in failed too often from here. Try again in {}.", format::span(*wait)),
+                SIGN_IN,
+            ),
+            Self::Refused(what) => (StatusCode::UNPROCESSABLE_ENTITY, "Not done", what.clone(), PROJECTS),
+            Self::Overloaded => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Busy",
+                "The server has too much to do right now. Nothing was changed. Try again in a moment.".into(),
+                PROJECTS,
+            ),
+            Self::Failed(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Something failed",
+                "It is not your fault. The server’s log says what happened, under the id in the X-Request-Id header. \
+                 Try again; if it stays, look at the disk and the log."
+                    .into(),
+                PROJECTS,
+            ),
+        }
+    }
+}
+
+impl IntoResponse for ConsoleError {
+    fn into_response(self) -> Response {
+        if let Self::SignIn { next } = &self {
+            return Redirect::to(&super::session::sign_in_url(next)).into_response();
+        }
+        if let Self::Failed(cause) = &self {
+            tracing::error!(error.code = "console", "a page failed: {cause}");
+        }
+        let (status, title, text, onward) = self.parts();
+        let mut response = page::error(&Frame::door(title), &text, onward);
+        *response.status_mut() = status;
+        if let Self::Throttled(wait) = &self {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ConsoleError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict(what) => Self::Refused(what),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<AdminError> for ConsoleError {
+    fn from(error: AdminError) -> Self {
+        match error {
+            AdminError::NotFound(_) => Self::NotFound,
+            AdminError::Invalid(what) | AdminError::Conflict(what) => Self::Refused(what),
+            AdminError::Failed(what) => Self::Failed(what),
+        }
+    }
+}
+
+impl From<EntropyError> for ConsoleError {
+    fn from(error: EntropyError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<QueryError> for ConsoleError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Overloaded => Self::Overloaded,
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_says_what_to_do() {
+        let errors = [
+            ConsoleError::OwnersOnly,
+            ConsoleError::NotFound,
+            ConsoleError::MethodNotAllowed,
+            ConsoleError::CrossSite,
+            ConsoleError::BadForm("A field is missing".into()),
+            ConsoleError::BadLink,
+            ConsoleError::Throttled(Duration::from_secs(90)),
+            ConsoleError::Refused("The name is taken".into()),
+            ConsoleError::Overloaded,
+            ConsoleError::Failed("disk full".into()),
+        ];
+        for error in errors {
+            let (status, title, text, onward) = error.parts();
+            assert!(status.is_client_error() || status.is_server_error());
+            assert!(!title.is_empty() && !text.is_empty() && onward.0.starts_with("/console"), "{error:?}");
+            assert!(!text.contains("disk full"), "a cause is for the log");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a page has to say about the form before it: a message, and once a secret that is shown a single time.
+//!
+//! It travels through the browser in a cookie, sealed with the server's own key and bound to the session: nobody can
+//! make one up or read one, it lives a minute, and any replica can open it. A page that shows it clears it.
+
+use axum::http::HeaderValue;
+use axum::http::header::SET_COOKIE;
+use axum::response::{IntoResponse, Redirect, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use deja_core::operator::TokenHash;
+use serde::{Deserialize, Serialize};
+
+use super::Console;
+use super::error::ConsoleError;
+use super::session::{Cookies, cookie, expired};
+
+const NAME: &str = "deja_flash";
+const SECONDS: i64 = 60;
+
+/// A message for the next page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Flash {
+    /// Whether it is good news.
+    pub(super) good: bool,
+    /// What is said; may be empty where `secret` says it all.
+    pub(super) text: String,
+    /// What is shown once, with what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) secret: Option<(String, String)>,
+}
+
+impl Flash {
+    pub(super) fn good(text: impl Into<String>) -> Self {
+        Self { good: true, text: text.into(), secret: None }
+    }
+
+    pub(super) fn bad(text: impl Into<String>) -> Self {
+        Self { good: false, text: text.into(), secret: None }
+    }
+
+    /// A secret to show once, and what it is.
+    pub(super) fn secret(what: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { good: true, text: String::new(), secret: Some((what.into(), secret.into())) }
+    }
+}
+
+/// Goes to `to` and says `flash` there.
+pub(super) fn redirect(
+    console: &Console,
+    session: Option<&TokenHash>,
+    to: &str,
+    flash: &Flash,
+) -> Result<Response, ConsoleError> {
+    let bytes = serde_json::to_vec(flash).map_err(|error| ConsoleError::Failed(error.to_string()))?;
+    let sealed = console.admin.vault.seal(&bytes, &binding(session));
+    let sealed = sealed.map_err(|error| ConsoleError::Failed(error.to_string()))?;
+    let cookie = cookie(console.secure, NAME, &URL_SAFE_NO_PAD.encode(sealed), Some(SECONDS))?;
+    let mut response = Redirect::to(to).into_response();
+    response.headers_mut().append(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+/// The message that came with the request, if it was made for this session.
+pub(super) fn read(console: &Console, cookies: &Cookies, session: Option<&TokenHash>) -> Option<Flash> {
+    let sealed = URL_SAFE_NO_PAD.decode(cookies.get(console.secure, NAME)?).ok()?;
+    let opened = console.admin.vault.open(&sealed, &binding(session)).ok()?;
+    serde_json::from_slice(&opened).ok()
+}
+
+/// The header that clears the message.
+pub(super) fn clear(console: &Console) -> HeaderValue {
+    expired(console.secure, NAME)
+}
+
+fn binding(session: Option<&TokenHash>) -> Vec<u8> {
+    [b"console flash ".as_slice(), session.map_or(&[][..], |hash| &hash.0)].concat()
+}

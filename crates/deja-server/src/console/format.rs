@@ -1,0 +1,143 @@
+//! Numbers, money and moments as people read them.
+
+use std::time::Duration;
+
+use deja_core::clock::Timestamp;
+use deja_core::money::NanoUsd;
+
+/// `12,345`.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// As [`count`], short where space is: `12.3k`, `4.5M`.
+pub(super) fn short(number: f64) -> String {
+    let scaled = |by: f64, unit: &str| {
+        let text = format!("{:.1}", number / by);
+        format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
+    };
+    match number {
+        n if n >= 999_950_000.0 => scaled(1e9, "B"),
+        n if n >= 999_950.0 => scaled(1e6, "M"),
+        n if n >= 10_000.0 => scaled(1e3, "k"),
+        n if n >= 10.0 || n.fract() == 0.0 => format!("{n:.0}"),
+        n if n >= 0.01 => format!("{n:.2}"),
+        n => format!("{n:.1e}"),
+    }
+}
+
+/// Dollars, with as many decimals as an amount of its size needs.
+pub(super) fn dollars(amount: f64) -> String {
+    match amount {
+        a if a == 0.0 => "$0.00".into(),
+        a if a < 0.0001 => format!("${a:.7}"),
+        a if a < 0.1 => format!("${a:.5}"),
+        a if a < 100.0 => format!("${a:.2}"),
+        a => format!("${}", count(a.round() as u64)),
+    }
+}
+
+/// As [`dollars`], of an amount as it is kept.
+pub(super) fn money(amount: NanoUsd) -> String {
+    dollars(amount.as_dollars())
+}
+
+/// `72.4%`; a dash where there is nothing to divide by.
+pub(super) fn percent(rate: Option<f64>) -> String {
+    rate.map_or("–".into(), |rate| format!("{:.1}%", rate * 100.0))
+}
+
+/// Milliseconds, `0.42 ms` or `1.3 s`.
+pub(super) fn millis(ms: f64) -> String {
+    match ms {
+        ms if ms < 10.0 => format!("{ms:.2} ms"),
+        ms if ms < 1000.0 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1000.0),
+    }
+}
+
+/// A span in words, one unit: `3 minutes`.
+pub(super) fn span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (number, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..3600 => (seconds / 60, "minute"),
+        3600..172_800 => (seconds / 3600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A moment, ready for a template: exact for machines, UTC for titles, relative for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// RFC 3339.
+    pub(super) exact: String,
+    /// `2026-08-01 12:34 UTC`.
+    pub(super) utc: String,
+    /// `3 minutes ago`, `in 2 days`.
+    pub(super) relative: String,
+}
+
+impl Moment {
+    pub(super) fn of(at: Timestamp, now: Timestamp) -> Self {
+        let whole = jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default();
+        let relative = match () {
+            () if at > now => format!("in {}", span(at.since(now))),
+            () if now.since(at) < Duration::from_secs(10) => "just now".into(),
+            () => format!("{} ago", span(now.since(at))),
+        };
+        Self { exact: whole.to_string(), utc: whole.strftime("%Y-%m-%d %H:%M UTC").to_string(), relative }
+    }
+}
+
+/// The first line of a text, cut for a table.
+pub(super) fn excerpt(text: &str) -> String {
+    const LENGTH: usize = 120;
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= LENGTH {
+        return line;
+    }
+    line.chars().take(LENGTH - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.0, 7.0, 9999.0, 12_345.0, 2e6, 0.25].map(short), ["0", "7", "9999", "12.3k", "2M", "0.25"]);
+        assert_eq!([0.0, 0.00001, 0.0123, 1.5, 1234.4].map(dollars), ["$0.00", "$0.0000100", "$0.01230", "$1.50", "$1,234"]);
+        assert_eq!([Some(0.724), Some(1.0), None].map(percent), ["72.4%", "100.0%", "–"]);
+        assert_eq!([0.423, 12.6, 1300.0].map(millis), ["0.42 ms", "13 ms", "1.3 s"]);
+    }
+
+    #[test]
+    fn moments_are_told_from_now() {
+        let now = Timestamp::from_secs(1_785_500_000);
+        let told = |seconds: i64| Moment::of(Timestamp::from_secs(1_785_500_000 + seconds), now).relative;
+        assert_eq!(told(-3), "just now");
+        assert_eq!(told(-60), "1 minute ago");
+        assert_eq!(told(-7200), "2 hours ago");
+        assert_eq!(told(864_000), "in 10 days");
+        assert_eq!(Moment::of(now, now).utc, "2026-07-31 12:13 UTC");
+    }
+
+    #[test]
+    fn an_excerpt_is_one_line() {
+        assert_eq!(excerpt("a\n b\t c"), "a b c");
+        let long = excerpt(&"é".repeat(500));
+        assert_eq!(long.chars().count(), 120);
+        assert!(long.ends_with('…'));
+    }
+}

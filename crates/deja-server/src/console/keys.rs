@@ -1,0 +1,112 @@
+//! A project's API keys: create (shown once), list, revoke (confirmed, for the very next request).
+
+use askama::Template;
+use axum::extract::Path;
+use deja_core::api_key::KeyStatus;
+use deja_core::project::Project;
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::Form;
+use super::format::{self, Moment};
+use super::page::{Answer, Confirm, Frame, Visit};
+use crate::admin::{AdminError, Command, Hidden, Reply};
+
+#[derive(Template)]
+#[template(path = "keys.html")]
+struct KeysPage {
+    frame: Frame,
+    slug: String,
+    keys: Vec<Row>,
+    form: NewForm,
+    /// A key that was just made.
+    secret: Option<String>,
+}
+
+struct Row {
+    id: String,
+    name: String,
+    prefix: String,
+    created: Moment,
+    last_used: Option<Moment>,
+    requests: String,
+    models: String,
+    active: bool,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct NewForm {
+    name: String,
+    #[serde(default)]
+    models: String,
+}
+
+/// `GET /console/p/{slug}/keys`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let page = page(&visit, &project, NewForm::default(), None).await?;
+    Ok(visit.page(&page))
+}
+
+async fn page(visit: &Visit, project: &Project, form: NewForm, problem: Option<&str>) -> Result<KeysPage, ConsoleError> {
+    let mut keys = visit.console.admin.store.keys(project.id).await?;
+    // Those that work come first, of each the newest.
+    keys.sort_by_key(|(key, _)| (key.revoked.is_some(), std::cmp::Reverse(key.created)));
+    let rows = keys.into_iter().map(|(key, usage)| Row {
+        id: key.id.to_string(),
+        active: key.status() == KeyStatus::Active,
+        name: key.name,
+        prefix: key.shown,
+        created: visit.moment(key.created),
+        last_used: usage.last_used.map(|at| visit.moment(at)),
+        requests: format::count(usage.requests),
+        models: key.models.map_or("all".into(), |models| models.join(", ")),
+    });
+    Ok(KeysPage {
+        frame: visit.frame_in(project, "API Keys", "API Keys").complaining(problem),
+        slug: project.slug.to_string(),
+        keys: rows.collect(),
+        form,
+        secret: visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key),
+    })
+}
+
+/// `POST /console/p/{slug}/keys`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<NewForm>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let models = form.models.split([',', '\n']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect();
+    let command = Command::KeyCreate { project: slug.clone(), name: form.name.clone(), models };
+    match visit.execute(command).await {
+        Ok(Reply::KeyCreated { key, .. }) => {
+            visit.to(&format!("/console/p/{slug}/keys"), &Flash::secret("key", key.expose()))
+        }
+        Ok(_) => Err(ConsoleError::Failed("no key came back".into())),
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            Ok(visit.again(&page(&visit, &project, form, Some(&problem)).await?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// `GET /console/p/{slug}/keys/{key}/revoke`.
+pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let keys = visit.console.admin.store.keys(project.id).await?;
+    let (key, usage) = keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;
+    let used = usage.last_used.map_or("never".into(), |at| visit.moment(at).relative);
+    let text = format!(
+        "The key “{}” ({}…) was last used {used}. From the very next request on, whoever uses it gets 401. This cannot \
+         be undone; the row stays in the list, marked Revoked.",
+        key.name, key.shown
+    );
+    let frame = visit.frame_in(&project, "Revoke API key", "API Keys");
+    Ok(visit.page(&Confirm::new(frame, text, "Revoke key", format!("/console/p/{slug}/keys"))))
+}
+
+/// `POST /console/p/{slug}/keys/{key}/revoke`.
+pub(super) async fn revoke(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
+    let command = Command::KeyRevoke { key: Hidden::from(key), project: Some(slug.clone()) };
+    let done = visit.execute(command).await;
+    visit.done(&format!("/console/p/{slug}/keys"), done, "The key is revoked.")
+}

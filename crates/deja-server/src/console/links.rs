@@ -1,0 +1,121 @@
+//! One-time links: the first owner's, invitations, and new passwords. The link is shown before it is used: a mail
+//! scanner that opens it does not use it up.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use deja_core::id::OperatorId;
+use deja_core::operator::{Invite, Operator, PlainToken, Purpose};
+use serde::Deserialize;
+
+use super::Console;
+use super::error::ConsoleError;
+use super::form::Form;
+use super::page::{Answer, Frame, html};
+use super::sign_in;
+use crate::admin::{self, AdminError};
+
+pub(super) const NOT_THE_SAME: &str = "The two passwords are not the same.";
+
+#[derive(Template)]
+#[template(path = "set_password.html")]
+struct LinkPage {
+    frame: Frame,
+    explanation: String,
+    asks_email: bool,
+    email: String,
+    submit: &'static str,
+}
+
+/// What stands in a link. In the query, because addresses are logged without it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Link {
+    token: String,
+}
+
+/// `GET /console/setup`, `/console/join` and `/console/reset`: what the link is for is kept with it.
+pub(super) async fn get(State(console): State<Arc<Console>>, Query(Link { token }): Query<Link>) -> Answer {
+    let invite = find(&console, &token).await?;
+    Ok(html(&page(&console, &invite, String::new(), None).await?))
+}
+
+async fn find(console: &Console, token: &str) -> Result<Invite, ConsoleError> {
+    let token = PlainToken::parse(token).ok_or(ConsoleError::BadLink)?;
+    console.admin.store.invite(&token.hash(), console.now()).await?.ok_or(ConsoleError::BadLink)
+}
+
+async fn page(
+    console: &Console,
+    invite: &Invite,
+    typed: String,
+    problem: Option<&str>,
+) -> Result<LinkPage, ConsoleError> {
+    let (title, explanation, submit, email) = match &invite.purpose {
+        Purpose::Join { email: None, .. } => (
+            "Welcome to deja",
+            "Make the first account of this installation. It is an owner’s: it may do everything.".to_owned(),
+            "Create account",
+            None,
+        ),
+        Purpose::Join { email: Some(email), role } => (
+            "Join this deja",
+            format!("You are invited as {email}, with the role {}. Choose a password.", role.as_str()),
+            "Create account",
+            Some(email.to_string()),
+        ),
+        Purpose::ResetPassword { operator } => {
+            let operator = of_id(console, *operator).await?;
+            let explanation = format!("For {}. All sessions of this account end.", operator.email);
+            ("Choose a new password", explanation, "Set password", Some(operator.email.to_string()))
+        }
+    };
+    Ok(LinkPage {
+        frame: Frame::door(title).complaining(problem),
+        explanation,
+        asks_email: email.is_none(),
+        email: email.unwrap_or(typed),
+        submit,
+    })
+}
+
+#[derive(Deserialize)]
+pub(super) struct Passwords {
+    #[serde(default)]
+    email: String,
+    password: String,
+    again: String,
+}
+
+/// `POST` to the same addresses.
+pub(super) async fn post(
+    State(console): State<Arc<Console>>,
+    Query(Link { token }): Query<Link>,
+    headers: HeaderMap,
+    Form(form): Form<Passwords>,
+) -> Answer {
+    let invite = find(&console, &token).await?;
+    let token = PlainToken::parse(&token).ok_or(ConsoleError::BadLink)?;
+    let accepted = if form.password == form.again {
+        admin::accept(&console.admin, &token, &form.email, form.password.into()).await
+    } else {
+        Err(AdminError::Invalid(NOT_THE_SAME.into()))
+    };
+    match accepted {
+        Ok(operator) => sign_in::begin(&console, &operator, &headers, "/console/projects").await,
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            let mut response = html(&page(&console, &invite, form.email, Some(&problem)).await?);
+            *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            Ok(response)
+        }
+        Err(AdminError::NotFound(_)) => Err(ConsoleError::BadLink),
+        Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
+    }
+}
+
+async fn of_id(console: &Console, id: OperatorId) -> Result<Operator, ConsoleError> {
+    let operators = console.admin.store.operators().await?;
+    operators.into_iter().find(|operator| operator.id == id).ok_or(ConsoleError::BadLink)
+}

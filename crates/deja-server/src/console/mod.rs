@@ -1,0 +1,78 @@
+//! The web console under `/console`: one file a page, each with its view-model, its form, and its handlers.
+//!
+//! Pages are rendered on the server and work without JavaScript. A form is posted, done by the use case that the
+//! command line calls too ([`crate::admin`]), and answered with a redirect and a message ([`flash`]). Nothing here
+//! calls deja's own HTTP API.
+
+mod account;
+mod analytics;
+mod assets;
+mod audit;
+mod cache;
+mod chart;
+mod entry;
+mod error;
+mod export;
+mod filter;
+mod flash;
+mod form;
+mod format;
+mod guard;
+mod keys;
+mod limits;
+mod links;
+mod operators;
+mod overview;
+mod page;
+mod playground;
+mod prices;
+mod projects;
+mod providers;
+mod purge;
+mod range;
+mod routes;
+mod session;
+mod settings;
+mod sign_in;
+mod throttle;
+
+use std::sync::Arc;
+
+use deja_core::clock::Timestamp;
+
+pub use routes::{listed, router};
+pub use session::Access;
+
+use crate::admin::AdminContext;
+use crate::app::App;
+use crate::upstreams::Upstreams;
+
+/// What the pages work with.
+pub struct Console {
+    pub(crate) admin: Arc<AdminContext>,
+    pub(crate) app: Arc<App>,
+    pub(crate) upstreams: Arc<Upstreams>,
+    /// Where browsers and clients reach deja, without a slash at the end.
+    pub(crate) public_url: String,
+    /// Whether that is https.
+    pub(crate) secure: bool,
+    throttle: throttle::Throttle,
+}
+
+impl Console {
+    /// A console over these parts.
+    pub fn new(admin: Arc<AdminContext>, app: Arc<App>, upstreams: Arc<Upstreams>, public_url: &str) -> Self {
+        Self {
+            admin,
+            app,
+            upstreams,
+            public_url: public_url.to_owned(),
+            secure: public_url.starts_with("https://"),
+            throttle: throttle::Throttle::default(),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.admin.clock.now()
+    }
+}

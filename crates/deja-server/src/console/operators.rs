@@ -1,0 +1,156 @@
+//! The people of the console: who they are, what they may do, and the links that let them in.
+
+use askama::Template;
+use deja_core::operator::{Operator, Purpose, Role};
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::Form;
+use super::format::Moment;
+use super::page::{Answer, Frame, Visit};
+use crate::admin::{AdminError, Command, LinkView, Reply};
+
+const PLACE: &str = "/console/operators";
+
+#[derive(Template)]
+#[template(path = "operators.html")]
+struct OperatorsPage {
+    frame: Frame,
+    operators: Vec<Row>,
+    invites: Vec<Link>,
+    email: String,
+    /// A link that was just made, and what it is.
+    link: Option<(String, String)>,
+}
+
+struct Row {
+    email: String,
+    role: Role,
+    created: Moment,
+    disabled: bool,
+    is_self: bool,
+}
+
+impl Row {
+    /// What can be done, as the form sends it and as the button says it.
+    fn actions(&self) -> Vec<(&'static str, &'static str)> {
+        let role = match self.role {
+            Role::Owner => ("member", "Make member"),
+            Role::Member => ("owner", "Make owner"),
+        };
+        if self.disabled {
+            vec![("enable", "Enable")]
+        } else {
+            vec![role, ("reset", "Reset password"), ("disable", "Disable")]
+        }
+    }
+}
+
+struct Link {
+    id: String,
+    who: String,
+    purpose: String,
+    created: Moment,
+    expires: Moment,
+}
+
+/// `GET /console/operators`.
+pub(super) async fn get(visit: Visit) -> Answer {
+    let page = page(&visit, String::new(), None).await?;
+    Ok(visit.page(&page))
+}
+
+async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<OperatorsPage, ConsoleError> {
+    let store = &visit.console.admin.store;
+    let operators = store.operators().await?;
+    let name = |id| operators.iter().find(|o: &&Operator| o.id == id).map_or("somebody".into(), |o| o.email.to_string());
+    let links = store.invites(visit.now()).await?.into_iter().map(|invite| {
+        let (who, purpose) = match invite.purpose {
+            Purpose::Join { role, email } => {
+                (email.map_or("the first owner".into(), |email| email.to_string()), format!("join as {}", role.as_str()))
+            }
+            Purpose::ResetPassword { operator } => (name(operator), "set a new password".into()),
+        };
+        let (created, expires) = (visit.moment(invite.created), visit.moment(invite.expires));
+        Link { id: invite.token.to_hex(), who, purpose, created, expires }
+    });
+    let invites = links.collect();
+    let rows = operators.iter().map(|operator| Row {
+        email: operator.email.to_string(),
+        role: operator.role,
+        created: visit.moment(operator.created),
+        disabled: operator.disabled.is_some(),
+        is_self: operator.id == visit.who.operator.id,
+    });
+    Ok(OperatorsPage {
+        frame: visit.frame("Operators", "operators").complaining(problem),
+        operators: rows.collect(),
+        invites,
+        email,
+        link: visit.flash.as_ref().and_then(|flash| flash.secret.clone()),
+    })
+}
+
+#[derive(Deserialize)]
+pub(super) struct Invitation {
+    email: String,
+    role: Role,
+}
+
+/// `POST /console/operators/invite`.
+pub(super) async fn invite(visit: Visit, Form(form): Form<Invitation>) -> Answer {
+    let command = Command::OperatorCreate { email: form.email.clone(), role: Some(form.role), password: None };
+    match visit.execute(command).await {
+        Ok(Reply::Link(link)) => shown(&visit, &format!("Invitation for {}", form.email.trim()), &link),
+        Ok(_) => Err(ConsoleError::Failed("no link came back".into())),
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            Ok(visit.again(&page(&visit, form.email, Some(&problem)).await?))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Changed {
+    email: String,
+    r#do: String,
+}
+
+/// `POST /console/operators/change`.
+pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
+    let email = form.email;
+    let set = |role, disabled| Command::OperatorSet { email: email.clone(), role, disabled };
+    let (command, good) = match form.r#do.as_str() {
+        "owner" => (set(Some(Role::Owner), None), "The role is changed."),
+        "member" => (set(Some(Role::Member), None), "The role is changed."),
+        "disable" => (set(None, Some(true)), "The account is disabled and its sessions are ended."),
+        "enable" => (set(None, Some(false)), "The account may sign in again."),
+        "reset" => {
+            let reset = Command::OperatorResetPassword { email: email.clone() };
+            return match visit.execute(reset).await? {
+                Reply::Link(link) => shown(&visit, &format!("New password for {email}"), &link),
+                _ => Err(ConsoleError::Failed("no link came back".into())),
+            };
+        }
+        _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
+    };
+    let done = visit.execute(command).await;
+    visit.done(PLACE, done, good)
+}
+
+/// Back to the page, which shows the link once.
+fn shown(visit: &Visit, what: &str, link: &LinkView) -> Answer {
+    visit.to(PLACE, &Flash::secret(what, link.url.expose()))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Withdrawn {
+    invite: String,
+}
+
+/// `POST /console/operators/revoke`.
+pub(super) async fn revoke(visit: Visit, Form(form): Form<Withdrawn>) -> Answer {
+    let done = visit.execute(Command::InviteRevoke { invite: form.invite }).await;
+    visit.done(PLACE, done, "The link no longer works.")
+}

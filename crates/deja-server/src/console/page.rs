@@ -1,0 +1,237 @@
+//! What stands around every page, and what every handler works with.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::FromRequestParts;
+use axum::http::header::SET_COOKIE;
+use axum::http::request::Parts;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use deja_core::audit::Actor;
+use deja_core::clock::Timestamp;
+use deja_core::operator::Role;
+use deja_core::project::Project;
+
+use super::Console;
+use super::assets::{self, Addresses};
+use super::error::ConsoleError;
+use super::flash::{self, Flash};
+use super::format::Moment;
+use super::session::{Cookies, Who};
+use crate::admin::{self, AdminError, Command, Reply};
+
+/// What a handler gives back.
+pub(super) type Answer = Result<Response, ConsoleError>;
+
+/// What stands around a page.
+#[derive(Clone)]
+pub(super) struct Frame {
+    pub(super) title: String,
+    pub(super) who: Option<Person>,
+    pub(super) project: Option<Tab>,
+    pub(super) flash: Option<Flash>,
+    pub(super) assets: &'static Addresses,
+    here: &'static str,
+}
+
+/// Who is signed in, as shown.
+#[derive(Clone)]
+pub(super) struct Person {
+    pub(super) email: String,
+    pub(super) role: Role,
+}
+
+/// The project that a page is about.
+#[derive(Clone)]
+pub(super) struct Tab {
+    pub(super) slug: String,
+    pub(super) name: String,
+}
+
+/// The pages of a project: path below the project's, and name.
+const TABS: [(&str, &str); 7] = [
+    ("", "Overview"),
+    ("/keys", "API Keys"),
+    ("/analytics", "Analytics"),
+    ("/cache", "Cache"),
+    ("/playground", "Playground"),
+    ("/providers", "Providers"),
+    ("/settings", "Settings"),
+];
+
+impl Frame {
+    /// The frame of a page for strangers.
+    pub(super) fn door(title: &str) -> Self {
+        Self { title: title.into(), who: None, project: None, flash: None, assets: assets::addresses(), here: "" }
+    }
+
+    /// With a message.
+    #[must_use]
+    pub(super) fn saying(self, flash: Option<Flash>) -> Self {
+        Self { flash: flash.filter(|flash| !flash.text.is_empty()), ..self }
+    }
+
+    /// With a complaint about the form on the page.
+    #[must_use]
+    pub(super) fn complaining(self, problem: Option<&str>) -> Self {
+        match problem {
+            Some(text) => self.saying(Some(Flash::bad(text))),
+            None => self,
+        }
+    }
+
+    /// Marks the place in the navigation.
+    pub(super) fn current(&self, name: &str) -> &'static str {
+        if self.here == name { r#" aria-current="page""# } else { "" }
+    }
+
+    #[expect(clippy::unused_self, reason = "templates call methods")]
+    pub(super) fn tabs(&self) -> [(&'static str, &'static str); 7] {
+        TABS
+    }
+
+    pub(super) fn is_owner(&self) -> bool {
+        self.who.as_ref().is_some_and(|who| who.role == Role::Owner)
+    }
+}
+
+/// A request of somebody who is signed in.
+pub(super) struct Visit {
+    pub(super) console: Arc<Console>,
+    pub(super) who: Who,
+    pub(super) flash: Option<Flash>,
+}
+
+impl FromRequestParts<Arc<Console>> for Visit {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, ConsoleError> {
+        let who = Who::from_request_parts(parts, console).await?;
+        let flash = flash::read(console, &Cookies::of(&parts.headers), Some(&who.session.token));
+        Ok(Self { console: console.clone(), who, flash })
+    }
+}
+
+impl Visit {
+    /// The frame of a page that is about no project.
+    pub(super) fn frame(&self, title: &str, here: &'static str) -> Frame {
+        let operator = &self.who.operator;
+        let who = Some(Person { email: operator.email.to_string(), role: operator.role });
+        Frame { who, here, ..Frame::door(title) }.saying(self.flash.clone())
+    }
+
+    /// The frame of a page of a project.
+    pub(super) fn frame_in(&self, project: &Project, title: &str, here: &'static str) -> Frame {
+        let tab = Tab { slug: project.slug.to_string(), name: project.name.clone() };
+        Frame { project: Some(tab), ..self.frame(&format!("{title} · {}", project.name), here) }
+    }
+
+    /// The page. Clears the message that was shown on it.
+    pub(super) fn page(&self, template: &impl Template) -> Response {
+        let mut response = html(template);
+        if self.flash.is_some() {
+            response.headers_mut().append(SET_COOKIE, flash::clear(&self.console));
+        }
+        response
+    }
+
+    /// The same page again, after a form that could not be done.
+    pub(super) fn again(&self, template: &impl Template) -> Response {
+        let mut response = self.page(template);
+        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+        response
+    }
+
+    /// Goes to another page and says something there.
+    pub(super) fn to(&self, place: &str, flash: &Flash) -> Answer {
+        flash::redirect(&self.console, Some(&self.who.session.token), place, flash)
+    }
+
+    /// Goes to another page with good news, or with what went wrong.
+    pub(super) fn done(&self, place: &str, done: Result<Reply, AdminError>, good: &str) -> Answer {
+        match done {
+            Ok(_) => self.to(place, &Flash::good(good)),
+            Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
+            Err(error) => self.to(place, &Flash::bad(error.to_string())),
+        }
+    }
+
+    /// The project called `slug`.
+    pub(super) async fn project(&self, slug: &str) -> Result<Project, ConsoleError> {
+        self.console.admin.store.project(slug).await?.ok_or(ConsoleError::NotFound)
+    }
+
+    /// Does what the command line would do, as this person.
+    pub(super) async fn execute(&self, command: Command) -> Result<Reply, AdminError> {
+        admin::execute(&self.console.admin, self.actor(), command).await
+    }
+
+    /// This person, for the audit log.
+    pub(super) fn actor(&self) -> Actor {
+        Actor::Operator { id: self.who.operator.id, email: self.who.operator.email.to_string() }
+    }
+
+    pub(super) fn is_owner(&self) -> bool {
+        self.who.operator.role == Role::Owner
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.console.now()
+    }
+
+    pub(super) fn moment(&self, at: Timestamp) -> Moment {
+        Moment::of(at, self.now())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    frame: &'a Frame,
+    text: &'a str,
+    onward: (&'static str, &'static str),
+}
+
+/// A page that says what went wrong and where to go on.
+pub(super) fn error(frame: &Frame, text: &str, onward: (&'static str, &'static str)) -> Response {
+    html(&ErrorPage { frame, text, onward })
+}
+
+/// A template as an answer.
+pub(super) fn html(template: &impl Template) -> Response {
+    match template.render() {
+        Ok(body) => Html(body).into_response(),
+        Err(error) => {
+            tracing::error!(error.code = "template", "a page could not be written: {error}");
+            (StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.").into_response()
+        }
+    }
+}
+
+/// A page that asks before something is done that cannot be undone.
+#[derive(Template)]
+#[template(path = "confirm.html")]
+pub(super) struct Confirm {
+    frame: Frame,
+    text: String,
+    submit: &'static str,
+    back: String,
+    /// What has to be typed, if anything.
+    typed: Option<String>,
+}
+
+impl Confirm {
+    pub(super) fn new(frame: Frame, text: impl Into<String>, submit: &'static str, back: impl Into<String>) -> Self {
+        let mut frame = frame;
+        // The heading is the title without the project's name.
+        frame.title = frame.title.split(" · ").next().unwrap_or_default().to_owned();
+        Self { frame, text: text.into(), submit, back: back.into(), typed: None }
+    }
+
+    /// Asks to type `word` besides.
+    #[must_use]
+    pub(super) fn typing(self, word: impl Into<String>) -> Self {
+        Self { typed: Some(word.into()), ..self }
+    }
+}

@@ -1,0 +1,262 @@
+//! Trying a prompt: what it would meet in the cache, or what the API would answer.
+//!
+//! The result is the answer to the POST, not a redirect: a prompt belongs neither into an address nor into a cookie.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::Path;
+use deja_core::embedding::{Similarity, Threshold};
+use deja_core::engine::{Look, Query, QueryError, Reply, Seen, Source, Trace};
+use deja_core::project::Project;
+use deja_core::store::Admission;
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::filter::OFFERED;
+use super::form::Form;
+use super::format;
+use super::page::{Answer, Frame, Visit};
+
+const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
+const MODEL: &str = "gpt-4o-mini";
+
+#[derive(Template)]
+#[template(path = "playground.html")]
+struct PlaygroundPage {
+    frame: Frame,
+    slug: String,
+    form: Trial,
+    models: Vec<String>,
+    result: Option<Outcome>,
+    near: Option<Vec<Near>>,
+    threshold_at: f64,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Trial {
+    prompt: String,
+    model: String,
+    threshold: String,
+    context: String,
+    ask: String,
+}
+
+/// What came of it.
+struct Outcome {
+    title: &'static str,
+    hit: bool,
+    text: String,
+    facts: Vec<(&'static str, String)>,
+    answer: Option<String>,
+    /// The entry that answered.
+    wrong: Option<String>,
+}
+
+struct Near {
+    id: String,
+    prompt: String,
+    answer: String,
+    similarity: String,
+    width: f32,
+    reached: bool,
+}
+
+/// `GET /console/p/{slug}/playground`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let models = models(&visit, &project).await?;
+    let form = Trial {
+        model: models.first().cloned().unwrap_or_else(|| MODEL.into()),
+        threshold: format!("{:.2}", project.settings.threshold(None).get()),
+        ..Trial::default()
+    };
+    let frame = visit.frame_in(&project, "Playground", "Playground");
+    Ok(visit.page(&PlaygroundPage { frame, slug, form, models, result: None, near: None, threshold_at: 0.0 }))
+}
+
+/// `POST /console/p/{slug}/playground`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form): Form<Trial>) -> Answer {
+    let project = visit.project(&slug).await?;
+    // Browsers send lines with CR LF; prompts come with LF.
+    form.prompt = form.prompt.replace("\r\n", "\n");
+    form.context = form.context.replace("\r\n", "\n");
+    let models = models(&visit, &project).await?;
+    let tried = match read(&visit, &form) {
+        Ok(query) => attempt(&visit, &project, query, form.ask == "provider").await,
+        Err(problem) => Err(problem),
+    };
+    let threshold_at = form.threshold.parse::<f64>().map_or(0.0, |threshold| threshold * 100.0);
+    let frame = visit.frame_in(&project, "Playground", "Playground");
+    match tried {
+        Ok((result, near)) => {
+            let (result, near) = (Some(result), Some(near));
+            Ok(visit.page(&PlaygroundPage { frame, slug, form, models, result, near, threshold_at }))
+        }
+        Err(ConsoleError::Refused(problem)) => {
+            let frame = frame.complaining(Some(&problem));
+            Ok(visit.again(&PlaygroundPage { frame, slug, form, models, result: None, near: None, threshold_at }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The form as a query, with the limits that the API has.
+fn read(visit: &Visit, form: &Trial) -> Result<Query, ConsoleError> {
+    let refuse = |what: String| Err(ConsoleError::Refused(what));
+    let limits = visit.console.app.limits();
+    if form.prompt.trim().is_empty() || form.model.trim().is_empty() {
+        return refuse("Type a prompt and name a model.".into());
+    }
+    for (what, text, most) in
+        [("prompt", &form.prompt, limits.prompt_bytes), ("context", &form.context, limits.context_bytes)]
+    {
+        if text.len() > most {
+            return refuse(format!("The {what} is longer than the limit of {most} bytes."));
+        }
+    }
+    let Some(threshold) = form.threshold.parse().ok().and_then(Threshold::new) else {
+        return refuse("The threshold must be between 0 and 1.".into());
+    };
+    Ok(Query {
+        prompt: form.prompt.clone(),
+        model: form.model.trim().to_owned(),
+        threshold,
+        context: (!form.context.is_empty()).then(|| form.context.clone()),
+    })
+}
+
+async fn attempt(
+    visit: &Visit,
+    project: &Project,
+    query: Query,
+    ask: bool,
+) -> Result<(Outcome, Vec<Near>), ConsoleError> {
+    let engine = visit.console.app.engine();
+    let threshold = query.threshold;
+    let look =
+        Look { prompt: &query.prompt, model: &query.model, context: query.context.as_deref(), limit: NEAREST };
+    // Looked at first: afterwards a miss would be its own nearest entry.
+    let seen = engine.look(project, look).await?;
+    let near = seen.near.iter().map(|candidate| Near {
+        id: candidate.entry.id.to_string(),
+        prompt: format::excerpt(&candidate.entry.prompt),
+        answer: format::excerpt(&candidate.entry.answer.text),
+        similarity: format!("{:.3}", candidate.similarity.get()),
+        width: candidate.similarity.get() * 100.0,
+        reached: threshold.reached_by(candidate.similarity),
+    });
+    let near = near.collect();
+    if !ask {
+        return Ok((looked(&seen, threshold), near));
+    }
+    let caller = Admission::of_console(Arc::new(project.clone()));
+    match engine.query(&caller, query).await {
+        Ok(reply) => Ok((asked(&reply), near)),
+        Err(error) => Err(refusal(error)),
+    }
+}
+
+fn looked(seen: &Seen, threshold: Threshold) -> Outcome {
+    let best = match &seen.exact {
+        Some(entry) => Some((entry.clone(), Similarity::ONE)),
+        None => seen.near.first().map(|best| (best.entry.clone(), best.similarity)),
+    };
+    let hit = best.as_ref().filter(|(_, similarity)| threshold.reached_by(*similarity));
+    let (title, text) = match (&seen.exact, hit, &best) {
+        (Some(_), ..) => ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into()),
+        (None, Some((_, similarity)), _) => (
+            "A similar prompt is in the cache",
+            format!("Its similarity {:.3} reaches the threshold: a query would get its answer.", similarity.get()),
+        ),
+        (None, None, Some((_, similarity))) => (
+            "Nothing is similar enough",
+            format!("The nearest entry has a similarity of {:.3}: a query would ask the provider.", similarity.get()),
+        ),
+        (None, None, None) => ("Nothing is near", "A query would ask the provider and store its answer.".into()),
+    };
+    Outcome {
+        title,
+        hit: hit.is_some(),
+        text,
+        facts: timings(&seen.trace),
+        answer: hit.map(|(entry, _)| entry.answer.text.clone()),
+        wrong: hit.map(|(entry, _)| entry.id.to_string()),
+    }
+}
+
+fn asked(reply: &Reply) -> Outcome {
+    let (title, text) = match reply.source {
+        Source::Exact => ("Answered from the cache", "By the same prompt.".to_owned()),
+        Source::Semantic(similarity) => {
+            ("Answered from the cache", format!("By a prompt with a similarity of {:.3}.", similarity.get()))
+        }
+        Source::Provider(Ok(())) => ("Answered by the provider", "The answer is stored: the next such query is a hit.".into()),
+        Source::Provider(Err(reason)) => {
+            ("Answered by the provider", format!("The answer is not stored: {}.", reason.code().replace('_', " ")))
+        }
+    };
+    let cost = &reply.cost;
+    let estimated = if cost.estimated { " (estimated)" } else { "" };
+    let mut facts = vec![
+        ("Provider", reply.entry.answer.provider.clone()),
+        (
+            "Tokens",
+            format!("{} in, {} out{estimated}", format::count(cost.input_tokens), format::count(cost.output_tokens)),
+        ),
+        (
+            if reply.is_hit() { "Saved" } else { "Cost" },
+            if cost.price.is_some() { format::money(cost.amount) } else { "unknown: the model has no known price".into() },
+        ),
+    ];
+    facts.extend(timings(&reply.trace));
+    Outcome {
+        title,
+        hit: reply.is_hit(),
+        text,
+        facts,
+        answer: Some(reply.entry.answer.text.clone()),
+        wrong: reply.is_hit().then(|| reply.entry.id.to_string()),
+    }
+}
+
+fn timings(trace: &Trace) -> Vec<(&'static str, String)> {
+    let ms = |span: Duration| format::millis(span.as_secs_f64() * 1e3);
+    let mut facts = vec![("Embedding", ms(trace.embedding)), ("Search", ms(trace.search))];
+    facts.extend(trace.provider.map(|span| ("Provider’s time", ms(span))));
+    facts.push(("Total", ms(trace.total)));
+    facts.extend(trace.too_long.map(|(tokens, window)| {
+        ("By meaning", format!("not searched: {tokens} tokens or more, the embedding model reads {window}"))
+    }));
+    facts
+}
+
+/// What a failed query says to a person; what is a bug or an outage is none of it.
+fn refusal(error: QueryError) -> ConsoleError {
+    ConsoleError::Refused(match error {
+        QueryError::Forbidden => "The project is suspended: resume it under Settings.".into(),
+        QueryError::ModelNotSupported { model } => {
+            format!("No provider is known for the model “{model}”. Add one under Providers.")
+        }
+        QueryError::NoCredentials { provider } => {
+            format!("The server has no key for {provider}. Providers says which variable to set.")
+        }
+        QueryError::Provider(error) => format!("The provider {} gave no answer: {}.", error.provider, error.class.code()),
+        other => return other.into(),
+    })
+}
+
+/// The models that the cache has entries of and those of own providers.
+async fn models(visit: &Visit, project: &Project) -> Result<Vec<String>, ConsoleError> {
+    let store = &visit.console.admin.store;
+    let mut models: Vec<String> = store.models_of(project.id, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
+    for model in store.providers(project.id).await?.into_iter().flat_map(|provider| provider.models) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    Ok(models)
+}

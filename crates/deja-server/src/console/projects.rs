@@ -1,0 +1,111 @@
+//! The list of projects, and making one.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use deja_core::analytics::Totals;
+use deja_core::project::Tier;
+use serde::Deserialize;
+
+use super::chart::sparkline;
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::Form;
+use super::format;
+use super::limits::{self, Limits};
+use super::page::{Answer, Frame, Visit};
+use crate::admin::{AdminError, Command, NewProject, Reply};
+
+const DAYS: i64 = 7;
+
+#[derive(Template)]
+#[template(path = "projects.html")]
+struct ProjectsPage {
+    frame: Frame,
+    projects: Vec<Row>,
+}
+
+/// A project; figures are a text and a sparkline each.
+struct Row {
+    slug: String,
+    name: String,
+    tier: &'static str,
+    suspended: bool,
+    requests: (String, String),
+    hit_rate: (String, String),
+    saved: (String, String),
+}
+
+/// `GET /console/projects`.
+pub(super) async fn get(visit: Visit) -> Answer {
+    let store = &visit.console.admin.store;
+    let today = visit.now().as_secs().div_euclid(86_400);
+    let first = today - DAYS + 1;
+    let daily = store.daily_totals(first, today + 1).await?;
+    let none = BTreeMap::new();
+    let rows = store.projects().await?.into_iter().map(|project| {
+        let days = daily.get(&project.id).unwrap_or(&none);
+        let days: Vec<Totals> = (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
+        let mut week = Totals::default();
+        days.iter().for_each(|day| week.add(day));
+        let spark = |value: fn(&Totals) -> f64| sparkline(&days.iter().map(value).collect::<Vec<_>>());
+        Row {
+            slug: project.slug.to_string(),
+            name: project.name,
+            tier: limits::title(project.tier),
+            suspended: project.suspended,
+            requests: (format::count(week.requests()), spark(|day| day.requests() as f64)),
+            hit_rate: (format::percent(week.hit_rate()), spark(|day| day.hit_rate().unwrap_or(0.0))),
+            saved: (format::money(week.saved), spark(|day| day.saved.as_dollars())),
+        }
+    });
+    let page = ProjectsPage { frame: visit.frame("Projects", "projects"), projects: rows.collect() };
+    Ok(visit.page(&page))
+}
+
+#[derive(Template)]
+#[template(path = "project_new.html")]
+struct NewPage {
+    frame: Frame,
+    form: NewForm,
+    limits: Limits,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct NewForm {
+    name: String,
+    #[serde(flatten)]
+    limits: Limits,
+}
+
+/// `GET /console/projects/new`.
+pub(super) async fn new(visit: Visit) -> Answer {
+    let frame = visit.frame("Create project", "projects");
+    Ok(visit.page(&NewPage { frame, form: NewForm::default(), limits: Limits::new() }))
+}
+
+/// `POST /console/projects`.
+pub(super) async fn post(visit: Visit, Form(form): Form<NewForm>) -> Answer {
+    let again = |form: NewForm, problem: &str| {
+        let frame = visit.frame("Create project", "projects").complaining(Some(problem));
+        let limits = form.limits.clone();
+        Ok(visit.again(&NewPage { frame, form, limits }))
+    };
+    // The tier and limits of a member's form are not read: they are an owner's to set.
+    let limits = if visit.is_owner() { form.limits.read() } else { Ok((Tier::Free, None, None)) };
+    let (tier, per_minute, burst) = match limits {
+        Ok(limits) => limits,
+        Err(ConsoleError::Refused(problem)) => return again(form, &problem),
+        Err(error) => return Err(error),
+    };
+    let new = NewProject { name: form.name.clone(), tier, per_minute, burst };
+    match visit.execute(Command::ProjectCreate(new)).await {
+        Ok(Reply::Project(made)) => {
+            let flash = Flash::good(format!("Project {} is ready. Its first API key comes next.", made.name));
+            visit.to(&format!("/console/p/{}", made.slug), &flash)
+        }
+        Ok(_) => Err(ConsoleError::Failed("no project came back".into())),
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => again(form, &problem),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,259 @@
+//! Providers and models: the built-in families with the state of their credentials, and the project's own.
+
+use askama::Template;
+use axum::extract::Path;
+use deja_core::provider::{ProviderConfig, Providers as _, Route};
+use deja_core::project::Project;
+use deja_providers::Family;
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::Form;
+use super::format;
+use super::page::{Answer, Confirm, Frame, Visit};
+use crate::admin::{AdminError, Command, Hidden, NewProvider, ProviderChange};
+
+/// What the test asks for. Short, and no secret.
+const TEST_PROMPT: &str = "Answer with the single word: ok";
+
+#[derive(Template)]
+#[template(path = "providers.html")]
+struct ProvidersPage {
+    frame: Frame,
+    slug: String,
+    families: Vec<FamilyRow>,
+    providers: Vec<Row>,
+    /// Model, input and output.
+    prices: Vec<(String, String, String)>,
+}
+
+struct FamilyRow {
+    title: &'static str,
+    models: &'static str,
+    variable: &'static str,
+    /// The model that a test asks.
+    cheap: &'static str,
+    configured: bool,
+}
+
+struct Row {
+    name: String,
+    base_url: String,
+    models: Vec<String>,
+    has_secret: bool,
+    allow_private: bool,
+}
+
+/// `GET /console/p/{slug}/providers`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let own = visit.console.admin.store.providers(project.id).await?.into_iter().map(|provider| Row {
+        name: provider.name,
+        base_url: provider.base_url,
+        models: provider.models,
+        has_secret: provider.sealed_secret.is_some(),
+        allow_private: provider.allow_private,
+    });
+    let prices = project.settings.prices.iter().map(|(model, price)| {
+        let [input, output] = [price.input, price.output].map(|p| format::dollars(p.dollars_per_million()));
+        (model.clone(), input, output)
+    });
+    let page = ProvidersPage {
+        frame: visit.frame_in(&project, "Providers", "Providers"),
+        slug,
+        families: families(&visit),
+        providers: own.collect(),
+        prices: prices.collect(),
+    };
+    Ok(visit.page(&page))
+}
+
+fn families(visit: &Visit) -> Vec<FamilyRow> {
+    let row = |family, title, models, variable, cheap| FamilyRow {
+        title,
+        models,
+        variable,
+        cheap,
+        configured: visit.console.upstreams.registry.has(family),
+    };
+    vec![
+        row(Family::OpenAi, "OpenAI", "gpt-…, o1, o3, o4-…, chatgpt-…", "OPENAI_API_KEY", "gpt-4o-mini"),
+        row(Family::Anthropic, "Anthropic", "claude-…", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
+        row(Family::Google, "Google", "gemini-…, gemma-…, learnlm-…", "GEMINI_API_KEY", "gemini-2.5-flash"),
+    ]
+}
+
+#[derive(Template)]
+#[template(path = "provider_form.html")]
+struct FormPage {
+    frame: Frame,
+    slug: String,
+    form: ProviderForm,
+    editing: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ProviderForm {
+    name: String,
+    base_url: String,
+    /// One a line.
+    models: String,
+    secret: String,
+    #[serde(deserialize_with = "checked")]
+    allow_private: bool,
+}
+
+/// A ticked box is there, whatever its value; another is not.
+pub(super) fn checked<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    String::deserialize(deserializer).map(|_| true)
+}
+
+impl ProviderForm {
+    fn models(&self) -> Vec<String> {
+        self.models.split(['\n', ',']).map(str::trim).filter(|model| !model.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn secret(&self) -> Option<Hidden> {
+        let secret = self.secret.trim();
+        (!secret.is_empty()).then(|| Hidden::from(secret.to_owned()))
+    }
+}
+
+fn form_page(visit: &Visit, project: &Project, form: ProviderForm, editing: bool, problem: Option<&str>) -> FormPage {
+    let mut frame = visit.frame_in(project, "", "Providers").complaining(problem);
+    frame.title = if editing { format!("Edit {}", form.name) } else { "Add provider".into() };
+    // A secret goes in and never out, not even back into the form it came from.
+    let form = ProviderForm { secret: String::new(), ..form };
+    FormPage { frame, slug: project.slug.to_string(), form, editing }
+}
+
+/// `GET /console/p/{slug}/providers/new`.
+pub(super) async fn new(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project(&slug).await?;
+    Ok(visit.page(&form_page(&visit, &project, ProviderForm::default(), false, None)))
+}
+
+/// `POST /console/p/{slug}/providers/new`.
+pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form<ProviderForm>) -> Answer {
+    let project = visit.project(&slug).await?;
+    private_is_for_owners(&visit, form.allow_private)?;
+    let new = NewProvider {
+        project: slug.clone(),
+        name: form.name.trim().to_owned(),
+        base_url: form.base_url.trim().to_owned(),
+        models: form.models(),
+        secret: form.secret(),
+        allow_private: form.allow_private,
+    };
+    let done = visit.execute(Command::ProviderAdd(new)).await;
+    match done {
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            Ok(visit.again(&form_page(&visit, &project, form, false, Some(&problem))))
+        }
+        done => visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is added. Test it now."),
+    }
+}
+
+/// `GET /console/p/{slug}/providers/{name}`.
+pub(super) async fn edit(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let provider = find(&visit, &project, &name).await?;
+    let form = ProviderForm {
+        name: provider.name,
+        base_url: provider.base_url,
+        models: provider.models.join("\n"),
+        secret: String::new(),
+        allow_private: provider.allow_private,
+    };
+    Ok(visit.page(&form_page(&visit, &project, form, true, None)))
+}
+
+/// `POST /console/p/{slug}/providers/{name}`.
+pub(super) async fn save(
+    visit: Visit,
+    Path((slug, name)): Path<(String, String)>,
+    Form(mut form): Form<ProviderForm>,
+) -> Answer {
+    let project = visit.project(&slug).await?;
+    let stored = find(&visit, &project, &name).await?;
+    form.name.clone_from(&stored.name);
+    // A member neither gives the permission nor, by saving something else, takes it away.
+    let allow_private = if visit.is_owner() { form.allow_private } else { stored.allow_private };
+    let change = ProviderChange {
+        base_url: Some(form.base_url.trim().to_owned()),
+        models: Some(form.models()),
+        secret: form.secret(),
+        allow_private: Some(allow_private),
+    };
+    match visit.execute(Command::ProviderSet { project: slug.clone(), name, change }).await {
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            Ok(visit.again(&form_page(&visit, &project, form, true, Some(&problem))))
+        }
+        done => visit.done(&format!("/console/p/{slug}/providers"), done, "Saved. Test it now."),
+    }
+}
+
+/// `GET /console/p/{slug}/providers/{name}/remove`.
+pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let provider = find(&visit, &project, &name).await?;
+    let text = format!(
+        "Queries for {} that miss the cache are refused from then on, and its stored key is deleted. Answers that are \
+         cached stay.",
+        provider.models.join(", ")
+    );
+    let frame = visit.frame_in(&project, &format!("Remove {}", provider.name), "Providers");
+    Ok(visit.page(&Confirm::new(frame, text, "Remove provider", format!("/console/p/{slug}/providers"))))
+}
+
+/// `POST /console/p/{slug}/providers/{name}/remove`.
+pub(super) async fn remove(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
+    let done = visit.execute(Command::ProviderRemove { project: slug.clone(), name }).await;
+    visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is removed.")
+}
+
+#[derive(Deserialize)]
+pub(super) struct Test {
+    model: String,
+}
+
+/// `POST /console/p/{slug}/providers/test`.
+pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let flash = match visit.console.upstreams.route(&project, &model).await? {
+        Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {
+            Ok(completion) => {
+                let said = format::excerpt(&completion.text);
+                Flash::good(format!("{} works: {model} answered “{said}”.", provider.name()))
+            }
+            // The class is deja's own word; what the provider said may hold anything.
+            Err(error) => Flash::bad(format!("{} does not work: {}. {}", provider.name(), error.class.code(), advice(error.class))),
+        },
+        Route::NoCredentials { provider } => Flash::bad(format!("The server has no key for {provider}.")),
+        Route::Unsupported => Flash::bad(format!("No provider is known for the model “{model}”.")),
+    };
+    visit.to(&format!("/console/p/{slug}/providers"), &flash)
+}
+
+fn advice(class: deja_core::provider::FailureClass) -> &'static str {
+    use deja_core::provider::FailureClass as Class;
+    match class {
+        Class::Auth => "Check its key.",
+        Class::NotFound => "Check the model’s id and the base URL.",
+        Class::Quota => "The account is out of credit.",
+        Class::Forbidden => "deja does not call this address: it lies in a private network or is reserved.",
+        Class::Timeout | Class::Connection => "Check the base URL, and that it can be reached from the server.",
+        _ => "Try again; if it stays, check the base URL and the model’s id.",
+    }
+}
+
+async fn find(visit: &Visit, project: &Project, name: &str) -> Result<ProviderConfig, ConsoleError> {
+    let providers = visit.console.admin.store.providers(project.id).await?;
+    providers.into_iter().find(|provider| provider.name == name).ok_or(ConsoleError::NotFound)
+}
+
+fn private_is_for_owners(visit: &Visit, wanted: bool) -> Result<(), ConsoleError> {
+    if wanted && !visit.is_owner() { Err(ConsoleError::OwnersOnly) } else { Ok(()) }
+}

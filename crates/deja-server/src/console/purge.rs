@@ -1,0 +1,70 @@
+//! Deleting many entries: a filter, a count of what it means, and a typed confirmation.
+
+use askama::Template;
+use axum::extract::{Path, Query};
+use serde::Deserialize;
+
+use super::cache::entries_of;
+use super::error::ConsoleError;
+use super::filter::{Filter, Select};
+use super::flash::Flash;
+use super::form::Form;
+use super::page::{Answer, Frame, Visit};
+use crate::admin::{Command, ContextFilter, Reply};
+
+#[derive(Template)]
+#[template(path = "purge.html")]
+struct PurgePage {
+    frame: Frame,
+    slug: String,
+    form: Filter,
+    selects: Vec<Select>,
+    matching: String,
+    total: String,
+}
+
+/// `GET /console/p/{slug}/cache/purge`: the dry run.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(form): Query<Filter>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let store = &visit.console.admin.store;
+    let page = PurgePage {
+        frame: visit.frame_in(&project, "Purge the cache", "Cache"),
+        selects: form.selects(&visit.console, &project).await?,
+        matching: entries_of(store.count_matching(project.id, &form.entries()).await?),
+        total: entries_of(store.count(project.id).await?),
+        form,
+        slug,
+    };
+    Ok(visit.page(&page))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Purge {
+    #[serde(flatten)]
+    filter: Filter,
+    #[serde(default)]
+    confirm: String,
+}
+
+/// `POST /console/p/{slug}/cache/purge`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Purge>) -> Answer {
+    let filter = form.filter;
+    if form.confirm.trim() != slug {
+        let back = format!("/console/p/{slug}/cache/purge{}", filter.query(&[]));
+        visit.project(&slug).await?;
+        return visit.to(&back, &Flash::bad(format!("Nothing was deleted: type {slug} to confirm.")));
+    }
+    let wanted = filter.entries();
+    let context = match wanted.context {
+        None => ContextFilter::Any,
+        Some(None) => ContextFilter::Without,
+        Some(Some(text)) => ContextFilter::Is(text),
+    };
+    let command = Command::CachePurge { project: slug.clone(), model: wanted.model, context, text: wanted.text };
+    match visit.execute(command).await? {
+        Reply::Purged { entries } => {
+            visit.to(&format!("/console/p/{slug}/cache"), &Flash::good(format!("{} deleted.", entries_of(entries))))
+        }
+        _ => Err(ConsoleError::Failed("no count came back".into())),
+    }
+}

@@ -1,0 +1,152 @@
+//! The span of time that analytics shows, and the bars it is cut into.
+
+use std::ops::Range;
+
+use deja_core::analytics::Step;
+use deja_core::clock::Timestamp;
+
+/// Bars of a chart, about.
+const BARS: i64 = 60;
+
+/// A span, as the rollups' periods, and how many of them make a bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// `1h`, `24h`, `7d`, `30d` or `custom`.
+    pub(super) key: &'static str,
+    pub(super) step: Step,
+    pub(super) periods: Range<i64>,
+    /// Periods a bar.
+    pub(super) group: i64,
+}
+
+/// The ranges on offer, with their names.
+pub(super) const OFFERED: [(&str, &str); 4] = [("1h", "1 hour"), ("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days")];
+
+impl Span {
+    /// The span called `key`, up to and with the running period. Anything else is the default, 24 hours.
+    pub(super) fn named(key: &str, now: Timestamp) -> Self {
+        let (key, step, count, group) = match key {
+            "1h" => ("1h", Step::Minute, 60, 1),
+            "7d" => ("7d", Step::Hour, 7 * 24, 6),
+            "30d" => ("30d", Step::Hour, 30 * 24, 24),
+            _ => ("24h", Step::Hour, 24, 1),
+        };
+        // Bars begin at whole multiples of their length, so that they stay the same as time goes on.
+        let end = (step.period_of(now).div_euclid(group) + 1) * group;
+        Self { key, step, periods: end - count..end, group }
+    }
+
+    /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC.
+    pub(super) fn custom(from: &str, until: &str, now: Timestamp) -> Option<Self> {
+        let (from, until) = (moment(from)?, moment(until)?);
+        if until <= from {
+            return None;
+        }
+        let minutes_reach = Step::Minute.period_of(from) >= Step::Minute.period_of(now) - Step::Minute.kept() + 1;
+        let short = until.since(from).as_secs() <= 4 * 3600;
+        let step = if minutes_reach && short { Step::Minute } else { Step::Hour };
+        let last = step.period_of(now) + 1;
+        let first = step.period_of(from).max(last - step.kept());
+        // The period that `until` lies in is shown, unless it begins just then.
+        let end = (step.period_of(Timestamp::from_nanos(until.as_nanos() - 1)) + 1).clamp(first + 1, last.max(first + 1));
+        let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(24 * 7);
+        Some(Self { key: "custom", step, periods: first..end, group })
+    }
+
+    /// Number of bars.
+    pub(super) fn bars(&self) -> usize {
+        usize::try_from((self.periods.end - self.periods.start + self.group - 1) / self.group).unwrap_or(0)
+    }
+
+    /// The bar that a period falls into.
+    pub(super) fn bar_of(&self, period: i64) -> Option<usize> {
+        let inside = self.periods.contains(&period);
+        usize::try_from((period - self.periods.start) / self.group).ok().filter(|_| inside)
+    }
+
+    /// When it begins.
+    pub(super) fn from(&self) -> Timestamp {
+        self.step.start_of(self.periods.start)
+    }
+
+    /// When it ends.
+    pub(super) fn until(&self) -> Timestamp {
+        self.step.start_of(self.periods.end)
+    }
+
+    /// What stands below each bar: when it begins.
+    pub(super) fn labels(&self) -> Vec<String> {
+        let length = self.step.seconds() * self.group;
+        let form = match length {
+            ..86_400 if self.bars() as i64 * length <= 86_400 => "%H:%M",
+            ..86_400 => "%b %-d %H:%M",
+            _ => "%b %-d",
+        };
+        let bars = i64::try_from(self.bars()).unwrap_or(0);
+        let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group).as_secs();
+        let text = |bar| jiff::Timestamp::from_second(begins(bar)).unwrap_or_default().strftime(form).to_string();
+        (0..bars).map(text).collect()
+    }
+}
+
+fn groups(step: Step) -> Vec<i64> {
+    match step {
+        Step::Minute => vec![1, 5, 15],
+        Step::Hour => vec![1, 2, 6, 12, 24, 48, 24 * 7],
+    }
+}
+
+/// A moment as `datetime-local` inputs send it, taken as UTC.
+fn moment(text: &str) -> Option<Timestamp> {
+    let civil: jiff::civil::DateTime = text.trim().parse().ok()?;
+    let at = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    // What the type holds: the years 1970 to 2200 are enough.
+    (0..7_258_118_400).contains(&at.as_second()).then(|| Timestamp::from_secs(at.as_second()))
+}
+
+/// A moment as `datetime-local` inputs take it.
+pub(super) fn input(at: Timestamp) -> String {
+    jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default().strftime("%Y-%m-%dT%H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-07-31 12:13:20 UTC.
+    const NOW: Timestamp = Timestamp::from_secs(1_785_500_000);
+
+    #[test]
+    fn named_ranges_end_with_the_running_bar() {
+        for (key, bars, first, last) in [
+            ("1h", 60, "11:14", "12:13"),
+            ("24h", 24, "13:00", "12:00"),
+            ("7d", 28, "Jul 24 18:00", "Jul 31 12:00"),
+            ("30d", 30, "Jul 2", "Jul 31"),
+            ("nonsense", 24, "13:00", "12:00"),
+        ] {
+            let span = Span::named(key, NOW);
+            let labels = span.labels();
+            assert_eq!((labels.len(), span.bars()), (bars, bars), "{key}");
+            assert_eq!((labels[0].as_str(), labels[bars - 1].as_str()), (first, last), "{key}");
+            assert_eq!(span.bar_of(span.step.period_of(NOW)), Some(bars - 1), "{key}");
+            assert_eq!(span.bar_of(span.periods.end), None);
+        }
+    }
+
+    #[test]
+    fn custom_ranges_are_bounded_by_what_is_kept() {
+        let span = Span::custom("2026-07-31T10:00", "2026-07-31T11:00", NOW).unwrap();
+        assert_eq!((span.step, span.bars()), (Step::Minute, 60));
+        let span = Span::custom("2026-07-01T00:00", "2026-07-11T00:00", NOW).unwrap();
+        assert_eq!((span.step, span.group, span.bars()), (Step::Hour, 6, 40));
+        let span = Span::custom("1999-01-01T00:00", "2199-01-01T00:00", NOW);
+        assert_eq!(span, None, "before the epoch");
+        let span = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
+        assert_eq!(span.periods.end - span.periods.start, Step::Hour.kept());
+        assert!(span.bars() <= 60);
+        for (from, until) in [("", ""), ("2026-07-31T11:00", "2026-07-31T10:00"), ("x", "2026-07-31T10:00")] {
+            assert_eq!(Span::custom(from, until, NOW), None);
+        }
+    }
+}

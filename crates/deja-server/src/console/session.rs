@@ -1,0 +1,228 @@
+//! Who is there: cookies, the session behind them, and what a handler is given of it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, OriginalUri, Request, State};
+use axum::http::header::{COOKIE, USER_AGENT};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use cookie::{Cookie, SameSite};
+use deja_core::clock::Timestamp;
+use deja_core::operator::{Operator, PlainToken, Role, Session, short_user_agent};
+
+use super::Console;
+use super::error::ConsoleError;
+use crate::listener::Peer;
+
+pub(super) const NAME: &str = "deja_session";
+/// How long a session lasts without a request.
+pub(super) const IDLE: Duration = Duration::from_hours(7 * 24);
+/// How long it lasts at most.
+const LIFETIME: Duration = Duration::from_hours(30 * 24);
+/// Uses closer together than this are noted once.
+const TOUCH_EVERY: Duration = Duration::from_mins(1);
+
+/// Who may open a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody.
+    Public,
+    /// Who is signed in.
+    Member,
+    /// Owners.
+    Owner,
+}
+
+/// Who is signed in.
+#[derive(Clone, Debug)]
+pub(super) struct Who {
+    pub(super) operator: Operator,
+    pub(super) session: Session,
+}
+
+/// Lets only those through who may open the page, and tells its handler who it is.
+pub(super) async fn require(
+    State((console, access)): State<(Arc<Console>, Access)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let who = match find(&console, request.headers()).await {
+        Ok(who) => who,
+        Err(error) => return error.into_response(),
+    };
+    match &who {
+        None => {
+            // What a form held is lost; the page it stood on is not.
+            let to = request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0);
+            let next = if request.method() == Method::GET { to.to_string() } else { String::new() };
+            return ConsoleError::SignIn { next }.into_response();
+        }
+        Some(who) if access == Access::Owner && who.operator.role != Role::Owner => {
+            return ConsoleError::OwnersOnly.into_response();
+        }
+        Some(_) => {}
+    }
+    request.extensions_mut().insert(who);
+    next.run(request).await
+}
+
+/// Who the request's cookie belongs to. Notes that the session was used.
+pub(super) async fn find(console: &Console, headers: &HeaderMap) -> Result<Option<Who>, ConsoleError> {
+    let cookies = Cookies::of(headers);
+    let Some(token) = cookies.get(console.secure, NAME).and_then(PlainToken::parse) else { return Ok(None) };
+    let now = console.now();
+    let hash = token.hash();
+    let Some((session, operator)) = console.admin.store.session(&hash, now).await? else { return Ok(None) };
+    let end = session.created.plus(LIFETIME);
+    if now >= end {
+        return Ok(None);
+    }
+    if now.since(session.last_seen) >= TOUCH_EVERY {
+        console.admin.store.touch_session(&hash, now, now.plus(IDLE).min(end)).await?;
+    }
+    Ok(Some(Who { operator, session }))
+}
+
+/// A new session for `operator`.
+pub(super) fn new_session(token: &PlainToken, operator: &Operator, headers: &HeaderMap, now: Timestamp) -> Session {
+    let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
+    Session {
+        token: token.hash(),
+        operator: operator.id,
+        created: now,
+        last_seen: now,
+        expires: now.plus(IDLE),
+        user_agent: short_user_agent(agent),
+    }
+}
+
+/// The header that signs a browser in.
+pub(super) fn session_cookie(console: &Console, token: &PlainToken) -> Result<HeaderValue, ConsoleError> {
+    let seconds = i64::try_from(LIFETIME.as_secs()).unwrap_or(i64::MAX);
+    cookie(console.secure, NAME, token.reveal(), Some(seconds))
+}
+
+/// A request's cookies.
+pub(super) struct Cookies(Vec<(String, String)>);
+
+impl Cookies {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let cookies = texts.flat_map(Cookie::split_parse).filter_map(Result::ok);
+        Self(cookies.map(|cookie| (cookie.name().to_owned(), cookie.value().to_owned())).collect())
+    }
+
+    /// The cookie called `name`. Two of one name are none: one of them is not ours.
+    pub(super) fn get(&self, secure: bool, name: &str) -> Option<&str> {
+        let name = full_name(secure, name);
+        let mut found = self.0.iter().filter(|(n, _)| *n == name);
+        match (found.next(), found.next()) {
+            (Some((_, value)), None) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// A cookie that scripts cannot read and other sites cannot send along with a form. Over https its name makes
+/// browsers insist that it came from this very host.
+pub(super) fn cookie(secure: bool, name: &str, value: &str, seconds: Option<i64>) -> Result<HeaderValue, ConsoleError> {
+    let mut cookie = Cookie::build((full_name(secure, name), value))
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(secure);
+    if let Some(seconds) = seconds {
+        cookie = cookie.max_age(cookie::time::Duration::seconds(seconds));
+    }
+    let text = cookie.build().to_string();
+    HeaderValue::from_str(&text).map_err(|error| ConsoleError::Failed(error.to_string()))
+}
+
+/// The header that removes a cookie.
+pub(super) fn expired(secure: bool, name: &str) -> HeaderValue {
+    cookie(secure, name, "", Some(0)).unwrap_or(HeaderValue::from_static(""))
+}
+
+fn full_name(secure: bool, name: &str) -> String {
+    if secure { format!("__Host-{name}") } else { name.to_owned() }
+}
+
+/// Where to sign in, and go on to `next` afterwards.
+pub(super) fn sign_in_url(next: &str) -> String {
+    match local(next) {
+        "/console/projects" => "/console/sign-in".into(),
+        next => {
+            let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
+            format!("/console/sign-in?next={next}")
+        }
+    }
+}
+
+/// `next` if it is a place of the console, else the list of projects: no link of ours leads elsewhere.
+pub(super) fn local(next: &str) -> &str {
+    let path = next.split(['?', '#']).next().unwrap_or_default();
+    let ours = path == "/console" || path.starts_with("/console/");
+    if ours && next.len() <= 2048 && next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\') {
+        next
+    } else {
+        "/console/projects"
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Who {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ConsoleError> {
+        let who = parts.extensions.get::<Option<Self>>().cloned().flatten();
+        who.ok_or(ConsoleError::SignIn { next: String::new() })
+    }
+}
+
+/// The other end of the connection.
+pub(super) struct Address(pub(super) IpAddr);
+
+impl<S: Send + Sync> FromRequestParts<S> for Address {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ConsoleError> {
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+        Ok(Self(peer.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_bound_to_the_host_where_that_is_possible() {
+        let text = |secure| cookie(secure, NAME, "abc", Some(60)).unwrap().to_str().unwrap().to_owned();
+        assert_eq!(text(true), "__Host-deja_session=abc; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=60");
+        assert_eq!(text(false), "deja_session=abc; HttpOnly; SameSite=Lax; Path=/; Max-Age=60");
+    }
+
+    #[test]
+    fn of_two_cookies_with_one_name_none_counts() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, HeaderValue::from_static("a=1; deja_session=x"));
+        assert_eq!(Cookies::of(&headers).get(false, NAME), Some("x"));
+        assert_eq!(Cookies::of(&headers).get(true, NAME), None);
+        headers.append(COOKIE, HeaderValue::from_static("deja_session=y"));
+        assert_eq!(Cookies::of(&headers).get(false, NAME), None);
+    }
+
+    #[test]
+    fn sign_in_leads_to_places_of_the_console_only() {
+        for next in ["/console/p/a/keys?x=1", "/console"] {
+            assert_eq!(local(next), next);
+        }
+        for next in ["", "/", "//evil.test", "https://evil.test", "/console.evil", "/console/\\evil", "/console/\r\nX: y"] {
+            assert_eq!(local(next), "/console/projects", "{next:?}");
+        }
+        assert_eq!(sign_in_url("/console/p/a?b=c"), "/console/sign-in?next=%2Fconsole%2Fp%2Fa%3Fb%3Dc");
+    }
+}

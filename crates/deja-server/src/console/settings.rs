@@ -1,0 +1,192 @@
+//! A project's settings, its tier and limits, and the danger zone.
+
+use askama::Template;
+use axum::extract::Path;
+use deja_core::embedding::Threshold;
+use deja_core::project::Project;
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::{Form, number};
+use super::format;
+use super::limits::{self, Limits};
+use super::page::{Answer, Confirm, Frame, Visit};
+use super::providers::checked;
+use crate::admin::{AdminError, Change, Command, Thresholds, Ttl};
+
+#[derive(Template)]
+#[template(path = "settings.html")]
+struct SettingsPage {
+    frame: Frame,
+    slug: String,
+    form: SettingsForm,
+    limits: Limits,
+    limit: String,
+    suspended: bool,
+    prices: Prices,
+}
+
+struct Prices {
+    source: String,
+    revision: String,
+    age: String,
+    models: String,
+    refreshable: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SettingsForm {
+    name: String,
+    /// Hours; empty for ever.
+    ttl: String,
+    max_entries: String,
+    /// Empty for deja's own.
+    threshold: String,
+    minimum: String,
+    #[serde(deserialize_with = "checked")]
+    share_models: bool,
+}
+
+fn page(visit: &Visit, project: &Project, form: SettingsForm, problem: Option<&str>) -> SettingsPage {
+    let list = visit.console.admin.prices.book.current();
+    let age = list.source.age(visit.now());
+    SettingsPage {
+        frame: visit.frame_in(project, "Settings", "Settings").complaining(problem),
+        slug: project.slug.to_string(),
+        form,
+        limits: Limits::of(project),
+        limit: limits::sentence(project),
+        suspended: project.suspended,
+        prices: Prices {
+            source: list.source.name.clone(),
+            revision: list.source.revision.clone().unwrap_or_else(|| "unknown".into()),
+            age: age.map_or("as old as this version of deja".into(), format::span),
+            models: format::count(list.table.len() as u64),
+            refreshable: visit.console.admin.prices.is_refreshed(),
+        },
+    }
+}
+
+/// `GET /console/p/{slug}/settings`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let form = SettingsForm {
+        name: project.name.clone(),
+        ttl: project.settings.ttl_seconds.map(hours).unwrap_or_default(),
+        max_entries: project.settings.max_entries.to_string(),
+        threshold: project.settings.default_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
+        minimum: project.settings.minimum_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
+        share_models: project.settings.share_models,
+    };
+    Ok(visit.page(&page(&visit, &project, form, None)))
+}
+
+/// `POST /console/p/{slug}/settings`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let change = match read(&form) {
+        Ok(change) => change,
+        Err(ConsoleError::Refused(problem)) => {
+            return Ok(visit.again(&page(&visit, &project, form, Some(&problem))));
+        }
+        Err(error) => return Err(error),
+    };
+    match visit.execute(Command::ProjectSet { project: slug.clone(), change }).await {
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            Ok(visit.again(&page(&visit, &project, form, Some(&problem))))
+        }
+        done => visit.done(&format!("/console/p/{slug}/settings"), done, "Saved."),
+    }
+}
+
+fn read(form: &SettingsForm) -> Result<Change, ConsoleError> {
+    let hours: Option<f64> = number("How long answers live", &form.ttl)?;
+    Ok(Change {
+        name: Some(form.name.clone()),
+        ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
+        max_entries: number("Entries at most", &form.max_entries)?,
+        share_models: Some(form.share_models),
+        thresholds: Some(Thresholds {
+            default: threshold("The default threshold", &form.threshold)?,
+            minimum: threshold("The minimum threshold", &form.minimum)?,
+        }),
+        ..Change::default()
+    })
+}
+
+fn threshold(what: &str, text: &str) -> Result<Option<Threshold>, ConsoleError> {
+    let wrong = || ConsoleError::Refused(format!("{what} must be between 0 and 1, or empty"));
+    number::<f64>(what, text)?.map(|value| Threshold::new(value).ok_or_else(wrong)).transpose()
+}
+
+/// Seconds as a number of hours, without decimals where there are none.
+fn hours(seconds: u64) -> String {
+    (seconds as f64 / 3600.0).to_string()
+}
+
+/// `POST /console/p/{slug}/settings/limits`.
+pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): Form<Limits>) -> Answer {
+    let place = format!("/console/p/{slug}/settings");
+    let (tier, per_minute, burst) = match form.read() {
+        Ok(limits) => limits,
+        Err(ConsoleError::Refused(problem)) => {
+            visit.project(&slug).await?;
+            return visit.to(&place, &Flash::bad(problem));
+        }
+        Err(error) => return Err(error),
+    };
+    let change = Change { tier: Some(tier), per_minute, burst, ..Change::default() };
+    let done = visit.execute(Command::ProjectSet { project: slug, change }).await;
+    visit.done(&place, done, "The limits hold from the next request on.")
+}
+
+#[derive(Deserialize)]
+pub(super) struct State {
+    state: String,
+}
+
+/// `POST /console/p/{slug}/settings/state`.
+pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Form<State>) -> Answer {
+    let place = format!("/console/p/{slug}/settings");
+    let (command, good) = match form.state.as_str() {
+        "suspended" => (Command::ProjectSuspend { project: slug }, "The project is suspended: its requests get 403."),
+        "active" => (Command::ProjectResume { project: slug }, "The project is active again."),
+        _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
+    };
+    let done = visit.execute(command).await;
+    visit.done(&place, done, good)
+}
+
+/// `GET /console/p/{slug}/delete`.
+pub(super) async fn confirm_delete(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let store = &visit.console.admin.store;
+    let keys = store.keys(project.id).await?.iter().filter(|(key, _)| key.revoked.is_none()).count();
+    let text = format!(
+        "{} cached entries, {keys} active API keys, the project’s providers and all its counts go for good. Requests \
+         with its keys get 401 from then on.",
+        format::count(store.count(project.id).await?)
+    );
+    let frame = visit.frame_in(&project, &format!("Delete {}", project.name), "Settings");
+    let back = format!("/console/p/{slug}/settings");
+    Ok(visit.page(&Confirm::new(frame, text, "Delete project", back).typing(slug)))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Confirmed {
+    #[serde(default)]
+    confirm: String,
+}
+
+/// `POST /console/p/{slug}/delete`.
+pub(super) async fn delete(visit: Visit, Path(slug): Path<String>, Form(form): Form<Confirmed>) -> Answer {
+    let project = visit.project(&slug).await?;
+    if form.confirm.trim() != slug {
+        let flash = Flash::bad(format!("Nothing was deleted: type {slug} to confirm."));
+        return visit.to(&format!("/console/p/{slug}/delete"), &flash);
+    }
+    let done = visit.execute(Command::ProjectDelete { project: slug }).await;
+    visit.done("/console/projects", done, &format!("{} is deleted.", project.name))
+}

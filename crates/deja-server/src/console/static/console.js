@@ -1,0 +1,60 @@
+// What a little script adds. Every page works without it: nothing here is the only way to anything.
+"use strict";
+
+// Buttons that copy: shown only where copying works.
+for (const button of document.querySelectorAll("button[data-copy]")) {
+  if (!navigator.clipboard) continue;
+  const source = document.getElementById(button.dataset.copy);
+  const label = button.textContent;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(source);
+      button.textContent = "Press Ctrl+C";
+    }
+    document.getElementById("live").textContent = button.textContent;
+    setTimeout(() => { button.textContent = label; }, 2000);
+  });
+}
+
+// A dialog that the server sent open becomes a modal one.
+for (const dialog of document.querySelectorAll("dialog[open]")) {
+  dialog.removeAttribute("open");
+  dialog.showModal();
+}
+
+// A slider shows its value while it moves.
+for (const slider of document.querySelectorAll("input[type=range]")) {
+  const output = document.querySelector(`output[for="${slider.id}"]`);
+  slider.addEventListener("input", () => { output.textContent = Number(slider.value).toFixed(2); });
+}
+
+// A choice in a filter takes effect at once. By pointer or Enter only: arrow keys must not leave the page.
+for (const select of document.querySelectorAll("form[data-auto] select")) {
+  let keyboard = false;
+  select.addEventListener("keydown", () => { keyboard = true; });
+  select.addEventListener("pointerdown", () => { keyboard = false; });
+  select.addEventListener("change", () => { if (!keyboard) select.form.requestSubmit(); });
+}
+
+// The same form is not sent twice by a double click.
+for (const form of document.querySelectorAll("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "1";
+  });
+}
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+// A typed confirmation opens its button.
+for (const input of document.querySelectorAll("input[data-confirm]")) {
+  const button = input.form.querySelector("button[data-confirmed]");
+  const check = () => { button.disabled = input.value !== input.dataset.confirm; };
+  input.addEventListener("input", check);
+  check();
+}

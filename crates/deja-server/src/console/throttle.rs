@@ -1,0 +1,139 @@
+//! Slows guessing of passwords down: after a few failures of one account from one address, or of one address on any
+//! accounts, sign-in is refused for a while. By account *and* address, so that nobody can lock somebody else out.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use deja_core::clock::Timestamp;
+
+/// Failures of one account from one address before sign-in waits.
+const PER_ACCOUNT: u32 = 5;
+/// Failures of one address on any accounts.
+const PER_ADDRESS: u32 = 30;
+/// How long failures count, from the first one on.
+const WINDOW: Duration = Duration::from_mins(15);
+/// What is remembered at most; beyond it the oldest half goes.
+const REMEMBERED: usize = 20_000;
+
+#[derive(Clone, Copy)]
+struct Failures {
+    count: u32,
+    since: Timestamp,
+}
+
+/// Who fails: an address with an account (its text as typed, lower case), or an address alone.
+type Who = (IpAddr, Option<String>);
+
+/// Remembers failures to sign in.
+#[derive(Default)]
+pub(super) struct Throttle {
+    failures: Mutex<HashMap<Who, Failures>>,
+}
+
+impl Throttle {
+    /// Counts an attempt; or says how long sign-in has to wait. Counted before the password is looked at, so that many
+    /// guesses at once are no more than one after the other.
+    pub(super) fn attempt(&self, account: &str, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.len() >= REMEMBERED {
+            forget(&mut failures, now);
+        }
+        let keys = keys(account, address);
+        let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
+        let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        for (who, _) in keys {
+            let failed = failures.entry(who).or_insert(Failures { count: 0, since: now });
+            if now >= failed.since.plus(WINDOW) {
+                *failed = Failures { count: 0, since: now };
+            }
+            failed.count += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes the attempt back, and the account's failures from this address: its password was right.
+    pub(super) fn succeeded(&self, account: &str, address: IpAddr) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.remove(&(address, Some(normal(account))));
+        if let Some(failed) = failures.get_mut(&(address, None)) {
+            failed.count = failed.count.saturating_sub(1);
+        }
+    }
+}
+
+fn keys(account: &str, address: IpAddr) -> [(Who, u32); 2] {
+    [((address, Some(normal(account))), PER_ACCOUNT), ((address, None), PER_ADDRESS)]
+}
+
+/// Bounded, because it is kept.
+fn normal(account: &str) -> String {
+    account.trim().chars().take(254).flat_map(char::to_lowercase).collect()
+}
+
+fn forget(failures: &mut HashMap<Who, Failures>, now: Timestamp) {
+    failures.retain(|_, failed| now < failed.since.plus(WINDOW));
+    if failures.len() >= REMEMBERED {
+        let mut since: Vec<_> = failures.values().map(|failed| failed.since).collect();
+        let middle = since.len() / 2;
+        let (_, middle, _) = since.select_nth_unstable(middle);
+        let middle = *middle;
+        failures.retain(|_, failed| failed.since > middle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_secs(1_785_500_000 + seconds)
+    }
+
+    #[test]
+    fn five_failures_close_one_account_from_one_address_for_a_while() {
+        let throttle = Throttle::default();
+        for second in 0..5 {
+            assert_eq!(throttle.attempt("ada@example.com", HERE, at(second)), Ok(()));
+        }
+        assert_eq!(throttle.attempt(" Ada@Example.com", HERE, at(5)), Err(Duration::from_secs(895)));
+        assert_eq!(throttle.attempt("ada@example.com", THERE, at(5)), Ok(()));
+        assert_eq!(throttle.attempt("bob@example.com", HERE, at(5)), Ok(()));
+        assert_eq!(throttle.attempt("ada@example.com", HERE, at(900)), Ok(()));
+    }
+
+    #[test]
+    fn many_accounts_from_one_address_close_the_address() {
+        let throttle = Throttle::default();
+        for n in 0..30 {
+            assert_eq!(throttle.attempt(&format!("user{n}@example.com"), HERE, at(0)), Ok(()));
+        }
+        assert!(throttle.attempt("somebody@example.com", HERE, at(1)).is_err());
+        assert_eq!(throttle.attempt("somebody@example.com", THERE, at(1)), Ok(()));
+    }
+
+    #[test]
+    fn success_forgets_and_memory_is_bounded() {
+        let throttle = Throttle::default();
+        for _ in 0..100 {
+            for _ in 0..5 {
+                assert_eq!(throttle.attempt("ada@example.com", HERE, at(0)), Ok(()));
+            }
+            throttle.succeeded("ADA@example.com", HERE);
+            for _ in 0..4 {
+                throttle.succeeded("ADA@example.com", HERE);
+            }
+        }
+        for n in 0..(REMEMBERED as u32 + 10) {
+            let _counted = throttle.attempt("x", IpAddr::V4((n + 1).into()), at(i64::from(n / 100)));
+        }
+        assert!(throttle.failures.lock().unwrap().len() <= REMEMBERED + 1);
+    }
+}

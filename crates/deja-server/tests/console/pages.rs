@@ -1,0 +1,129 @@
+//! Every page, empty and with data: it is whole, titled, labelled, and free of what the policy forbids.
+
+use std::sync::Arc;
+
+use deja_core::operator::Role;
+use deja_server::console::listed;
+use scraper::{Html, Selector};
+
+use crate::util::{Page, World};
+
+/// What holds for every page.
+#[track_caller]
+fn sound(page: &Page, path: &str) {
+    assert!(page.body.trim_start().starts_with("<!doctype html>"), "{path}");
+    assert_eq!(page.all("h1").len(), 1, "{path}");
+    assert!(page.one("title").ends_with("· deja"), "{path}");
+    assert_eq!(page.attributes("html", "lang"), ["en"], "{path}");
+    assert_eq!(page.attributes("a.skip", "href"), ["#main"], "{path}");
+    // The policy forbids them; the browser would drop them and the page would not be what was meant.
+    assert_eq!(page.attributes("[style]", "style"), [""; 0], "{path}");
+    assert_eq!(page.all("style").len(), 0, "{path}");
+    assert!(page.all("script").iter().all(String::is_empty), "{path}");
+    let html = Html::parse_document(&page.body);
+    let all = |selector: &str| html.select(&Selector::parse(selector).unwrap()).collect::<Vec<_>>();
+    for element in all("*") {
+        assert!(!element.value().attrs().any(|(name, _)| name.starts_with("on")), "{path}: {}", element.html());
+    }
+    let mut ids = std::collections::HashSet::new();
+    for element in all("[id]") {
+        assert!(ids.insert(element.attr("id").unwrap().to_owned()), "{path}: two of {:?}", element.attr("id"));
+    }
+    for field in all("input:not([type=hidden]), select, textarea") {
+        let id = field.attr("id");
+        let labelled = id.is_some_and(|id| !all(&format!("label[for='{id}']")).is_empty())
+            || field.ancestors().any(|node| scraper::ElementRef::wrap(node).is_some_and(|e| e.value().name() == "label"));
+        assert!(labelled, "{path}: {}", field.html());
+    }
+    for link in page.attributes("a[href], link[href], script[src]", "href") {
+        assert!(link.starts_with(['/', '#', '?']), "{path}: {link}");
+    }
+    for action in page.attributes("form[action]", "action") {
+        assert!(action.starts_with("/console/"), "{path}: {action}");
+    }
+}
+
+#[tokio::test]
+async fn every_page_is_sound_with_and_without_data() {
+    let world = Arc::new(World::new().await);
+    let mut owner = world.browser_of(Role::Owner).await;
+    let empty = owner.get("/console/projects").await;
+    sound(&empty, "/console/projects");
+    assert_eq!(empty.one(".empty h2"), "Make your first project");
+    let (_, entry) = world.furnished().await;
+    world.project("Bare").await;
+    owner.submit("/console/p/furnished/providers/new", &[("name", "own"), ("base_url", "https://example.com/v1"), ("models", "m")]).await;
+    owner.submit("/console/p/furnished/prices", &[("model", "m"), ("input", "1.5"), ("output", "$2")]).await;
+    owner.submit("/console/operators/invite", &[("email", "new@example.com"), ("role", "member")]).await;
+    let key = world.wired.store.keys(world.reload("furnished").await.id).await.unwrap().remove(0).0.id;
+    for slug in ["furnished", "bare"] {
+        for (_, path, _) in listed().into_iter().filter(|(method, path, _)| *method == "GET" && !path.contains("{chart}")) {
+            if ["/console/static/{name}", "/console", "/console/p/{slug}/export"].contains(&path.as_str()) {
+                continue;
+            }
+            let path = path.replace("{slug}", slug).replace("{entry}", &entry.to_string());
+            let path = path.replace("{key}", &key.to_string()).replace("{name}", "own");
+            let page = if path == "/console/sign-in" { world.stranger().get(&path).await } else { owner.get(&path).await };
+            assert!(page.status < 500, "{path}: {}", page.text());
+            let there = slug == "furnished" || !["own", &entry.to_string(), &key.to_string()].iter().any(|part| path.contains(*part));
+            let link = ["/console/setup", "/console/join", "/console/reset"].contains(&path.as_str());
+            assert_eq!(page.status, if link { 410 } else if there { 200 } else { 404 }, "{path}");
+            sound(&page, &path);
+        }
+    }
+    for range in ["1h", "24h", "7d", "30d", "custom&from=2026-01-01T00:00&until=2026-02-01T00:00", "nonsense"] {
+        let path = format!("/console/p/furnished/analytics?range={range}&key=x&model=<b>&context=-1");
+        sound(&owner.get(&path).await, &path);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_page_that_says_so() {
+    let world = World::new().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    for path in ["/console/nowhere", "/console/p/nobody", "/console/p/nobody/analytics/requests.csv", "/console/static/x"] {
+        let page = owner.get(path).await;
+        assert_eq!((page.status, page.one("h1").as_str()), (404, "Not found"), "{path}");
+    }
+    let page = owner.post("/console/audit", &[]).await;
+    assert_eq!(page.status, 405);
+    assert_eq!(owner.get("/console").await.location(), "/console/projects");
+    assert_eq!(owner.get("/console/").await.location(), "/console");
+    // The API's errors stay JSON.
+    let page = owner.get("/nowhere").await;
+    assert_eq!((page.status, page.body.as_str()), (404, r#"{"detail":"Not found"}"#));
+}
+
+#[tokio::test]
+async fn assets_are_kept_by_browsers_and_named_by_their_content() {
+    let world = World::new().await;
+    let mut stranger = world.stranger();
+    let page = stranger.get("/console/sign-in").await;
+    let style = page.attributes("link[rel=stylesheet]", "href").remove(0);
+    assert!(style.starts_with("/console/static/console.css?"));
+    let asset = stranger.get(&style).await;
+    assert_eq!(asset.headers["content-type"], "text/css; charset=utf-8");
+    assert!(asset.headers["cache-control"].to_str().unwrap().contains("immutable"));
+}
+
+#[tokio::test]
+async fn lists_page_stably_while_entries_are_added() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Long").await;
+    for number in 0..120 {
+        world.entry(&project, &format!("Question number {number}"), "An answer.", None).await;
+    }
+    let mut owner = world.browser_of(Role::Owner).await;
+    let mut seen = Vec::new();
+    let mut next = Some("/console/p/long/cache?q=question".to_owned());
+    while let Some(path) = next {
+        let page = owner.get(&path).await;
+        seen.extend(page.all("tbody th a"));
+        next = page.attributes("a[rel=next]", "href").pop();
+        world.entry(&project, &format!("Question added {}", seen.len()), "Later.", None).await;
+    }
+    assert_eq!(seen.len(), 120);
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 120, "none twice, none left out");
+}

@@ -1,0 +1,163 @@
+//! Coming in and going out: links, passwords, throttling, sessions, cookies.
+
+use deja_core::operator::Role;
+use deja_server::admin::{self, Command, Hidden};
+
+use crate::util::World;
+
+const PASSWORD: &str = "correct horse battery staple";
+
+/// The path of a link.
+fn path(link: &str) -> String {
+    link.split_once("//").unwrap().1.split_once('/').map(|(_, path)| format!("/{path}")).unwrap()
+}
+
+async fn with_ada() -> World {
+    let world = World::new().await;
+    let password = Some(Hidden::from(PASSWORD.to_owned()));
+    world.execute(Command::OperatorCreate { email: "ada@example.com".into(), role: None, password }).await;
+    world
+}
+
+#[tokio::test]
+async fn the_first_link_makes_the_first_owner_once() {
+    let world = World::new().await;
+    let link = path(admin::setup_link(&world.wired.admin).await.unwrap().unwrap().url.expose());
+    let mut browser = world.stranger();
+    assert_eq!(browser.get(&link).await.one("h1"), "Welcome to deja");
+    let form = |password: &'static str, again| [("email", "ada@example.com"), ("password", password), ("again", again)];
+    for (password, again, says) in [("short", "short", "12 characters"), (PASSWORD, "another password", "not the same")] {
+        let page = browser.post(&link, &form(password, again)).await;
+        assert_eq!(page.status, 422);
+        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+        assert!(!page.body.contains(password), "a password is not sent back");
+    }
+    let made = browser.submit(&link, &form(PASSWORD, PASSWORD)).await;
+    assert_eq!(made.one("h1"), "Projects");
+    assert_eq!(world.wired.store.operators().await.unwrap()[0].role, Role::Owner);
+    assert_eq!(browser.get(&link).await.status, 410);
+    assert_eq!(world.stranger().post(&link, &form(PASSWORD, PASSWORD)).await.status, 410);
+    for wrong in ["/console/setup", "/console/join?token=x", &format!("/console/setup?token={}", "0".repeat(64))] {
+        assert_eq!(world.stranger().get(wrong).await.status, 410, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
+    let world = World::new().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let page = owner.submit("/console/operators/invite", &[("email", "Bob@Example.com"), ("role", "member")]).await;
+    let link = path(&page.one("#invite"));
+    assert!(!owner.get("/console/operators").await.body.contains(&link[link.len() - 64..]), "shown once");
+    let mut bob = world.stranger();
+    let joined = bob.submit(&link, &[("password", PASSWORD), ("again", PASSWORD), ("email", "owner@evil.test")]).await;
+    assert_eq!(joined.one("h1"), "Projects");
+    let operators = world.wired.store.operators().await.unwrap();
+    let made = operators.iter().find(|operator| operator.email.as_str() == "bob@example.com").unwrap();
+    assert_eq!(made.role, Role::Member);
+
+    let page = owner.submit("/console/operators/invite", &[("email", "eve@example.com"), ("role", "owner")]).await;
+    let link = path(&page.one("#invite"));
+    let id = page.attributes("form[action='/console/operators/revoke'] input", "value").remove(0);
+    owner.submit("/console/operators/revoke", &[("invite", &id)]).await;
+    assert_eq!(world.stranger().get(&link).await.status, 410);
+}
+
+#[tokio::test]
+async fn a_password_opens_and_everything_else_says_the_same() {
+    let world = with_ada().await;
+    let mut refused = Vec::new();
+    for (email, password) in [("ada@example.com", "wrong"), ("nobody@example.com", PASSWORD), ("no address", "x")] {
+        let page = world.stranger().post("/console/sign-in", &[("email", email), ("password", password)]).await;
+        assert_eq!(page.status, 422);
+        assert_eq!(page.attributes("input[name=email]", "value"), [email]);
+        refused.push(page.one("[role=alert]"));
+    }
+    refused.dedup();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    let mut ada = world.stranger();
+    let form = [("email", "ADA@example.com"), ("password", PASSWORD), ("next", "/console/account")];
+    let page = ada.submit("/console/sign-in", &form).await;
+    assert_eq!(page.one("h1"), "Account");
+    assert_eq!(ada.get("/console/sign-in").await.location(), "/console/projects");
+    let audit = ada.get("/console/audit").await;
+    assert_eq!(audit.all("td.mono").iter().filter(|action| *action == "session.refuse").count(), 3);
+    world.execute(Command::OperatorCreate { email: "b@example.com".into(), role: Some(Role::Owner), password: Some(Hidden::from(PASSWORD.to_owned())) }).await;
+    world.execute(Command::OperatorSet { email: "ada@example.com".into(), role: None, disabled: Some(true) }).await;
+    assert_eq!(ada.get("/console/account").await.status, 303, "a disabled operator's sessions end");
+    assert_eq!(world.stranger().post("/console/sign-in", &form).await.status, 422);
+}
+
+#[tokio::test]
+async fn guessing_is_slowed_down_and_then_even_the_right_password_waits() {
+    let world = with_ada().await;
+    let mut guesser = world.stranger();
+    for _ in 0..5 {
+        let page = guesser.post("/console/sign-in", &[("email", "ada@example.com"), ("password", "guess")]).await;
+        assert_eq!(page.status, 422);
+    }
+    let page = guesser.post("/console/sign-in", &[("email", "Ada@example.com "), ("password", PASSWORD)]).await;
+    assert_eq!((page.status, page.one("h1").as_str()), (429, "Too many attempts"));
+    assert!(page.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 600);
+    assert!(page.headers.get("set-cookie").is_none());
+    let other = guesser.post("/console/sign-in", &[("email", "bob@example.com"), ("password", "guess")]).await;
+    assert_eq!(other.status, 422, "others may still try");
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_ended_one_or_all() {
+    let world = with_ada().await;
+    let form = [("email", "ada@example.com"), ("password", PASSWORD)];
+    let mut browsers = [world.stranger(), world.stranger(), world.stranger()];
+    for browser in &mut browsers {
+        browser.submit("/console/sign-in", &form).await;
+    }
+    let [mut here, mut there, mut elsewhere] = browsers;
+    let page = here.get("/console/account").await;
+    assert_eq!(page.all("tbody tr").len(), 3);
+    assert_eq!(page.all("tbody .badge"), ["This one"]);
+    let id = page.attributes("form[action='/console/account/end-session'] input", "value").remove(0);
+    here.submit("/console/account/end-session", &[("session", &id)]).await;
+    let left = [there.get("/console/account").await.status, elsewhere.get("/console/account").await.status];
+    assert_eq!(left.iter().filter(|status| **status == 303).count(), 1);
+    let page = here.submit("/console/account/sign-out-everywhere", &[]).await;
+    assert_eq!(page.one("[role=status].note"), "You are signed out everywhere.");
+    for browser in [&mut here, &mut there, &mut elsewhere] {
+        assert_eq!(browser.get("/console/account").await.status, 303);
+    }
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_sessions() {
+    let world = with_ada().await;
+    let mut ada = world.stranger();
+    ada.submit("/console/sign-in", &[("email", "ada@example.com"), ("password", PASSWORD)]).await;
+    let mut other = ada.clone();
+    let change = |current, new: &'static str| [("current", current), ("password", new), ("again", new)];
+    let page = ada.submit("/console/account/password", &change("wrong", "another fine password")).await;
+    assert!(page.one("[role=alert]").contains("not right"));
+    let page = ada.submit("/console/account/password", &change(PASSWORD, "short")).await;
+    assert!(page.one("[role=alert]").contains("12 characters"));
+    ada.submit("/console/account/password", &change(PASSWORD, "another fine password")).await;
+    assert_eq!(other.get("/console/account").await.status, 303);
+    let form = [("email", "ada@example.com"), ("password", "another fine password")];
+    assert_eq!(ada.submit("/console/sign-in", &form).await.one("h1"), "Projects");
+}
+
+#[tokio::test]
+async fn cookies_are_bound_to_the_host_over_https() {
+    let world = World::at("https://deja.test").await;
+    let password = Some(Hidden::from(PASSWORD.to_owned()));
+    world.execute(Command::OperatorCreate { email: "ada@example.com".into(), role: None, password }).await;
+    let mut ada = world.stranger();
+    let page = ada.post("/console/sign-in", &[("email", "ada@example.com"), ("password", PASSWORD)]).await;
+    let cookie = page.headers["set-cookie"].to_str().unwrap();
+    assert!(cookie.starts_with("__Host-deja_session="), "{cookie}");
+    for part in ["HttpOnly", "SameSite=Lax", "Secure", "Path=/"] {
+        assert!(cookie.split("; ").any(|p| p == part), "{part} in {cookie}");
+    }
+    assert_eq!(ada.get("/console/projects").await.status, 200);
+    let token = ada.cookies.remove("__Host-deja_session").unwrap();
+    ada.cookies.insert("deja_session".into(), token);
+    assert_eq!(ada.get("/console/projects").await.status, 303, "the plain name does not count");
+}

@@ -1,0 +1,248 @@
+//! A console over a data directory of its own, and a browser without a screen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use axum::http::{Request, Response};
+use deja_core::audit::{Actor, Change};
+use deja_core::cache::{Answer, Entry, NewEntry, PromptHash, Scope};
+use deja_core::id::{EntryId, OperatorId, SystemEntropy};
+use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
+use deja_core::project::{Project, Tier};
+use deja_server::admin::{self, Command, NewProject, Reply};
+use deja_server::app::{Wired, wire};
+use deja_server::config::{Config, Sources};
+use deja_server::routes;
+use http_body_util::BodyExt;
+use scraper::{Html, Selector};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+
+/// A server without a socket.
+pub struct World {
+    pub wired: Wired,
+    pub router: Router,
+    secure: bool,
+    _data: tempfile::TempDir,
+}
+
+impl World {
+    pub async fn new() -> Self {
+        Self::at("http://deja.test").await
+    }
+
+    /// One that people reach under this URL.
+    pub async fn at(public_url: &str) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let env = [
+            ("DEJA_DATA_DIR", data.path().to_str().unwrap()),
+            ("DEJA_PRICES_URL", ""),
+            ("DEJA_PUBLIC_URL", public_url),
+            ("DEJA_EMBED_TIMEOUT_MS", "60000"),
+        ];
+        let env: BTreeMap<String, String> = env.map(|(name, value)| (name.into(), value.into())).into();
+        let sources = Sources { directory: data.path().into(), env, ..Sources::default() };
+        let config = Config::load(&sources).unwrap();
+        let wired = wire(&config, TaskTracker::new(), CancellationToken::new()).await.unwrap();
+        let router = routes::router(wired.app.clone(), wired.console.clone()).unwrap();
+        Self { wired, router, secure: public_url.starts_with("https"), _data: data }
+    }
+
+    /// A browser that nobody is signed in with.
+    pub fn stranger(&self) -> Browser {
+        Browser { router: self.router.clone(), cookies: BTreeMap::new() }
+    }
+
+    /// A browser of a new operator with this role.
+    pub async fn browser_of(&self, role: Role) -> Browser {
+        let now = self.wired.admin.clock.now();
+        let email = format!("{}-{}@example.com", role.as_str(), self.wired.store.operators().await.unwrap().len());
+        let operator = Operator {
+            id: OperatorId::generate(now, &SystemEntropy).unwrap(),
+            email: email.parse().unwrap(),
+            role,
+            password: PasswordHash::from_phc("none"),
+            created: now,
+            disabled: None,
+        };
+        let change = Change::new(now, Actor::System, "test");
+        self.wired.store.create_operator(&operator, &change).await.unwrap();
+        let token = PlainToken::generate(&SystemEntropy).unwrap();
+        let session = Session {
+            token: token.hash(),
+            operator: operator.id,
+            created: now,
+            last_seen: now,
+            expires: now.plus(Duration::from_hours(1)),
+            user_agent: "test".into(),
+        };
+        self.wired.store.create_session(&session, &change).await.unwrap();
+        let mut browser = self.stranger();
+        let name = if self.secure { "__Host-deja_session" } else { "deja_session" };
+        browser.cookies.insert(name.into(), token.reveal().into());
+        browser
+    }
+
+    /// Does what the command line would.
+    pub async fn execute(&self, command: Command) -> Reply {
+        admin::execute(&self.wired.admin, Actor::Cli, command).await.unwrap()
+    }
+
+    /// A project.
+    pub async fn project(&self, name: &str) -> Project {
+        let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
+        let Reply::Project(made) = self.execute(Command::ProjectCreate(new)).await else { panic!("no project") };
+        self.reload(&made.slug).await
+    }
+
+    pub async fn reload(&self, slug: &str) -> Project {
+        self.wired.store.project(slug).await.unwrap().unwrap()
+    }
+
+    /// An entry of a project's cache.
+    pub async fn entry(&self, project: &Project, prompt: &str, answer: &str, context: Option<&str>) -> EntryId {
+        let now = self.wired.admin.clock.now();
+        let id = EntryId::generate(now, &SystemEntropy).unwrap();
+        let entry = Entry {
+            id,
+            prompt: prompt.into(),
+            model: "gpt-4o-mini".into(),
+            answer: Answer {
+                text: answer.into(),
+                provider: "openai".into(),
+                served_model: None,
+                input_tokens: 7,
+                output_tokens: 9,
+                tokens_estimated: false,
+            },
+            created: now,
+            expires: None,
+        };
+        let scope = Scope::new(project.id, Some("gpt-4o-mini"), context);
+        let prompt_hash = PromptHash::of(prompt);
+        let embedded = self.wired.embedder.embed(prompt).await.unwrap();
+        let vector = match embedded {
+            deja_core::embedding::Embedded::Vector { embedding, .. } => {
+                Some((self.wired.embedder.id().clone(), embedding))
+            }
+            deja_core::embedding::Embedded::TooLong { .. } => None,
+        };
+        let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000 };
+        self.wired.store.insert(new).await.unwrap();
+        id
+    }
+
+    /// All there is to look at in one project.
+    pub async fn furnished(self: &Arc<Self>) -> (Project, EntryId) {
+        let project = self.project("Furnished").await;
+        let key = Command::KeyCreate { project: "furnished".into(), name: "first".into(), models: vec![] };
+        self.execute(key).await;
+        let entry = self.entry(&project, "What is the capital of France?", "Paris.", None).await;
+        self.entry(&project, "How do I reset my password?", "Like this.", Some("Be brief.")).await;
+        (project, entry)
+    }
+}
+
+/// A browser: cookies, forms, and pages as parsed HTML.
+#[derive(Clone)]
+pub struct Browser {
+    pub router: Router,
+    pub cookies: BTreeMap<String, String>,
+}
+
+impl Browser {
+    pub async fn get(&mut self, path: &str) -> Page {
+        self.send(Request::get(path).body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a form from a page of the console.
+    pub async fn post(&mut self, path: &str, form: &[(&str, &str)]) -> Page {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let request = Request::post(path)
+            .header("sec-fetch-site", "same-origin")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        self.send(request.body(Body::from(body)).unwrap()).await
+    }
+
+    /// Sends a form and opens the page that it leads to.
+    #[track_caller]
+    pub fn submit<'a>(&'a mut self, path: &'a str, form: &'a [(&'a str, &'a str)]) -> impl Future<Output = Page> + 'a {
+        async move {
+            let answer = self.post(path, form).await;
+            assert_eq!(answer.status, 303, "{path} {form:?}: {}", answer.text());
+            self.get(&answer.location().to_owned()).await
+        }
+    }
+
+    pub async fn send(&mut self, mut request: Request<Body>) -> Page {
+        let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if !cookies.is_empty() {
+            request.headers_mut().insert(COOKIE, cookies.join("; ").parse().unwrap());
+        }
+        request.headers_mut().insert("host", "deja.test".parse().unwrap());
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        for cookie in response.headers().get_all(SET_COOKIE) {
+            let (name, rest) = cookie.to_str().unwrap().split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            if rest.contains("Max-Age=0") {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.into(), value.into());
+            }
+        }
+        Page::of(response).await
+    }
+}
+
+/// An answer.
+pub struct Page {
+    pub status: u16,
+    pub headers: axum::http::HeaderMap,
+    pub body: String,
+}
+
+impl Page {
+    async fn of(response: Response<Body>) -> Self {
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Self { status: head.status.as_u16(), headers: head.headers, body: String::from_utf8_lossy(&body).into_owned() }
+    }
+
+    /// The texts of the elements that match, one line each.
+    pub fn all(&self, selector: &str) -> Vec<String> {
+        let selector = Selector::parse(selector).unwrap();
+        let html = Html::parse_document(&self.body);
+        let text = |element: scraper::ElementRef<'_>| element.text().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+        html.select(&selector).map(text).collect()
+    }
+
+    /// The text of the one element that matches.
+    #[track_caller]
+    pub fn one(&self, selector: &str) -> String {
+        let all = self.all(selector);
+        assert_eq!(all.len(), 1, "{selector}: {all:?} in {}", self.body);
+        all.into_iter().next().unwrap()
+    }
+
+    /// An attribute of the elements that match.
+    pub fn attributes(&self, selector: &str, name: &str) -> Vec<String> {
+        let html = Html::parse_document(&self.body);
+        let selector = Selector::parse(selector).unwrap();
+        html.select(&selector).filter_map(|element| element.attr(name).map(str::to_owned)).collect()
+    }
+
+    /// All that a reader sees.
+    pub fn text(&self) -> String {
+        self.all("body").join(" ")
+    }
+
+    #[track_caller]
+    pub fn location(&self) -> &str {
+        self.headers.get(LOCATION).unwrap_or_else(|| panic!("{} {}", self.status, self.body)).to_str().unwrap()
+    }
+}

@@ -1,0 +1,115 @@
+// Every page, on a phone and on a desk, in light and in dark: accessible, quiet, no wider than the screen.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { inspect, launch, open, picture } from "../support/browser.js";
+import { startDeja, until } from "../support/deja.js";
+import { startProvider } from "../support/provider.js";
+import { makeKey, makeOwner, makeProject, signIn } from "../support/steps.js";
+
+const QUESTIONS = [
+  ["How do I reset my password?", "How can I reset my password?", "How do I reset my password"],
+  ["How long does shipping take?", "How long does the shipping take?"],
+  ["Can I cancel my subscription at any time?", "Can I cancel my subscription anytime?"],
+  ["What is the capital of France?", "What's the capital of France?"],
+  ["Where can I download my invoices?", "Where do I download my invoices?"],
+  ["Do you offer a discount for students?", "Is there a student discount?"],
+  ["Write a haiku about autumn.", "What is the boiling point of water?"],
+];
+let provider, deja, browser, slug, entry;
+
+before(async () => {
+  provider = await startProvider();
+  deja = await startDeja(provider);
+  browser = await launch();
+  const { page, context } = await open(browser);
+  await makeOwner(page, deja);
+  slug = await makeProject(page, "Support bot");
+  const key = await makeKey(page, slug, "production");
+  for (let round = 0; round < 4; round += 1) {
+    for (const prompts of QUESTIONS) {
+      for (const prompt of prompts) await deja.query(slug, key, { prompt, context: round === 3 ? "Answer in French." : null });
+    }
+  }
+  await deja.query(slug, key, { prompt: "" });
+  await page.goto(`${deja.url}/console/projects`);
+  await makeProject(page, "Empty project");
+  await until("figures", async () => {
+    await page.goto(`${deja.url}/console/p/${slug}/analytics`);
+    return (await page.locator(".figures dd").first().textContent()) !== "0";
+  });
+  await page.goto(`${deja.url}/console/p/${slug}/cache`);
+  entry = await page.getByRole("link", { name: QUESTIONS[0][0] }).first().getAttribute("href");
+  await context.close();
+});
+after(async () => {
+  await browser?.close();
+  await deja?.stop();
+  provider?.stop();
+});
+
+// Name, address, and what to do there.
+const pages = () => [
+  ["projects", "/console/projects"],
+  ["project-new", "/console/projects/new"],
+  ["overview", `/console/p/${slug}`],
+  ["keys", `/console/p/${slug}/keys`],
+  ["analytics", `/console/p/${slug}/analytics?range=1h`],
+  ["cache", `/console/p/${slug}/cache`],
+  ["cache-by-meaning", `/console/p/${slug}/cache?q=forgot+my+password&by=meaning&model=gpt-4o-mini&context=-`],
+  ["entry", entry],
+  ["purge", `/console/p/${slug}/cache/purge`],
+  ["playground", `/console/p/${slug}/playground`, async (page) => {
+    await page.getByLabel("Prompt").fill("How might I reset my password?");
+    await page.getByLabel("Model").fill("gpt-4o-mini");
+    await page.getByRole("button", { name: "Look up only" }).click();
+    await page.locator("#result").waitFor();
+  }],
+  ["providers", `/console/p/${slug}/providers`],
+  ["provider-new", `/console/p/${slug}/providers/new`],
+  ["settings", `/console/p/${slug}/settings`],
+  ["delete", `/console/p/${slug}/delete`],
+  ["audit", "/console/audit"],
+  ["operators", "/console/operators"],
+  ["account", "/console/account"],
+  ["empty-overview", "/console/p/empty-project"],
+  ["empty-keys", "/console/p/empty-project/keys"],
+  ["empty-analytics", "/console/p/empty-project/analytics"],
+  ["empty-cache", "/console/p/empty-project/cache"],
+  ["not-found", "/console/p/nobody"],
+];
+const PICTURED = { 1440: ["projects", "overview", "keys", "analytics", "cache", "playground", "providers", "settings"], 390: ["analytics", "playground"] };
+
+for (const width of [390, 1440]) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`${width} px, ${colorScheme}`, async () => {
+      const viewport = { width, height: width === 390 ? 844 : 900 };
+      const { page, context, mistakes } = await open(browser, { viewport, colorScheme });
+      await page.goto(`${deja.url}/console/sign-in`);
+      const found = await inspect(page, "sign-in");
+      await signIn(page, deja);
+      for (const [name, address, act] of pages()) {
+        await page.goto(deja.url + address);
+        await act?.(page);
+        found.push(...await inspect(page, name));
+        const wanted = PICTURED[width].includes(name) && (colorScheme === "light" || name === "analytics");
+        if (wanted) await picture(page, `${name}${width === 390 ? "-phone" : ""}${colorScheme === "dark" ? "-dark" : ""}`);
+      }
+      assert.deepEqual([...found, ...mistakes()], []);
+      await context.close();
+    });
+  }
+}
+
+test("the keyboard reaches the content and every control", async () => {
+  const { page, context } = await open(browser);
+  await signIn(page, deja);
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Create project");
+  const ring = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  assert.equal(ring, "solid", "what has the focus shows it");
+  await context.close();
+});
