@@ -34,6 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let url = std::env::var("DEJA_TEST_POSTGRES_URL")?;
     let (admin, connection) = tokio_postgres::connect(&url, NoTls).await?;
+    #[expect(clippy::disallowed_methods, reason = "it ends with the client")]
     tokio::task::spawn(connection);
     let scanning = store(&url, u64::MAX).await?;
     let graph = store(&url, 0).await?;
@@ -65,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn store(url: &str, graph_from: u64) -> Result<Arc<dyn Store>, Box<dyn Error>> {
-    let call_timeout = Duration::from_secs(60);
+    let call_timeout = Duration::from_mins(1);
     let postgres = PostgresSettings { graph_from, call_timeout, ..PostgresSettings::new(url) };
     Ok(open(&StoreSettings { postgres: Some(postgres), ..StoreSettings::new("/nowhere") }).await?)
 }

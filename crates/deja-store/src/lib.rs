@@ -61,7 +61,7 @@ impl PostgresSettings {
             connect_timeout: Duration::from_secs(1),
             acquire_timeout: Duration::from_secs(1),
             call_timeout: Duration::from_secs(2),
-            bulk_timeout: Duration::from_secs(60),
+            bulk_timeout: Duration::from_mins(1),
             graph_from: 5_000,
         }
     }

@@ -52,9 +52,26 @@ impl Connections {
 
     /// Runs one statement that may take long, since it may touch all entries of a project.
     pub(super) async fn bulk(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let mut lease = self.lease(self.bulk).await?;
+        let local = format!("statement_timeout = {}", self.bulk.as_millis());
+        self.set_for(self.bulk, &local, sql, params).await
+    }
+
+    /// Runs one statement that is to take its order from an index, whatever the planner thinks of sorting.
+    pub(super) async fn in_index_order(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        self.set_for(self.call, "enable_sort = off", sql, params).await
+    }
+
+    /// Runs one statement with a setting of its own.
+    async fn set_for(
+        &self,
+        patience: Duration,
+        setting: &str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut lease = self.lease(patience).await?;
         lease.open = true;
-        lease.simple(&format!("BEGIN; SET LOCAL statement_timeout = {}", self.bulk.as_millis())).await?;
+        lease.simple(&format!("BEGIN; SET LOCAL {setting}")).await?;
         let rows = lease.query(sql, params).await?;
         lease.end("COMMIT").await?;
         Ok(rows)

@@ -107,6 +107,8 @@ async fn build(client: &Client, dimension: i32) -> Result<bool, Error> {
          USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops) WHERE dimension = {dimension}"
     );
     client.batch_execute(&sql).await?;
+    // The planner weighs graph and scan by its statistics, which may be as old as the table is new.
+    client.batch_execute("ANALYZE vectors").await?;
     tracing::info!(dimension, "the graph index is built");
     Ok(true)
 }

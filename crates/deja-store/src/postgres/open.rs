@@ -14,7 +14,7 @@ use super::server::Server;
 use crate::{Backend, OpenError, PostgresSettings, SchemaVersion};
 
 /// Longest wait for another replica that migrates.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 impl PostgresStore {
     /// Opens the store; brings the schema up to date first.

@@ -23,7 +23,7 @@ async fn with_graph(database: &Database, scope: &Scope) -> Arc<dyn Store> {
     let valid = "SELECT FROM pg_index WHERE indexrelid = to_regclass('vectors_graph_96') AND indisvalid";
     let begun = Instant::now();
     while client.query_opt(valid, &[]).await.unwrap().is_none() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the graph is built");
+        assert!(begun.elapsed() < Duration::from_mins(1), "the graph is built");
         sleep(Duration::from_millis(50)).await;
     }
     // The store hears of it a moment later.

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 
 /// What the proxy does to the connections through it, the present ones and new ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,8 @@ pub(crate) enum Weather {
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     weather: watch::Sender<Weather>,
-    accepting: JoinHandle<()>,
+    /// Ends with the proxy, and all connections with it.
+    _accepting: JoinSet<()>,
 }
 
 impl Proxy {
@@ -42,22 +43,19 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let (weather, changes) = watch::channel(Weather::Fair);
         let server: Arc<str> = server.into();
-        let accepting = tokio::task::spawn(async move {
+        let accepting = async move {
+            let mut carried = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                tokio::task::spawn(carry(client, Arc::clone(&server), changes.clone()));
+                carried.spawn(carry(client, Arc::clone(&server), changes.clone()));
             }
-        });
-        Self { address, weather, accepting }
+        };
+        let mut task = JoinSet::new();
+        task.spawn(accepting);
+        Self { address, weather, _accepting: task }
     }
 
     pub(crate) fn set(&self, weather: Weather) {
         self.weather.send_replace(weather);
-    }
-}
-
-impl Drop for Proxy {
-    fn drop(&mut self) {
-        self.accepting.abort();
     }
 }
 

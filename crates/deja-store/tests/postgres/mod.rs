@@ -120,6 +120,7 @@ pub(crate) async fn open_store(postgres: PostgresSettings) -> Arc<dyn Store> {
 /// A client beside deja.
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.expect("PostgreSQL answers");
+    #[expect(clippy::disallowed_methods, reason = "it ends with the client")]
     tokio::task::spawn(connection);
     client
 }

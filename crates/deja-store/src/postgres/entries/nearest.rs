@@ -50,11 +50,7 @@ pub(super) async fn nearest(
     now: Timestamp,
 ) -> Result<Vec<Candidate>, StoreError> {
     let dimension = i32::try_from(probe.embedding.dimension()).unwrap_or(i32::MAX);
-    let sql = if is_large(store, scope).await? && store.graphs.covers(dimension) {
-        by_graph(dimension)
-    } else {
-        by_scan()
-    };
+    let by_graph = is_large(store, scope).await? && store.graphs.covers(dimension);
     let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
     let full = Vector::from(probe.embedding.as_slice().to_vec());
     let half = HalfVector::from_f32_slice(probe.embedding.as_slice());
@@ -71,7 +67,11 @@ pub(super) async fn nearest(
         &(probe.threshold.get() - SLACK),
         &limit,
     ];
-    let rows = store.connections.query(&sql, params).await?;
+    let rows = if by_graph {
+        store.connections.in_index_order(&candidates_by_graph(dimension), params).await?
+    } else {
+        store.connections.query(&candidates_by_scan(), params).await?
+    };
     let mut candidates =
         rows.iter().map(|row| candidate(row, &probe)).collect::<Result<Vec<_>, StoreError>>()?;
     candidates.retain(|candidate| probe.threshold.reached_by(candidate.similarity));
@@ -101,7 +101,7 @@ fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
 }
 
 /// Candidates by a scan of the scope: all of them are looked at.
-fn by_scan() -> String {
+fn candidates_by_scan() -> String {
     best_of(
         "SELECT entry_id, vector FROM vectors
          WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
@@ -111,7 +111,7 @@ fn by_scan() -> String {
 }
 
 /// Candidates by the graph of vectors of this dimension. The dimension is a literal, for the index to apply.
-fn by_graph(dimension: i32) -> String {
+fn candidates_by_graph(dimension: i32) -> String {
     best_of(&format!(
         "SELECT entry_id, vector FROM vectors
          WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4

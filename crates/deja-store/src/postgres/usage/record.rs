@@ -93,11 +93,11 @@ pub(super) async fn record(connections: &Connections, batch: &UsageBatch) -> Res
     let head: Params<'_> = &[
         &keys.projects,
         &keys.ids,
-        &keys.counts,
+        &keys.numbers,
         &keys.times,
         &entries.projects,
         &entries.ids,
-        &entries.counts,
+        &entries.numbers,
         &entries.times,
         &entries.saved,
         &labels.projects,
@@ -143,7 +143,7 @@ pub(super) async fn sweep(
 struct Counts {
     projects: Vec<Uuid>,
     ids: Vec<Uuid>,
-    counts: Vec<i64>,
+    numbers: Vec<i64>,
     times: Vec<Option<i64>>,
     saved: Vec<i64>,
 }
@@ -170,7 +170,7 @@ impl Counts {
     fn push(&mut self, project: &ProjectId, id: &[u8; 16], count: u64, time: Option<i64>) {
         self.projects.push(uuid(project.as_bytes()));
         self.ids.push(uuid(id));
-        self.counts.push(signed(count));
+        self.numbers.push(signed(count));
         self.times.push(time);
     }
 }
