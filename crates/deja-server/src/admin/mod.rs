@@ -26,7 +26,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use url::Url;
 
-pub use command::{Change, Command, ContextFilter, Hidden, NewProject, NewProvider, ProviderChange, Thresholds, Ttl};
+pub use command::{
+    Change, Command, ContextFilter, Hidden, NewProject, NewProvider, ProviderChange, Thresholds, Ttl,
+};
 pub use operators::{accept, change_password, setup_link};
 pub use view::{
     AuditView, CacheView, KeyView, LinkView, OperatorView, PriceTableView, PriceView, ProjectView,

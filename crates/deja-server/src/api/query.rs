@@ -208,11 +208,7 @@ struct Fields<'a> {
     include_debug: Option<&'a RawValue>,
 }
 
-fn parse(
-    body: &[u8],
-    limits: &RequestLimits,
-    settings: &ProjectSettings,
-) -> Result<(Query, bool), ApiError> {
+fn parse(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Result<(Query, bool), ApiError> {
     shape(body, limits, settings).map_err(ApiError::BadRequest)
 }
 

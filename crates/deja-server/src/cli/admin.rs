@@ -48,7 +48,16 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
         ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
         ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
         ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models } => {
-            let change = Change { name, tier, per_minute: rpm, burst, ttl, max_entries, share_models, thresholds: None };
+            let change = Change {
+                name,
+                tier,
+                per_minute: rpm,
+                burst,
+                ttl,
+                max_entries,
+                share_models,
+                thresholds: None,
+            };
             (Command::ProjectSet { project: slug, change }, false)
         }
         ProjectTask::Delete { slug, sure } => {

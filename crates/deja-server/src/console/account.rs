@@ -64,8 +64,17 @@ pub(super) struct Ended {
 /// `POST /console/account/end-session`.
 pub(super) async fn end_session(visit: Visit, Form(form): Form<Ended>) -> Answer {
     let token = TokenHash::from_hex(&form.session).ok_or(ConsoleError::NotFound)?;
-    let ended = visit.console.admin.store.end_session(visit.who.operator.id, &token, &own(&visit, "session.end")).await?;
-    let flash = if ended { Flash::good("The session is ended.") } else { Flash::bad("The session had ended already.") };
+    let ended = visit
+        .console
+        .admin
+        .store
+        .end_session(visit.who.operator.id, &token, &own(&visit, "session.end"))
+        .await?;
+    let flash = if ended {
+        Flash::good("The session is ended.")
+    } else {
+        Flash::bad("The session had ended already.")
+    };
     visit.to(PLACE, &flash)
 }
 
@@ -84,10 +93,17 @@ pub(super) struct NewPassword {
 }
 
 /// `POST /console/account/password`.
-pub(super) async fn password(visit: Visit, Address(address): Address, Form(form): Form<NewPassword>) -> Answer {
+pub(super) async fn password(
+    visit: Visit,
+    Address(address): Address,
+    Form(form): Form<NewPassword>,
+) -> Answer {
     let console = &visit.console;
     let operator = &visit.who.operator;
-    console.throttle.attempt(operator.email.as_str(), address, visit.now()).map_err(ConsoleError::Throttled)?;
+    console
+        .throttle
+        .attempt(operator.email.as_str(), address, visit.now())
+        .map_err(ConsoleError::Throttled)?;
     let right = console.admin.passwords.verify(form.current.into(), Some(operator.password.clone())).await;
     if !right.map_err(|error| ConsoleError::Failed(error.to_string()))? {
         return visit.to(PLACE, &Flash::bad("The current password is not right."));
@@ -100,7 +116,10 @@ pub(super) async fn password(visit: Visit, Address(address): Address, Form(form)
         return visit.done(PLACE, Err(error), "");
     }
     // A new password ends all sessions, this one too: sign in with it.
-    sign_in::signed_out(console, "The password is changed and all sessions are ended. Sign in with the new one.")
+    sign_in::signed_out(
+        console,
+        "The password is changed and all sessions are ended. Sign in with the new one.",
+    )
 }
 
 /// A change of one's own account.

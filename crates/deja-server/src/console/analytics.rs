@@ -8,7 +8,9 @@ use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::analytics::{ContextKey, Dimension, Distribution, OTHER_MODELS, Rollup, SIMILARITY_BUCKETS, Slice, Totals, quantile};
+use deja_core::analytics::{
+    ContextKey, Dimension, Distribution, OTHER_MODELS, Rollup, SIMILARITY_BUCKETS, Slice, Totals, quantile,
+};
 use deja_core::api_key::ApiKey;
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
@@ -79,7 +81,8 @@ pub(super) struct Asked {
 
 impl Asked {
     fn span(&self, visit: &Visit) -> Span {
-        let custom = (self.range == "custom").then(|| Span::custom(&self.from, &self.until, visit.now())).flatten();
+        let custom =
+            (self.range == "custom").then(|| Span::custom(&self.from, &self.until, visit.now())).flatten();
         custom.unwrap_or_else(|| Span::named(&self.range, visit.now()))
     }
 
@@ -98,7 +101,9 @@ impl Asked {
 
     fn query(&self) -> String {
         let span = [("range", self.range.as_str()), ("from", &self.from), ("until", &self.until)];
-        query(&[&span[..], &[("key", &self.key), ("model", &self.model), ("context", &self.context)]].concat())
+        query(
+            &[&span[..], &[("key", &self.key), ("model", &self.model), ("context", &self.context)]].concat(),
+        )
     }
 }
 
@@ -108,7 +113,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
     let span = asked.span(&visit);
     let bars = bars(&visit, &project, &asked, &span).await?;
     let all = sum(&bars);
-    let keys: Vec<ApiKey> = visit.console.admin.store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
+    let keys: Vec<ApiKey> =
+        visit.console.admin.store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
     let rankings = rankings(&visit, &project, &asked, &span, &keys).await?;
     let ranges = range::OFFERED.into_iter().map(|(key, name)| RangeLink {
         name,
@@ -145,14 +151,17 @@ pub(super) async fn csv(
     let name = file.strip_suffix(".csv").ok_or(ConsoleError::NotFound)?;
     let span = asked.span(&visit);
     let bars = bars(&visit, &project, &asked, &span).await?;
-    let chart = charts(&span, &bars, &sum(&bars), project.settings.threshold(None)).into_iter().find(|chart| chart.id == name);
+    let chart = charts(&span, &bars, &sum(&bars), project.settings.threshold(None))
+        .into_iter()
+        .find(|chart| chart.id == name);
     let bytes = match chart {
         Some(chart) => chart.csv().map_err(|error| ConsoleError::Failed(error.to_string()))?,
         None => {
             let keys: Vec<ApiKey> =
                 visit.console.admin.store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
             let rankings = rankings(&visit, &project, &asked, &span, &keys).await?;
-            let table = rankings.tables.into_iter().find(|table| table.id == name).ok_or(ConsoleError::NotFound)?;
+            let table =
+                rankings.tables.into_iter().find(|table| table.id == name).ok_or(ConsoleError::NotFound)?;
             table.csv().map_err(|error| ConsoleError::Failed(error.to_string()))?
         }
     };
@@ -164,7 +173,12 @@ pub(super) async fn csv(
 }
 
 /// The rollups of each bar.
-async fn bars(visit: &Visit, project: &Project, asked: &Asked, span: &Span) -> Result<Vec<Rollup>, ConsoleError> {
+async fn bars(
+    visit: &Visit,
+    project: &Project,
+    asked: &Asked,
+    span: &Span,
+) -> Result<Vec<Rollup>, ConsoleError> {
     let store = &visit.console.admin.store;
     let series = store.usage_series(project.id, &asked.slice(), span.step, span.periods.clone()).await?;
     let mut bars = vec![Rollup::default(); span.bars()];
@@ -194,7 +208,11 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
     let percentiles = |of| format!("p95 {}, p99 {}", ms(of, 0.95), ms(of, 0.99));
     vec![
         ("Requests", count(totals.requests()), format!("{} answered by the provider", count(totals.misses))),
-        ("Hits", count(totals.hits()), format!("{} exact, {} semantic", count(totals.exact_hits), count(totals.semantic_hits))),
+        (
+            "Hits",
+            count(totals.hits()),
+            format!("{} exact, {} semantic", count(totals.exact_hits), count(totals.semantic_hits)),
+        ),
         ("Hit rate", format::percent(totals.hit_rate()), "of answered requests".into()),
         ("Saved", format::money(totals.saved), format!("{} spent", format::money(totals.spent))),
         (
@@ -207,45 +225,98 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         (
             "Not answered",
             count(totals.errors + totals.refused + totals.rate_limited),
-            format!("{} errors, {} refused, {} over the limit", count(totals.errors), count(totals.refused), count(totals.rate_limited)),
+            format!(
+                "{} errors, {} refused, {} over the limit",
+                count(totals.errors),
+                count(totals.refused),
+                count(totals.rate_limited)
+            ),
         ),
     ]
 }
 
 fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> Vec<Chart> {
-    let total = |name, colour, value: fn(&Totals) -> f64| Series::new(name, colour, bars.iter().map(|bar| value(&bar.totals)));
+    let total = |name, colour, value: fn(&Totals) -> f64| {
+        Series::new(name, colour, bars.iter().map(|bar| value(&bar.totals)))
+    };
     let quantiles = |of| {
         [("p50", 1, 0.5), ("p95", 2, 0.95), ("p99", 4, 0.99)]
             .map(|(name, colour, q)| Series::gaps(name, colour, bars.iter().map(|bar| latency(bar, of, q))))
             .to_vec()
     };
     let labels = span.labels();
-    let chart = |id, title, kind, unit, series| Chart { id, title, by: "From (UTC)", kind, unit, labels: labels.clone(), series, mark: None };
+    let chart = |id, title, kind, unit, series| Chart {
+        id,
+        title,
+        by: "From (UTC)",
+        kind,
+        unit,
+        labels: labels.clone(),
+        series,
+        mark: None,
+    };
     vec![
-        chart("requests", "Requests", Kind::Stack, Unit::Count, vec![
-            total("exact hits", 1, |t| t.exact_hits as f64),
-            total("semantic hits", 2, |t| t.semantic_hits as f64),
-            total("misses", 3, |t| t.misses as f64),
-        ]),
-        chart("hit-rate", "Hit rate", Kind::Lines, Unit::Percent, vec![
-            Series::gaps("hits per answered request", 1, bars.iter().map(|bar| bar.totals.hit_rate())),
-        ]),
-        chart("dollars", "Dollars", Kind::Stack, Unit::Dollars, vec![
-            total("saved", 2, |t| t.saved.as_dollars()),
-            total("spent", 3, |t| t.spent.as_dollars()),
-        ]),
-        chart("tokens", "Tokens", Kind::Stack, Unit::Count, vec![
-            total("saved", 2, |t| (t.saved_input_tokens + t.saved_output_tokens) as f64),
-            total("bought, in", 3, |t| t.input_tokens as f64),
-            total("bought, out", 1, |t| t.output_tokens as f64),
-        ]),
-        chart("hit-latency", "Latency of hits", Kind::Lines, Unit::Millis, quantiles(Distribution::HitLatency)),
-        chart("miss-latency", "Latency of misses", Kind::Lines, Unit::Millis, quantiles(Distribution::MissLatency)),
-        chart("errors", "Errors and refusals", Kind::Stack, Unit::Count, vec![
-            total("errors", 4, |t| t.errors as f64),
-            total("refused (400, 403)", 3, |t| t.refused as f64),
-            total("over the limit (429)", 1, |t| t.rate_limited as f64),
-        ]),
+        chart(
+            "requests",
+            "Requests",
+            Kind::Stack,
+            Unit::Count,
+            vec![
+                total("exact hits", 1, |t| t.exact_hits as f64),
+                total("semantic hits", 2, |t| t.semantic_hits as f64),
+                total("misses", 3, |t| t.misses as f64),
+            ],
+        ),
+        chart(
+            "hit-rate",
+            "Hit rate",
+            Kind::Lines,
+            Unit::Percent,
+            vec![Series::gaps("hits per answered request", 1, bars.iter().map(|bar| bar.totals.hit_rate()))],
+        ),
+        chart(
+            "dollars",
+            "Dollars",
+            Kind::Stack,
+            Unit::Dollars,
+            vec![total("saved", 2, |t| t.saved.as_dollars()), total("spent", 3, |t| t.spent.as_dollars())],
+        ),
+        chart(
+            "tokens",
+            "Tokens",
+            Kind::Stack,
+            Unit::Count,
+            vec![
+                total("saved", 2, |t| (t.saved_input_tokens + t.saved_output_tokens) as f64),
+                total("bought, in", 3, |t| t.input_tokens as f64),
+                total("bought, out", 1, |t| t.output_tokens as f64),
+            ],
+        ),
+        chart(
+            "hit-latency",
+            "Latency of hits",
+            Kind::Lines,
+            Unit::Millis,
+            quantiles(Distribution::HitLatency),
+        ),
+        chart(
+            "miss-latency",
+            "Latency of misses",
+            Kind::Lines,
+            Unit::Millis,
+            quantiles(Distribution::MissLatency),
+        ),
+        chart(
+            "errors",
+            "Errors and refusals",
+            Kind::Stack,
+            Unit::Count,
+            vec![
+                total("errors", 4, |t| t.errors as f64),
+                total("refused (400, 403)", 3, |t| t.refused as f64),
+                total("over the limit (429)", 1, |t| t.rate_limited as f64),
+            ],
+        ),
         similarities(all, threshold),
     ]
 }
@@ -285,7 +356,8 @@ async fn rankings(
 ) -> Result<Rankings, ConsoleError> {
     let store = &visit.console.admin.store;
     let slice = asked.slice();
-    let by = |dimension| store.usage_by(project.id, &slice, dimension, span.step, span.periods.clone(), RANKED);
+    let by =
+        |dimension| store.usage_by(project.id, &slice, dimension, span.step, span.periods.clone(), RANKED);
     let (by_key, by_model, by_context) =
         (by(Dimension::Key).await?, by(Dimension::Model).await?, by(Dimension::Context).await?);
     let contexts: Vec<ContextKey> = by_context.iter().filter_map(|(slice, _)| slice.context).collect();
@@ -300,14 +372,26 @@ async fn rankings(
         rows,
     };
     let rows = |found: &[(Slice, Totals)], name: &dyn Fn(&Slice) -> String| {
-        let row = |(slice, totals): &(Slice, Totals)| Ranked { name: name(slice), href: None, cells: cells(totals) };
+        let row = |(slice, totals): &(Slice, Totals)| Ranked {
+            name: name(slice),
+            href: None,
+            cells: cells(totals),
+        };
         found.iter().map(row).collect::<Vec<_>>()
     };
     let tables = vec![
         top_prompts(visit, project, asked, span).await?,
         table("keys", "Usage per key", rows(&by_key, &|slice| key_name(slice, keys))),
-        table("models", "Usage per model", rows(&by_model, &|slice| model_name(slice.model.as_deref().unwrap_or_default()))),
-        table("contexts", "Usage per context", rows(&by_context, &|slice| context_name(slice.context, &labels))),
+        table(
+            "models",
+            "Usage per model",
+            rows(&by_model, &|slice| model_name(slice.model.as_deref().unwrap_or_default())),
+        ),
+        table(
+            "contexts",
+            "Usage per context",
+            rows(&by_context, &|slice| context_name(slice.context, &labels)),
+        ),
     ];
     Ok(Rankings {
         tables,
@@ -327,13 +411,19 @@ fn cells(totals: &Totals) -> Vec<String> {
 }
 
 /// The entries that saved most. They know their model and context; which key asked they do not.
-async fn top_prompts(visit: &Visit, project: &Project, asked: &Asked, span: &Span) -> Result<Table, ConsoleError> {
+async fn top_prompts(
+    visit: &Visit,
+    project: &Project,
+    asked: &Asked,
+    span: &Span,
+) -> Result<Table, ConsoleError> {
     let store = &visit.console.admin.store;
     let model = (!asked.model.is_empty()).then(|| asked.model.clone());
     let filter = EntryFilter { model, ..EntryFilter::default() };
     let found = store.top_entries(project.id, &filter, span.from(), RANKED).await?;
     let wanted = asked.slice().context;
-    let found = found.iter().filter(|top| wanted.is_none_or(|key| ContextKey::of(top.context.as_deref()) == key));
+    let found =
+        found.iter().filter(|top| wanted.is_none_or(|key| ContextKey::of(top.context.as_deref()) == key));
     let slug = project.slug.as_str();
     let rows = found.map(|top| Ranked {
         name: format::excerpt(&top.entry.prompt),
@@ -369,13 +459,21 @@ fn context_name(context: Option<ContextKey>, labels: &BTreeMap<ContextKey, Strin
     match context {
         None | Some(ContextKey::WITHOUT) => "(no context)".into(),
         Some(ContextKey::OTHER) => "(other contexts)".into(),
-        Some(key) => labels.get(&key).filter(|label| !label.is_empty()).cloned().unwrap_or_else(|| "(empty text)".into()),
+        Some(key) => labels
+            .get(&key)
+            .filter(|label| !label.is_empty())
+            .cloned()
+            .unwrap_or_else(|| "(empty text)".into()),
     }
 }
 
 fn selects(asked: &Asked, keys: &[ApiKey], rankings: &Rankings) -> Vec<Select> {
     let keys = keys.iter().map(|key| (key.id.to_string(), format!("{} ({}…)", key.name, key.shown)));
-    let models = rankings.models.iter().filter(|model| !model.is_empty()).map(|model| (model.clone(), model_name(model)));
+    let models = rankings
+        .models
+        .iter()
+        .filter(|model| !model.is_empty())
+        .map(|model| (model.clone(), model_name(model)));
     let contexts = rankings.contexts.iter().map(|(key, name)| (key.0.to_string(), name.clone()));
     vec![
         Select::new("key", "Key", &asked.key, keys),
@@ -389,7 +487,9 @@ impl Table {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&self.head)?;
         for row in &self.rows {
-            writer.write_record(std::iter::once(cell(&row.name)).chain(row.cells.iter().map(|text| cell(text))))?;
+            writer.write_record(
+                std::iter::once(cell(&row.name)).chain(row.cells.iter().map(|text| cell(text))),
+            )?;
         }
         writer.into_inner().map_err(|error| error.into_error().into())
     }

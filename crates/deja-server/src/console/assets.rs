@@ -17,8 +17,11 @@ struct Asset {
 
 const STYLE: Asset =
     Asset { name: "console.css", kind: "text/css; charset=utf-8", body: include_str!("static/console.css") };
-const SCRIPT: Asset =
-    Asset { name: "console.js", kind: "text/javascript; charset=utf-8", body: include_str!("static/console.js") };
+const SCRIPT: Asset = Asset {
+    name: "console.js",
+    kind: "text/javascript; charset=utf-8",
+    body: include_str!("static/console.js"),
+};
 const ICON: Asset = Asset { name: "icon.svg", kind: "image/svg+xml", body: include_str!("static/icon.svg") };
 
 /// The addresses of the assets, each with a piece of its content's hash.

@@ -46,20 +46,25 @@ pub(super) struct Asked {
 pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
     let store = &visit.console.admin.store;
     let projects = store.projects().await?;
-    let only = projects.iter().find(|project| project.slug.as_str() == asked.project).map(|project| project.id);
+    let only =
+        projects.iter().find(|project| project.slug.as_str() == asked.project).map(|project| project.id);
     let before = asked.before.parse().ok();
     let mut changes = store.changes(only, before, NonZeroUsize::MIN.saturating_add(PAGE)).await?;
     let more = changes.len() > PAGE;
     changes.truncate(PAGE);
-    let place = |before: &str| format!("/console/audit{}", query(&[("project", &asked.project), ("before", before)]));
+    let place =
+        |before: &str| format!("/console/audit{}", query(&[("project", &asked.project), ("before", before)]));
     let next = changes.last().filter(|_| more).map(|last| place(&last.number.to_string()));
-    let slugs: HashMap<ProjectId, &str> = projects.iter().map(|project| (project.id, project.slug.as_str())).collect();
+    let slugs: HashMap<ProjectId, &str> =
+        projects.iter().map(|project| (project.id, project.slug.as_str())).collect();
     let rows = changes.into_iter().map(|row| Row {
         at: visit.moment(row.change.at),
         actor: row.change.actor.name().to_owned(),
         action: row.change.action.into_owned(),
         // A project that is gone keeps its rows, under its id.
-        project: row.change.project.map_or_else(String::new, |id| slugs.get(&id).map_or_else(|| id.to_string(), |slug| (*slug).to_owned())),
+        project: row.change.project.map_or_else(String::new, |id| {
+            slugs.get(&id).map_or_else(|| id.to_string(), |slug| (*slug).to_owned())
+        }),
         subject: row.change.subject,
         detail: row.change.detail,
     });

@@ -62,7 +62,10 @@ impl Row {
             prompt: format::excerpt(&entry.prompt),
             answer: format::excerpt(&entry.answer.text),
             model: entry.model.clone(),
-            context: detail.context.as_deref().map(|text| if text.is_empty() { "(empty text)".into() } else { format::excerpt(text) }),
+            context: detail
+                .context
+                .as_deref()
+                .map(|text| if text.is_empty() { "(empty text)".into() } else { format::excerpt(text) }),
             hits: format::count(detail.hits),
             last_hit: detail.last_hit.map(|at| visit.moment(at)),
             created: visit.moment(entry.created),
@@ -107,7 +110,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         }
     } else {
         let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-        let mut found = store.browse(project.id, &search.filter.entries(), cursor(&search.after), limit).await?;
+        let mut found =
+            store.browse(project.id, &search.filter.entries(), cursor(&search.after), limit).await?;
         if found.len() > PAGE {
             found.truncate(PAGE);
             next = found.last().map(|last| place(&slug, &search.filter, last));
@@ -130,7 +134,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         selects: search.filter.selects(&visit.console, &project).await?,
         entries,
         next,
-        first: (!search.after.is_empty()).then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
+        first: (!search.after.is_empty())
+            .then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
         wrong: wrong.collect(),
         form: search.filter,
         slug,
@@ -139,12 +144,17 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
 }
 
 /// The entries nearest to the searched text; or what is missing to look for them.
-async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Result<Vec<Row>, String>, ConsoleError> {
+async fn near(
+    visit: &Visit,
+    project: &Project,
+    filter: &Filter,
+) -> Result<Result<Vec<Row>, String>, ConsoleError> {
     let shared = project.settings.share_models;
     let (Some(context), true) = (filter.context(), shared || !filter.model.is_empty()) else {
         return Ok(Err("Choose a model and a context: entries of different ones are never compared.".into()));
     };
-    let look = Look { prompt: filter.q.trim(), model: &filter.model, context: context.as_deref(), limit: NEAREST };
+    let look =
+        Look { prompt: filter.q.trim(), model: &filter.model, context: context.as_deref(), limit: NEAREST };
     let seen = visit.console.app.engine().look(project, look).await?;
     if seen.trace.too_long.is_some() {
         return Ok(Err("This text is too long to be searched by meaning. Search for a part of it.".into()));
@@ -152,7 +162,9 @@ async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Resul
     let mut rows = Vec::with_capacity(seen.near.len());
     for candidate in seen.near {
         // An entry that went meanwhile is left out.
-        let Some(detail) = visit.console.admin.store.entry(project.id, candidate.entry.id).await? else { continue };
+        let Some(detail) = visit.console.admin.store.entry(project.id, candidate.entry.id).await? else {
+            continue;
+        };
         let row = Row::of(visit, &detail);
         let query = super::filter::query(&[("asked", filter.q.trim())]);
         rows.push(Row { similarity: format!("{:.3}", candidate.similarity.get()), query, ..row });

@@ -108,7 +108,8 @@ impl Chart {
     /// The table twin: a label and a text a series.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
         let cell = |value: Option<f64>| value.map_or("–".into(), |value| self.unit.show(value));
-        let row = move |place: usize| self.series.iter().map(move |s| cell(s.values.get(place).copied().flatten()));
+        let row =
+            move |place: usize| self.series.iter().map(move |s| cell(s.values.get(place).copied().flatten()));
         self.labels.iter().enumerate().map(move |(place, label)| (label.as_str(), row(place).collect()))
     }
 
@@ -199,7 +200,9 @@ impl Chart {
 
     /// The top of the axis: a round number at or above every value.
     fn top(&self) -> f64 {
-        let slot = |slot: usize| self.series.iter().map(move |s| s.values.get(slot).copied().flatten().unwrap_or(0.0));
+        let slot = |slot: usize| {
+            self.series.iter().map(move |s| s.values.get(slot).copied().flatten().unwrap_or(0.0))
+        };
         let highest = |slot_values: &mut dyn Iterator<Item = f64>| match self.kind {
             Kind::Stack => slot_values.sum(),
             Kind::Lines => slot_values.fold(0.0, f64::max),
@@ -239,7 +242,11 @@ fn round_up(value: f64, whole: bool) -> f64 {
     let least = if whole { 2.0 } else { 1e-9 };
     let value = value.max(least);
     let power = 10f64.powf(value.log10().floor());
-    let steps: &[f64] = if whole && power < 10.0 { &[1.0, 2.0, 4.0, 6.0, 8.0, 10.0] } else { &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0] };
+    let steps: &[f64] = if whole && power < 10.0 {
+        &[1.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    } else {
+        &[1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0]
+    };
     steps.iter().map(|step| step * power).find(|top| *top >= value * 0.999_999).unwrap_or(power * 10.0)
 }
 
@@ -264,7 +271,10 @@ mod tests {
             kind,
             unit: Unit::Count,
             labels: (0..values.len()).map(|n| format!("<{n}>")).collect(),
-            series: vec![Series::gaps("hits", 1, values.iter().copied()), Series::new("misses", 2, values.iter().map(|_| 1.0))],
+            series: vec![
+                Series::gaps("hits", 1, values.iter().copied()),
+                Series::new("misses", 2, values.iter().map(|_| 1.0)),
+            ],
             mark: None,
         }
     }
@@ -288,7 +298,9 @@ mod tests {
 
     #[test]
     fn the_top_of_an_axis_is_round() {
-        for (value, top) in [(0.0, 2.0), (1.0, 2.0), (3.0, 4.0), (9.0, 10.0), (11.0, 20.0), (101.0, 200.0), (250.0, 300.0)] {
+        for (value, top) in
+            [(0.0, 2.0), (1.0, 2.0), (3.0, 4.0), (9.0, 10.0), (11.0, 20.0), (101.0, 200.0), (250.0, 300.0)]
+        {
             assert!((round_up(value, true) - top).abs() < 1e-9, "{value}: {}", round_up(value, true));
         }
         assert!((round_up(0.0021, false) - 0.003).abs() < 1e-12);
@@ -298,8 +310,17 @@ mod tests {
     fn the_table_twin_has_every_number() {
         let chart = chart(Kind::Stack, &[Some(1234.0), None]);
         let rows: Vec<_> = chart.rows().collect();
-        assert_eq!(rows, [("<0>", vec!["1,234".to_owned(), "1".to_owned()]), ("<1>", vec!["–".to_owned(), "1".to_owned()])]);
-        assert_eq!(String::from_utf8(chart.csv().unwrap()).unwrap(), "hour,hits,misses\n<0>,1234,1\n<1>,,1\n");
+        assert_eq!(
+            rows,
+            [
+                ("<0>", vec!["1,234".to_owned(), "1".to_owned()]),
+                ("<1>", vec!["–".to_owned(), "1".to_owned()])
+            ]
+        );
+        assert_eq!(
+            String::from_utf8(chart.csv().unwrap()).unwrap(),
+            "hour,hits,misses\n<0>,1234,1\n<1>,,1\n"
+        );
         assert_eq!(cell("=1+1"), "'=1+1");
     }
 

@@ -45,7 +45,8 @@ pub(super) async fn get(
     Query(Asked { asked }): Query<Asked>,
 ) -> Answer {
     let project = visit.project(&slug).await?;
-    let detail = visit.console.admin.store.entry(project.id, id(&entry)?).await?.ok_or(ConsoleError::NotFound)?;
+    let detail =
+        visit.console.admin.store.entry(project.id, id(&entry)?).await?.ok_or(ConsoleError::NotFound)?;
     let row = Row::of(&visit, &detail);
     let answer = detail.entry.answer;
     let estimated = if answer.tokens_estimated { " (estimated)" } else { "" };
@@ -91,14 +92,25 @@ pub(super) async fn wrong(
         return visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::bad(problem));
     }
     let similarity = similarity(&visit, &project, entry, &asked).await?;
-    let command = Command::EntryWrong { project: slug.clone(), entry, asked: Hidden::from(asked), similarity: similarity.get() };
+    let command = Command::EntryWrong {
+        project: slug.clone(),
+        entry,
+        asked: Hidden::from(asked),
+        similarity: similarity.get(),
+    };
     let done = visit.execute(command).await;
-    let good = "The entry is deleted and the pair of prompts is kept below. The next query asks the provider again.";
+    let good =
+        "The entry is deleted and the pair of prompts is kept below. The next query asks the provider again.";
     visit.done(&format!("/console/p/{slug}/cache"), done, good)
 }
 
 /// How similar `asked` is to the entry's prompt; none where one of them is too long to tell.
-async fn similarity(visit: &Visit, project: &Project, entry: EntryId, asked: &str) -> Result<Similarity, ConsoleError> {
+async fn similarity(
+    visit: &Visit,
+    project: &Project,
+    entry: EntryId,
+    asked: &str,
+) -> Result<Similarity, ConsoleError> {
     let detail = visit.console.admin.store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
     let similarity = visit.console.app.engine().similarity(project.id, &detail.entry.prompt, asked).await?;
     Ok(similarity.unwrap_or(Similarity::ZERO))

@@ -1,7 +1,7 @@
 //! What goes wrong in the console, as pages that say what to do.
 
-use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Redirect, Response};
 use std::time::Duration;
 

@@ -64,7 +64,8 @@ async fn next(
     let last = last.map(|last| Some(EntryCursor { created: last.entry.created, id: last.entry.id }));
     let mut lines = String::new();
     for detail in &page {
-        let line = serde_json::to_string(&line(detail)).map_err(|error| StoreError::Internal(error.into()))?;
+        let line =
+            serde_json::to_string(&line(detail)).map_err(|error| StoreError::Internal(error.into()))?;
         lines.push_str(&line);
         lines.push('\n');
     }

@@ -74,7 +74,11 @@ impl Filter {
     }
 
     /// The choices of models and contexts that the project's cache has.
-    pub(super) async fn selects(&self, console: &Console, project: &Project) -> Result<Vec<Select>, ConsoleError> {
+    pub(super) async fn selects(
+        &self,
+        console: &Console,
+        project: &Project,
+    ) -> Result<Vec<Select>, ConsoleError> {
         let store = &console.admin.store;
         let counted = |name: String, count: u64| format!("{name} ({})", format::count(count));
         let models = store.models_of(project.id, OFFERED).await?.into_iter();
@@ -87,7 +91,12 @@ impl Filter {
             }
         });
         Ok(vec![
-            Select::new("model", "Model", &self.model, models.map(|(model, n)| (model.clone(), counted(model, n)))),
+            Select::new(
+                "model",
+                "Model",
+                &self.model,
+                models.map(|(model, n)| (model.clone(), counted(model, n))),
+            ),
             Select::new("context", "Context", &self.context, contexts),
         ])
     }

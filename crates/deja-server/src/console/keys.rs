@@ -49,7 +49,12 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     Ok(visit.page(&page))
 }
 
-async fn page(visit: &Visit, project: &Project, form: NewForm, problem: Option<&str>) -> Result<KeysPage, ConsoleError> {
+async fn page(
+    visit: &Visit,
+    project: &Project,
+    form: NewForm,
+    problem: Option<&str>,
+) -> Result<KeysPage, ConsoleError> {
     let mut keys = visit.console.admin.store.keys(project.id).await?;
     // Those that work come first, of each the newest.
     keys.sort_by_key(|(key, _)| (key.revoked.is_some(), std::cmp::Reverse(key.created)));
@@ -75,7 +80,8 @@ async fn page(visit: &Visit, project: &Project, form: NewForm, problem: Option<&
 /// `POST /console/p/{slug}/keys`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<NewForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    let models = form.models.split([',', '\n']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect();
+    let models =
+        form.models.split([',', '\n']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect();
     let command = Command::KeyCreate { project: slug.clone(), name: form.name.clone(), models };
     match visit.execute(command).await {
         Ok(Reply::KeyCreated { key, .. }) => {
@@ -93,7 +99,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
 pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
     let project = visit.project(&slug).await?;
     let keys = visit.console.admin.store.keys(project.id).await?;
-    let (key, usage) = keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;
+    let (key, usage) =
+        keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;
     let used = usage.last_used.map_or("never".into(), |at| visit.moment(at).relative);
     let text = format!(
         "The key “{}” ({}…) was last used {used}. From the very next request on, whoever uses it gets 401. This cannot \

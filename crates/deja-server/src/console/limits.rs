@@ -4,8 +4,8 @@ use deja_core::project::{Project, Tier};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::format;
 use super::form::number;
+use super::format;
 
 /// Tier and limits, as typed.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -48,7 +48,11 @@ impl Limits {
 
     /// The values, if they are ones.
     pub(super) fn read(&self) -> Result<(Tier, Option<u32>, Option<u32>), ConsoleError> {
-        let tier = if self.tier.is_empty() { Tier::Free } else { self.tier.parse().map_err(ConsoleError::Refused)? };
+        let tier = if self.tier.is_empty() {
+            Tier::Free
+        } else {
+            self.tier.parse().map_err(ConsoleError::Refused)?
+        };
         Ok((tier, number("Requests a minute", &self.per_minute)?, number("Requests at once", &self.burst)?))
     }
 }

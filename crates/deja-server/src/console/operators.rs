@@ -64,12 +64,15 @@ pub(super) async fn get(visit: Visit) -> Answer {
 async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<OperatorsPage, ConsoleError> {
     let store = &visit.console.admin.store;
     let operators = store.operators().await?;
-    let name = |id| operators.iter().find(|o: &&Operator| o.id == id).map_or("somebody".into(), |o| o.email.to_string());
+    let name = |id| {
+        operators.iter().find(|o: &&Operator| o.id == id).map_or("somebody".into(), |o| o.email.to_string())
+    };
     let links = store.invites(visit.now()).await?.into_iter().map(|invite| {
         let (who, purpose) = match invite.purpose {
-            Purpose::Join { role, email } => {
-                (email.map_or("the first owner".into(), |email| email.to_string()), format!("join as {}", role.as_str()))
-            }
+            Purpose::Join { role, email } => (
+                email.map_or("the first owner".into(), |email| email.to_string()),
+                format!("join as {}", role.as_str()),
+            ),
             Purpose::ResetPassword { operator } => (name(operator), "set a new password".into()),
         };
         let (created, expires) = (visit.moment(invite.created), visit.moment(invite.expires));
@@ -100,7 +103,8 @@ pub(super) struct Invitation {
 
 /// `POST /console/operators/invite`.
 pub(super) async fn invite(visit: Visit, Form(form): Form<Invitation>) -> Answer {
-    let command = Command::OperatorCreate { email: form.email.clone(), role: Some(form.role), password: None };
+    let command =
+        Command::OperatorCreate { email: form.email.clone(), role: Some(form.role), password: None };
     match visit.execute(command).await {
         Ok(Reply::Link(link)) => shown(&visit, &format!("Invitation for {}", form.email.trim()), &link),
         Ok(_) => Err(ConsoleError::Failed("no link came back".into())),

@@ -45,10 +45,30 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         suspended: project.suspended,
         has_keys,
         figures: vec![
-            ("Requests", format::count(totals.requests()), format!("{} without an answer", format::count(totals.errors + totals.refused))),
-            ("Hit rate", format::percent(totals.hit_rate()), format!("{} exact, {} semantic", format::count(totals.exact_hits), format::count(totals.semantic_hits))),
-            ("Saved", format::money(totals.saved), format!("{} spent on misses", format::money(totals.spent))),
-            ("Entries", format::count(entries), format!("of {} at most", format::count(project.settings.max_entries))),
+            (
+                "Requests",
+                format::count(totals.requests()),
+                format!("{} without an answer", format::count(totals.errors + totals.refused)),
+            ),
+            (
+                "Hit rate",
+                format::percent(totals.hit_rate()),
+                format!(
+                    "{} exact, {} semantic",
+                    format::count(totals.exact_hits),
+                    format::count(totals.semantic_hits)
+                ),
+            ),
+            (
+                "Saved",
+                format::money(totals.saved),
+                format!("{} spent on misses", format::money(totals.spent)),
+            ),
+            (
+                "Entries",
+                format::count(entries),
+                format!("of {} at most", format::count(project.settings.max_entries)),
+            ),
         ],
         snippets: snippets(&base_url),
         base_url,

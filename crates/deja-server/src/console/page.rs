@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
-use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use deja_core::audit::Actor;
 use deja_core::clock::Timestamp;
@@ -63,7 +63,14 @@ const TABS: [(&str, &str); 7] = [
 impl Frame {
     /// The frame of a page for strangers.
     pub(super) fn door(title: &str) -> Self {
-        Self { title: title.into(), who: None, project: None, flash: None, assets: assets::addresses(), here: "" }
+        Self {
+            title: title.into(),
+            who: None,
+            project: None,
+            flash: None,
+            assets: assets::addresses(),
+            here: "",
+        }
     }
 
     /// With a message.
@@ -222,7 +229,12 @@ pub(super) struct Confirm {
 }
 
 impl Confirm {
-    pub(super) fn new(frame: Frame, text: impl Into<String>, submit: &'static str, back: impl Into<String>) -> Self {
+    pub(super) fn new(
+        frame: Frame,
+        text: impl Into<String>,
+        submit: &'static str,
+        back: impl Into<String>,
+    ) -> Self {
         let mut frame = frame;
         // The heading is the title without the project's name.
         frame.title = frame.title.split(" · ").next().unwrap_or_default().to_owned();

@@ -98,7 +98,15 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
         }
         Err(ConsoleError::Refused(problem)) => {
             let frame = frame.complaining(Some(&problem));
-            Ok(visit.again(&PlaygroundPage { frame, slug, form, models, result: None, near: None, threshold_at }))
+            Ok(visit.again(&PlaygroundPage {
+                frame,
+                slug,
+                form,
+                models,
+                result: None,
+                near: None,
+                threshold_at,
+            }))
         }
         Err(error) => Err(error),
     }
@@ -137,8 +145,12 @@ async fn attempt(
 ) -> Result<(Outcome, Vec<Near>), ConsoleError> {
     let engine = visit.console.app.engine();
     let threshold = query.threshold;
-    let look =
-        Look { prompt: &query.prompt, model: &query.model, context: query.context.as_deref(), limit: NEAREST };
+    let look = Look {
+        prompt: &query.prompt,
+        model: &query.model,
+        context: query.context.as_deref(),
+        limit: NEAREST,
+    };
     // Looked at first: afterwards a miss would be its own nearest entry.
     let seen = engine.look(project, look).await?;
     let near = seen.near.iter().map(|candidate| Near {
@@ -167,16 +179,26 @@ fn looked(seen: &Seen, threshold: Threshold) -> Outcome {
     };
     let hit = best.as_ref().filter(|(_, similarity)| threshold.reached_by(*similarity));
     let (title, text) = match (&seen.exact, hit, &best) {
-        (Some(_), ..) => ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into()),
+        (Some(_), ..) => {
+            ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into())
+        }
         (None, Some((_, similarity)), _) => (
             "A similar prompt is in the cache",
-            format!("Its similarity {:.3} reaches the threshold: a query would get its answer.", similarity.get()),
+            format!(
+                "Its similarity {:.3} reaches the threshold: a query would get its answer.",
+                similarity.get()
+            ),
         ),
         (None, None, Some((_, similarity))) => (
             "Nothing is similar enough",
-            format!("The nearest entry has a similarity of {:.3}: a query would ask the provider.", similarity.get()),
+            format!(
+                "The nearest entry has a similarity of {:.3}: a query would ask the provider.",
+                similarity.get()
+            ),
         ),
-        (None, None, None) => ("Nothing is near", "A query would ask the provider and store its answer.".into()),
+        (None, None, None) => {
+            ("Nothing is near", "A query would ask the provider and store its answer.".into())
+        }
     };
     Outcome {
         title,
@@ -194,10 +216,13 @@ fn asked(reply: &Reply) -> Outcome {
         Source::Semantic(similarity) => {
             ("Answered from the cache", format!("By a prompt with a similarity of {:.3}.", similarity.get()))
         }
-        Source::Provider(Ok(())) => ("Answered by the provider", "The answer is stored: the next such query is a hit.".into()),
-        Source::Provider(Err(reason)) => {
-            ("Answered by the provider", format!("The answer is not stored: {}.", reason.code().replace('_', " ")))
+        Source::Provider(Ok(())) => {
+            ("Answered by the provider", "The answer is stored: the next such query is a hit.".into())
         }
+        Source::Provider(Err(reason)) => (
+            "Answered by the provider",
+            format!("The answer is not stored: {}.", reason.code().replace('_', " ")),
+        ),
     };
     let cost = &reply.cost;
     let estimated = if cost.estimated { " (estimated)" } else { "" };
@@ -205,11 +230,19 @@ fn asked(reply: &Reply) -> Outcome {
         ("Provider", reply.entry.answer.provider.clone()),
         (
             "Tokens",
-            format!("{} in, {} out{estimated}", format::count(cost.input_tokens), format::count(cost.output_tokens)),
+            format!(
+                "{} in, {} out{estimated}",
+                format::count(cost.input_tokens),
+                format::count(cost.output_tokens)
+            ),
         ),
         (
             if reply.is_hit() { "Saved" } else { "Cost" },
-            if cost.price.is_some() { format::money(cost.amount) } else { "unknown: the model has no known price".into() },
+            if cost.price.is_some() {
+                format::money(cost.amount)
+            } else {
+                "unknown: the model has no known price".into()
+            },
         ),
     ];
     facts.extend(timings(&reply.trace));
@@ -244,7 +277,9 @@ fn refusal(error: QueryError) -> ConsoleError {
         QueryError::NoCredentials { provider } => {
             format!("The server has no key for {provider}. Providers says which variable to set.")
         }
-        QueryError::Provider(error) => format!("The provider {} gave no answer: {}.", error.provider, error.class.code()),
+        QueryError::Provider(error) => {
+            format!("The provider {} gave no answer: {}.", error.provider, error.class.code())
+        }
         other => return other.into(),
     })
 }
@@ -252,7 +287,8 @@ fn refusal(error: QueryError) -> ConsoleError {
 /// The models that the cache has entries of and those of own providers.
 async fn models(visit: &Visit, project: &Project) -> Result<Vec<String>, ConsoleError> {
     let store = &visit.console.admin.store;
-    let mut models: Vec<String> = store.models_of(project.id, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
+    let mut models: Vec<String> =
+        store.models_of(project.id, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
     for model in store.providers(project.id).await?.into_iter().flat_map(|provider| provider.models) {
         if !models.contains(&model) {
             models.push(model);

@@ -22,7 +22,8 @@ pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form
         Ok(Some(dollars)) => Ok(dollars),
         Ok(None) | Err(_) => Err(Flash::bad(format!("{what} must be a number of dollars."))),
     };
-    let prices = dollars("The input price", &form.input).and_then(|i| Ok((i, dollars("The output price", &form.output)?)));
+    let prices = dollars("The input price", &form.input)
+        .and_then(|i| Ok((i, dollars("The output price", &form.output)?)));
     let (input, output) = match prices {
         Ok(prices) => prices,
         Err(flash) => {
@@ -52,7 +53,9 @@ pub(super) async fn refresh(visit: Visit, Path(slug): Path<String>) -> Answer {
     visit.project(&slug).await?;
     let place = format!("/console/p/{slug}/settings");
     match visit.execute(Command::PriceRefresh).await {
-        Ok(Reply::PriceTable { changed: true, .. }) => visit.to(&place, &Flash::good("A fresh price table is in force.")),
+        Ok(Reply::PriceTable { changed: true, .. }) => {
+            visit.to(&place, &Flash::good("A fresh price table is in force."))
+        }
         Ok(_) => visit.to(&place, &Flash::good("The price table is current: its source has not changed.")),
         // A source that does not answer is news for the owner and no failure of ours.
         Err(AdminError::Failed(problem)) => visit.to(&place, &Flash::bad(problem)),

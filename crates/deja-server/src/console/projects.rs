@@ -45,7 +45,8 @@ pub(super) async fn get(visit: Visit) -> Answer {
     let none = BTreeMap::new();
     let rows = store.projects().await?.into_iter().map(|project| {
         let days = daily.get(&project.id).unwrap_or(&none);
-        let days: Vec<Totals> = (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
+        let days: Vec<Totals> =
+            (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
         let mut week = Totals::default();
         days.iter().for_each(|day| week.add(day));
         let spark = |value: fn(&Totals) -> f64| sparkline(&days.iter().map(value).collect::<Vec<_>>());

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::extract::Path;
-use deja_core::provider::{ProviderConfig, Providers as _, Route};
 use deja_core::project::Project;
+use deja_core::provider::{ProviderConfig, Providers as _, Route};
 use deja_providers::Family;
 use serde::Deserialize;
 
@@ -112,7 +112,12 @@ pub(super) fn checked<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resu
 
 impl ProviderForm {
     fn models(&self) -> Vec<String> {
-        self.models.split(['\n', ',']).map(str::trim).filter(|model| !model.is_empty()).map(str::to_owned).collect()
+        self.models
+            .split(['\n', ','])
+            .map(str::trim)
+            .filter(|model| !model.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
     fn secret(&self) -> Option<Hidden> {
@@ -121,7 +126,13 @@ impl ProviderForm {
     }
 }
 
-fn form_page(visit: &Visit, project: &Project, form: ProviderForm, editing: bool, problem: Option<&str>) -> FormPage {
+fn form_page(
+    visit: &Visit,
+    project: &Project,
+    form: ProviderForm,
+    editing: bool,
+    problem: Option<&str>,
+) -> FormPage {
     let mut frame = visit.frame_in(project, "", "Providers").complaining(problem);
     frame.title = if editing { format!("Edit {}", form.name) } else { "Add provider".into() };
     // A secret goes in and never out, not even back into the form it came from.
@@ -152,7 +163,9 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&form_page(&visit, &project, form, false, Some(&problem))))
         }
-        done => visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is added. Test it now."),
+        done => {
+            visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is added. Test it now.")
+        }
     }
 }
 
@@ -229,7 +242,12 @@ pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { mod
                 Flash::good(format!("{} works: {model} answered “{said}”.", provider.name()))
             }
             // The class is deja's own word; what the provider said may hold anything.
-            Err(error) => Flash::bad(format!("{} does not work: {}. {}", provider.name(), error.class.code(), advice(error.class))),
+            Err(error) => Flash::bad(format!(
+                "{} does not work: {}. {}",
+                provider.name(),
+                error.class.code(),
+                advice(error.class)
+            )),
         },
         Route::NoCredentials { provider } => Flash::bad(format!("The server has no key for {provider}.")),
         Route::Unsupported => Flash::bad(format!("No provider is known for the model “{model}”.")),
@@ -244,7 +262,9 @@ fn advice(class: deja_core::provider::FailureClass) -> &'static str {
         Class::NotFound => "Check the model’s id and the base URL.",
         Class::Quota => "The account is out of credit.",
         Class::Forbidden => "deja does not call this address: it lies in a private network or is reserved.",
-        Class::Timeout | Class::Connection => "Check the base URL, and that it can be reached from the server.",
+        Class::Timeout | Class::Connection => {
+            "Check the base URL, and that it can be reached from the server."
+        }
         _ => "Try again; if it stays, check the base URL and the model’s id.",
     }
 }

@@ -60,11 +60,13 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         Some(None) => ContextFilter::Without,
         Some(Some(text)) => ContextFilter::Is(text),
     };
-    let command = Command::CachePurge { project: slug.clone(), model: wanted.model, context, text: wanted.text };
+    let command =
+        Command::CachePurge { project: slug.clone(), model: wanted.model, context, text: wanted.text };
     match visit.execute(command).await? {
-        Reply::Purged { entries } => {
-            visit.to(&format!("/console/p/{slug}/cache"), &Flash::good(format!("{} deleted.", entries_of(entries))))
-        }
+        Reply::Purged { entries } => visit.to(
+            &format!("/console/p/{slug}/cache"),
+            &Flash::good(format!("{} deleted.", entries_of(entries))),
+        ),
         _ => Err(ConsoleError::Failed("no count came back".into())),
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Span {
 }
 
 /// The ranges on offer, with their names.
-pub(super) const OFFERED: [(&str, &str); 4] = [("1h", "1 hour"), ("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days")];
+pub(super) const OFFERED: [(&str, &str); 4] =
+    [("1h", "1 hour"), ("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days")];
 
 impl Span {
     /// The span called `key`, up to and with the running period. Anything else is the default, 24 hours.
@@ -42,13 +43,15 @@ impl Span {
         if until <= from {
             return None;
         }
-        let minutes_reach = Step::Minute.period_of(from) >= Step::Minute.period_of(now) - Step::Minute.kept() + 1;
+        let minutes_reach =
+            Step::Minute.period_of(from) >= Step::Minute.period_of(now) - Step::Minute.kept() + 1;
         let short = until.since(from).as_secs() <= 4 * 3600;
         let step = if minutes_reach && short { Step::Minute } else { Step::Hour };
         let last = step.period_of(now) + 1;
         let first = step.period_of(from).max(last - step.kept());
         // The period that `until` lies in is shown, unless it begins just then.
-        let end = (step.period_of(Timestamp::from_nanos(until.as_nanos() - 1)) + 1).clamp(first + 1, last.max(first + 1));
+        let end = (step.period_of(Timestamp::from_nanos(until.as_nanos() - 1)) + 1)
+            .clamp(first + 1, last.max(first + 1));
         let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(24 * 7);
         Some(Self { key: "custom", step, periods: first..end, group })
     }
@@ -84,7 +87,8 @@ impl Span {
         };
         let bars = i64::try_from(self.bars()).unwrap_or(0);
         let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group).as_secs();
-        let text = |bar| jiff::Timestamp::from_second(begins(bar)).unwrap_or_default().strftime(form).to_string();
+        let text =
+            |bar| jiff::Timestamp::from_second(begins(bar)).unwrap_or_default().strftime(form).to_string();
         (0..bars).map(text).collect()
     }
 }

@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, assets, audit, cache, entry, export, guard, keys, links, operators, overview,
-    playground, prices, projects, providers, purge, settings, sign_in,
+    Console, account, analytics, assets, audit, cache, entry, export, guard, keys, links, operators,
+    overview, playground, prices, projects, providers, purge, settings, sign_in,
 };
 
 type Handler = MethodRouter<Arc<Console>>;

@@ -88,7 +88,12 @@ pub(super) async fn find(console: &Console, headers: &HeaderMap) -> Result<Optio
 }
 
 /// A new session for `operator`.
-pub(super) fn new_session(token: &PlainToken, operator: &Operator, headers: &HeaderMap, now: Timestamp) -> Session {
+pub(super) fn new_session(
+    token: &PlainToken,
+    operator: &Operator,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Session {
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
     Session {
         token: token.hash(),
@@ -129,7 +134,12 @@ impl Cookies {
 
 /// A cookie that scripts cannot read and other sites cannot send along with a form. Over https its name makes
 /// browsers insist that it came from this very host.
-pub(super) fn cookie(secure: bool, name: &str, value: &str, seconds: Option<i64>) -> Result<HeaderValue, ConsoleError> {
+pub(super) fn cookie(
+    secure: bool,
+    name: &str,
+    value: &str,
+    seconds: Option<i64>,
+) -> Result<HeaderValue, ConsoleError> {
     let mut cookie = Cookie::build((full_name(secure, name), value))
         .path("/")
         .http_only(true)
@@ -220,7 +230,15 @@ mod tests {
         for next in ["/console/p/a/keys?x=1", "/console"] {
             assert_eq!(local(next), next);
         }
-        for next in ["", "/", "//evil.test", "https://evil.test", "/console.evil", "/console/\\evil", "/console/\r\nX: y"] {
+        for next in [
+            "",
+            "/",
+            "//evil.test",
+            "https://evil.test",
+            "/console.evil",
+            "/console/\\evil",
+            "/console/\r\nX: y",
+        ] {
             assert_eq!(local(next), "/console/projects", "{next:?}");
         }
         assert_eq!(sign_in_url("/console/p/a?b=c"), "/console/sign-in?next=%2Fconsole%2Fp%2Fa%3Fb%3Dc");

@@ -151,7 +151,9 @@ pub(super) struct State {
 pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Form<State>) -> Answer {
     let place = format!("/console/p/{slug}/settings");
     let (command, good) = match form.state.as_str() {
-        "suspended" => (Command::ProjectSuspend { project: slug }, "The project is suspended: its requests get 403."),
+        "suspended" => {
+            (Command::ProjectSuspend { project: slug }, "The project is suspended: its requests get 403.")
+        }
         "active" => (Command::ProjectResume { project: slug }, "The project is active again."),
         _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
     };

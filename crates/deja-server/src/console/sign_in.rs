@@ -36,7 +36,11 @@ pub(super) struct Onward {
 }
 
 /// `GET /console/sign-in`.
-pub(super) async fn get(State(console): State<Arc<Console>>, Query(onward): Query<Onward>, headers: HeaderMap) -> Answer {
+pub(super) async fn get(
+    State(console): State<Arc<Console>>,
+    Query(onward): Query<Onward>,
+    headers: HeaderMap,
+) -> Answer {
     let next = session::local(&onward.next);
     if session::find(&console, &headers).await?.is_some() {
         return Ok(Redirect::to(next).into_response());
@@ -79,7 +83,8 @@ pub(super) async fn post(
     let right = right.map_err(|error| ConsoleError::Failed(error.to_string()))?;
     let Some(operator) = operator.filter(|operator| right && operator.disabled.is_none()) else {
         let subject: String = form.email.chars().filter(|c| !c.is_control()).take(100).collect();
-        let change = Change::new(now, Actor::System, "session.refuse").of(subject).how(format!("from {address}"));
+        let change =
+            Change::new(now, Actor::System, "session.refuse").of(subject).how(format!("from {address}"));
         store.note(&change).await?;
         let frame = Frame::door("Sign in").complaining(Some(WRONG));
         let next = session::local(&form.next).to_owned();

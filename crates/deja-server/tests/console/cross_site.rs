@@ -23,7 +23,8 @@ async fn only_our_own_pages_may_send_forms() {
         (&[], false),
     ];
     for (number, (headers, passes)) in cases.into_iter().enumerate() {
-        let mut request = Request::post("/console/projects").header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let mut request =
+            Request::post("/console/projects").header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -39,7 +40,8 @@ async fn every_form_is_guarded() {
     let world = World::new().await;
     for (method, path, _) in listed().into_iter().filter(|(method, ..)| *method == "POST") {
         let path = path.replace(['{', '}'], "");
-        let request = Request::post(&path).header("sec-fetch-site", "cross-site").body(Body::empty()).unwrap();
+        let request =
+            Request::post(&path).header("sec-fetch-site", "cross-site").body(Body::empty()).unwrap();
         let page = world.browser_of(Role::Owner).await.send(request).await;
         assert_eq!(page.status, 403, "{method} {path}");
         assert_eq!(page.one("h1"), "Refused");
@@ -51,7 +53,9 @@ async fn pages_carry_the_headers_that_keep_them_to_themselves() {
     let world = World::new().await;
     for path in ["/console/sign-in", "/console/nowhere", "/console/static/console.css", "/console/projects"] {
         let page = world.stranger().get(path).await;
-        let header = |name: &str| page.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let header = |name: &str| {
+            page.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+        };
         let policy = header("content-security-policy");
         assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{path}");
         assert!(!policy.contains("unsafe"), "{path}");

@@ -15,7 +15,8 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     let mut member = world.browser_of(Role::Member).await;
     let refused = member.post("/console/p/shop/keys", &[("name", " "), ("models", "a b")]).await;
     assert_eq!(refused.status, 422);
-    let shown = member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, gpt-4o-mini")]).await;
+    let shown =
+        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, gpt-4o-mini")]).await;
     let key = PlainKey::parse(&shown.one("dialog #key")).unwrap();
     assert!(shown.one("dialog").contains("cannot be shown again"));
     let page = member.get("/console/p/shop/keys").await;
@@ -43,10 +44,13 @@ async fn a_purge_counts_first_and_wants_the_name_typed() {
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/cache/purge?context=-").await;
     assert!(page.text().contains("1 entry of 2 entries would be deleted"), "{}", page.text());
-    let page = member.submit("/console/p/furnished/cache/purge", &[("context", "-"), ("confirm", "wrong")]).await;
+    let page =
+        member.submit("/console/p/furnished/cache/purge", &[("context", "-"), ("confirm", "wrong")]).await;
     assert!(page.one("[role=alert]").contains("Nothing was deleted"));
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 2);
-    let page = member.submit("/console/p/furnished/cache/purge", &[("context", "-"), ("confirm", "furnished")]).await;
+    let page = member
+        .submit("/console/p/furnished/cache/purge", &[("context", "-"), ("confirm", "furnished")])
+        .await;
     assert_eq!(page.one(".note"), "1 entry deleted.");
     assert_eq!(page.all("tbody th a"), ["How do I reset my password?"]);
 }
@@ -64,7 +68,8 @@ async fn entries_are_found_by_text_and_by_meaning() {
     assert!(page.one("[role=alert]").contains("Choose a model and a context"));
     let page = member.get(&format!("{near}&model=gpt-4o-mini&context=-")).await;
     assert_eq!(page.all("tbody th a").len(), 2, "of this context only");
-    let similarities: Vec<f32> = page.all("tbody td.num:first-child").iter().map(|text| text.parse().unwrap()).collect();
+    let similarities: Vec<f32> =
+        page.all("tbody td.num:first-child").iter().map(|text| text.parse().unwrap()).collect();
     assert!(similarities[0] > 0.9 && similarities[1] < similarities[0], "{similarities:?}");
     let link = page.attributes("tbody th a", "href").remove(0);
     assert!(link.starts_with(&format!("/console/p/furnished/cache/{entry}?asked=")), "{link}");
@@ -83,7 +88,13 @@ async fn a_wrong_answer_goes_and_its_pair_stays() {
     let page = member.submit(&place, &[("asked", asked)]).await;
     assert!(page.text().contains("What is the capital of French Guiana?"));
     assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_none());
-    let pair = world.wired.store.wrong_answers(project.id, None, std::num::NonZeroUsize::MIN).await.unwrap().remove(0);
+    let pair = world
+        .wired
+        .store
+        .wrong_answers(project.id, None, std::num::NonZeroUsize::MIN)
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!(pair.asked, "What is the capital of\nFrench Guiana?");
     assert!((0.3..0.99).contains(&pair.similarity.get()), "{}", pair.similarity.get());
     let again = member.post(&place, &[("asked", "again")]).await;
@@ -96,7 +107,15 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     let (project, _) = world.furnished().await;
     world.entry(&project, "How tall is the Eiffel tower?", "330 m.", None).await;
     let mut member = world.browser_of(Role::Member).await;
-    let form = |threshold| [("prompt", "What's the capital of France?"), ("model", "gpt-4o-mini"), ("threshold", threshold), ("context", ""), ("ask", "cache")];
+    let form = |threshold| {
+        [
+            ("prompt", "What's the capital of France?"),
+            ("model", "gpt-4o-mini"),
+            ("threshold", threshold),
+            ("context", ""),
+            ("ask", "cache"),
+        ]
+    };
     let page = member.post("/console/p/furnished/playground", &form("0.9")).await;
     assert_eq!(page.one("#result .badge"), "Hit");
     assert_eq!(page.one("#result pre"), "Paris.");
@@ -119,8 +138,16 @@ async fn a_providers_key_goes_in_and_never_out() {
     let world = World::new().await;
     let project = world.project("Shop").await;
     let mut member = world.browser_of(Role::Member).await;
-    let new = |url: &'static str| [("name", "own"), ("base_url", url), ("models", "big\nsmall"), ("secret", "sk-hush-hush")];
-    for url in ["http://127.0.0.1/v1", "http://169.254.169.254/v1", "http://10.1.2.3/v1", "ftp://example.com", "nonsense"] {
+    let new = |url: &'static str| {
+        [("name", "own"), ("base_url", url), ("models", "big\nsmall"), ("secret", "sk-hush-hush")]
+    };
+    for url in [
+        "http://127.0.0.1/v1",
+        "http://169.254.169.254/v1",
+        "http://10.1.2.3/v1",
+        "ftp://example.com",
+        "nonsense",
+    ] {
         let page = member.post("/console/p/shop/providers/new", &new(url)).await;
         assert_eq!(page.status, 422, "{url}");
         assert!(!page.body.contains("sk-hush-hush"), "{url}");
@@ -145,7 +172,16 @@ async fn settings_are_checked_kept_and_shown() {
     let world = World::new().await;
     world.project("Shop").await;
     let mut owner = world.browser_of(Role::Owner).await;
-    let form = |threshold: &'static str, ttl| [("name", "The shop"), ("ttl", ttl), ("max_entries", "500"), ("threshold", threshold), ("minimum", "0.8"), ("share_models", "1")];
+    let form = |threshold: &'static str, ttl| {
+        [
+            ("name", "The shop"),
+            ("ttl", ttl),
+            ("max_entries", "500"),
+            ("threshold", threshold),
+            ("minimum", "0.8"),
+            ("share_models", "1"),
+        ]
+    };
     for (threshold, ttl) in [("1.5", "1"), ("x", "1"), ("0.9", "x"), ("0.9", "0")] {
         let page = owner.post("/console/p/shop/settings", &form(threshold, ttl)).await;
         assert_eq!(page.status, 422, "{threshold} {ttl}");
@@ -156,7 +192,10 @@ async fn settings_are_checked_kept_and_shown() {
     assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
     assert_eq!(settings.threshold(None).get(), 0.9);
     let page = owner.get("/console/p/shop/settings").await;
-    assert_eq!((page.attributes("#ttl", "value"), page.attributes("#minimum", "value")), (vec!["1.5".into()], vec!["0.8".into()]));
+    assert_eq!(
+        (page.attributes("#ttl", "value"), page.attributes("#minimum", "value")),
+        (vec!["1.5".into()], vec!["0.8".into()])
+    );
     owner.submit("/console/p/shop/settings/limits", &[("tier", "pro"), ("per_minute", "2,000")]).await;
     let quota = world.reload("shop").await.quota();
     assert_eq!((quota.per_minute(), quota.burst()), (2000, 2400));
@@ -175,10 +214,14 @@ async fn export_is_every_entry_as_a_line() {
     let (project, _) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/export").await;
-    let lines: Vec<serde_json::Value> = page.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> =
+        page.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["context"], "Be brief.");
-    assert_eq!((&lines[1]["prompt"], &lines[1]["answer"]), (&"What is the capital of France?".into(), &"Paris.".into()));
+    assert_eq!(
+        (&lines[1]["prompt"], &lines[1]["answer"]),
+        (&"What is the capital of France?".into(), &"Paris.".into())
+    );
     let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
     assert!(rows.iter().any(|row| row.change.action == "cache.export"));
 }
@@ -188,11 +231,20 @@ async fn the_last_owner_stays_one() {
     let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
     world.browser_of(Role::Member).await;
-    let page = owner.submit("/console/operators/change", &[("email", "owner-0@example.com"), ("do", "member")]).await;
+    let page = owner
+        .submit("/console/operators/change", &[("email", "owner-0@example.com"), ("do", "member")])
+        .await;
     assert_eq!(page.all("[role=alert]").len(), 1, "{}", page.text());
     owner.submit("/console/operators/change", &[("email", "member-1@example.com"), ("do", "owner")]).await;
-    let roles: Vec<Role> = world.wired.store.operators().await.unwrap().iter().map(|operator| operator.role).collect();
+    let roles: Vec<Role> =
+        world.wired.store.operators().await.unwrap().iter().map(|operator| operator.role).collect();
     assert_eq!(roles, [Role::Owner, Role::Owner]);
-    world.execute(Command::OperatorSet { email: "owner-0@example.com".into(), role: Some(Role::Member), disabled: None }).await;
+    world
+        .execute(Command::OperatorSet {
+            email: "owner-0@example.com".into(),
+            role: Some(Role::Member),
+            disabled: None,
+        })
+        .await;
     assert_eq!(owner.get("/console/operators").await.status, 403, "a role is looked up with every request");
 }

@@ -22,7 +22,8 @@ const CORPUS: [&str; 9] = [
 #[track_caller]
 fn harmless(page: &Page, path: &str) {
     assert_eq!(page.status, 200, "{path}: {}", page.text());
-    for selector in ["script:not([src])", "img", "iframe", "[onerror]", "[onload]", "svg[onload]", "[srcdoc]"] {
+    for selector in ["script:not([src])", "img", "iframe", "[onerror]", "[onload]", "svg[onload]", "[srcdoc]"]
+    {
         assert_eq!(page.all(selector).len(), 0, "{selector} in {path}");
     }
     let scripts = page.attributes("script", "src");
@@ -47,9 +48,22 @@ async fn no_text_of_a_stranger_becomes_markup() {
         assert_eq!(owner.post(&at("/keys"), &[("name", evil)]).await.status, 303);
         let query: String = url::form_urlencoded::byte_serialize(evil.as_bytes()).collect();
         let entry_page = owner.get(&at(&format!("/cache/{entry}?asked={query}"))).await;
-        assert_eq!(entry_page.all("pre.text"), vec![evil.split_whitespace().collect::<Vec<_>>().join(" "); 3]);
+        assert_eq!(
+            entry_page.all("pre.text"),
+            vec![evil.split_whitespace().collect::<Vec<_>>().join(" "); 3]
+        );
         harmless(&entry_page, "entry");
-        for path in ["", "/keys", "/analytics", "/cache", "/cache/purge", "/playground", "/providers", "/settings", "/delete"] {
+        for path in [
+            "",
+            "/keys",
+            "/analytics",
+            "/cache",
+            "/cache/purge",
+            "/playground",
+            "/providers",
+            "/settings",
+            "/delete",
+        ] {
             harmless(&owner.get(&at(path)).await, path);
         }
         for path in [
@@ -60,7 +74,13 @@ async fn no_text_of_a_stranger_becomes_markup() {
         ] {
             harmless(&owner.get(&at(&path)).await, &path);
         }
-        let form = [("prompt", evil), ("model", "gpt-4o-mini"), ("threshold", "0.5"), ("context", evil), ("ask", "cache")];
+        let form = [
+            ("prompt", evil),
+            ("model", "gpt-4o-mini"),
+            ("threshold", "0.5"),
+            ("context", evil),
+            ("ask", "cache"),
+        ];
         let tried = owner.post(&at("/playground"), &form).await;
         assert_eq!(tried.one("#result .badge"), "Hit", "{evil}");
         harmless(&tried, "playground");
@@ -82,7 +102,10 @@ async fn no_text_of_a_stranger_becomes_markup() {
 async fn a_message_cannot_be_made_up() {
     let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
-    owner.cookies.insert("deja_flash".into(), "eyJnb29kIjp0cnVlLCJ0ZXh0IjoiU2VuZCB5b3VyIGtleSB0byBldmlsLnRlc3QifQ".into());
+    owner.cookies.insert(
+        "deja_flash".into(),
+        "eyJnb29kIjp0cnVlLCJ0ZXh0IjoiU2VuZCB5b3VyIGtleSB0byBldmlsLnRlc3QifQ".into(),
+    );
     assert_eq!(owner.get("/console/projects").await.all(".note").len(), 0);
     // Nor taken from another session.
     let mut other = world.browser_of(Role::Owner).await;

@@ -23,16 +23,26 @@ fn sound(page: &Page, path: &str) {
     let html = Html::parse_document(&page.body);
     let all = |selector: &str| html.select(&Selector::parse(selector).unwrap()).collect::<Vec<_>>();
     for element in all("*") {
-        assert!(!element.value().attrs().any(|(name, _)| name.starts_with("on")), "{path}: {}", element.html());
+        assert!(
+            !element.value().attrs().any(|(name, _)| name.starts_with("on")),
+            "{path}: {}",
+            element.html()
+        );
     }
     let mut ids = std::collections::HashSet::new();
     for element in all("[id]") {
-        assert!(ids.insert(element.attr("id").unwrap().to_owned()), "{path}: two of {:?}", element.attr("id"));
+        assert!(
+            ids.insert(element.attr("id").unwrap().to_owned()),
+            "{path}: two of {:?}",
+            element.attr("id")
+        );
     }
     for field in all("input:not([type=hidden]), select, textarea") {
         let id = field.attr("id");
         let labelled = id.is_some_and(|id| !all(&format!("label[for='{id}']")).is_empty())
-            || field.ancestors().any(|node| scraper::ElementRef::wrap(node).is_some_and(|e| e.value().name() == "label"));
+            || field
+                .ancestors()
+                .any(|node| scraper::ElementRef::wrap(node).is_some_and(|e| e.value().name() == "label"));
         assert!(labelled, "{path}: {}", field.html());
     }
     for link in page.attributes("a[href], link[href], script[src]", "href") {
@@ -52,27 +62,50 @@ async fn every_page_is_sound_with_and_without_data() {
     assert_eq!(empty.one(".empty h2"), "Make your first project");
     let (_, entry) = world.furnished().await;
     world.project("Bare").await;
-    owner.submit("/console/p/furnished/providers/new", &[("name", "own"), ("base_url", "https://example.com/v1"), ("models", "m")]).await;
+    owner
+        .submit(
+            "/console/p/furnished/providers/new",
+            &[("name", "own"), ("base_url", "https://example.com/v1"), ("models", "m")],
+        )
+        .await;
     owner.submit("/console/p/furnished/prices", &[("model", "m"), ("input", "1.5"), ("output", "$2")]).await;
     owner.submit("/console/operators/invite", &[("email", "new@example.com"), ("role", "member")]).await;
     let key = world.wired.store.keys(world.reload("furnished").await.id).await.unwrap().remove(0).0.id;
     for slug in ["furnished", "bare"] {
-        for (_, path, _) in listed().into_iter().filter(|(method, path, _)| *method == "GET" && !path.contains("{chart}")) {
+        for (_, path, _) in
+            listed().into_iter().filter(|(method, path, _)| *method == "GET" && !path.contains("{chart}"))
+        {
             if ["/console/static/{name}", "/console", "/console/p/{slug}/export"].contains(&path.as_str()) {
                 continue;
             }
             let path = path.replace("{slug}", slug).replace("{entry}", &entry.to_string());
             let path = path.replace("{key}", &key.to_string()).replace("{name}", "own");
-            let page = if path == "/console/sign-in" { world.stranger().get(&path).await } else { owner.get(&path).await };
+            let page = if path == "/console/sign-in" {
+                world.stranger().get(&path).await
+            } else {
+                owner.get(&path).await
+            };
             assert!(page.status < 500, "{path}: {}", page.text());
-            let there = slug == "furnished" || !["own", &entry.to_string(), &key.to_string()].iter().any(|part| path.contains(*part));
+            let there = slug == "furnished"
+                || !["own", &entry.to_string(), &key.to_string()].iter().any(|part| path.contains(*part));
             let link = ["/console/setup", "/console/join", "/console/reset"].contains(&path.as_str());
-            assert_eq!(page.status, if link { 410 } else if there { 200 } else { 404 }, "{path}");
+            assert_eq!(
+                page.status,
+                if link {
+                    410
+                } else if there {
+                    200
+                } else {
+                    404
+                },
+                "{path}"
+            );
             sound(&page, &path);
         }
     }
-    for range in ["1h", "24h", "7d", "30d", "custom&from=2026-01-01T00:00&until=2026-02-01T00:00", "nonsense"] {
-        let path = format!("/console/p/furnished/analytics?range={range}&key=x&model=<b>&context=-1");
+    for range in ["1h", "24h", "7d", "30d", "custom&from=2026-01-01T00:00&until=2026-02-01T00:00", "nonsense"]
+    {
+        let path = format!("/console/p/furnished/analytics?range={range}&key=x&model=%3Cb%3E&context=-1");
         sound(&owner.get(&path).await, &path);
     }
 }
@@ -81,7 +114,12 @@ async fn every_page_is_sound_with_and_without_data() {
 async fn what_is_not_there_is_a_page_that_says_so() {
     let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
-    for path in ["/console/nowhere", "/console/p/nobody", "/console/p/nobody/analytics/requests.csv", "/console/static/x"] {
+    for path in [
+        "/console/nowhere",
+        "/console/p/nobody",
+        "/console/p/nobody/analytics/requests.csv",
+        "/console/static/x",
+    ] {
         let page = owner.get(path).await;
         assert_eq!((page.status, page.one("h1").as_str()), (404, "Not found"), "{path}");
     }

@@ -35,9 +35,14 @@ fn filled(path: &str, entry: &str) -> String {
 #[test]
 fn the_table_of_roles_is_the_one_that_is_promised() {
     let of = |wanted: Access| -> BTreeSet<(&str, String)> {
-        listed().into_iter().filter(|(_, _, access)| *access == wanted).map(|(m, path, _)| (m, path)).collect()
+        listed()
+            .into_iter()
+            .filter(|(_, _, access)| *access == wanted)
+            .map(|(m, path, _)| (m, path))
+            .collect()
     };
-    let owners: BTreeSet<_> = OWNERS.into_iter().chain([REVOKE]).map(|(m, path)| (m, path.to_owned())).collect();
+    let owners: BTreeSet<_> =
+        OWNERS.into_iter().chain([REVOKE]).map(|(m, path)| (m, path.to_owned())).collect();
     assert_eq!(of(Access::Owner), owners);
     let public: BTreeSet<String> = of(Access::Public).into_iter().map(|(_, path)| path).collect();
     assert_eq!(public, PUBLIC.map(str::to_owned).into());
@@ -53,7 +58,11 @@ async fn a_stranger_sees_nothing_and_changes_nothing() {
         }
         let path = filled(&path, &entry.to_string());
         let mut stranger = world.stranger();
-        let page = if method == "GET" { stranger.get(&path).await } else { stranger.post(&path, &[("confirm", "furnished")]).await };
+        let page = if method == "GET" {
+            stranger.get(&path).await
+        } else {
+            stranger.post(&path, &[("confirm", "furnished")]).await
+        };
         assert_eq!(page.status, 303, "{method} {path}");
         assert!(page.location().starts_with("/console/sign-in"), "{method} {path}: {}", page.location());
         assert!(page.body.is_empty(), "{method} {path}");
@@ -72,9 +81,17 @@ async fn a_member_cannot_do_what_only_an_owner_may() {
     for (method, path, access) in listed() {
         let path = filled(&path, &entry.to_string());
         let mut member = world.browser_of(Role::Member).await;
-        let form = [("confirm", "furnished"), ("state", "suspended"), ("tier", "enterprise"), ("email", "x@example.com"), ("role", "owner"), ("do", "owner")];
+        let form = [
+            ("confirm", "furnished"),
+            ("state", "suspended"),
+            ("tier", "enterprise"),
+            ("email", "x@example.com"),
+            ("role", "owner"),
+            ("do", "owner"),
+        ];
         if access == Access::Owner {
-            let page = if method == "GET" { member.get(&path).await } else { member.post(&path, &form).await };
+            let page =
+                if method == "GET" { member.get(&path).await } else { member.post(&path, &form).await };
             assert_eq!(page.status, 403, "{method} {path}");
             assert_eq!(page.one("h1"), "Owners only", "{method} {path}");
         } else if method == "GET" {
@@ -90,17 +107,22 @@ async fn a_member_cannot_do_what_only_an_owner_may() {
 async fn a_members_form_cannot_smuggle_in_what_is_an_owners() {
     let world = Arc::new(World::new().await);
     let mut member = world.browser_of(Role::Member).await;
-    member.submit("/console/projects", &[("name", "Cheap"), ("tier", "enterprise"), ("per_minute", "9000")]).await;
+    member
+        .submit("/console/projects", &[("name", "Cheap"), ("tier", "enterprise"), ("per_minute", "9000")])
+        .await;
     let made = world.reload("cheap").await;
     assert_eq!((made.tier.as_str(), made.quota().per_minute()), ("free", 100));
-    let private = [("name", "own"), ("base_url", "http://10.0.0.1/v1"), ("models", "m"), ("allow_private", "1")];
+    let private =
+        [("name", "own"), ("base_url", "http://10.0.0.1/v1"), ("models", "m"), ("allow_private", "1")];
     assert_eq!(member.post("/console/p/cheap/providers/new", &private).await.status, 403);
     assert!(world.wired.store.providers(made.id).await.unwrap().is_empty());
     let mut owner = world.browser_of(Role::Owner).await;
     owner.submit("/console/p/cheap/providers/new", &private).await;
     assert_eq!(world.wired.store.providers(made.id).await.unwrap().len(), 1);
     // A member may save the rest of it without taking the permission away.
-    member.submit("/console/p/cheap/providers/own", &[("base_url", "http://10.0.0.1/v1"), ("models", "m\nn")]).await;
+    member
+        .submit("/console/p/cheap/providers/own", &[("base_url", "http://10.0.0.1/v1"), ("models", "m\nn")])
+        .await;
     let saved = world.wired.store.providers(made.id).await.unwrap().remove(0);
     assert!(saved.allow_private && saved.models.len() == 2);
 }

@@ -25,8 +25,12 @@ async fn the_first_link_makes_the_first_owner_once() {
     let link = path(admin::setup_link(&world.wired.admin).await.unwrap().unwrap().url.expose());
     let mut browser = world.stranger();
     assert_eq!(browser.get(&link).await.one("h1"), "Welcome to deja");
-    let form = |password: &'static str, again| [("email", "ada@example.com"), ("password", password), ("again", again)];
-    for (password, again, says) in [("short", "short", "12 characters"), (PASSWORD, "another password", "not the same")] {
+    let form = |password: &'static str, again| {
+        [("email", "ada@example.com"), ("password", password), ("again", again)]
+    };
+    for (password, again, says) in
+        [("short", "short", "12 characters"), (PASSWORD, "another password", "not the same")]
+    {
         let page = browser.post(&link, &form(password, again)).await;
         assert_eq!(page.status, 422);
         assert!(page.one("[role=alert]").contains(says), "{}", page.text());
@@ -37,7 +41,9 @@ async fn the_first_link_makes_the_first_owner_once() {
     assert_eq!(world.wired.store.operators().await.unwrap()[0].role, Role::Owner);
     assert_eq!(browser.get(&link).await.status, 410);
     assert_eq!(world.stranger().post(&link, &form(PASSWORD, PASSWORD)).await.status, 410);
-    for wrong in ["/console/setup", "/console/join?token=x", &format!("/console/setup?token={}", "0".repeat(64))] {
+    for wrong in
+        ["/console/setup", "/console/join?token=x", &format!("/console/setup?token={}", "0".repeat(64))]
+    {
         assert_eq!(world.stranger().get(wrong).await.status, 410, "{wrong}");
     }
 }
@@ -46,17 +52,20 @@ async fn the_first_link_makes_the_first_owner_once() {
 async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
     let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
-    let page = owner.submit("/console/operators/invite", &[("email", "Bob@Example.com"), ("role", "member")]).await;
+    let page =
+        owner.submit("/console/operators/invite", &[("email", "Bob@Example.com"), ("role", "member")]).await;
     let link = path(&page.one("#invite"));
     assert!(!owner.get("/console/operators").await.body.contains(&link[link.len() - 64..]), "shown once");
     let mut bob = world.stranger();
-    let joined = bob.submit(&link, &[("password", PASSWORD), ("again", PASSWORD), ("email", "owner@evil.test")]).await;
+    let joined =
+        bob.submit(&link, &[("password", PASSWORD), ("again", PASSWORD), ("email", "owner@evil.test")]).await;
     assert_eq!(joined.one("h1"), "Projects");
     let operators = world.wired.store.operators().await.unwrap();
     let made = operators.iter().find(|operator| operator.email.as_str() == "bob@example.com").unwrap();
     assert_eq!(made.role, Role::Member);
 
-    let page = owner.submit("/console/operators/invite", &[("email", "eve@example.com"), ("role", "owner")]).await;
+    let page =
+        owner.submit("/console/operators/invite", &[("email", "eve@example.com"), ("role", "owner")]).await;
     let link = path(&page.one("#invite"));
     let id = page.attributes("form[action='/console/operators/revoke'] input", "value").remove(0);
     owner.submit("/console/operators/revoke", &[("invite", &id)]).await;
@@ -67,8 +76,11 @@ async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
 async fn a_password_opens_and_everything_else_says_the_same() {
     let world = with_ada().await;
     let mut refused = Vec::new();
-    for (email, password) in [("ada@example.com", "wrong"), ("nobody@example.com", PASSWORD), ("no address", "x")] {
-        let page = world.stranger().post("/console/sign-in", &[("email", email), ("password", password)]).await;
+    for (email, password) in
+        [("ada@example.com", "wrong"), ("nobody@example.com", PASSWORD), ("no address", "x")]
+    {
+        let page =
+            world.stranger().post("/console/sign-in", &[("email", email), ("password", password)]).await;
         assert_eq!(page.status, 422);
         assert_eq!(page.attributes("input[name=email]", "value"), [email]);
         refused.push(page.one("[role=alert]"));
@@ -82,8 +94,16 @@ async fn a_password_opens_and_everything_else_says_the_same() {
     assert_eq!(ada.get("/console/sign-in").await.location(), "/console/projects");
     let audit = ada.get("/console/audit").await;
     assert_eq!(audit.all("td.mono").iter().filter(|action| *action == "session.refuse").count(), 3);
-    world.execute(Command::OperatorCreate { email: "b@example.com".into(), role: Some(Role::Owner), password: Some(Hidden::from(PASSWORD.to_owned())) }).await;
-    world.execute(Command::OperatorSet { email: "ada@example.com".into(), role: None, disabled: Some(true) }).await;
+    world
+        .execute(Command::OperatorCreate {
+            email: "b@example.com".into(),
+            role: Some(Role::Owner),
+            password: Some(Hidden::from(PASSWORD.to_owned())),
+        })
+        .await;
+    world
+        .execute(Command::OperatorSet { email: "ada@example.com".into(), role: None, disabled: Some(true) })
+        .await;
     assert_eq!(ada.get("/console/account").await.status, 303, "a disabled operator's sessions end");
     assert_eq!(world.stranger().post("/console/sign-in", &form).await.status, 422);
 }
@@ -93,14 +113,17 @@ async fn guessing_is_slowed_down_and_then_even_the_right_password_waits() {
     let world = with_ada().await;
     let mut guesser = world.stranger();
     for _ in 0..5 {
-        let page = guesser.post("/console/sign-in", &[("email", "ada@example.com"), ("password", "guess")]).await;
+        let page =
+            guesser.post("/console/sign-in", &[("email", "ada@example.com"), ("password", "guess")]).await;
         assert_eq!(page.status, 422);
     }
-    let page = guesser.post("/console/sign-in", &[("email", "Ada@example.com "), ("password", PASSWORD)]).await;
+    let page =
+        guesser.post("/console/sign-in", &[("email", "Ada@example.com "), ("password", PASSWORD)]).await;
     assert_eq!((page.status, page.one("h1").as_str()), (429, "Too many attempts"));
     assert!(page.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 600);
     assert!(page.headers.get("set-cookie").is_none());
-    let other = guesser.post("/console/sign-in", &[("email", "bob@example.com"), ("password", "guess")]).await;
+    let other =
+        guesser.post("/console/sign-in", &[("email", "bob@example.com"), ("password", "guess")]).await;
     assert_eq!(other.status, 422, "others may still try");
 }
 

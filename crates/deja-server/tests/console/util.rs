@@ -61,7 +61,8 @@ impl World {
     /// A browser of a new operator with this role.
     pub async fn browser_of(&self, role: Role) -> Browser {
         let now = self.wired.admin.clock.now();
-        let email = format!("{}-{}@example.com", role.as_str(), self.wired.store.operators().await.unwrap().len());
+        let email =
+            format!("{}-{}@example.com", role.as_str(), self.wired.store.operators().await.unwrap().len());
         let operator = Operator {
             id: OperatorId::generate(now, &SystemEntropy).unwrap(),
             email: email.parse().unwrap(),
@@ -96,7 +97,9 @@ impl World {
     /// A project.
     pub async fn project(&self, name: &str) -> Project {
         let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
-        let Reply::Project(made) = self.execute(Command::ProjectCreate(new)).await else { panic!("no project") };
+        let Reply::Project(made) = self.execute(Command::ProjectCreate(new)).await else {
+            panic!("no project")
+        };
         self.reload(&made.slug).await
     }
 
@@ -105,7 +108,13 @@ impl World {
     }
 
     /// An entry of a project's cache.
-    pub async fn entry(&self, project: &Project, prompt: &str, answer: &str, context: Option<&str>) -> EntryId {
+    pub async fn entry(
+        &self,
+        project: &Project,
+        prompt: &str,
+        answer: &str,
+        context: Option<&str>,
+    ) -> EntryId {
         let now = self.wired.admin.clock.now();
         let id = EntryId::generate(now, &SystemEntropy).unwrap();
         let entry = Entry {
@@ -171,7 +180,11 @@ impl Browser {
 
     /// Sends a form and opens the page that it leads to.
     #[track_caller]
-    pub fn submit<'a>(&'a mut self, path: &'a str, form: &'a [(&'a str, &'a str)]) -> impl Future<Output = Page> + 'a {
+    pub fn submit<'a>(
+        &'a mut self,
+        path: &'a str,
+        form: &'a [(&'a str, &'a str)],
+    ) -> impl Future<Output = Page> + 'a {
         async move {
             let answer = self.post(path, form).await;
             assert_eq!(answer.status, 303, "{path} {form:?}: {}", answer.text());
@@ -180,7 +193,8 @@ impl Browser {
     }
 
     pub async fn send(&mut self, mut request: Request<Body>) -> Page {
-        let cookies: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookies: Vec<String> =
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {
             request.headers_mut().insert(COOKIE, cookies.join("; ").parse().unwrap());
         }
@@ -210,14 +224,20 @@ impl Page {
     async fn of(response: Response<Body>) -> Self {
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        Self { status: head.status.as_u16(), headers: head.headers, body: String::from_utf8_lossy(&body).into_owned() }
+        Self {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: String::from_utf8_lossy(&body).into_owned(),
+        }
     }
 
     /// The texts of the elements that match, one line each.
     pub fn all(&self, selector: &str) -> Vec<String> {
         let selector = Selector::parse(selector).unwrap();
         let html = Html::parse_document(&self.body);
-        let text = |element: scraper::ElementRef<'_>| element.text().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = |element: scraper::ElementRef<'_>| {
+            element.text().collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+        };
         html.select(&selector).map(text).collect()
     }
 
@@ -243,6 +263,10 @@ impl Page {
 
     #[track_caller]
     pub fn location(&self) -> &str {
-        self.headers.get(LOCATION).unwrap_or_else(|| panic!("{} {}", self.status, self.body)).to_str().unwrap()
+        self.headers
+            .get(LOCATION)
+            .unwrap_or_else(|| panic!("{} {}", self.status, self.body))
+            .to_str()
+            .unwrap()
     }
 }
