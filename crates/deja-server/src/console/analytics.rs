@@ -154,17 +154,16 @@ pub(super) async fn csv(
     let chart = charts(&span, &bars, &sum(&bars), project.settings.threshold(None))
         .into_iter()
         .find(|chart| chart.id == name);
-    let bytes = match chart {
-        Some(chart) => chart.csv().map_err(|error| ConsoleError::Failed(error.to_string()))?,
-        None => {
-            let keys: Vec<ApiKey> =
-                visit.console.admin.store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
-            let rankings = rankings(&visit, &project, &asked, &span, &keys).await?;
-            let table =
-                rankings.tables.into_iter().find(|table| table.id == name).ok_or(ConsoleError::NotFound)?;
-            table.csv().map_err(|error| ConsoleError::Failed(error.to_string()))?
-        }
+    let bytes = if let Some(chart) = chart {
+        chart.csv()
+    } else {
+        let keys = visit.console.admin.store.keys(project.id).await?;
+        let keys: Vec<ApiKey> = keys.into_iter().map(|(key, _)| key).collect();
+        let rankings = rankings(&visit, &project, &asked, &span, &keys).await?;
+        let table = rankings.tables.into_iter().find(|table| table.id == name);
+        table.ok_or(ConsoleError::NotFound)?.csv()
     };
+    let bytes = bytes.map_err(|error| ConsoleError::Failed(error.to_string()))?;
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-{name}.csv\"")),
@@ -192,7 +191,9 @@ async fn bars(
 
 fn sum(bars: &[Rollup]) -> Rollup {
     let mut all = Rollup::default();
-    bars.iter().for_each(|bar| all.add(bar));
+    for bar in bars {
+        all.add(bar);
+    }
     all
 }
 

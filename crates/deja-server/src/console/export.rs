@@ -41,9 +41,9 @@ struct Line<'a> {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
     visit.execute(Command::CacheExport { project: slug.clone() }).await?;
-    let lines = stream::try_unfold(Some(None), {
+    let lines = stream::try_unfold(Place::Start, {
         let (store, id) = (visit.console.admin.store.clone(), project.id);
-        move |place: Option<Option<EntryCursor>>| next(store.clone(), id, place)
+        move |place| next(store.clone(), id, place)
     });
     let headers = [
         (CONTENT_TYPE, "application/x-ndjson".to_owned()),
@@ -52,16 +52,30 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     Ok((headers, Body::from_stream(lines)).into_response())
 }
 
+/// How far the export has come.
+#[derive(Clone, Copy)]
+enum Place {
+    Start,
+    After(EntryCursor),
+    End,
+}
+
 /// The lines of a page and where the next one begins; `None` after the last.
 async fn next(
     store: Arc<dyn Store>,
     project: ProjectId,
-    place: Option<Option<EntryCursor>>,
-) -> Result<Option<(String, Option<Option<EntryCursor>>)>, StoreError> {
-    let Some(after) = place else { return Ok(None) };
+    place: Place,
+) -> Result<Option<(String, Place)>, StoreError> {
+    let after = match place {
+        Place::Start => None,
+        Place::After(cursor) => Some(cursor),
+        Place::End => return Ok(None),
+    };
     let page = store.browse(project, &EntryFilter::default(), after, PAGE).await?;
     let last = page.last().filter(|_| page.len() == PAGE.get());
-    let last = last.map(|last| Some(EntryCursor { created: last.entry.created, id: last.entry.id }));
+    let last = last.map_or(Place::End, |last| {
+        Place::After(EntryCursor { created: last.entry.created, id: last.entry.id })
+    });
     let mut lines = String::new();
     for detail in &page {
         let line =

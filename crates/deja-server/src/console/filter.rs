@@ -56,6 +56,7 @@ impl Filter {
     }
 
     /// The context it means; `None` is any.
+    #[expect(clippy::option_option, reason = "any, none, or one: as the store's filter has it")]
     pub(super) fn context(&self) -> Option<Option<String>> {
         match self.context.as_str() {
             "" => None,

@@ -37,7 +37,7 @@ pub(super) fn short(number: f64) -> String {
 /// Dollars, with as many decimals as an amount of its size needs.
 pub(super) fn dollars(amount: f64) -> String {
     match amount {
-        a if a == 0.0 => "$0.00".into(),
+        0.0 => "$0.00".into(),
         a if a < 0.0001 => format!("${a:.7}"),
         a if a < 0.1 => format!("${a:.5}"),
         a if a < 100.0 => format!("${a:.2}"),

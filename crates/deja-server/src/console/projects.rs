@@ -48,7 +48,9 @@ pub(super) async fn get(visit: Visit) -> Answer {
         let days: Vec<Totals> =
             (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
         let mut week = Totals::default();
-        days.iter().for_each(|day| week.add(day));
+        for day in &days {
+            week.add(day);
+        }
         let spark = |value: fn(&Totals) -> f64| sparkline(&days.iter().map(value).collect::<Vec<_>>());
         Row {
             slug: project.slug.to_string(),

@@ -43,8 +43,7 @@ impl Span {
         if until <= from {
             return None;
         }
-        let minutes_reach =
-            Step::Minute.period_of(from) >= Step::Minute.period_of(now) - Step::Minute.kept() + 1;
+        let minutes_reach = Step::Minute.period_of(from) > Step::Minute.period_of(now) - Step::Minute.kept();
         let short = until.since(from).as_secs() <= 4 * 3600;
         let step = if minutes_reach && short { Step::Minute } else { Step::Hour };
         let last = step.period_of(now) + 1;

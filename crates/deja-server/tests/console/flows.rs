@@ -190,7 +190,7 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit("/console/p/shop/settings", &form("0.9", "1.5")).await;
     let settings = world.reload("shop").await.settings;
     assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
-    assert_eq!(settings.threshold(None).get(), 0.9);
+    assert_eq!(settings.default_threshold, deja_core::embedding::Threshold::new(0.9));
     let page = owner.get("/console/p/shop/settings").await;
     assert_eq!(
         (page.attributes("#ttl", "value"), page.attributes("#minimum", "value")),

@@ -1,5 +1,5 @@
 //! The console through its router: the real wiring over a real store, HTML asserted by selector.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed step is a failed test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
 
 mod cross_site;

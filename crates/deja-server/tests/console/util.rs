@@ -179,17 +179,10 @@ impl Browser {
     }
 
     /// Sends a form and opens the page that it leads to.
-    #[track_caller]
-    pub fn submit<'a>(
-        &'a mut self,
-        path: &'a str,
-        form: &'a [(&'a str, &'a str)],
-    ) -> impl Future<Output = Page> + 'a {
-        async move {
-            let answer = self.post(path, form).await;
-            assert_eq!(answer.status, 303, "{path} {form:?}: {}", answer.text());
-            self.get(&answer.location().to_owned()).await
-        }
+    pub async fn submit(&mut self, path: &str, form: &[(&str, &str)]) -> Page {
+        let answer = self.post(path, form).await;
+        assert_eq!(answer.status, 303, "{path} {form:?}: {}", answer.text());
+        self.get(answer.location()).await
     }
 
     pub async fn send(&mut self, mut request: Request<Body>) -> Page {
