@@ -10,12 +10,14 @@ use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
 use deja_core::engine::Engine;
 use deja_core::store::Store;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 const REEMBED_BATCH: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+const REEMBED_EVERY: Duration = Duration::from_mins(10);
 const PROGRESS_EVERY: u64 = 1000;
 
 /// Writes counts once a second, and once more at the end.
@@ -74,10 +76,22 @@ pub async fn sweep(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancellat
     }
 }
 
-/// Gives entries of another embedder vectors of this one. Until then they are found by the same prompt only.
-pub async fn reembed(store: Arc<dyn Store>, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
-    if let Err(error) = try_reembed(&*store, &*embedder, &stop).await {
-        tracing::error!("re-embedding stopped: {error}; it goes on at the next start");
+/// Gives entries of another embedder vectors of this one: at the start, when entries were imported here, and once
+/// in a while, because another process may have imported some. Until then they are found by the same prompt only.
+pub async fn reembed(
+    store: Arc<dyn Store>,
+    embedder: Arc<dyn Embedder>,
+    imported: Arc<Notify>,
+    stop: CancellationToken,
+) {
+    loop {
+        if let Err(error) = try_reembed(&*store, &*embedder, &stop).await {
+            tracing::error!("re-embedding stopped: {error}; it goes on later");
+        }
+        let wait = tokio::time::timeout(REEMBED_EVERY, imported.notified());
+        if stop.run_until_cancelled(wait).await.is_none() {
+            return;
+        }
     }
 }
 

@@ -71,7 +71,13 @@ impl Server {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         background.spawn(background::sweep(wired.store.clone(), clock.clone(), stop.clone()));
         background.spawn(background::sweep_history(wired.store.clone(), clock.clone(), stop.clone()));
-        background.spawn(background::reembed(wired.store.clone(), wired.embedder.clone(), stop.clone()));
+        let imported = wired.admin.imported.clone();
+        background.spawn(background::reembed(
+            wired.store.clone(),
+            wired.embedder.clone(),
+            imported,
+            stop.clone(),
+        ));
         background.spawn(observe(wired.app.engine().clone(), wired.prices.book.clone(), stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
         // The vocabularies take a tenth of a second to load: not on somebody's first hit.

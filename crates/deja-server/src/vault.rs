@@ -50,7 +50,7 @@ impl MasterKey {
 
     /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there.
     pub fn of_directory(directory: &Path, entropy: &dyn Entropy) -> Result<Self, VaultError> {
-        let path = directory.join(FILE);
+        let path = key_file(directory);
         match File::open(&path) {
             Ok(file) => Self::read(file, &path),
             Err(error) if error.kind() == ErrorKind::NotFound => Self::create(directory, &path, entropy),
@@ -90,6 +90,11 @@ impl MasterKey {
             Err(error) => Err(failed(error.error)),
         }
     }
+}
+
+/// The file that holds the master key of a data directory.
+pub fn key_file(directory: &Path) -> PathBuf {
+    directory.join(FILE)
 }
 
 /// Seals and opens secrets.

@@ -9,7 +9,7 @@
 mod postgres;
 mod sqlite;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -197,6 +197,16 @@ pub enum OpenError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// Writes a consistent copy of the embedded database to `file`, which must not be there yet, and gives its size in
+/// bytes. A server may have the database open meanwhile.
+pub async fn backup(data_dir: &Path, file: &Path) -> Result<u64, OpenError> {
+    let (data_dir, path, file) = (data_dir.to_owned(), file.to_owned(), file.to_owned());
+    match tokio::task::spawn_blocking(move || sqlite::backup(&data_dir, &file)).await {
+        Ok(written) => written,
+        Err(error) => Err(OpenError::Failed { path, source: Box::new(error) }),
+    }
 }
 
 /// Brings the schema up to date, and says what it is then.

@@ -8,6 +8,7 @@ mod audit;
 mod browse;
 mod claims;
 mod entries;
+mod export;
 mod keys;
 mod limits;
 mod operators;
@@ -21,6 +22,7 @@ pub use audit::Audit;
 pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
 pub use claims::{Claims, FlightKey};
 pub use entries::{Entries, EntryFilter, Probe, StaleEntry, Vectors};
+pub use export::{Export, WholeEntry};
 pub use keys::{Admission, Keys};
 pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};
@@ -36,6 +38,7 @@ pub trait Store:
     + Entries
     + Vectors
     + Browse
+    + Export
     + WrongAnswers
     + Limits
     + Usage

@@ -19,9 +19,9 @@ use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
-    Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, Invites, Keys, Limits, Operators,
-    Probe, Projects, ProviderConfigs, Sessions, StaleEntry, Store, StoreError, Usage, Vectors, WrongAnswers,
-    WrongHit,
+    Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, Export, Invites, Keys, Limits,
+    Operators, Probe, Projects, ProviderConfigs, Sessions, StaleEntry, Store, StoreError, Usage, Vectors,
+    WholeEntry, WrongAnswers, WrongHit,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -229,6 +229,9 @@ forward! { Browse:
     fn count_matching(project: ProjectId, filter: &EntryFilter) -> u64;
     fn contexts_of(project: ProjectId, limit: NonZeroUsize) -> Vec<(Option<String>, u64)>;
     fn models_of(project: ProjectId, limit: NonZeroUsize) -> Vec<(String, u64)>;
+}
+forward! { Export:
+    fn export(project: ProjectId, after: Option<EntryCursor>, now: Timestamp, limit: NonZeroUsize) -> Vec<WholeEntry>;
 }
 forward! { WrongAnswers:
     fn mark_wrong(project: ProjectId, hit: WrongHit<'_>, change: &Change) -> bool;

@@ -9,6 +9,8 @@ use deja_core::project::Tier;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
+use super::transfer::{Batch, Cursor, Head};
+
 /// One thing to do. Projects are named by their slug.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +71,12 @@ pub enum Command {
     OperatorResetPassword { email: String },
     /// The last changes, newest first.
     AuditList { project: Option<String>, limit: usize },
+    /// What comes before a project's entries in an export.
+    ExportHead(Head),
+    /// A page of a project's entries, oldest first; an empty one is the end.
+    ExportEntries { project: String, after: Option<Cursor> },
+    /// Stores what was exported.
+    Import(Batch),
 }
 
 impl Command {
@@ -103,6 +111,9 @@ impl Command {
             Self::OperatorSet { .. } => "operator set",
             Self::OperatorResetPassword { .. } => "operator reset-password",
             Self::AuditList { .. } => "audit list",
+            Self::ExportHead(_) => "export",
+            Self::ExportEntries { .. } => "export entries",
+            Self::Import(_) => "import",
         }
     }
 }

@@ -12,6 +12,7 @@ mod prices;
 mod projects;
 mod providers;
 pub mod socket;
+pub mod transfer;
 mod view;
 
 use std::ops::Deref;
@@ -23,7 +24,7 @@ use deja_core::id::{Entropy, EntropyError};
 use deja_core::project::Project;
 use deja_core::store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 use url::Url;
 
 pub use command::{
@@ -65,6 +66,8 @@ pub struct AdminContext {
     pub passwords: Passwords,
     /// What links begin with: the URL that people reach deja under.
     pub public_url: String,
+    /// Told when entries were imported: their vectors may be of another embedder.
+    pub imported: Arc<Notify>,
     /// Held while a project is read, changed and written, so that no change is lost to another.
     changes: Mutex<()>,
 }
@@ -127,6 +130,7 @@ impl AdminContext {
             entropy,
             url_check,
             prices,
+            imported: Arc::default(),
             changes: Mutex::new(()),
         }
     }
@@ -212,6 +216,9 @@ async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, Admin
         }
         Command::OperatorResetPassword { email } => operators::reset_password(context, &email).await,
         Command::AuditList { project, limit } => audit::list(context, project.as_deref(), limit).await,
+        Command::ExportHead(wanted) => transfer::head(context, &wanted).await,
+        Command::ExportEntries { project, after } => transfer::entries(context, &project, after).await,
+        Command::Import(batch) => transfer::import(context, batch).await,
     }
 }
 

@@ -83,15 +83,9 @@ fn apply(project: &mut Project, wanted: Change) -> Result<(), AdminError> {
         project.custom_quota = Some(quota);
     }
     if let Some(ttl) = wanted.ttl {
-        if ttl.seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
-            return Err(AdminError::Invalid("the TTL must lie between 1 second and 3650 days".into()));
-        }
         project.settings.ttl_seconds = ttl.seconds;
     }
     if let Some(entries) = wanted.max_entries {
-        if !(1..=MAX_ENTRIES).contains(&entries) {
-            return Err(AdminError::Invalid(format!("max-entries must lie between 1 and {MAX_ENTRIES}")));
-        }
         project.settings.max_entries = entries;
     }
     if let Some(share) = wanted.share_models {
@@ -100,6 +94,17 @@ fn apply(project: &mut Project, wanted: Change) -> Result<(), AdminError> {
     if let Some(thresholds) = wanted.thresholds {
         project.settings.default_threshold = thresholds.default;
         project.settings.minimum_threshold = thresholds.minimum;
+    }
+    check(&project.settings)
+}
+
+/// Whether a project may have these settings.
+pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
+    if settings.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
+        return Err(AdminError::Invalid("the TTL must lie between 1 second and 3650 days".into()));
+    }
+    if !(1..=MAX_ENTRIES).contains(&settings.max_entries) {
+        return Err(AdminError::Invalid(format!("max-entries must lie between 1 and {MAX_ENTRIES}")));
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ pub(super) async fn remove(context: &Acting<'_>, slug: &str, name: &str) -> Resu
     }
 }
 
-fn provider_name(text: &str) -> Result<String, AdminError> {
+pub(super) fn provider_name(text: &str) -> Result<String, AdminError> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     if !(1..=40).contains(&text.len()) || !text.bytes().all(allowed) {
         let wanted = "1 to 40 of a-z, A-Z, 0-9, '-', '_' and '.'";

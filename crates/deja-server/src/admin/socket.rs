@@ -22,10 +22,10 @@ use tokio_util::task::TaskTracker;
 use super::{AdminContext, AdminError, Command, Reply, execute};
 
 const FILE: &str = "deja.sock";
-/// Longest request or answer line.
-const MAX_LINE: u64 = 1 << 20;
-/// Longest listing that is read back: ten thousand projects are a few megabytes.
-const MAX_REPLY: u64 = 64 << 20;
+/// Longest request line: an entry to import may be long.
+pub const MAX_LINE: u64 = 64 << 20;
+/// Longest answer that is read back: a page of an export, or ten thousand projects, are a few megabytes.
+const MAX_REPLY: u64 = 128 << 20;
 /// What a socket address holds on Linux, its final zero excluded.
 const MAX_ADDRESS: usize = 107;
 /// For a request line to arrive, and for an answer to be taken.

@@ -262,7 +262,7 @@ async fn the_socket_does_what_the_function_does() {
         assert!(matches!(made, Reply::Project(view) if view.slug.starts_with("ber") && view.tier == "pro"));
         let error = call(Command::KeyList { project: "x".into() }).await.unwrap().unwrap().unwrap_err();
         assert!(matches!(error, AdminError::NotFound(_)));
-        let huge = Command::ProjectSuspend { project: "x".repeat(2 << 20) };
+        let huge = Command::ProjectSuspend { project: "x".repeat(65 << 20) };
         let refused = call(huge).await;
         assert!(refused.is_err() || matches!(refused, Ok(Some(Err(AdminError::Invalid(_))))));
         stop.cancel();

@@ -5,6 +5,7 @@ use deja_core::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Hidden;
+use super::transfer::{Fate, Record};
 
 /// The answer to a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -40,6 +41,10 @@ pub enum Reply {
     Link(LinkView),
     /// The last changes.
     Audit(Vec<AuditView>),
+    /// What was exported.
+    Records(Vec<Record>),
+    /// What became of what was imported, in its order.
+    Imported(Vec<Fate>),
     /// Done; there is nothing to tell.
     Done,
 }

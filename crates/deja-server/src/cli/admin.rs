@@ -31,9 +31,14 @@ pub(super) async fn run(
         Task::Audit(AuditTask::List { project, limit, form }) => {
             (Command::AuditList { project, limit }, form.json)
         }
-        Task::Serve | Task::Demo { .. } | Task::Db(_) | Task::Config(_) | Task::Openapi => {
-            anyhow::bail!("this is not an admin command")
-        }
+        Task::Serve
+        | Task::Demo { .. }
+        | Task::Config(_)
+        | Task::Export(_)
+        | Task::Import(_)
+        | Task::Db(_)
+        | Task::Openapi
+        | Task::Health => anyhow::bail!("this is not an admin command"),
     };
     let reply = reach::execute_somewhere(config, command).await?;
     print::reply(&reply, json, out)

@@ -82,9 +82,33 @@ pub(super) enum Task {
     /// Who changed what
     #[command(subcommand)]
     Audit(AuditTask),
-    /// The database and its schema
+    /// Write a cache as lines of JSON, to move it or to keep it
+    #[command(after_help = "\
+Example:
+  deja export cache.jsonl                      entries of all projects
+  deja export --with-projects --with-keys cache.jsonl
+  deja export --resume cache.jsonl             goes on where that file ends
+  deja export --project my-team | gzip > my-team.jsonl.gz
+
+Works while the server runs and while it does not. Expired entries are left out.
+The file holds prompts and answers in plain text, and with --with-keys the
+hashes of keys: keep it private.")]
+    Export(ExportTask),
+    /// Take in what deja export wrote; what is there already stays as it is
+    #[command(after_help = "\
+Example:
+  deja import cache.jsonl
+
+It can be repeated: entries that are there already are counted and left alone.
+An entry whose vector is of another embedder is found by the same prompt at
+once, and by similar ones when it is embedded again.")]
+    Import(ImportTask),
+    /// The database: its schema, copies, backups
     #[command(subcommand)]
     Db(DbTask),
+    /// Ask the running server whether a query would work; exit code 0 if so
+    #[command(after_help = "Example:\n  deja health --listen 127.0.0.1:8080")]
+    Health,
     /// The settings in force
     #[command(subcommand)]
     Config(ConfigTask),
@@ -395,7 +419,49 @@ pub(super) enum ConfigTask {
     Print,
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Debug, Args)]
+pub(super) struct ExportTask {
+    /// The file to write; without it the lines go to standard output, and the summary to standard error
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// Go on with a file that an export began: its whole lines stay
+    #[arg(long, requires = "file")]
+    pub(super) resume: bool,
+    #[command(flatten)]
+    pub(super) what: Exported,
+    #[command(flatten)]
+    pub(super) form: Form,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(super) struct Exported {
+    /// Only this project; may be given again. Without it: all projects
+    #[arg(long = "project", value_name = "SLUG")]
+    pub(super) projects: Vec<String>,
+    /// The projects themselves too: limits, settings, and their own providers without secrets
+    #[arg(long)]
+    pub(super) with_projects: bool,
+    /// The hashes of API keys too, so that the keys go on working
+    #[arg(long)]
+    pub(super) with_keys: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ImportTask {
+    /// The file to read; without it, or with -, standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
+    /// Only what belongs to this project; may be given again
+    #[arg(long = "project", value_name = "SLUG")]
+    pub(super) projects: Vec<String>,
+    /// Leave out lines that cannot be taken, instead of ending at the first
+    #[arg(long)]
+    pub(super) skip_bad: bool,
+    #[command(flatten)]
+    pub(super) form: Form,
+}
+
+#[derive(Debug, Subcommand)]
 pub(super) enum DbTask {
     /// Bring the schema up to date; a server does so itself when it starts
     #[command(after_help = "Example:\n  DEJA_DATABASE_URL=postgres://deja@db/deja deja db migrate")]
@@ -406,6 +472,45 @@ pub(super) enum DbTask {
         #[command(flatten)]
         form: Form,
     },
+    /// Copy projects, keys, providers, entries and operators from one store to another
+    #[command(after_help = "\
+Example:
+  deja db copy --from sqlite --to postgres
+  deja db copy --from ./deja-data --to /srv/deja
+
+No server may run on a directory. STORE is a directory, a postgres:// URL, sqlite
+(the setting data_dir) or postgres (the setting database_url, which other users
+of the machine do not see). The secrets of providers are copied as
+they are sealed: both stores have one master key, DEJA_MASTER_KEY or the file of
+the source, which goes along. Counts, the audit log, sessions and links stay
+behind. What is there already stays as it is, so that a copy can be repeated.")]
+    Copy(CopyTask),
+    /// Write a consistent copy of the embedded database, while the server runs or not
+    #[command(after_help = "\
+Example:
+  deja db backup /backup/deja.db
+
+To restore it, stop the server and put the file into an empty data directory as
+deja.db, with master.key.")]
+    Backup {
+        /// The file to write; it must not be there yet
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CopyTask {
+    /// The store to read
+    #[arg(long, value_name = "STORE")]
+    pub(super) from: String,
+    /// The store to write; a directory is made if it is not there
+    #[arg(long, value_name = "STORE")]
+    pub(super) to: String,
+    /// Only this project; may be given again. Operators are copied with all projects only
+    #[arg(long = "project", value_name = "SLUG")]
+    pub(super) projects: Vec<String>,
+    #[command(flatten)]
+    pub(super) form: Form,
 }
 
 #[derive(Debug, Args)]

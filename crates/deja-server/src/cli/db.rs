@@ -1,4 +1,4 @@
-//! `deja db`: the schema of the database, whichever it is.
+//! `deja db`: the database as a whole, whichever it is.
 
 use std::io::Write;
 
@@ -6,14 +6,33 @@ use deja_store::{Backend, SchemaVersion};
 use serde_json::json;
 
 use super::args::DbTask;
+use super::transfer;
+use crate::admin::AdminError;
 use crate::config::Config;
 
 pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     let settings = config.store();
-    let (schema, as_json) = match task {
-        DbTask::Migrate => (deja_store::migrate(&settings).await?, false),
-        DbTask::Status { form } => (deja_store::schema_version(&settings).await?, form.json),
-    };
+    match task {
+        DbTask::Migrate => told(deja_store::migrate(&settings).await?, false, out),
+        DbTask::Status { form } => told(deja_store::schema_version(&settings).await?, form.json, out),
+        DbTask::Copy(task) => transfer::copy(task, config, out).await,
+        DbTask::Backup { file } => {
+            if settings.postgres.is_some() {
+                let text = "a backup of PostgreSQL is made with pg_dump: see docs/operations.md";
+                return Err(AdminError::Invalid(text.into()).into());
+            }
+            if file.exists() {
+                let text = format!("the file {} is there already: choose another one", file.display());
+                return Err(AdminError::Invalid(text).into());
+            }
+            let bytes = deja_store::backup(&settings.data_dir, &file).await?;
+            let advice = "Keep the master key too, but elsewhere.";
+            Ok(writeln!(out, "Wrote {} ({bytes} bytes). {advice}", file.display())?)
+        }
+    }
+}
+
+fn told(schema: SchemaVersion, as_json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let SchemaVersion { backend, found, known } = schema;
     let backend = match backend {
         Backend::Sqlite => "sqlite",

@@ -6,8 +6,10 @@
 mod admin;
 mod args;
 mod db;
+mod health;
 mod print;
 mod reach;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -73,8 +75,11 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
     let runtime = runtime.context("the threads of the server cannot be started")?;
     match task {
         Task::Serve => runtime.block_on(crate::lifecycle::serve(config)),
-        Task::Demo { exit } => runtime.block_on(crate::demo::run(config, exit)),
+        Task::Health => health::ask(&config),
+        Task::Export(task) => runtime.block_on(transfer::export(task, &config, out)),
+        Task::Import(task) => runtime.block_on(transfer::import(task, &config, out)),
         Task::Db(task) => runtime.block_on(db::run(task, &config, out)),
+        Task::Demo { exit } => runtime.block_on(crate::demo::run(config, exit)),
         task => runtime.block_on(admin::run(task, &config, &sources.env, out)),
     }
 }

@@ -47,6 +47,8 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
             Ok(writeln!(out, "{}", link.url.expose())?)
         }
         Reply::Audit(list) => audit(list, out),
+        Reply::Records(list) => as_json(list, out),
+        Reply::Imported(list) => as_json(list, out),
         Reply::Done => Ok(writeln!(out, "Done.")?),
     }
 }

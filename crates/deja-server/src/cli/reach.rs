@@ -20,47 +20,75 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Has `command` done.
 pub(super) async fn execute_somewhere(config: &Config, command: Command) -> anyhow::Result<Reply> {
-    let path = socket::path_in(&config.data_dir);
-    let mut tries = 1;
-    loop {
-        // The socket first: asking a server that is not there costs nothing, opening the store reads all of it.
-        let (to, asked) = (path.clone(), command.clone());
-        let called = tokio::task::spawn_blocking(move || socket::call(&to, &asked)).await?;
-        if let Some(reply) = called.with_context(|| unreachable_server(config))? {
-            return Ok(reply?);
+    let mut reach = Reach::new(config);
+    let done = reach.execute(command).await;
+    reach.close().await?;
+    done
+}
+
+/// Whoever does what is asked: the running server, or this process with the store open.
+pub(super) struct Reach<'a> {
+    config: &'a Config,
+    here: Option<AdminContext>,
+}
+
+impl<'a> Reach<'a> {
+    /// Looks for nothing yet.
+    pub(super) const fn new(config: &'a Config) -> Self {
+        Self { config, here: None }
+    }
+
+    /// This process, with a store that is open already.
+    pub(super) const fn here(config: &'a Config, context: AdminContext) -> Self {
+        Self { config, here: Some(context) }
+    }
+
+    /// Has `command` done. A store that was opened stays open for the next one.
+    pub(super) async fn execute(&mut self, command: Command) -> anyhow::Result<Reply> {
+        let command = Arc::new(command);
+        let path = socket::path_in(&self.config.data_dir);
+        let mut tries = 1;
+        while self.here.is_none() {
+            // The socket first: asking a server that is not there costs nothing, opening the store reads all of it.
+            let (to, asked) = (path.clone(), command.clone());
+            let called = tokio::task::spawn_blocking(move || socket::call(&to, &asked)).await?;
+            if let Some(reply) = called.with_context(|| unreachable_server(self.config))? {
+                return Ok(reply?);
+            }
+            match deja_store::open(&settings(self.config)).await {
+                Ok(store) => self.here = Some(context(self.config, store).await?),
+                Err(OpenError::Locked { .. }) if tries < TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error @ OpenError::Locked { .. }) => {
+                    return Err(error).context("no running server answers in the data directory");
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
-        match deja_store::open(&settings(config)).await {
-            Ok(store) => {
-                let done = execute_here(config, store.clone(), command).await;
-                store.close().await.context("the store cannot be closed")?;
-                return done;
-            }
-            Err(OpenError::Locked { .. }) if tries < TRIES => {
-                tries += 1;
-                tokio::time::sleep(PAUSE).await;
-            }
-            Err(error @ OpenError::Locked { .. }) => {
-                return Err(error).context("no running server answers in the data directory");
-            }
-            Err(error) => return Err(error.into()),
+        let here = self.here.as_ref().context("the store is not open")?;
+        Ok(execute(here, Actor::Cli, Arc::unwrap_or_clone(command)).await?)
+    }
+
+    /// Closes the store, if it was opened.
+    pub(super) async fn close(self) -> anyhow::Result<()> {
+        match self.here {
+            Some(here) => here.store.close().await.context("the store cannot be closed"),
+            None => Ok(()),
         }
     }
 }
 
-async fn execute_here(
-    config: &Config,
-    store: Arc<dyn deja_core::store::Store>,
-    command: Command,
-) -> anyhow::Result<Reply> {
+async fn context(config: &Config, store: Arc<dyn deja_core::store::Store>) -> anyhow::Result<AdminContext> {
     let vault = Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy))?;
     vault.verify(&*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
-    let context = AdminContext::new(store, vault, crate::admin::check_url, prices, &config.public_url);
-    Ok(execute(&context, Actor::Cli, command).await?)
+    Ok(AdminContext::new(store, vault, crate::admin::check_url, prices, &config.public_url))
 }
 
 /// One reader is enough, and no answer is read twice.
-fn settings(config: &Config) -> StoreSettings {
+pub(super) fn settings(config: &Config) -> StoreSettings {
     StoreSettings { answer_cache_bytes: 0, readers: 1, ..config.store() }
 }
 

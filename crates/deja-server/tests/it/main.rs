@@ -22,6 +22,7 @@ mod faults;
 mod flight;
 mod fuzz;
 mod management;
+mod moving;
 mod operations;
 mod overload;
 #[path = "../../../deja-store/tests/postgres/mod.rs"]

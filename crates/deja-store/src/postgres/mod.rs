@@ -8,6 +8,7 @@ mod audit;
 mod browse;
 mod connections;
 mod entries;
+mod export;
 mod fault;
 mod graphs;
 mod invites;

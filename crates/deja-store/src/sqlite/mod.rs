@@ -5,9 +5,11 @@
 //! it changes after a commit and before the acknowledgement, and is rebuilt at start ([`open`]).
 
 mod audit;
+mod backup;
 mod browse;
 mod catalog;
 mod entries;
+mod export;
 mod fault;
 mod index;
 mod keys;
@@ -31,6 +33,7 @@ use async_trait::async_trait;
 use deja_core::cache::Entry;
 use deja_core::store::{Store, StoreError};
 
+pub(crate) use backup::backup;
 use catalog::Catalog;
 use fault::fault;
 use index::{Index, Row};

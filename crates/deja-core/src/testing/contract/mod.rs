@@ -8,6 +8,7 @@ mod browse;
 mod claims;
 mod counts;
 mod entries;
+mod export;
 mod fixtures;
 mod keys;
 mod lifetime;
@@ -85,6 +86,7 @@ pub fn cases() -> Vec<Case> {
         browse::cases(),
         people::cases(),
         audit::cases(),
+        export::cases(),
     ]
     .into_iter()
     .flatten()

@@ -5,6 +5,7 @@
 mod browse;
 mod claims;
 mod entries;
+mod export;
 mod keys;
 mod operators;
 mod providers;

@@ -1,0 +1,31 @@
+# syntax=docker/dockerfile:1
+# One static-looking binary on an image without a shell. Build: docker build -t deja .
+# Run: docker run --read-only -v deja:/data -p 8080:8080 -e OPENAI_API_KEY deja
+
+FROM rust:1.95-slim-trixie AS build
+# For SQLite, the allocator and TLS, which bring their own C sources.
+RUN apt-get update && apt-get install -y --no-install-recommends build-essential cmake \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY . .
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
+    cargo build --release --locked -p deja-server --bin deja \
+    && cp target/release/deja /usr/local/bin/deja
+# A new volume takes owner and mode from the image.
+RUN install -d -m 0700 -o 65532 -g 65532 /data
+
+# glibc, certificates, and a user without rights; no shell, no package manager.
+FROM gcr.io/distroless/cc-debian13:nonroot
+COPY --from=build /usr/local/bin/deja /usr/local/bin/deja
+COPY --from=build --chown=65532:65532 /data /data
+# Inside a container every interface is the right one: what is published is said outside.
+ENV DEJA_LISTEN=0.0.0.0:8080 DEJA_DATA_DIR=/data DEJA_LOG_FORMAT=json
+USER 65532:65532
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+# Longer than shutdown_timeout_s (30): requests under way are answered before the end.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --retries=3 CMD ["/usr/local/bin/deja", "health"]
+ENTRYPOINT ["/usr/local/bin/deja"]
+CMD ["serve"]

@@ -1,0 +1,156 @@
+//! Taking entries out whole.
+
+use std::num::NonZeroUsize;
+
+use super::fixtures::{NOW, at_angle, embedder, entry, entry_id, later, put, scope, turned, with_project};
+use super::{Subject, register};
+use crate::cache::Scope;
+use crate::clock::Timestamp;
+use crate::id::{EntryId, ProjectId};
+use crate::store::{EntryCursor, Store, WholeEntry};
+use crate::testing::change;
+
+register!["export":
+    gives_all_of_an_entry,
+    gives_vectors_that_find_as_before,
+    pages_are_oldest_first_and_end,
+    each_comes_once_while_others_come_and_go,
+    long_entries_make_short_pages,
+    expired_ones_stay,
+];
+
+async fn page(
+    store: &dyn Store,
+    project: ProjectId,
+    after: Option<EntryCursor>,
+    now: Timestamp,
+    limit: usize,
+) -> Vec<WholeEntry> {
+    let page = store.export(project, after, now, NonZeroUsize::new(limit).unwrap()).await.unwrap();
+    assert!(page.len() <= limit);
+    page
+}
+
+/// The identities of all pages.
+async fn all(store: &dyn Store, project: ProjectId, limit: usize) -> Vec<EntryId> {
+    let mut ids = Vec::new();
+    let mut after = None;
+    loop {
+        let page = page(store, project, after, NOW, limit).await;
+        let Some(last) = page.last() else { return ids };
+        after = Some(last.cursor());
+        ids.extend(page.iter().map(|whole| whole.entry.id));
+    }
+}
+
+async fn gives_all_of_an_entry(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let other = with_project(&*store, 2).await;
+    put(&*store, entry(9, &scope(other), "of another project")).await;
+    let contexts = [None, Some(""), Some("legal \u{1F98A}")];
+    let mut stored = Vec::new();
+    for (number, context) in (1..).zip(contexts) {
+        let mut new = entry(number, &Scope::new(project, Some("m"), context), "the same prompt");
+        new.entry.expires = (number == 2).then(|| later(60));
+        stored.push(put(&*store, new).await);
+    }
+    // Asked of one model, served for all.
+    let mut shared = entry(4, &Scope::new(project, None, None), "shared");
+    "m-2".clone_into(&mut shared.entry.model);
+    stored.push(put(&*store, shared).await);
+    let store = subject.reopened().await;
+    let found = page(&*store, project, None, NOW, 100).await;
+    let entries: Vec<_> = found.iter().map(|whole| whole.entry.clone()).collect();
+    assert_eq!(entries, stored.iter().map(|entry| (**entry).clone()).collect::<Vec<_>>());
+    let found: Vec<_> = found.iter().map(|whole| whole.context.as_deref()).collect();
+    assert_eq!(found, [contexts[0], contexts[1], contexts[2], None]);
+}
+
+async fn gives_vectors_that_find_as_before(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, turned(entry(1, &scope, "a vector"), 33.0)).await;
+    let mut without = entry(2, &scope, "none yet");
+    without.vector = None;
+    put(&*store, without).await;
+    put(&*store, entry(3, &scope, "too long")).await;
+    assert!(store.replace_vector(scope.project(), entry_id(3), &embedder("f"), None).await.unwrap());
+    let store = subject.reopened().await;
+    let found = page(&*store, scope.project(), None, NOW, 100).await;
+    let vectors: Vec<_> = found.iter().map(|whole| whole.vector.as_ref()).collect();
+    let (by, vector) = vectors[0].unwrap();
+    let similarity = vector.as_ref().unwrap().similarity(&at_angle(33.0));
+    assert_eq!(*by, embedder("e"));
+    assert!(similarity.get() > 0.999_999, "half precision is kept");
+    assert!(vectors[1].is_none());
+    assert!(matches!(vectors[2], Some((by, None)) if *by == embedder("f")));
+}
+
+async fn pages_are_oldest_first_and_end(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for (number, age) in [(1, 30), (2, 10), (3, 20), (4, 10), (5, 40)] {
+        let mut new = entry(number, &scope, &number.to_string());
+        new.entry.created = later(age);
+        put(&*store, new).await;
+    }
+    for limit in [1, 2, 5, 100] {
+        assert_eq!(all(&*store, scope.project(), limit).await, [2, 4, 3, 1, 5].map(entry_id), "{limit}");
+    }
+}
+
+async fn each_comes_once_while_others_come_and_go(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    let put_at = async |number: u32, age: i64| {
+        let mut new = entry(number, &scope, &number.to_string());
+        new.entry.created = later(age);
+        put(&*store, new).await;
+    };
+    for number in 1..=6 {
+        put_at(number, i64::from(number) * 10).await;
+    }
+    let first = page(&*store, scope.project(), None, NOW, 3).await;
+    let cursor = first[2].cursor();
+    put_at(7, 5).await;
+    put_at(8, 45).await;
+    for gone in [3, 5] {
+        assert!(store.delete(scope.project(), entry_id(gone), &change()).await.unwrap());
+    }
+    // The cursor's own entry is gone too.
+    let rest = page(&*store, scope.project(), Some(cursor), NOW, 100).await;
+    let ids: Vec<_> = rest.iter().map(|whole| whole.entry.id).collect();
+    assert_eq!(ids, [4, 8, 6].map(entry_id));
+}
+
+async fn long_entries_make_short_pages(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=12 {
+        let mut new = entry(number, &scope, &number.to_string());
+        new.entry.answer.text = "x".repeat(3 << 20);
+        put(&*store, new).await;
+    }
+    let first = page(&*store, scope.project(), None, NOW, 100).await;
+    let bytes: usize = first.iter().map(|whole| whole.entry.answer.text.len()).sum();
+    assert!(bytes <= 16 << 20, "{bytes}");
+    assert_eq!(all(&*store, scope.project(), 100).await, (1..=12).map(entry_id).collect::<Vec<_>>());
+}
+
+async fn expired_ones_stay(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=3 {
+        let mut new = entry(number, &scope, &number.to_string());
+        new.entry.expires = (number < 3).then(|| later(i64::from(number)));
+        put(&*store, new).await;
+    }
+    for (now, wanted) in [(NOW, &[1, 2, 3][..]), (later(1), &[2, 3]), (later(9), &[3])] {
+        let found = page(&*store, scope.project(), None, now, 1).await;
+        assert_eq!(found[0].entry.id, entry_id(wanted[0]), "a page of expired entries is not the end");
+        let found = page(&*store, scope.project(), None, now, 9).await;
+        let ids: Vec<_> = found.iter().map(|whole| whole.entry.id).collect();
+        assert_eq!(ids, wanted.iter().map(|number| entry_id(*number)).collect::<Vec<_>>());
+    }
+}

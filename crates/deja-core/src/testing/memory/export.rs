@@ -1,0 +1,52 @@
+//! Taking entries out of the reference store.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, Stored};
+use crate::cache::Entry;
+use crate::clock::Timestamp;
+use crate::embedding::Embedding;
+use crate::id::ProjectId;
+use crate::store::{EntryCursor, Export, StoreError, WholeEntry};
+
+/// Bytes of text after which a page ends.
+const PAGE_BYTES: usize = 4 << 20;
+
+fn whole(stored: &Stored) -> WholeEntry {
+    let vector = stored.vector.as_ref().map(|(embedder, vector)| {
+        (embedder.clone(), vector.as_ref().and_then(|vector| Embedding::new(vector.as_slice()).ok()))
+    });
+    WholeEntry {
+        entry: Entry::clone(&stored.entry),
+        context: stored.scope.context().map(str::to_owned),
+        vector,
+    }
+}
+
+#[async_trait]
+impl Export for MemoryStore {
+    async fn export(
+        &self,
+        project: ProjectId,
+        after: Option<EntryCursor>,
+        now: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<WholeEntry>, StoreError> {
+        let state = self.state();
+        let live = state
+            .entries
+            .iter()
+            .filter(|((owner, _), stored)| *owner == project && stored.entry.is_live(now));
+        let mut page: Vec<_> = live.map(|(_, stored)| whole(stored)).collect();
+        page.retain(|entry| after.is_none_or(|after| entry.cursor() > after));
+        page.sort_by_key(WholeEntry::cursor);
+        page.truncate(limit.get());
+        let lengths = page.iter().map(|whole| whole.entry.prompt.len() + whole.entry.answer.text.len());
+        let fits = lengths.scan(0, |sum, length| Some(std::mem::replace(sum, *sum + length)));
+        let fits = fits.take_while(|before| *before < PAGE_BYTES).count();
+        page.truncate(fits);
+        Ok(page)
+    }
+}

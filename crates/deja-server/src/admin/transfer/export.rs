@@ -1,0 +1,139 @@
+//! Out: a project's head, and pages of its entries.
+
+use std::num::NonZeroUsize;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use deja_core::api_key::ApiKey;
+use deja_core::embedding::Embedding;
+use deja_core::project::Project;
+use deja_core::provider::ProviderConfig;
+use deja_core::rate_limit::Quota;
+use deja_core::store::{EntryCursor, WholeEntry};
+use half::f16;
+
+use super::{
+    AnswerRecord, Cursor, EntryRecord, Head, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord,
+    moment, timestamp,
+};
+use crate::admin::{Acting, AdminError, Hidden, Reply};
+
+/// Entries of a page at most. The store makes it shorter where they are long.
+const PAGE: NonZeroUsize = NonZeroUsize::new(500).unwrap();
+
+/// What comes before a project's entries; always the same lines in the same order while nothing changes.
+pub(in crate::admin) async fn head(context: &Acting<'_>, wanted: &Head) -> Result<Reply, AdminError> {
+    let project = context.project(&wanted.project).await?;
+    let what = match (wanted.settings, wanted.keys) {
+        (false, false) => "entries",
+        (true, false) => "entries, settings",
+        (false, true) => "entries, key hashes",
+        (true, true) => "entries, settings, key hashes",
+    };
+    let change = context.change("cache.export").within(project.id).of(wanted.project.as_str()).how(what);
+    context.store.note(&change).await?;
+    let slug = project.slug.as_str();
+    let mut records = Vec::new();
+    if wanted.settings {
+        records.push(project_record(&project));
+        let providers = context.store.providers(project.id).await?;
+        records.extend(providers.iter().map(|provider| provider_record(slug, provider, wanted.secrets)));
+    }
+    if wanted.keys {
+        let keys = context.store.keys(project.id).await?;
+        records.extend(keys.iter().map(|(key, _)| key_record(slug, key)));
+    }
+    Ok(Reply::Records(records))
+}
+
+/// The project's entries behind `after`, oldest first; none at the end.
+pub(in crate::admin) async fn entries(
+    context: &Acting<'_>,
+    slug: &str,
+    after: Option<Cursor>,
+) -> Result<Reply, AdminError> {
+    let project = context.project(slug).await?;
+    let after = after.map(|after| cursor(&after).map_err(AdminError::Invalid)).transpose()?;
+    let page = context.store.export(project.id, after, context.clock.now(), PAGE).await?;
+    Ok(Reply::Records(page.into_iter().map(|whole| entry_record(slug, whole)).collect()))
+}
+
+fn cursor(at: &Cursor) -> Result<EntryCursor, String> {
+    let id = at.id.parse().map_err(|_| format!("'{}' is not the id of an entry", at.id))?;
+    Ok(EntryCursor { created: timestamp(at.created)?, id })
+}
+
+fn project_record(project: &Project) -> Record {
+    Record::Project(Box::new(ProjectRecord {
+        project: project.slug.to_string(),
+        id: project.id.to_string(),
+        name: project.name.clone(),
+        tier: project.tier,
+        requests_per_minute: project.custom_quota.map(Quota::per_minute),
+        burst: project.custom_quota.map(Quota::burst),
+        suspended: project.suspended,
+        settings: project.settings.clone(),
+        created: moment(project.created),
+    }))
+}
+
+fn provider_record(slug: &str, provider: &ProviderConfig, secrets: bool) -> Record {
+    let sealed = provider.sealed_secret.as_ref().filter(|_| secrets);
+    Record::Provider(ProviderRecord {
+        project: slug.to_owned(),
+        id: provider.id.to_string(),
+        name: provider.name.clone(),
+        base_url: provider.base_url.clone(),
+        models: provider.models.clone(),
+        allow_private: provider.allow_private,
+        created: moment(provider.created),
+        has_secret: provider.sealed_secret.is_some(),
+        sealed: sealed.map(|bytes| STANDARD.encode(bytes)),
+    })
+}
+
+fn key_record(slug: &str, key: &ApiKey) -> Record {
+    Record::Key(KeyRecord {
+        project: slug.to_owned(),
+        id: key.id.to_string(),
+        name: key.name.clone(),
+        shown: key.shown.clone(),
+        hash: Hidden::from(hex::encode(key.hash.0)),
+        models: key.models.clone(),
+        created: moment(key.created),
+        revoked: key.revoked.map(moment),
+    })
+}
+
+fn entry_record(slug: &str, whole: WholeEntry) -> Record {
+    let WholeEntry { entry, context, vector } = whole;
+    // A prompt that was too long for its embedder comes without a vector, and is tried again where it goes.
+    let vector = vector.and_then(|(embedder, vector)| {
+        Some(VectorRecord { embedder: embedder.to_string(), f16: halves(&vector?) })
+    });
+    Record::Entry(Box::new(EntryRecord {
+        project: slug.to_owned(),
+        id: entry.id.to_string(),
+        model: entry.model,
+        context,
+        prompt: entry.prompt,
+        answer: AnswerRecord {
+            text: entry.answer.text,
+            provider: entry.answer.provider,
+            served_model: entry.answer.served_model,
+            input_tokens: entry.answer.input_tokens,
+            output_tokens: entry.answer.output_tokens,
+            tokens_estimated: entry.answer.tokens_estimated,
+        },
+        created: moment(entry.created),
+        expires: entry.expires.map(moment),
+        vector,
+    }))
+}
+
+/// What a store keeps of a vector: rounding it again gives the same bits.
+fn halves(vector: &Embedding) -> String {
+    let bytes: Vec<u8> =
+        vector.as_slice().iter().flat_map(|value| f16::from_f32(*value).to_le_bytes()).collect();
+    STANDARD.encode(bytes)
+}

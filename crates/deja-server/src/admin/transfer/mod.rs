@@ -1,0 +1,70 @@
+//! Moving projects, keys and entries between stores, in pieces that are small enough for the admin socket: a page
+//! goes out, a batch comes in. Each piece stands alone, so that what was interrupted can go on.
+
+mod export;
+mod import;
+mod record;
+
+use deja_core::clock::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub(super) use export::{entries, head};
+pub(super) use import::import;
+pub use record::{AnswerRecord, EntryRecord, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord};
+
+/// What goes out before a project's entries.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Head {
+    /// The project's slug.
+    pub project: String,
+    /// The project itself, with its own providers.
+    pub settings: bool,
+    /// Its keys: their hashes, so that the keys go on working.
+    pub keys: bool,
+    /// The secrets of its providers, as they are sealed. Never into a file.
+    pub secrets: bool,
+}
+
+/// A place in a project's entries, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// When the last entry seen was stored.
+    pub created: jiff::Timestamp,
+    /// Its identity.
+    pub id: String,
+}
+
+/// What comes in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Batch {
+    /// In the order of an export: a project before what belongs to it.
+    pub records: Vec<Record>,
+    /// Whether to go on behind a record that cannot be taken.
+    pub skip_bad: bool,
+    /// Whether it is the first of its import: that is what the audit log tells of.
+    pub first: bool,
+}
+
+/// What became of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is stored.
+    Stored,
+    /// It was there already, and stays as it was.
+    There,
+    /// It is an entry that is no longer served.
+    Expired,
+    /// It cannot be taken.
+    Bad(String),
+}
+
+/// A moment to the nanosecond: cursors are compared exactly.
+fn moment(at: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_nanosecond(i128::from(at.as_nanos())).unwrap_or_default()
+}
+
+fn timestamp(moment: jiff::Timestamp) -> Result<Timestamp, String> {
+    let nanos = i64::try_from(moment.as_nanosecond());
+    nanos.map(Timestamp::from_nanos).map_err(|_| format!("the time {moment} lies outside what deja can keep"))
+}

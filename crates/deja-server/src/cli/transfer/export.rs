@@ -1,0 +1,85 @@
+//! `deja export`: pages become lines.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::pages::Pages;
+use super::summary::ExportSummary;
+use super::{line, progress, resume};
+use crate::admin::AdminError;
+use crate::admin::transfer::Record;
+use crate::cli::args::ExportTask;
+use crate::cli::reach::Reach;
+use crate::config::Config;
+
+pub(in crate::cli) async fn export(
+    task: ExportTask,
+    config: &Config,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let mut reach = Reach::new(config);
+    let exported = match &task.file {
+        Some(path) => to_file(&task, path, &mut reach).await.with_context(|| path.display().to_string()),
+        None => write(&task, None, &mut reach, out).await,
+    };
+    reach.close().await?;
+    let summary = exported?;
+    if task.file.is_some() {
+        summary.print(task.form.json, out)
+    } else {
+        // Standard output has the entries.
+        summary.print(task.form.json, &mut io::stderr())
+    }
+}
+
+async fn to_file(task: &ExportTask, path: &Path, reach: &mut Reach<'_>) -> anyhow::Result<ExportSummary> {
+    let mut file = open(path, task.resume)?;
+    let last = if task.resume { resume::go_on(&mut file)? } else { None };
+    let mut buffered = BufWriter::new(&mut file);
+    let exported = write(task, last, reach, &mut buffered).await?;
+    buffered.flush()?;
+    drop(buffered);
+    file.sync_all()?;
+    Ok(exported)
+}
+
+/// The file, for its owner only: answers are private, and key hashes besides.
+fn open(path: &Path, resume: bool) -> anyhow::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).create(true).truncate(false).create_new(!resume);
+    options.open(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            let advice = "the file is there already: add --resume to go on with it, or choose another one";
+            AdminError::Invalid(advice.into()).into()
+        }
+        _ => anyhow::Error::from(error),
+    })
+}
+
+async fn write(
+    task: &ExportTask,
+    last: Option<Record>,
+    reach: &mut Reach<'_>,
+    out: &mut (impl Write + ?Sized),
+) -> anyhow::Result<ExportSummary> {
+    let mut pages = Pages::new(reach, task.what.clone(), false, last).await?;
+    let bar = progress(Some(pages.count(reach).await?), false);
+    let mut summary = ExportSummary::default();
+    while let Some(page) = pages.next(reach).await? {
+        let mut lines = Vec::new();
+        for record in &page {
+            line::write(record, &mut lines)?;
+            summary.exported.add(record);
+        }
+        // A page at once: what a reader of standard output has is whole lines, whatever happens then.
+        out.write_all(&lines)?;
+        out.flush()?;
+        bar.inc(page.len() as u64);
+    }
+    bar.finish_and_clear();
+    Ok(summary)
+}

@@ -1,0 +1,148 @@
+//! `deja import`: lines become batches.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::mem;
+
+use anyhow::Context as _;
+use indicatif::ProgressBar;
+
+use super::pages::unexpected;
+use super::summary::{ImportSummary, Told};
+use super::{line, progress};
+use crate::admin::transfer::{Batch, Fate, Record};
+use crate::admin::{Command, Reply};
+use crate::cli::args::ImportTask;
+use crate::cli::reach::Reach;
+use crate::config::Config;
+
+/// Records and bytes after which a batch is handed over.
+const BATCH: usize = 500;
+const BATCH_BYTES: u64 = 2 << 20;
+/// Skipped lines that are told of one by one.
+const TOLD: u64 = 10;
+
+pub(in crate::cli) async fn import(
+    task: ImportTask,
+    config: &Config,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let (mut from, bar): (Box<dyn BufRead>, ProgressBar) = match &task.file {
+        Some(path) if path.as_os_str() != "-" => {
+            let file = File::open(path).with_context(|| path.display().to_string())?;
+            let length = file.metadata()?.len();
+            (Box::new(BufReader::with_capacity(1 << 20, file)), progress(Some(length), true))
+        }
+        _ => (Box::new(BufReader::new(io::stdin())), progress(None, false)),
+    };
+    let mut reach = Reach::new(config);
+    let mut sink = Sink::new(task.skip_bad);
+    let done = read(&task, &mut from, &bar, &mut reach, &mut sink).await;
+    reach.close().await?;
+    bar.finish_and_clear();
+    done?;
+    sink.summary.print(task.form.json, out)
+}
+
+async fn read(
+    task: &ImportTask,
+    from: &mut impl BufRead,
+    bar: &ProgressBar,
+    reach: &mut Reach<'_>,
+    sink: &mut Sink,
+) -> anyhow::Result<()> {
+    let (mut number, mut bytes) = (0, 0);
+    let mut buffer = Vec::new();
+    while let Some(read) = line::read(from, &mut buffer).context("the file cannot be read")? {
+        number += 1;
+        bar.inc(if bar.length().is_some() { read.bytes } else { 1 });
+        if read.text.is_some_and(<[u8]>::is_empty) {
+            continue;
+        }
+        match read.text.map_or_else(|| Err("it is too long".to_owned()), line::parse) {
+            Ok(record) => {
+                if task.projects.is_empty() || task.projects.iter().any(|slug| slug == record.project()) {
+                    bytes += read.bytes;
+                    sink.put(number, record);
+                }
+            }
+            Err(reason) => {
+                // What is before it comes in first: the line that is told is where to go on.
+                sink.hand_over(reach).await?;
+                sink.bad(number, &reason)?;
+            }
+        }
+        if sink.len() >= BATCH || bytes >= BATCH_BYTES {
+            sink.hand_over(reach).await?;
+            bytes = 0;
+        }
+    }
+    sink.hand_over(reach).await
+}
+
+/// Collects records and hands them over in batches.
+pub(super) struct Sink {
+    records: Vec<Record>,
+    /// The line of each, and what is to be told of it.
+    told: Vec<(u64, Told)>,
+    first: bool,
+    skip_bad: bool,
+    pub(super) summary: ImportSummary,
+}
+
+impl Sink {
+    pub(super) fn new(skip_bad: bool) -> Self {
+        Self {
+            records: Vec::new(),
+            told: Vec::new(),
+            first: true,
+            skip_bad,
+            summary: ImportSummary::default(),
+        }
+    }
+
+    pub(super) fn put(&mut self, number: u64, record: Record) {
+        self.told.push((number, Told::from(&record)));
+        self.records.push(record);
+    }
+
+    fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Has the records stored.
+    pub(super) async fn hand_over(&mut self, reach: &mut Reach<'_>) -> anyhow::Result<()> {
+        if self.records.is_empty() {
+            return Ok(());
+        }
+        let (records, told) = (mem::take(&mut self.records), mem::take(&mut self.told));
+        let batch = Batch { records, skip_bad: self.skip_bad, first: mem::take(&mut self.first) };
+        let fates = match reach.execute(Command::Import(batch)).await? {
+            Reply::Imported(fates) => fates,
+            other => return Err(unexpected(&other)),
+        };
+        for ((number, told), fate) in told.iter().zip(&fates) {
+            if let Fate::Bad(reason) = fate {
+                self.bad(*number, reason)?;
+            } else {
+                self.summary.add(told, fate);
+            }
+        }
+        Ok(())
+    }
+
+    /// A line that cannot be taken: the end, unless such lines are skipped.
+    fn bad(&mut self, number: u64, reason: &str) -> anyhow::Result<()> {
+        if !self.skip_bad {
+            anyhow::bail!(
+                "line {number}: {reason}; the lines before it are imported, those behind it are not: correct it \
+                 and import again, or leave such lines out with --skip-bad"
+            );
+        }
+        self.summary.skipped += 1;
+        if self.summary.skipped <= TOLD {
+            writeln!(io::stderr(), "line {number} is skipped: {reason}")?;
+        }
+        Ok(())
+    }
+}

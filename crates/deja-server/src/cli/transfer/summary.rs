@@ -1,0 +1,140 @@
+//! What an export or import came to, for people and for scripts.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::admin::transfer::{Fate, Record};
+
+/// Records by what they are.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Counts {
+    pub(super) projects: u64,
+    pub(super) providers: u64,
+    pub(super) keys: u64,
+    pub(super) entries: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, record: &Record) {
+        match record {
+            Record::Project(_) => self.projects += 1,
+            Record::Provider(_) => self.providers += 1,
+            Record::Key(_) => self.keys += 1,
+            Record::Entry(_) => self.entries += 1,
+        }
+    }
+
+    fn told(self) -> String {
+        let plural = |count: u64| if count == 1 { "" } else { "s" };
+        let more = [("project", self.projects), ("provider", self.providers), ("key", self.keys)];
+        let more = more.iter().filter(|(_, count)| *count > 0);
+        let more = more.map(|(what, count)| format!(", {count} {what}{}", plural(*count)));
+        let entries = if self.entries == 1 { "entry" } else { "entries" };
+        format!("{} {entries}{}", self.entries, more.collect::<String>())
+    }
+}
+
+/// What went out.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct ExportSummary {
+    pub(super) exported: Counts,
+}
+
+/// What came in.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct ImportSummary {
+    /// Stored now.
+    pub(super) imported: Counts,
+    /// There before, and left as it was.
+    pub(super) already_there: Counts,
+    /// Entries that are no longer served.
+    pub(super) expired: u64,
+    /// Lines that could not be taken.
+    pub(super) skipped: u64,
+    /// Providers that were stored without the secret they had: project and name.
+    pub(super) without_secret: Vec<[String; 2]>,
+}
+
+impl ImportSummary {
+    /// Counts a record by what became of it.
+    pub(super) fn add(&mut self, record: &Told, fate: &Fate) {
+        match fate {
+            Fate::Stored => {
+                self.imported.merge(record.counts);
+                self.without_secret.extend(record.without_secret.clone());
+            }
+            Fate::There => self.already_there.merge(record.counts),
+            Fate::Expired => self.expired += 1,
+            Fate::Bad(_) => self.skipped += 1,
+        }
+    }
+
+    pub(super) fn print(&self, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+        if json {
+            return as_json(self, out);
+        }
+        writeln!(out, "Imported {}.", self.imported.told())?;
+        let there = self.already_there;
+        if there.entries + there.projects + there.providers + there.keys > 0 {
+            writeln!(out, "Already there: {}.", there.told())?;
+        }
+        if self.expired > 0 {
+            writeln!(out, "Expired, and left out: {} entries.", self.expired)?;
+        }
+        if self.skipped > 0 {
+            writeln!(out, "Skipped: {} lines.", self.skipped)?;
+        }
+        for [project, name] in &self.without_secret {
+            writeln!(
+                out,
+                "The provider {name} of {project} needs its key again: remove it, and add it with the key."
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Counts {
+    fn merge(&mut self, other: Self) {
+        self.projects += other.projects;
+        self.providers += other.providers;
+        self.keys += other.keys;
+        self.entries += other.entries;
+    }
+}
+
+/// What is left to tell of a record that was handed over.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    counts: Counts,
+    without_secret: Option<[String; 2]>,
+}
+
+impl From<&Record> for Told {
+    fn from(record: &Record) -> Self {
+        let mut counts = Counts::default();
+        counts.add(record);
+        let without_secret = match record {
+            Record::Provider(provider) if provider.has_secret && provider.sealed.is_none() => {
+                Some([provider.project.clone(), provider.name.clone()])
+            }
+            _ => None,
+        };
+        Self { counts, without_secret }
+    }
+}
+
+impl ExportSummary {
+    pub(super) fn print(&self, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+        if json {
+            return as_json(self, out);
+        }
+        Ok(writeln!(out, "Exported {}.", self.exported.told())?)
+    }
+}
+
+fn as_json(value: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    Ok(writeln!(out)?)
+}

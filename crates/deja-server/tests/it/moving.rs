@@ -1,0 +1,418 @@
+//! Moving a cache: export, import, copy and backup, while servers run and while they do not.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::util::http::PATIENCE;
+use crate::util::provider::answer_to;
+use crate::util::tenant::MODEL;
+use crate::util::{Deja, FakeProvider, Tenant};
+
+const PROMPT: &str = "How do I reset my password?";
+const REWORDED: &str = "How can I reset my password?";
+
+/// A line of an export: entry `n` of a project.
+fn line(project: &str, n: u64, prompt: &str, answer: &str) -> String {
+    let entry = json!({
+        "deja": 1, "type": "entry", "project": project, "id": format!("00000000-0000-7000-8000-{n:012x}"),
+        "model": MODEL, "context": null, "prompt": prompt,
+        "answer": {"text": answer, "provider": "openai", "input_tokens": 10, "output_tokens": 20},
+        "created": format!("2026-01-01T00:{:02}:{:02}.{n:09}Z", n / 60 % 60, n % 60), "expires": null,
+    });
+    format!("{entry}\n")
+}
+
+/// Where a test keeps the file `name` of a server.
+fn file(deja: &Deja, name: &str) -> String {
+    deja.data().join(name).to_str().unwrap().to_owned()
+}
+
+fn summary(deja: &Deja, arguments: &[&str]) -> Value {
+    serde_json::from_str(&deja.cli(&[arguments, &["--json"]].concat())).unwrap()
+}
+
+/// How many entries a project has.
+fn entries(deja: &Deja, slug: &str) -> Value {
+    let output = deja.try_cli(&["cache", "stats", "--project", slug, "--json"]);
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["entries"].clone()
+}
+
+#[track_caller]
+fn refused(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && error.starts_with("deja: "), "{error}");
+    error
+}
+
+/// The answers that a tenant gets from the cache: text and similarity of the same prompts and of others like them.
+fn hits(tenant: &Tenant<'_>) -> Vec<(Value, Value)> {
+    let mut hits = Vec::new();
+    for context in [Value::Null, json!(""), json!("legal \u{1F98A}")] {
+        for prompt in [PROMPT, REWORDED] {
+            let answer = tenant.ask(&json!({"prompt": prompt, "model": MODEL, "context": context}));
+            assert_eq!(answer["cache_hit"], true, "{context} {prompt}: {answer}");
+            hits.push((answer["response"].clone(), answer["similarity_score"].clone()));
+        }
+    }
+    hits
+}
+
+#[test]
+fn a_cache_moves_with_projects_and_keys() {
+    let provider = FakeProvider::start();
+    let mut source = Deja::start(&provider);
+    let tenant = Tenant::create(&source, "Moving", &["--tier", "pro", "--rpm", "700", "--burst", "800"]);
+    for context in [Value::Null, json!(""), json!("legal \u{1F98A}")] {
+        tenant.ask(&json!({"prompt": PROMPT, "model": MODEL, "context": context}));
+    }
+    let revoked = tenant.new_key(&[]);
+    tenant.revoke(&revoked);
+    let narrow = tenant.new_key(&["--model", "gpt-4o"]);
+    let before = hits(&tenant);
+    let (slug, key) = (tenant.slug.clone(), tenant.key.clone());
+    source.cli(&["project", "set", &slug, "--ttl", "none", "--max-entries", "77"]);
+
+    let running = file(&source, "running.jsonl");
+    let whole = ["--with-projects", "--with-keys"];
+    let exported = summary(&source, &[&["export", &running], &whole[..]].concat());
+    let counts = json!({"projects": 1, "providers": 0, "keys": 3, "entries": 3});
+    assert_eq!(exported, json!({"exported": counts}));
+    assert_eq!(fs::metadata(&running).unwrap().permissions().mode() & 0o777, 0o600);
+    let text = fs::read_to_string(&running).unwrap();
+    assert!(!text.contains(&key[3..]) && text.lines().all(|line| line.starts_with("{\"deja\":1,\"type\":")));
+    source.stop();
+    let stopped = file(&source, "stopped.jsonl");
+    source.cli(&[&["export", &stopped], &whole[..]].concat());
+    assert_eq!(fs::read_to_string(&stopped).unwrap(), text, "the same whether a server runs or not");
+
+    let mut target = Deja::start(&provider);
+    let imported = summary(&target, &["import", &running]);
+    assert_eq!((&imported["imported"], &imported["already_there"]["entries"]), (&counts, &json!(0)));
+    let calls = provider.calls("password").len();
+    let tenant = Tenant { deja: &target, slug: slug.clone(), key: key.clone() };
+    assert_eq!(hits(&tenant), before, "the same answers, exactly as similar");
+    assert_eq!(provider.calls("password").len(), calls);
+    assert_eq!(tenant.post_as(&revoked, "/v1/cache/query", b"{}").status, 401);
+    let narrow = tenant.post_as(
+        &narrow,
+        "/v1/cache/query",
+        json!({"prompt": PROMPT, "model": MODEL}).to_string().as_bytes(),
+    );
+    assert_eq!(narrow.status, 403);
+    let list: Value = serde_json::from_str(&{
+        let output = target.try_cli(&["project", "list", "--json"]);
+        String::from_utf8(output.stdout).unwrap()
+    })
+    .unwrap();
+    let project = &list[0];
+    assert_eq!(
+        (&project["name"], &project["tier"], &project["burst"]),
+        (&json!("Moving"), &json!("pro"), &json!(800))
+    );
+    assert_eq!((&project["ttl_seconds"], &project["max_entries"]), (&Value::Null, &json!(77)));
+
+    // Once more, and while no server runs.
+    target.stop();
+    let again = summary(&target, &["import", &running]);
+    assert_eq!((&again["imported"]["entries"], &again["already_there"]), (&json!(0), &counts));
+    target.restart();
+    let tenant = Tenant { deja: &target, slug, key };
+    assert_eq!(hits(&tenant), before);
+}
+
+#[test]
+fn what_moves_can_be_chosen() {
+    let deja = Deja::builder().start();
+    for (n, slug) in [(1, "a"), (2, "b"), (3, "c")] {
+        deja.cli(&["project", "create", slug]);
+        fs::write(file(&deja, "one"), line(slug, n, "prompt", "answer")).unwrap();
+        deja.cli(&["import", &file(&deja, "one")]);
+    }
+    let two = file(&deja, "two");
+    assert_eq!(
+        summary(&deja, &["export", &two, "--project", "c", "--project", "a"])["exported"]["entries"],
+        2
+    );
+    let text = fs::read_to_string(&two).unwrap();
+    let projects = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["project"].clone());
+    assert_eq!(projects.collect::<Vec<_>>(), ["a", "c"]);
+    assert!(
+        refused(&deja.try_cli(&["export", &file(&deja, "x"), "--project", "d"])).contains("no project 'd'")
+    );
+    assert!(refused(&deja.try_cli(&["export", &two])).contains("--resume"), "no file is written over");
+    assert_eq!(fs::read_to_string(&two).unwrap(), text);
+
+    // Standard output has the lines alone.
+    let output = deja.try_cli(&["export", "--project", "a"]);
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(lines.lines().collect::<Vec<_>>(), text.lines().take(1).collect::<Vec<_>>());
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "Exported 1 entry.\n");
+
+    let target = Deja::builder().start();
+    let error = refused(&target.try_cli(&["import", &two]));
+    assert!(error.contains("line 1: there is no project 'a'"), "{error}");
+    target.cli(&["project", "create", "c"]);
+    let some = summary(&target, &["import", &two, "--project", "c"]);
+    assert_eq!((&some["imported"]["entries"], &some["skipped"]), (&json!(1), &json!(0)));
+}
+
+/// Two projects with settings, keys and 1,200 entries each.
+fn filled(deja: &Deja) {
+    let mut lines = String::new();
+    for slug in ["first", "second"] {
+        deja.cli(&["project", "create", slug]);
+        deja.cli(&["key", "create", "--project", slug, "--name", "k"]);
+        (0..1200)
+            .for_each(|n| lines.push_str(&line(slug, n, &format!("Question {n}?"), &format!("Answer {n}."))));
+    }
+    fs::write(file(deja, "filling"), lines).unwrap();
+    let filled = summary(deja, &["import", &file(deja, "filling")]);
+    assert_eq!(filled["imported"]["entries"], 2400);
+}
+
+#[test]
+fn an_interrupted_export_goes_on() {
+    let deja = Deja::builder().env("DEJA_EMBED_THREADS", "1").start();
+    filled(&deja);
+    let export = |name: &str, more: &[&str]| {
+        deja.cli(&[&["export", &file(&deja, name), "--with-projects", "--with-keys"], more].concat())
+    };
+    export("whole", &[]);
+    // Vectors come in the background: without them the two files differ in nothing else.
+    let without_vectors = |name: &str| {
+        let text = fs::read_to_string(file(&deja, name)).unwrap();
+        let lines = text.lines().map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            line.as_object_mut().unwrap().remove("vector");
+            line
+        });
+        lines.collect::<Vec<_>>()
+    };
+    let whole = fs::read(file(&deja, "whole")).unwrap();
+    let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').map(|at| at + 1).collect();
+    assert_eq!(ends.len(), 2404);
+    // Nothing; half of the first line; behind a project, a key, an entry; within entries; between projects; all.
+    let cuts = [
+        0,
+        20,
+        ends[0],
+        ends[1],
+        ends[2],
+        ends[700] + 55,
+        ends[1201],
+        ends[1202] - 1,
+        ends[1203],
+        whole.len(),
+    ];
+    for cut in cuts {
+        fs::write(file(&deja, "cut"), &whole[..cut]).unwrap();
+        export("cut", &["--resume"]);
+        assert_eq!(without_vectors("cut"), without_vectors("whole"), "cut at {cut}");
+    }
+    // What was stored since then comes behind.
+    fs::write(file(&deja, "one"), line("second", 3599, "Later?", "Later.")).unwrap();
+    deja.cli(&["import", &file(&deja, "one")]);
+    assert_eq!(summary(&deja, &["export", &file(&deja, "whole"), "--resume"])["exported"]["entries"], 1);
+    // A file of something else stays as it is.
+    fs::write(file(&deja, "letter"), "Dear\nall").unwrap();
+    let error = refused(&deja.try_cli(&["export", &file(&deja, "letter"), "--resume"]));
+    assert!(error.contains("cannot go on"), "{error}");
+    assert_eq!(fs::read_to_string(file(&deja, "letter")).unwrap(), "Dear\nall");
+}
+
+#[test]
+fn lines_that_cannot_be_taken_are_named() {
+    let deja = Deja::builder().start();
+    deja.cli(&["project", "create", "a"]);
+    let good = |n| line("a", n, &format!("prompt {n}"), "answer");
+    let text = good(3);
+    let bad = [
+        "hush".to_owned(),
+        text[..text.len() / 2].to_owned(),
+        text.replace("\"deja\":1", "\"deja\":2"),
+        text.replace("\"project\":\"a\"", "\"project\":\"hush-no-such\""),
+        text.replace("00000000-0000", "hush"),
+        text.replace("\"input_tokens\":10", "\"input_tokens\":-10"),
+        text.replace("\"expires\":null", "\"vector\":{\"embedder\":\"e\",\"f16\":\"hush\"}"),
+        text.replace("\"expires\":null", "\"vector\":{\"embedder\":\"e\",\"f16\":\"AAAAAA==\"}"),
+        text.replace("\"entry\"", "\"exit\""),
+        "\u{0}\u{1}".to_owned(),
+    ];
+    for bad in &bad {
+        let lines = format!("{}\n{}\n{}{}", good(1), bad.trim_end(), good(1), good(2));
+        fs::write(file(&deja, "lines"), &lines).unwrap();
+        let error = refused(&deja.try_cli(&["import", &file(&deja, "lines")]));
+        assert!(
+            error.contains("line 3: ") && error.contains("--skip-bad") && error.lines().count() == 1,
+            "{error}"
+        );
+        assert!(!error.contains("prompt 3"), "{error}");
+        assert_eq!(entries(&deja, "a"), 1, "what is before it is in, what is behind it is not: {bad}");
+        let skipped = summary(&deja, &["import", &file(&deja, "lines"), "--skip-bad"]);
+        let counts =
+            [&skipped["imported"]["entries"], &skipped["already_there"]["entries"], &skipped["skipped"]];
+        assert_eq!(counts, [1, 2, 1], "{bad}");
+        let purged = deja.cli(&["cache", "purge", "--project", "a", "--yes"]);
+        assert_eq!(purged, "Deleted 2 entries.", "{bad}");
+    }
+    // Bytes that are no text; an empty file; expired entries; no line end at the end.
+    fs::write(file(&deja, "bytes"), [0xff, 0xfe, b'\n']).unwrap();
+    refused(&deja.try_cli(&["import", &file(&deja, "bytes")]));
+    fs::write(file(&deja, "empty"), "").unwrap();
+    assert_eq!(deja.cli(&["import", &file(&deja, "empty")]), "Imported 0 entries.");
+    let expired = good(5).replace("\"expires\":null", "\"expires\":\"2026-01-02T00:00:00Z\"");
+    fs::write(file(&deja, "last"), format!("{expired}{}", good(6).trim_end())).unwrap();
+    let last = summary(&deja, &["import", &file(&deja, "last")]);
+    assert_eq!((&last["expired"], &last["imported"]["entries"]), (&json!(1), &json!(1)));
+    let mut child =
+        deja.command(&["import", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(good(7).as_bytes()).unwrap();
+    assert_eq!(child.wait_with_output().unwrap().stdout, b"Imported 1 entry.\n");
+}
+
+/// The largest memory of a child while it runs, in kilobytes.
+fn peak_kb(arguments: &[&str], deja: &Deja) -> u64 {
+    let mut child = deja.command(arguments).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let mut peak = 0;
+    let status = loop {
+        let text = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let line = text.lines().find(|line| line.starts_with("VmHWM"));
+        peak = peak.max(line.map_or(0, |line| line.split_whitespace().nth(1).unwrap().parse().unwrap()));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.success());
+    peak
+}
+
+#[test]
+fn five_thousand_entries_take_no_more_memory_than_a_few() {
+    let deja = Deja::builder().env("DEJA_EMBED_THREADS", "1").start();
+    for (slug, count) in [("few", 500), ("many", 5000)] {
+        deja.cli(&["project", "create", slug]);
+        let mut lines = fs::File::create(file(&deja, slug)).unwrap();
+        for n in 0..count {
+            let answer = format!("{n:x<20000}");
+            lines.write_all(line(slug, n, &format!("{slug} {n}"), &answer).as_bytes()).unwrap();
+        }
+    }
+    let import = |slug| peak_kb(&["import", &file(&deja, slug)], &deja);
+    let (few, many) = (import("few"), import("many"));
+    assert!(few > 1000 && many < few + 20_000, "import: {few} kB for 10 MB, {many} kB for 100 MB");
+    let export = |slug| peak_kb(&["export", &file(&deja, &format!("{slug}.out")), "--project", slug], &deja);
+    let (few, many) = (export("few"), export("many"));
+    assert!(few > 1000 && many < few + 20_000, "export: {few} kB for 10 MB, {many} kB for 100 MB");
+    let lines = BufReader::new(fs::File::open(file(&deja, "many.out")).unwrap()).lines().count();
+    assert_eq!(lines, 5000);
+}
+
+#[test]
+fn vectors_of_another_embedder_are_made_again() {
+    let provider = FakeProvider::start();
+    let deja = Deja::start(&provider);
+    let tenant = Tenant::create(&deja, "foreign", &[]);
+    let foreign = line(&tenant.slug, 1, PROMPT, "from elsewhere")
+        .replace("\"expires\":null", "\"vector\":{\"embedder\":\"another\",\"f16\":\"ADwAAA==\"}");
+    fs::write(file(&deja, "foreign"), foreign).unwrap();
+    deja.cli(&["import", &file(&deja, "foreign")]);
+    assert_eq!(tenant.ask_for(PROMPT)["response"], "from elsewhere");
+    let began = Instant::now();
+    while !deja.log().contains("re-embedding is complete") {
+        assert!(began.elapsed() < PATIENCE, "{}", deja.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let hit = tenant.ask_for(REWORDED);
+    assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!("from elsewhere")));
+}
+
+/// Leaves nothing in a directory.
+fn empty(directory: &Path) {
+    for file in fs::read_dir(directory).unwrap() {
+        fs::remove_file(file.unwrap().path()).unwrap();
+    }
+}
+
+#[test]
+fn a_copy_has_sealed_secrets_and_all_else() {
+    let provider = FakeProvider::start();
+    let mut source = Deja::start(&provider);
+    let tenant = Tenant::create(&source, "copied", &[]);
+    let house = format!("{}/v1", provider.url());
+    let add = ["provider", "add", "--project", &tenant.slug, "--name", "house", "--base-url", &house];
+    let add = [&add[..], &["--model", "house-1", "--allow-private", "--key-env", "HOUSE_KEY"]].concat();
+    let added = source.command(&add).env("HOUSE_KEY", "hush-house").output().unwrap();
+    assert!(added.status.success());
+    tenant.ask_for(PROMPT);
+    let (slug, key) = (tenant.slug.clone(), tenant.key.clone());
+
+    let mut target = Deja::start(&provider);
+    target.stop();
+    let [from, to] = [&source, &target].map(|deja| deja.data().to_str().unwrap().to_owned());
+    let copy = ["db", "copy", "--from", &from, "--to", &to];
+    assert!(refused(&source.try_cli(&copy)).contains("in use"), "not under a running server");
+    source.stop();
+    assert!(refused(&source.try_cli(&copy)).contains("master key"), "the target has another key");
+    empty(target.data());
+    let counts = json!({"projects": 1, "providers": 1, "keys": 1, "entries": 1});
+    let copied = summary(&source, &copy);
+    assert_eq!((&copied["imported"], &copied["without_secret"]), (&counts, &json!([])));
+    assert_eq!(summary(&source, &copy)["already_there"], counts, "it can be repeated");
+    assert!(
+        refused(&source.try_cli(&["db", "copy", "--from", "nowhere", "--to", &to])).contains("no database")
+    );
+
+    target.restart();
+    let tenant = Tenant { deja: &target, slug, key };
+    let hit = tenant.ask_for(REWORDED);
+    assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!(answer_to(PROMPT))));
+    tenant.ask(&json!({"prompt": "Who lives here?", "model": "house-1"}));
+    let call = provider.calls("house-1").pop().unwrap();
+    assert_eq!(call.header("authorization"), Some("Bearer hush-house"), "the secret went along");
+
+    // A file never has it, and says so.
+    let without = file(&target, "without");
+    target.cli(&["export", &without, "--with-projects"]);
+    let text = fs::read_to_string(&without).unwrap();
+    assert!(text.contains("\"has_secret\":true") && !text.contains("sealed"), "{text}");
+    let third = Deja::builder().start();
+    assert_eq!(summary(&third, &["import", &without])["without_secret"], json!([["copied", "house"]]));
+}
+
+#[test]
+fn a_backup_of_a_running_server_can_be_restored() {
+    let provider = FakeProvider::start();
+    let source = Deja::start(&provider);
+    let tenant = Tenant::create(&source, "kept", &[]);
+    tenant.ask_for(PROMPT);
+    let backup = file(&source, "backup.db");
+    source.cli(&["db", "backup", &backup]);
+    tenant.ask_for("What came after the backup?");
+    assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(refused(&source.try_cli(&["db", "backup", &backup])).contains("there already"));
+
+    let mut target = Deja::start(&provider);
+    target.stop();
+    empty(target.data());
+    fs::copy(&backup, target.data().join("deja.db")).unwrap();
+    fs::copy(source.data().join("master.key"), target.data().join("master.key")).unwrap();
+    target.restart();
+    let restored = Tenant { deja: &target, slug: tenant.slug.clone(), key: tenant.key.clone() };
+    let hit = restored.ask_for(REWORDED);
+    assert_eq!((&hit["cache_hit"], &hit["debug"]["cache_entry_count"]), (&json!(true), &json!(1)));
+}
+
+#[test]
+fn health_is_asked_for_from_the_command_line() {
+    let mut deja = Deja::builder().start();
+    deja.cli(&["health"]);
+    deja.stop();
+    assert!(refused(&deja.try_cli(&["health"])).contains("no answer"));
+}

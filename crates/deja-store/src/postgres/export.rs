@@ -1,0 +1,72 @@
+//! Taking entries out whole, page by page.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding};
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{EntryCursor, Export, StoreError, WholeEntry};
+use pgvector::HalfVector;
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::entries;
+use super::rows::{get, limit, text_or_none, unreadable, uuid};
+
+/// Bytes of text after which a page ends.
+const PAGE_BYTES: i64 = 4 << 20;
+/// Before all entries.
+const OLDEST: EntryCursor =
+    EntryCursor { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
+
+#[async_trait]
+impl Export for PostgresStore {
+    async fn export(
+        &self,
+        project: ProjectId,
+        after: Option<EntryCursor>,
+        now: Timestamp,
+        at_most: NonZeroUsize,
+    ) -> Result<Vec<WholeEntry>, StoreError> {
+        let after = after.unwrap_or(OLDEST);
+        // Which entries first, by their lengths alone: no text is read that the page has no room for.
+        let sql = format!(
+            "WITH live AS (
+                 SELECT entry_id, created, octet_length(prompt) + octet_length(answer) AS bytes
+                 FROM entries
+                 WHERE project_id = $1 AND (created, entry_id) > ($2, $3) AND (expires IS NULL OR expires > $4)
+                 ORDER BY created, entry_id LIMIT $5),
+             summed AS (
+                 SELECT entry_id, sum(bytes) OVER (ORDER BY created, entry_id) - bytes AS before FROM live)
+             SELECT {}, e.context, v.embedder, v.vector
+             FROM summed s JOIN entries e ON e.project_id = $1 AND e.entry_id = s.entry_id
+                  JOIN vectors v ON v.project_id = $1 AND v.entry_id = s.entry_id
+             WHERE s.before < $6 ORDER BY e.created, e.entry_id",
+            entries::COLUMNS
+        );
+        let (created, id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
+        let (now, limit) = (now.as_nanos(), limit(at_most));
+        let rows = self
+            .connections
+            .bulk(&sql, &[&uuid(project.as_bytes()), &created, &id, &now, &limit, &PAGE_BYTES])
+            .await?;
+        rows.iter().map(whole).collect()
+    }
+}
+
+fn whole(row: &Row) -> Result<WholeEntry, StoreError> {
+    let first = entries::WIDTH;
+    let embedder: Option<&str> = get(row, first + 1)?;
+    let vector: Option<HalfVector> = get(row, first + 2)?;
+    let embedding = |vector: HalfVector| {
+        let values: Vec<f32> = vector.to_vec().iter().map(|value| value.to_f32()).collect();
+        Embedding::new(values).map_err(|error| unreadable(first + 2, error))
+    };
+    let vector = vector.map(embedding).transpose()?;
+    Ok(WholeEntry {
+        entry: entries::from_row(row)?,
+        context: text_or_none(row, first)?,
+        vector: embedder.map(|embedder| (EmbedderId::new(embedder), vector)),
+    })
+}

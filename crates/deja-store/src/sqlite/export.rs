@@ -1,0 +1,81 @@
+//! Taking entries out whole, page by page.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding};
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{EntryCursor, Export, StoreError, WholeEntry};
+use half::f16;
+use rusqlite::{Row, params};
+
+use super::SqliteStore;
+use super::entries::texts;
+use super::rows::{limit_of, unreadable};
+
+/// Bytes of text after which a page ends.
+const PAGE_BYTES: usize = 4 << 20;
+/// Before all entries.
+const OLDEST: EntryCursor =
+    EntryCursor { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
+
+#[async_trait]
+impl Export for SqliteStore {
+    async fn export(
+        &self,
+        project: ProjectId,
+        after: Option<EntryCursor>,
+        now: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<WholeEntry>, StoreError> {
+        let after = after.unwrap_or(OLDEST);
+        self.readers
+            .read(move |connection| {
+                let mut select = connection.prepare_cached(&format!(
+                    "SELECT {}, s.context, b.name, v.vector
+                     FROM entries e INDEXED BY entries_by_age
+                     CROSS JOIN scopes s ON s.scope = e.scope CROSS JOIN vectors v ON v.entry = e.entry
+                     LEFT JOIN embedders b ON b.embedder = v.embedder
+                     WHERE e.project_id = ?1 AND (e.created, e.entry_id) > (?2, ?3)
+                       AND (e.expires IS NULL OR e.expires > ?4)
+                     ORDER BY e.created, e.entry_id LIMIT ?5",
+                    texts::COLUMNS
+                ))?;
+                let mut rows = select.query(params![
+                    project.as_bytes(),
+                    after.created.as_nanos(),
+                    after.id.as_bytes(),
+                    now.as_nanos(),
+                    limit_of(limit),
+                ])?;
+                let (mut page, mut bytes) = (Vec::new(), 0);
+                while let Some(row) = rows.next()? {
+                    let whole = whole(row)?;
+                    bytes += whole.entry.prompt.len() + whole.entry.answer.text.len();
+                    page.push(whole);
+                    if bytes >= PAGE_BYTES {
+                        break;
+                    }
+                }
+                Ok(page)
+            })
+            .await
+    }
+}
+
+fn whole(row: &Row<'_>) -> rusqlite::Result<WholeEntry> {
+    let embedder: Option<String> = row.get(12)?;
+    let vector = row.get_ref(13)?.as_blob_or_null()?.map(embedding).transpose()?;
+    Ok(WholeEntry {
+        entry: texts::from_row(row)?,
+        context: row.get(11)?,
+        vector: embedder.map(|embedder| (EmbedderId::new(embedder), vector)),
+    })
+}
+
+fn embedding(bytes: &[u8]) -> rusqlite::Result<Embedding> {
+    let values: Vec<f32> =
+        bytes.chunks_exact(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]]).to_f32()).collect();
+    Embedding::new(values).map_err(|error| unreadable(13, error))
+}
