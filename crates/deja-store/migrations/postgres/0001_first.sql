@@ -94,6 +94,17 @@ CREATE TABLE entry_counts (
     PRIMARY KEY (project_id, slot)
 ) WITH (fillfactor = 50);
 
+-- Which process asks a provider for which prompt, until when. Lost with a crash of the database, which costs a
+-- second call at most.
+CREATE UNLOGGED TABLE flights (
+    project_id  uuid   NOT NULL,
+    scope_key   bytea  NOT NULL,
+    prompt_hash bytea  NOT NULL,
+    owner       uuid   NOT NULL,
+    until       bigint NOT NULL,
+    PRIMARY KEY (project_id, scope_key, prompt_hash)
+);
+
 -- The rate limiter. Unlogged: a crash empties it, which gives each project one burst.
 CREATE UNLOGGED TABLE buckets (
     project_id uuid    NOT NULL PRIMARY KEY,

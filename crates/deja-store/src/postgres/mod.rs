@@ -6,6 +6,7 @@
 
 mod audit;
 mod browse;
+mod claims;
 mod connections;
 mod entries;
 mod export;
@@ -27,8 +28,9 @@ mod usage;
 mod vectors;
 
 use async_trait::async_trait;
-use deja_core::store::{Store, StoreError};
+use deja_core::store::{Claims, Store, StoreError};
 
+use claims::Bell;
 use connections::Connections;
 use entries::Plans;
 use graphs::Graphs;
@@ -38,6 +40,7 @@ pub(crate) struct PostgresStore {
     connections: Connections,
     plans: Plans,
     graphs: Graphs,
+    bell: Bell,
 }
 
 #[async_trait]
@@ -49,8 +52,13 @@ impl Store for PostgresStore {
         self.connections.query(sql, &[]).await.map(drop)
     }
 
+    fn claims(&self) -> Option<&dyn Claims> {
+        Some(self)
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
         self.graphs.close();
+        self.bell.close();
         self.connections.close();
         Ok(())
     }

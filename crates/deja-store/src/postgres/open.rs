@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::PostgresStore;
+use super::claims::Bell;
 use super::connections::Connections;
 use super::entries::Plans;
 use super::fault::describe;
@@ -24,7 +25,8 @@ impl PostgresStore {
         let failed = |reason| OpenError::Database { server: server.name(), reason };
         let pool = server.pool().map_err(failed)?;
         let connections = Connections::new(pool, settings.call_timeout, settings.bulk_timeout);
-        Ok(Self { connections, plans: Plans::new(settings.graph_from), graphs: Graphs::new(server) })
+        let bell = Bell::new(server.clone());
+        Ok(Self { connections, plans: Plans::new(settings.graph_from), graphs: Graphs::new(server), bell })
     }
 }
 

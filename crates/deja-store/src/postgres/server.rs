@@ -6,12 +6,17 @@ use std::time::Duration;
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
-use tokio_postgres::Client;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
 use tokio_postgres::config::{Config, Host};
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::describe;
 use crate::{OpenError, PostgresSettings};
+
+/// A socket after the TLS handshake, where there is one.
+type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
 /// Where PostgreSQL is and how it is reached.
 #[derive(Clone)]
@@ -37,12 +42,7 @@ impl Server {
 
     /// One connection outside of the pool.
     pub(super) async fn connect(&self) -> Result<Client, String> {
-        let connecting =
-            timeout(self.settings.connect_timeout * 2, self.config.connect(self.tls.clone())).await;
-        let (client, connection) = match connecting {
-            Ok(connected) => connected.map_err(|error| describe(&error))?,
-            Err(_) => return Err("it does not answer".to_owned()),
-        };
+        let (client, connection) = self.connection().await?;
         #[expect(clippy::disallowed_methods, reason = "it ends when the client is dropped")]
         tokio::spawn(async move {
             if let Err(error) = connection.await {
@@ -50,6 +50,28 @@ impl Server {
             }
         });
         Ok(client)
+    }
+
+    /// One connection outside of the pool, and what the server says on it unasked.
+    pub(super) async fn listen(&self) -> Result<(Client, UnboundedReceiver<AsyncMessage>), String> {
+        let (client, mut connection) = self.connection().await?;
+        let (messages, said) = unbounded_channel();
+        #[expect(clippy::disallowed_methods, reason = "it ends when the client is dropped")]
+        tokio::spawn(async move {
+            while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+                // Nobody listens any more: the client is about to be dropped.
+                let _ = messages.send(message);
+            }
+        });
+        Ok((client, said))
+    }
+
+    async fn connection(&self) -> Result<(Client, Connection<Socket, Encrypted>), String> {
+        let connecting = self.config.connect(self.tls.clone());
+        match timeout(self.settings.connect_timeout * 2, connecting).await {
+            Ok(connected) => connected.map_err(|error| describe(&error)),
+            Err(_) => Err("it does not answer".to_owned()),
+        }
     }
 
     /// The pool; it connects when it is asked for a connection.
