@@ -59,7 +59,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             report(&format!("series of {name}, {range}"), async || {
                 let series = store.usage_series(project, slice, step, periods.clone()).await?;
                 let mut sum = Rollup::default();
-                series.values().for_each(|rollup| sum.add(rollup));
+                for rollup in series.values() {
+                    sum.add(rollup);
+                }
                 Ok(series.len())
             })
             .await?;

@@ -7,9 +7,9 @@ use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::EmbedderId;
-use deja_core::id::KeyId;
-use deja_core::store::{EntryFilter, Projects, Store};
+use deja_core::embedding::{EmbedderId, Similarity};
+use deja_core::id::{KeyId, ProjectId};
+use deja_core::store::{EntryCursor, EntryFilter, Projects, Store, WrongHit};
 use deja_core::testing::MemoryStore;
 use deja_core::testing::{change, change_at};
 use proptest::prelude::*;
@@ -24,6 +24,8 @@ enum Step {
     Nearest { scope: usize, vector: u32, threshold: f64 },
     Delete { entry: u32 },
     Purge { project: u8, model: Option<u8>, context: Option<u8> },
+    Browse { project: u8, text: Option<u8>, limit: usize, after: Option<u32> },
+    MarkWrong { entry: u32 },
     Sweep,
     Record { entry: u32 },
     ReplaceVector { entry: u32, vector: Option<u32>, other_embedder: bool },
@@ -61,6 +63,9 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u32..60).prop_map(|entry| Step::Delete { entry }),
         1 => (1u8..3, prop::option::of(0u8..2), prop::option::of(0u8..3))
             .prop_map(|(project, model, context)| Step::Purge { project, model, context }),
+        3 => (1u8..3, prop::option::of(0u8..10), 1usize..8, prop::option::of(0u32..60))
+            .prop_map(|(project, text, limit, after)| Step::Browse { project, text, limit, after }),
+        1 => (0u32..60).prop_map(|entry| Step::MarkWrong { entry }),
         1 => Just(Step::Sweep),
         3 => (0u32..60).prop_map(|entry| Step::Record { entry }),
         2 => (0u32..60, prop::option::weighted(0.8, vector()), any::<bool>())
@@ -131,6 +136,10 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
             };
             format!("{:?}", store.purge(project_id(*project), &filter, &change()).await.unwrap())
         }
+        Step::Browse { project, text, limit, after } => {
+            browse(store, project_id(*project), *text, *limit, *after).await
+        }
+        Step::MarkWrong { entry } => mark_wrong(store, *entry, now).await,
         Step::Sweep => format!("{:?}", store.sweep(now, NonZeroUsize::MAX).await.unwrap()),
         Step::Record { entry } => {
             let mut batch = UsageBatch::default();
@@ -170,6 +179,40 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
     }
 }
 
+async fn browse(
+    store: &dyn Store,
+    project: ProjectId,
+    text: Option<u8>,
+    limit: usize,
+    after: Option<u32>,
+) -> String {
+    let filter = EntryFilter { text: text.map(|text| text.to_string()), ..EntryFilter::default() };
+    let limit = NonZeroUsize::new(limit).unwrap();
+    let seen = match after {
+        Some(after) => store.entry(project, entry_id(after)).await.unwrap(),
+        None => None,
+    };
+    let after = seen.map(|seen| EntryCursor { created: seen.entry.created, id: seen.entry.id });
+    format!(
+        "{:?} {} {:?} {:?}",
+        store.browse(project, &filter, after, limit).await.unwrap(),
+        store.count_matching(project, &filter).await.unwrap(),
+        store.contexts_of(project, limit).await.unwrap(),
+        store.models_of(project, limit).await.unwrap(),
+    )
+}
+
+async fn mark_wrong(store: &dyn Store, entry: u32, now: Timestamp) -> String {
+    let hit = WrongHit { entry: entry_id(entry), asked: "asked", similarity: Similarity::ONE };
+    let mut marked = Vec::new();
+    for project in [1, 2].map(project_id) {
+        let done = store.mark_wrong(project, hit, &change_at(now)).await.unwrap();
+        let kept = store.wrong_answers(project, None, NonZeroUsize::MAX).await.unwrap();
+        marked.push((done, kept.into_iter().map(|wrong| wrong.matched).collect::<Vec<_>>()));
+    }
+    format!("{marked:?}")
+}
+
 /// Everything that can be read, as text.
 async fn everything(store: &dyn Store, now: Timestamp) -> String {
     let mut text = String::new();
@@ -185,6 +228,10 @@ async fn everything(store: &dyn Store, now: Timestamp) -> String {
             text += &play(store, &Step::Nearest { scope, vector: at, threshold: 0.4 }, 0, now).await;
         }
     }
+    let rows = store.changes(None, None, NonZeroUsize::MAX).await.unwrap();
+    let changes: Vec<_> = rows.into_iter().map(|row| row.change).collect();
+    let changes = format!("{changes:?}");
+    text.push_str(&changes);
     for number in 0..6 {
         let admitted = store.admit(&key(number).hash).await.unwrap().map(|found| found.key.id);
         text.push_str(if admitted.is_some() { "admitted " } else { "refused " });

@@ -104,7 +104,7 @@ async fn text_is_found_in_prompt_and_answer(subject: Subject) {
     let project = with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(project), "Reset my PASSWORD 100%")).await;
     let mut second = entry(2, &scope(project), "other");
-    second.entry.answer.text = "use the password_page, Ärger".to_owned();
+    second.entry.answer.text = "use the password_page, Ärger".into();
     put(&*store, second).await;
     for (text, found) in [
         ("password", vec![2, 1]),
