@@ -143,7 +143,7 @@ mod tests {
         assert_eq!((span.step, span.bars()), (Step::Minute, 60));
         let span = Span::custom("2026-07-01T00:00", "2026-07-11T00:00", NOW).unwrap();
         assert_eq!((span.step, span.group, span.bars()), (Step::Hour, 6, 40));
-        let span = Span::custom("1999-01-01T00:00", "2199-01-01T00:00", NOW);
+        let span = Span::custom("1969-12-31T00:00", "2199-01-01T00:00", NOW);
         assert_eq!(span, None, "before the epoch");
         let span = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
         assert_eq!(span.periods.end - span.periods.start, Step::Hour.kept());
