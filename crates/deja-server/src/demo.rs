@@ -53,9 +53,13 @@ pub async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
     print_queries(&server, &key).await?;
     if !exit_after {
         say(&format!(
-            "\nTry it:\ncurl http://{}/v1/cache/query -H 'Authorization: Bearer {key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{{\"prompt\": \"How could I reset my password?\", \"model\": \"{MODEL}\", \"include_debug\": true}}'\n\nAPI page: http://{}/docs   Ctrl-C ends the demo and removes its data.",
+            "\nTry it:\ncurl http://{}/v1/cache/query -H 'Authorization: Bearer {key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{{\"prompt\": \"How could I reset my password?\", \"model\": \"{MODEL}\", \"include_debug\": true}}'\n\nAPI page: http://{}/docs",
             server.address, server.address
         ))?;
+        if let Some(link) = admin::setup_link(&server.wired.admin).await? {
+            say(&format!("Console:  {}", link.url.expose()))?;
+        }
+        say("Ctrl-C ends the demo and removes its data.")?;
         lifecycle::wait_for_signal().await?;
     }
     server.stop().await

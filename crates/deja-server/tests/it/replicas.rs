@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::postgres::{Database, Server};
 use crate::util::deja::new_database;
-use crate::util::http::PATIENCE;
+use crate::util::http::{Connection, PATIENCE, request};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider};
+use crate::util::{Deja, FakeProvider, Gate, Reaction};
 
 const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
@@ -115,4 +115,65 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
         }
         assert_eq!(deja.get("/readyz").status, 200);
     }
+}
+
+/// Sends a query on a thread of its own.
+fn begin<'s>(
+    threads: &'s std::thread::Scope<'s, '_>,
+    deja: &'s Deja,
+    key: &'s str,
+    prompt: &'s str,
+) -> std::thread::ScopedJoinHandle<'s, (u16, bool)> {
+    threads.spawn(move || ask(deja, key, prompt))
+}
+
+#[test]
+fn identical_prompts_on_three_replicas_make_one_upstream_call() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let slug = replicas[0].cli(&["project", "create", "flight"]);
+    let key = replicas[0].cli(&["key", "create", "--project", &slug, "--name", "k"]);
+    let prompt = "What is the airspeed velocity of an unladen swallow?";
+    let gate = Gate::default();
+    provider.on(prompt, Reaction::Gated(gate.clone(), Box::new(Reaction::Text("24 miles an hour".into()))));
+    std::thread::scope(|threads| {
+        let asked: Vec<_> = (0..30).map(|n| begin(threads, &replicas[n % 3], &key, prompt)).collect();
+        provider.wait_for_calls(prompt, 1);
+        // Time for a second call, if there were one.
+        std::thread::sleep(Duration::from_secs(1));
+        gate.open();
+        let answers: Vec<_> = asked.into_iter().map(|asked| asked.join().unwrap()).collect();
+        assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
+        assert_eq!(answers.iter().filter(|(_, hit)| !hit).count(), 1, "one miss: {answers:?}");
+    });
+    assert_eq!(provider.calls(prompt).len(), 1);
+}
+
+#[test]
+fn when_the_replica_that_asks_is_killed_another_one_takes_over() {
+    let provider = FakeProvider::start();
+    let [mut first, second, third] = three(&provider);
+    let slug = first.cli(&["project", "create", "takeover"]);
+    let key = first.cli(&["key", "create", "--project", &slug, "--name", "k"]);
+    let prompt = "Who shaves the barber?";
+    // The first call never ends; the second one is answered.
+    provider.on(prompt, Reaction::Hang);
+    let authorization = format!("Bearer {key}");
+    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+    let body = json!({"prompt": prompt, "model": MODEL}).to_string();
+    let mut connection = Connection::open(first.address()).unwrap();
+    connection.send(&request("POST", PATH, &headers, body.as_bytes())).unwrap();
+    provider.wait_for_calls(prompt, 1);
+    provider.on(prompt, Reaction::Text("Nobody.".into()));
+    std::thread::scope(|threads| {
+        let asked = [begin(threads, &second, &key, prompt), begin(threads, &third, &key, prompt)];
+        std::thread::sleep(Duration::from_secs(1));
+        assert_eq!(provider.calls(prompt).len(), 1, "the owner of the flight may still be alive");
+        first.signal("KILL");
+        first.wait();
+        for asked in asked {
+            assert_eq!(asked.join().unwrap().0, 200);
+        }
+    });
+    assert_eq!(provider.calls(prompt).len(), 2);
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use secrecy::ExposeSecret;
-use tokio::time::timeout;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
+use tokio::time::timeout;
 use tokio_postgres::config::{Config, Host};
 use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::fault::describe;
@@ -58,7 +58,9 @@ impl Server {
         let (messages, said) = unbounded_channel();
         #[expect(clippy::disallowed_methods, reason = "it ends when the client is dropped")]
         tokio::spawn(async move {
-            while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+            while let Some(Ok(message)) =
+                std::future::poll_fn(|context| connection.poll_message(context)).await
+            {
                 // Nobody listens any more: the client is about to be dropped.
                 let _ = messages.send(message);
             }
