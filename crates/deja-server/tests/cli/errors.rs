@@ -54,8 +54,8 @@ fn bad_settings_stop_every_command() {
     for arguments in [&["serve"][..], &[], &["config", "check"], &["project", "list"]] {
         assert_eq!(deja.error(2, arguments), "deja: unknown variable DEJA_LISTN; did you mean DEJA_LISTEN?");
     }
-    let deja = Deja::new().env("DEJA_DATABASE_URL", "postgres://x");
-    assert!(deja.error(2, &["serve"]).contains("DEJA_DATA_DIR"));
+    let deja = Deja::new().env("DEJA_DATABASE_URL", "mysql://x");
+    assert!(deja.error(2, &["serve"]).contains("begins with postgres://"));
 }
 
 #[test]
