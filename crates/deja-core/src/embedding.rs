@@ -141,8 +141,9 @@ impl Threshold {
     /// The spec's default, 0.85.
     pub const DEFAULT: Self = Self(0.85);
 
-    /// The least similarity that counts as near: below it prompts have little in common, and looking costs a scan.
-    pub const NEAR: Self = Self(0.7);
+    /// The least similarity that counts as near, and the lowest threshold that the interface recommends. Looking
+    /// further down would cost a scan of the scope on each miss.
+    pub const NEAR: Self = Self(0.75);
 
     /// The threshold `value`, if it lies between 0 and 1.
     pub fn new(value: f64) -> Option<Self> {
