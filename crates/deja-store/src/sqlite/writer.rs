@@ -22,7 +22,7 @@ const QUEUE: usize = 1024;
 const BATCH: usize = 256;
 /// How long a transaction waits for more jobs while several callers write at the same time. Neighbours share
 /// most of the pages they write, so fewer and larger transactions cost less; a caller alone never waits.
-const GATHER: Duration = Duration::from_millis(2);
+const GATHER: Duration = Duration::from_millis(4);
 
 /// What is done to memory once the transaction is on disk.
 pub(super) type Effect = Box<dyn FnOnce() + Send>;
