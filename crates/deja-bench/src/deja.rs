@@ -41,8 +41,7 @@ impl Place {
     fn data(&self) -> &Path {
         match self {
             Self::Directory(path) => path,
-            Self::Temporary(data) => data.path(),
-            Self::Database { data, .. } => data.path(),
+            Self::Temporary(data) | Self::Database { data, .. } => data.path(),
         }
     }
 }

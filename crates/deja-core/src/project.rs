@@ -213,13 +213,13 @@ mod tests {
     fn a_project_may_set_its_threshold_and_a_least_one() {
         let of = |value| Threshold::new(value).unwrap();
         let mut settings = ProjectSettings::default();
-        assert_eq!([None, Some(of(0.2))].map(|asked| settings.threshold(asked).get()), [0.85, 0.2]);
+        assert_eq!([None, Some(of(0.2))].map(|asked| settings.threshold(asked)), [0.85, 0.2].map(of));
         settings.default_threshold = Some(of(0.9));
         settings.minimum_threshold = Some(of(0.8));
         let asked = [None, Some(of(0.2)), Some(of(0.95))];
-        assert_eq!(asked.map(|asked| settings.threshold(asked).get()), [0.9, 0.8, 0.95]);
+        assert_eq!(asked.map(|asked| settings.threshold(asked)), [0.9, 0.8, 0.95].map(of));
         settings.minimum_threshold = Some(of(0.93));
-        assert_eq!(settings.threshold(None).get(), 0.93);
+        assert_eq!(settings.threshold(None), of(0.93));
         let text = serde_json::to_string(&settings).unwrap();
         assert_eq!(serde_json::from_str::<ProjectSettings>(&text).unwrap(), settings);
         assert!(serde_json::from_str::<ProjectSettings>(r#"{"default_threshold": 1.5}"#).is_err());

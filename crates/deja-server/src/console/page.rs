@@ -237,7 +237,8 @@ impl Confirm {
     ) -> Self {
         let mut frame = frame;
         // The heading is the title without the project's name.
-        frame.title = frame.title.split(" · ").next().unwrap_or_default().to_owned();
+        let end = frame.title.find(" · ").unwrap_or(frame.title.len());
+        frame.title.truncate(end);
         Self { frame, text: text.into(), submit, back: back.into(), typed: None }
     }
 

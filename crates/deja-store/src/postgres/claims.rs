@@ -88,7 +88,7 @@ impl Claims for PostgresStore {
 /// What is said when a flight is released. Prompts of different projects may share a word: then somebody looks once
 /// too often.
 fn word(flight: &FlightKey) -> String {
-    flight.prompt.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(flight.prompt.0)
 }
 
 /// One connection that listens for all who wait in this process, from the first of them on.
