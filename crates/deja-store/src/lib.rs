@@ -8,6 +8,7 @@
 
 mod postgres;
 mod sqlite;
+mod sums;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

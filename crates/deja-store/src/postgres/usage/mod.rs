@@ -20,29 +20,10 @@ use super::browse::{detail, detail_columns};
 use super::connections::Params;
 use super::entries::{Filter, passes};
 use super::rows::{count, get, id, limit, text, uuid};
+use crate::sums::sums;
 
-/// The columns of [`Totals::as_array`], in its order.
-const SUMS: [&str; Totals::FIELDS] = [
-    "exact_hits",
-    "semantic_hits",
-    "misses",
-    "errors",
-    "refused",
-    "rate_limited",
-    "input_tokens",
-    "output_tokens",
-    "saved_input_tokens",
-    "saved_output_tokens",
-    "saved",
-    "spent",
-];
 /// Bits of a count in a bucket; the number of the bucket is above them.
 const COUNT_BITS: u32 = 48;
-
-/// Each column in the form that `form` gives it, as a list.
-fn sums(form: impl FnMut(&str) -> String) -> String {
-    SUMS.map(form).join(", ")
-}
 
 /// The totals whose columns begin at `first`.
 fn totals(row: &Row, first: usize) -> Result<Totals, StoreError> {

@@ -11,7 +11,8 @@ use uuid::Uuid;
 
 use super::super::connections::{Connections, Params};
 use super::super::rows::{count, limit, signed, uuid};
-use super::{COUNT_BITS, Names, SUMS, buckets, seconds, sums};
+use super::{COUNT_BITS, Names, buckets, seconds};
+use crate::sums::{SUMS, sums};
 
 /// All of a batch in one statement, and so in one transaction. Rows are locked in the order of their keys, so
 /// that the batches of two replicas do not deadlock. What is gone is joined away.

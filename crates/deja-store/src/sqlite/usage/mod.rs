@@ -19,29 +19,9 @@ use super::entries::remove::{self, PASSES};
 use super::fault::fault;
 use super::rows::{count, limit_of, unreadable};
 use super::{Done, SqliteStore};
+use crate::sums::sums;
 
 pub(super) use record::add_functions;
-
-/// The columns of [`Totals::as_array`], in its order.
-const SUMS: [&str; Totals::FIELDS] = [
-    "exact_hits",
-    "semantic_hits",
-    "misses",
-    "errors",
-    "refused",
-    "rate_limited",
-    "input_tokens",
-    "output_tokens",
-    "saved_input_tokens",
-    "saved_output_tokens",
-    "saved",
-    "spent",
-];
-
-/// Each column in the form that `form` gives it, as a list.
-fn sums(form: impl FnMut(&str) -> String) -> String {
-    SUMS.map(form).join(", ")
-}
 
 /// The totals whose columns begin at `first`.
 fn totals(row: &Row<'_>, first: usize) -> rusqlite::Result<Totals> {

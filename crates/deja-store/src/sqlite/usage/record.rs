@@ -13,7 +13,8 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::super::rows::{limit_of, signed};
-use super::{names, sums};
+use super::names;
+use crate::sums::sums;
 
 /// Teaches the connection to add histograms: `add_histograms(a, b)`.
 pub(in super::super) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {

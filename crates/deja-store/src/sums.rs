@@ -1,0 +1,24 @@
+//! The columns of the rollups' sums, the same in both databases.
+
+use deja_core::analytics::Totals;
+
+/// The columns of [`Totals::as_array`], in its order.
+pub(crate) const SUMS: [&str; Totals::FIELDS] = [
+    "exact_hits",
+    "semantic_hits",
+    "misses",
+    "errors",
+    "refused",
+    "rate_limited",
+    "input_tokens",
+    "output_tokens",
+    "saved_input_tokens",
+    "saved_output_tokens",
+    "saved",
+    "spent",
+];
+
+/// Each column in the form that `form` gives it, as a list.
+pub(crate) fn sums(form: impl FnMut(&str) -> String) -> String {
+    SUMS.map(form).join(", ")
+}
