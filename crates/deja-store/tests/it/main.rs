@@ -20,3 +20,4 @@ mod proxy;
 mod reopen;
 mod replicas;
 mod support;
+mod tls;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use deja_core::store::Store;
-use deja_store::{PostgresSettings, StoreSettings, open};
+use deja_store::{OpenError, PostgresSettings, StoreSettings, open};
 use tokio_postgres::{Client, NoTls};
 
 /// A server that was started here. It ends when its standard input closes, with this process or before.
@@ -113,8 +113,12 @@ pub(crate) fn settings(url: &str) -> PostgresSettings {
 
 /// The store with these settings.
 pub(crate) async fn open_store(postgres: PostgresSettings) -> Arc<dyn Store> {
-    let settings = StoreSettings { postgres: Some(postgres), ..StoreSettings::new("/nowhere") };
-    open(&settings).await.unwrap_or_else(|error| panic!("{error}"))
+    try_store(postgres).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same, where it may fail.
+pub(crate) async fn try_store(postgres: PostgresSettings) -> Result<Arc<dyn Store>, OpenError> {
+    open(&StoreSettings { postgres: Some(postgres), ..StoreSettings::new("/nowhere") }).await
 }
 
 /// A client beside deja.
