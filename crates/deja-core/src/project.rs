@@ -97,6 +97,9 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Free, Self::Pro, Self::Enterprise];
+
     /// The tier's own limit.
     pub const fn quota(self) -> Quota {
         match self {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 
-const MINUTE: i64 = 60_000_000_000;
+/// A minute in nanoseconds.
+pub const MINUTE: i64 = 60_000_000_000;
 /// Keeps T at 60 us or more, so that rounding T to whole nanoseconds cannot matter.
 pub const MAX_PER_MINUTE: u32 = 1_000_000;
 

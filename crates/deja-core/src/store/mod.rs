@@ -18,6 +18,10 @@ mod usage;
 
 use async_trait::async_trait;
 
+use crate::api_key::KeyHash;
+use crate::clock::Timestamp;
+use crate::rate_limit::Decision;
+
 pub use audit::Audit;
 pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
 pub use claims::{Claims, FlightKey};
@@ -50,6 +54,18 @@ pub trait Store:
 {
     /// Whether a read and a write would work now.
     async fn ready(&self) -> Result<(), StoreError>;
+
+    /// [`Keys::admit`], and if it admits, [`Limits::take`] by the project's quota: in one round trip where that
+    /// is to a server.
+    async fn admit_within_limit(
+        &self,
+        hash: &KeyHash,
+        now: Timestamp,
+    ) -> Result<Option<(Admission, Decision)>, StoreError> {
+        let Some(admission) = self.admit(hash).await? else { return Ok(None) };
+        let decision = self.take(admission.project.id, admission.project.quota(), now).await?;
+        Ok(Some((admission, decision)))
+    }
 
     /// Flights shared with other processes; `None` if this store serves one process only.
     fn claims(&self) -> Option<&dyn Claims> {

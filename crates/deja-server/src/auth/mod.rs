@@ -32,12 +32,10 @@ pub struct Refused {
 pub async fn admit(engine: &Engine, headers: &HeaderMap, base: Option<&str>) -> Result<Admitted, Refused> {
     let unlimited = |error| Refused { error, limit: None };
     let key = bearer(headers).and_then(PlainKey::parse).ok_or(unlimited(ApiError::Unauthorized))?;
-    let store = engine.store();
-    let admission = store.admit(&key.hash()).await.map_err(|error| unlimited(error.into()))?;
-    let caller = admission.ok_or(unlimited(ApiError::Unauthorized))?;
+    let admission = engine.store().admit_within_limit(&key.hash(), engine.clock().now()).await;
+    let admission = admission.map_err(|error| unlimited(error.into()))?;
+    let (caller, limit) = admission.ok_or(unlimited(ApiError::Unauthorized))?;
     let project = &caller.project;
-    let limit = store.take(project.id, project.quota(), engine.clock().now()).await;
-    let limit = limit.map_err(|error| unlimited(error.into()))?;
     if !limit.allowed {
         engine.count_rate_limited(&caller);
         return Err(Refused { error: ApiError::RateLimited(limit), limit: Some(limit) });

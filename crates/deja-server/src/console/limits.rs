@@ -35,7 +35,7 @@ impl Limits {
     /// The tiers, as a form offers them.
     #[expect(clippy::unused_self, reason = "templates call methods")]
     pub(super) fn tiers(&self) -> Vec<(&'static str, String)> {
-        [Tier::Free, Tier::Pro, Tier::Enterprise]
+        Tier::ALL
             .into_iter()
             .map(|tier| {
                 let (rate, burst) = (tier.quota().per_minute(), tier.quota().burst());

@@ -70,11 +70,7 @@ impl Connections {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let mut lease = self.lease(patience).await?;
-        lease.open = true;
-        lease.simple(&format!("BEGIN; SET LOCAL {setting}")).await?;
-        let rows = lease.query(sql, params).await?;
-        lease.end("COMMIT").await?;
-        Ok(rows)
+        lease.query_with(&format!("BEGIN; SET LOCAL {setting}"), sql, params).await
     }
 
     /// Begins a transaction of several statements. Dropped before [`Transaction::commit`], it is rolled back.
@@ -156,6 +152,27 @@ impl Lease<'_> {
             }
         }
         Err(too_late("a statement"))
+    }
+
+    /// A statement in a transaction that begins with `begin`, all sent at once: one round trip.
+    async fn query_with(&mut self, begin: &str, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let deadline = self.deadline;
+        let object = self.object()?;
+        let answer = async {
+            let statement = object.prepare_cached(sql).await?;
+            // They are sent in this order, and the server goes through them in it. It makes a rollback of the
+            // commit if one before it failed.
+            let (begun, rows, ended) = tokio::join!(
+                object.batch_execute(begin),
+                object.query(&statement, params),
+                object.batch_execute("COMMIT"),
+            );
+            begun?;
+            let rows = rows?;
+            ended.map(|()| rows)
+        };
+        let answer = timeout_at(deadline, answer).await;
+        self.answered(answer)
     }
 
     async fn simple(&mut self, sql: &str) -> Result<(), StoreError> {

@@ -1,17 +1,20 @@
 //! API keys. Each request asks the database, so that a revocation holds for the very next one on every replica.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, ProjectId};
+use deja_core::project::Tier;
+use deja_core::rate_limit::{Decision, MINUTE, Quota};
 use deja_core::store::{Admission, Keys, StoreError};
 use tokio_postgres::Row;
 
-use super::connections::Params;
+use super::connections::{Connections, Params};
 use super::fault::conflict;
+use super::limits::{SKEW, TAKE, decision};
 use super::rows::{count, get, hash, id, json, time, time_or_none, to_json, uuid};
 use super::{PostgresStore, projects};
 
@@ -50,11 +53,7 @@ impl Keys for PostgresStore {
             projects::COLUMNS
         );
         let row = self.connections.query_opt(&sql, &[&hash.0.as_slice()]).await?;
-        row.map(|row| {
-            let (key, project) = (from_row(&row)?, projects::from_row(&row, WIDTH)?);
-            Ok(Admission { key: Arc::new(key), project: Arc::new(project) })
-        })
-        .transpose()
+        row.map(|row| admission(&row)).transpose()
     }
 
     async fn keys(&self, project: ProjectId) -> Result<Vec<(ApiKey, KeyUsage)>, StoreError> {
@@ -83,6 +82,54 @@ impl Keys for PostgresStore {
         let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(key.as_bytes()), &change.at.as_nanos()];
         Ok(self.change(parts, params, change).await? > 0)
     }
+}
+
+/// $1 now, $2 skew, $3 hash.
+static ADMIT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "WITH admitted AS (
+             SELECT p.project_id, coalesce(p.quota_per_minute, {per_minute})::bigint AS per_minute,
+                    coalesce(p.quota_burst, {burst}) AS burst
+             FROM keys k JOIN projects p ON p.project_id = k.project_id
+             WHERE k.hash = $3 AND k.revoked IS NULL),
+         quota AS (
+             SELECT project_id, step, step * burst AS capacity
+             FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step FROM admitted) AS stepped),
+         taken AS ({TAKE})
+         SELECT {COLUMNS}, {project}, t.full_at, t.seen, t.allowed
+         FROM taken t JOIN projects p ON p.project_id = t.project_id
+              JOIN keys k ON k.project_id = t.project_id AND k.hash = $3",
+        per_minute = by_tier(Quota::per_minute),
+        burst = by_tier(Quota::burst),
+        project = projects::COLUMNS,
+    )
+});
+
+/// [`Keys::admit`] and [`Limits::take`](deja_core::store::Limits::take) in one statement.
+pub(super) async fn admit_within_limit(
+    connections: &Connections,
+    hash: &KeyHash,
+    now: Timestamp,
+) -> Result<Option<(Admission, Decision)>, StoreError> {
+    let params: Params<'_> = &[&now.as_nanos(), &SKEW, &hash.0.as_slice()];
+    let row = connections.query_opt(&ADMIT, params).await?;
+    row.map(|row| {
+        let admission = admission(&row)?;
+        let decision = decision(&row, WIDTH + projects::WIDTH, admission.project.quota())?;
+        Ok((admission, decision))
+    })
+    .transpose()
+}
+
+/// A number of the project's tier, as an expression.
+fn by_tier(number: fn(Quota) -> u32) -> String {
+    let cases = Tier::ALL.map(|tier| format!("WHEN '{}' THEN {}", tier.as_str(), number(tier.quota())));
+    format!("CASE p.tier {} END", cases.join(" "))
+}
+
+fn admission(row: &Row) -> Result<Admission, StoreError> {
+    let (key, project) = (from_row(row)?, projects::from_row(row, WIDTH)?);
+    Ok(Admission { key: Arc::new(key), project: Arc::new(project) })
 }
 
 fn from_row(row: &Row) -> Result<ApiKey, StoreError> {

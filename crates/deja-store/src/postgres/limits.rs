@@ -9,37 +9,50 @@ use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
 use deja_core::rate_limit::{Bucket, Decision, Quota, take};
 use deja_core::store::{Limits, StoreError};
+use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::connections::Params;
 use super::rows::{get, time, uuid};
 
 /// Nanoseconds that replicas' clocks may lie apart.
-const SKEW: i64 = 60_000_000_000;
+pub(super) const SKEW: i64 = 60_000_000_000;
 
-/// $1 project, $2 now, $3 emission interval, $4 capacity, $5 skew.
-const TAKE: &str = "
-    INSERT INTO buckets AS b (project_id, full_at, seen, allowed) VALUES ($1, $2::bigint + $3::bigint, $2, true)
+/// Takes a request from the bucket of the project that `quota (project_id, step, capacity)` names, if it names
+/// one; $1 now, $2 skew.
+pub(super) const TAKE: &str = "
+    INSERT INTO buckets AS b (project_id, full_at, seen, allowed)
+    SELECT project_id, $1::bigint + step, $1, true FROM quota
     ON CONFLICT (project_id) DO UPDATE SET (full_at, seen, allowed) = (
-        SELECT CASE WHEN fits THEN start + $3 ELSE start END, now, fits
-        FROM (SELECT now, start, start + $3 - now <= $4::bigint AS fits
-              FROM (SELECT now, least(greatest(b.full_at, now), now + $4) AS start
-                    FROM (SELECT CASE WHEN b.seen - $2 BETWEEN 0 AND $5::bigint THEN b.seen ELSE $2 END AS now)
-                         AS clock)
+        SELECT CASE WHEN fits THEN start + step ELSE start END, now, fits
+        FROM (SELECT now, start, step, start + step - now <= capacity AS fits
+              FROM (SELECT now, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
+                    FROM quota, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
+                                        AS now) AS clock)
                    AS bucket)
              AS request)
-    RETURNING full_at, seen, allowed";
+    RETURNING b.project_id, b.full_at, b.seen, b.allowed";
 
 #[async_trait]
 impl Limits for PostgresStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
-        let (interval, capacity) = (quota.interval(), quota.capacity());
-        let params: super::connections::Params<'_> =
-            &[&uuid(project.as_bytes()), &now.as_nanos(), &interval, &capacity, &SKEW];
-        let row = self.connections.query_one(TAKE, params).await?;
-        let (full_at, seen, allowed): (i64, _, bool) = (get(&row, 0)?, time(&row, 1)?, get(&row, 2)?);
-        // The bucket as it was before: from there the rule itself tells the same once more, with its headers.
-        let before = if allowed { full_at - interval } else { full_at };
-        let (_, decision) = take(Bucket { full_at: Timestamp::from_nanos(before) }, quota, seen);
-        Ok(decision)
+        let sql = format!(
+            "WITH quota AS (SELECT $3::uuid AS project_id, $4::bigint AS step, $5::bigint AS capacity),
+                  taken AS ({TAKE})
+             SELECT full_at, seen, allowed FROM taken"
+        );
+        let (step, capacity) = (quota.interval(), quota.capacity());
+        let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity];
+        decision(&self.connections.query_one(&sql, params).await?, 0, quota)
     }
+}
+
+/// What the limiter said, from the columns `full_at`, `seen` and `allowed` that begin at `first`.
+pub(super) fn decision(row: &Row, first: usize, quota: Quota) -> Result<Decision, StoreError> {
+    let (full_at, seen, allowed): (i64, _, bool) =
+        (get(row, first)?, time(row, first + 1)?, get(row, first + 2)?);
+    // The bucket as it was before: from there the rule itself tells the same once more, with its headers.
+    let before = if allowed { full_at - quota.interval() } else { full_at };
+    let (_, decision) = take(Bucket { full_at: Timestamp::from_nanos(before) }, quota, seen);
+    Ok(decision)
 }

@@ -28,7 +28,10 @@ mod usage;
 mod vectors;
 
 use async_trait::async_trait;
-use deja_core::store::{Claims, Store, StoreError};
+use deja_core::api_key::KeyHash;
+use deja_core::clock::Timestamp;
+use deja_core::rate_limit::Decision;
+use deja_core::store::{Admission, Claims, Store, StoreError};
 
 use claims::Bell;
 use connections::Connections;
@@ -50,6 +53,14 @@ impl Store for PostgresStore {
         let sql = "INSERT INTO facts AS f (name, value) VALUES ('ready', '\\x00')
                    ON CONFLICT (name) DO UPDATE SET value = excluded.value";
         self.connections.query(sql, &[]).await.map(drop)
+    }
+
+    async fn admit_within_limit(
+        &self,
+        hash: &KeyHash,
+        now: Timestamp,
+    ) -> Result<Option<(Admission, Decision)>, StoreError> {
+        keys::admit_within_limit(&self.connections, hash, now).await
     }
 
     fn claims(&self) -> Option<&dyn Claims> {

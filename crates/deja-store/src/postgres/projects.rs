@@ -18,6 +18,8 @@ use super::rows::{count, get, id, json, time, to_json, unreadable, uuid};
 pub(super) const COLUMNS: &str =
     "p.project_id, p.slug, p.name, p.tier, p.quota_per_minute, p.quota_burst, p.suspended,
                                   p.settings, p.created";
+/// How many they are.
+pub(super) const WIDTH: usize = 9;
 
 #[async_trait]
 impl Projects for PostgresStore {
