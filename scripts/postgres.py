@@ -11,6 +11,7 @@ PostgreSQL refuses to run as root, so it then runs as `nobody`. DEJA_TEST_POSTGR
 of the two versions in the wheel; DEJA_TEST_POSTGRES_DURABLE=1 waits for the disk, as one in production does.
 """
 
+import contextlib
 import fcntl
 import os
 import pathlib
@@ -163,17 +164,21 @@ class Cluster:
             self.kill()
 
     def kill(self):
-        for process in self.processes():
-            os.kill(process, signal.SIGKILL)
+        self.signal(self.processes(), signal.SIGKILL)
         self.process.wait()
 
     def pause(self):
-        for process in self.processes():
-            os.kill(process, signal.SIGSTOP)
+        self.signal(self.processes(), signal.SIGSTOP)
 
     def resume(self):
-        for process in reversed(self.processes()):
-            os.kill(process, signal.SIGCONT)
+        self.signal(reversed(self.processes()), signal.SIGCONT)
+
+    @staticmethod
+    def signal(processes, number):
+        for process in processes:
+            # A child may have ended since it was listed.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def create(self, database):
         if self.sql(f"CREATE DATABASE {database}").returncode != 0:

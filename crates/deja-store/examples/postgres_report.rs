@@ -46,7 +46,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         fill(&scanning, &sentences, &mut noise, filled..size).await?;
         let per_insert = started.elapsed() / (size - filled).max(1);
         filled = size;
-        admin.batch_execute("VACUUM ANALYZE vectors; VACUUM ANALYZE entries").await?;
+        for table in ["vectors", "entries"] {
+            admin.batch_execute(&format!("VACUUM ANALYZE {table}")).await?;
+        }
         let probes: Vec<_> = {
             let mut noise = Noise(7);
             (0..PROBES).map(|_| sentences.draw(&mut noise)).collect()
