@@ -1,0 +1,34 @@
+//! `deja cache`.
+
+use clap::Subcommand;
+
+use super::shared::{Form, Of, Sure};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum CacheTask {
+    /// Delete stored answers
+    #[command(after_help = "Example:\n  deja cache purge --project my-team --model gpt-4o --yes")]
+    Purge {
+        #[command(flatten)]
+        of: Of,
+        /// Only those of this model
+        #[arg(long)]
+        model: Option<String>,
+        /// Only those of this context
+        #[arg(long, conflicts_with = "no_context")]
+        context: Option<String>,
+        /// Only those without a context
+        #[arg(long)]
+        no_context: bool,
+        #[command(flatten)]
+        sure: Sure,
+    },
+    /// What the cache holds, and what it did in the last 7 days
+    #[command(after_help = "Example:\n  deja cache stats --project my-team")]
+    Stats {
+        #[command(flatten)]
+        of: Of,
+        #[command(flatten)]
+        form: Form,
+    },
+}

@@ -1,0 +1,39 @@
+//! `deja key`.
+
+use clap::Subcommand;
+
+use super::shared::{Form, Of};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum KeyTask {
+    /// Make a key; prints it alone on the last line, and never again
+    #[command(after_help = "Example:\n  deja key create --project my-team --name ci --model gpt-4o-mini")]
+    Create {
+        #[command(flatten)]
+        of: Of,
+        /// What the key is for
+        #[arg(long)]
+        name: String,
+        /// A model the key may ask for; may be given again. Without it: all models
+        #[arg(long = "model", value_name = "MODEL")]
+        models: Vec<String>,
+    },
+    /// The project's keys, by the prefix that may be shown
+    #[command(after_help = "Example:\n  deja key list --project my-team")]
+    List {
+        #[command(flatten)]
+        of: Of,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Refuse a key from the very next request on
+    #[command(after_help = "Example:\n  deja key revoke dj_1a2b")]
+    Revoke {
+        /// The key's prefix or id as listed, or the whole key
+        #[arg(value_name = "KEY_PREFIX_OR_ID")]
+        key: String,
+        /// Only look in this project
+        #[arg(long, value_name = "SLUG")]
+        project: Option<String>,
+    },
+}

@@ -1,0 +1,170 @@
+//! The command line as clap reads it, a file for each group of commands. The doc comments are what `--help` says.
+
+mod cache;
+mod db;
+mod key;
+mod operator;
+mod price;
+mod project;
+mod provider;
+mod shared;
+mod transfer;
+
+use std::path::PathBuf;
+
+pub(super) use cache::CacheTask;
+use clap::{Args, Parser, Subcommand};
+pub(super) use db::{CopyTask, DbTask};
+pub(super) use key::KeyTask;
+pub(super) use operator::{AuditTask, OperatorTask};
+pub(super) use price::PriceTask;
+pub(super) use project::ProjectTask;
+pub(super) use provider::{ProviderTask, SecretFrom};
+pub(super) use shared::Sure;
+pub(super) use transfer::{ExportTask, Exported, ImportTask};
+
+/// deja: a semantic cache for LLM answers.
+///
+/// Without a command it serves. Commands about projects, keys, providers, prices and caches reach the running
+/// server through its data directory, and work on the data directory itself while none runs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "deja",
+    version,
+    subcommand_required = false,
+    after_help = "\
+A first project:
+  deja project create \"My team\"              prints its slug: my-team
+  deja key create --project my-team --name ci  prints its key
+  deja serve                                   serves it on 127.0.0.1:8080"
+)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) task: Option<Task>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// The settings file; without it, deja.toml of the working directory if there is one
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// The directory that everything is kept in (setting data_dir)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data_dir: Option<String>,
+    /// Address and port to listen on (setting listen)
+    #[arg(long, global = true, value_name = "HOST:PORT")]
+    pub(super) listen: Option<String>,
+    /// URL that clients reach deja under (setting public_url)
+    #[arg(long, global = true, value_name = "URL")]
+    pub(super) public_url: Option<String>,
+    /// What is logged, such as info or debug (setting log)
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub(super) log: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Task {
+    /// Serve the API
+    #[command(after_help = "Example:\n  DEJA_LISTEN=0.0.0.0:8080 OPENAI_API_KEY=sk-... deja serve")]
+    Serve,
+    /// Try deja out: a temporary data directory, a pretended provider, sample queries, and a server to play with
+    #[command(after_help = "Example:\n  deja demo --exit")]
+    Demo {
+        /// End after the sample queries
+        #[arg(long)]
+        exit: bool,
+    },
+    /// Projects: the tenants, each with its own cache, keys and limits
+    #[command(subcommand)]
+    Project(ProjectTask),
+    /// API keys of a project
+    #[command(subcommand)]
+    Key(KeyTask),
+    /// LLM providers of a project's own (OpenAI-compatible servers)
+    #[command(subcommand)]
+    Provider(ProviderTask),
+    /// What models cost
+    #[command(subcommand)]
+    Price(PriceTask),
+    /// A project's cache
+    #[command(subcommand)]
+    Cache(CacheTask),
+    /// The people who sign in to the console
+    #[command(subcommand)]
+    Operator(OperatorTask),
+    /// Who changed what
+    #[command(subcommand)]
+    Audit(AuditTask),
+    /// Write a cache as lines of JSON, to move it or to keep it
+    #[command(after_help = "\
+Example:
+  deja export cache.jsonl                      entries of all projects
+  deja export --with-projects --with-keys cache.jsonl
+  deja export --resume cache.jsonl             goes on where that file ends
+  deja export --project my-team | gzip > my-team.jsonl.gz
+
+Works while the server runs and while it does not. Expired entries are left out.
+The file holds prompts and answers in plain text, and with --with-keys the
+hashes of keys: keep it private.")]
+    Export(ExportTask),
+    /// Take in what deja export wrote; what is there already stays as it is
+    #[command(after_help = "\
+Example:
+  deja import cache.jsonl
+
+It can be repeated: entries that are there already are counted and left alone.
+An entry whose vector is of another embedder is found by the same prompt at
+once, and by similar ones when it is embedded again.")]
+    Import(ImportTask),
+    /// The database: its schema, copies, backups
+    #[command(subcommand)]
+    Db(DbTask),
+    /// Ask the running server whether a query would work; exit code 0 if so
+    #[command(after_help = "Example:\n  deja health --listen 127.0.0.1:8080")]
+    Health,
+    /// The settings in force
+    #[command(subcommand)]
+    Config(ConfigTask),
+    /// Print the API's OpenAPI document
+    #[command(after_help = "Example:\n  deja openapi > openapi.json")]
+    Openapi,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(super) enum ConfigTask {
+    /// Say whether the settings are valid
+    #[command(after_help = "Example:\n  deja config check --config /etc/deja.toml")]
+    Check,
+    /// Print the settings in force as a file, without secrets
+    #[command(after_help = "Example:\n  deja config print > deja.toml")]
+    Print,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        fn check(command: &clap::Command) {
+            for sub in command.get_subcommands() {
+                if sub.has_subcommands() {
+                    check(sub);
+                } else {
+                    let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+                    assert!(help.contains("Example:\n  ") && help.contains("deja "), "{}", sub.get_name());
+                }
+            }
+        }
+        check(&Cli::command());
+    }
+}

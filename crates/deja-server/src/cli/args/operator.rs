@@ -1,0 +1,58 @@
+//! `deja operator`, and `deja audit`, which tells what operators did.
+
+use clap::Subcommand;
+use deja_core::operator::Role;
+
+use super::shared::Form;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum OperatorTask {
+    /// Make an operator; prints a one-time link alone on the last line, with which they choose a password
+    #[command(after_help = "\
+Example:
+  deja operator create ada@example.com --role owner
+
+The first operator is an owner unless --role says otherwise, the others are members.")]
+    Create {
+        /// What they sign in with
+        email: String,
+        /// owner (everything) or member (the daily work)
+        #[arg(long, value_parser = role)]
+        role: Option<Role>,
+        /// Take their password from standard input, instead of printing a link
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// All operators
+    #[command(after_help = "Example:\n  deja operator list")]
+    List {
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Print a one-time link alone on the last line, with which an operator sets a new password
+    #[command(after_help = "Example:\n  deja operator reset-password ada@example.com")]
+    ResetPassword {
+        /// The operator
+        email: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum AuditTask {
+    /// The last changes, newest first
+    #[command(after_help = "Example:\n  deja audit list --project my-team --limit 20")]
+    List {
+        /// Only those in this project
+        #[arg(long, value_name = "SLUG")]
+        project: Option<String>,
+        /// Changes at most, up to 10,000
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+        #[command(flatten)]
+        form: Form,
+    },
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    text.parse()
+}

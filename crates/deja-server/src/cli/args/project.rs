@@ -1,0 +1,121 @@
+//! `deja project`.
+
+use clap::Subcommand;
+use deja_core::project::Tier;
+
+use super::shared::{Form, Sure};
+use crate::admin::Ttl;
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ProjectTask {
+    /// Make a project; prints its slug alone on the last line
+    #[command(after_help = "Example:\n  deja project create \"My team\" --tier pro")]
+    Create {
+        /// The name for people; the slug is made from it
+        name: String,
+        /// free (100 requests a minute), pro (1,000) or enterprise (10,000)
+        #[arg(long, default_value = "free", value_parser = tier)]
+        tier: Tier,
+        /// Requests a minute, instead of the tier's
+        #[arg(long, value_name = "N")]
+        rpm: Option<u32>,
+        /// Requests at once, instead of the tier's
+        #[arg(long, value_name = "N")]
+        burst: Option<u32>,
+    },
+    /// All projects, with what they saved in the last 7 days
+    #[command(after_help = "Example:\n  deja project list --json")]
+    List {
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Refuse the project's requests (403) from now on
+    #[command(after_help = "Example:\n  deja project suspend my-team")]
+    Suspend {
+        /// The project
+        slug: String,
+    },
+    /// Take a suspended project's requests again
+    #[command(after_help = "Example:\n  deja project resume my-team")]
+    Resume {
+        /// The project
+        slug: String,
+    },
+    /// Change a project
+    #[command(after_help = "\
+Example:
+  deja project set my-team --tier pro --ttl 7d
+
+A new tier without --rpm or --burst brings the tier's own limit.")]
+    Set {
+        /// The project
+        slug: String,
+        /// The name for people; the slug stays
+        #[arg(long)]
+        name: Option<String>,
+        /// free, pro or enterprise
+        #[arg(long, value_parser = tier)]
+        tier: Option<Tier>,
+        /// Requests a minute
+        #[arg(long, value_name = "N")]
+        rpm: Option<u32>,
+        /// Requests at once
+        #[arg(long, value_name = "N")]
+        burst: Option<u32>,
+        /// How long new answers are served: 30d, 12h, 45m, 90s, or none for as long as there is room
+        #[arg(long, value_name = "TIME", value_parser = ttl)]
+        ttl: Option<Ttl>,
+        /// Entries kept at most
+        #[arg(long, value_name = "N")]
+        max_entries: Option<u64>,
+        /// Whether an answer of one model may be served for another
+        #[arg(long, value_name = "true|false")]
+        share_models: Option<bool>,
+    },
+    /// Delete a project with its keys, cache, providers and counts
+    #[command(after_help = "Example:\n  deja project delete my-team --yes")]
+    Delete {
+        /// The project
+        slug: String,
+        #[command(flatten)]
+        sure: Sure,
+    },
+}
+
+fn tier(text: &str) -> Result<Tier, String> {
+    text.parse()
+}
+
+fn ttl(text: &str) -> Result<Ttl, String> {
+    if text == "none" {
+        return Ok(Ttl { seconds: None });
+    }
+    let wanted = || "use a number with s, m, h or d, such as 30d, or none".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" | "" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        _ => return Err(wanted()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wanted())?;
+    Ok(Ttl { seconds: Some(number.checked_mul(unit).ok_or_else(wanted)?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let seconds = |text| ttl(text).map(|ttl| ttl.seconds);
+        assert_eq!(seconds("30d"), Ok(Some(2_592_000)));
+        assert_eq!(seconds("12h"), Ok(Some(43_200)));
+        assert_eq!(seconds("90"), Ok(Some(90)));
+        assert_eq!(seconds("none"), Ok(None));
+        for text in ["", "d", "1w", "-1d", "1.5h", "99999999999999999999d", "30D", "é"] {
+            assert!(ttl(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `deja export` and `deja import`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::shared::Form;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ExportTask {
+    /// The file to write; without it the lines go to standard output, and the summary to standard error
+    #[arg(value_name = "FILE")]
+    pub(in crate::cli) file: Option<PathBuf>,
+    /// Go on with a file that an export began: its whole lines stay
+    #[arg(long, requires = "file")]
+    pub(in crate::cli) resume: bool,
+    #[command(flatten)]
+    pub(in crate::cli) what: Exported,
+    #[command(flatten)]
+    pub(in crate::cli) form: Form,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(in crate::cli) struct Exported {
+    /// Only this project; may be given again. Without it: all projects
+    #[arg(long = "project", value_name = "SLUG")]
+    pub(in crate::cli) projects: Vec<String>,
+    /// The projects themselves too: limits, settings, and their own providers without secrets
+    #[arg(long)]
+    pub(in crate::cli) with_projects: bool,
+    /// The hashes of API keys too, so that the keys go on working
+    #[arg(long)]
+    pub(in crate::cli) with_keys: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ImportTask {
+    /// The file to read; without it, or with -, standard input
+    #[arg(value_name = "FILE")]
+    pub(in crate::cli) file: Option<PathBuf>,
+    /// Only what belongs to this project; may be given again
+    #[arg(long = "project", value_name = "SLUG")]
+    pub(in crate::cli) projects: Vec<String>,
+    /// Leave out lines that cannot be taken, instead of ending at the first
+    #[arg(long)]
+    pub(in crate::cli) skip_bad: bool,
+    #[command(flatten)]
+    pub(in crate::cli) form: Form,
+}
