@@ -1,5 +1,7 @@
 //! The port to LLM providers, and what an answer is worth keeping for.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -177,7 +179,49 @@ pub trait Providers: Send + Sync {
     async fn route(&self, project: &Project, model: &str) -> Result<Route, crate::store::StoreError>;
 }
 
-/// A provider that a project brought itself: an OpenAI-compatible server.
+/// What a project's own provider speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    /// OpenAI's chat completions, as most gateways and model servers do.
+    #[default]
+    OpenAi,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// Google's Gemini API, `generateContent`.
+    Gemini,
+}
+
+impl ProviderKind {
+    /// All of them, the usual one first.
+    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
+
+    /// The name in settings, listings and databases.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ProviderKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| format!("'{text}' is not a kind of provider: use openai, anthropic or gemini"))
+    }
+}
+
+/// A provider that a project brought itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderConfig {
     /// The identity.
@@ -186,7 +230,9 @@ pub struct ProviderConfig {
     pub project: ProjectId,
     /// The name in responses, unique in the project.
     pub name: String,
-    /// Up to and with `/v1`, no slash at the end.
+    /// What it speaks.
+    pub kind: ProviderKind,
+    /// What the paths of its kind are put behind: for OpenAI's up to and with `/v1`. No slash at the end.
     pub base_url: String,
     /// The models it answers, as the server names them.
     pub models: Vec<String>,
@@ -215,4 +261,19 @@ pub struct TokenCount {
     pub tokens: u64,
     /// Whether it is an estimate: the model's vocabulary is not public, or the text very long.
     pub estimated: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_has_one_name_everywhere() {
+        for kind in ProviderKind::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+        }
+        let error = "OpenAI".parse::<ProviderKind>().unwrap_err();
+        assert_eq!(error, "'OpenAI' is not a kind of provider: use openai, anthropic or gemini");
+    }
 }

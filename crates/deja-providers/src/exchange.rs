@@ -2,7 +2,7 @@
 //!
 //! A wire format says how a request looks ([`Request`]), how a plain answer is read and how a streamed one is
 //! put together ([`Format`], [`Fold`]). Which of the two it is, is decided by what comes back: some servers
-//! stream although nobody asked.
+//! stream although nobody asked. Where it goes, and with which key, is an [`Upstream`].
 
 use deja_core::provider::{Completion, ProviderError};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::failure::{Failure, is_error};
 use crate::http::{Client, ReadError};
+use crate::ssrf::UrlError;
 use crate::{retry, sse};
 
 /// A request that is ready to be sent, as often as needed.
@@ -52,6 +53,39 @@ pub(crate) enum Next {
     More,
     /// This was the last one.
     Done,
+}
+
+/// Where a provider's calls go and what opens it, whatever it speaks.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    /// The name in responses.
+    pub(crate) name: String,
+    /// What the paths of its wire format are put behind; an error if deja does not call the URL.
+    pub(crate) base_url: Result<Url, UrlError>,
+    pub(crate) key: Option<SecretString>,
+    pub(crate) client: Client,
+}
+
+impl Upstream {
+    /// The base URL, unless no call may be made.
+    pub(crate) fn base(&self) -> Result<&Url, ProviderError> {
+        self.base_url.as_ref().map_err(|error| Failure::forbidden(&self.name, error).error)
+    }
+
+    /// The key in a header of its own, behind `prefix`.
+    pub(crate) fn key_header(&self, name: HeaderName, prefix: &str) -> HeaderMap {
+        secret_header(name, prefix, self.key.as_ref())
+    }
+
+    /// The answer to `request`, read as `format`.
+    pub(crate) async fn complete(
+        &self,
+        request: &Request,
+        format: &dyn Format,
+    ) -> Result<Completion, ProviderError> {
+        let peer = Peer { provider: &self.name, client: &self.client, key: self.key.as_ref() };
+        peer.complete(request, format).await
+    }
 }
 
 /// The provider's side of a call.

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use deja_core::provider::{Provider, ProviderConfig, Route};
+use deja_core::provider::{Provider, ProviderConfig, ProviderKind, Route};
 use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::anthropic::{self, Anthropic};
+use crate::exchange::Upstream;
 use crate::family::{Family, family};
 use crate::gemini::{self, Gemini};
 use crate::http::{Client, ClientError, HttpSettings, Trust};
@@ -103,61 +104,71 @@ impl Registry {
         }
     }
 
-    /// A project's own provider, an OpenAI-compatible server. Cheap: the clients are shared. A URL that deja
-    /// does not call gives a provider whose every call fails with `FailureClass::Forbidden`.
-    pub fn custom(&self, config: &ProviderConfig, secret: Option<SecretString>) -> Arc<dyn Provider> {
+    /// A project's own provider. Cheap: the clients are shared. A URL that deja does not call gives a provider
+    /// whose every call fails with `FailureClass::Forbidden`.
+    pub fn custom(&self, config: &ProviderConfig, key: Option<SecretString>) -> Arc<dyn Provider> {
         let allow_private = self.allow_private || config.allow_private;
         let client = if allow_private { &self.guarded_private } else { &self.guarded };
-        Arc::new(OpenAi {
+        let upstream = |suffixes| Upstream {
             name: config.name.clone(),
-            base_url: check_url(&config.base_url, allow_private),
-            key: secret,
+            base_url: check_url(&config.base_url, allow_private).map(|url| without(url, suffixes)),
+            key,
             client: client.clone(),
-            endpoints: Endpoints::ChatOnly,
-        })
+        };
+        match config.kind {
+            ProviderKind::OpenAi => {
+                Arc::new(OpenAi { upstream: upstream(&[]), endpoints: Endpoints::ChatOnly })
+            }
+            ProviderKind::Anthropic => Arc::new(Anthropic(upstream(anthropic::VERSIONS))),
+            ProviderKind::Gemini => Arc::new(Gemini(upstream(gemini::VERSIONS))),
+        }
     }
 }
 
 fn openai(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
-    let base = base_url("openai", credentials.base_url, openai::DEFAULT_BASE_URL, &[])?;
-    Ok(Arc::new(OpenAi {
-        name: "openai".to_owned(),
-        base_url: Ok(base),
-        key: Some(credentials.key),
-        client: client.clone(),
-        endpoints: Endpoints::Both,
-    }))
+    let upstream = built_in("openai", credentials, openai::DEFAULT_BASE_URL, &[], client)?;
+    Ok(Arc::new(OpenAi { upstream, endpoints: Endpoints::Both }))
 }
 
 fn anthropic(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
-    let base_url = base_url("anthropic", credentials.base_url, anthropic::DEFAULT_BASE_URL, &["/v1"])?;
-    Ok(Arc::new(Anthropic { base_url, key: Some(credentials.key), client: client.clone() }))
+    let default = anthropic::DEFAULT_BASE_URL;
+    Ok(Arc::new(Anthropic(built_in("anthropic", credentials, default, anthropic::VERSIONS, client)?)))
 }
 
 fn google(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
-    let base_url = base_url("google", credentials.base_url, gemini::DEFAULT_BASE_URL, &["/v1beta", "/v1"])?;
-    Ok(Arc::new(Gemini { base_url, key: Some(credentials.key), client: client.clone() }))
+    let default = gemini::DEFAULT_BASE_URL;
+    Ok(Arc::new(Gemini(built_in("google", credentials, default, gemini::VERSIONS, client)?)))
 }
 
-/// The operator's base URL or the provider's own, without a slash or one of `suffixes` at the end.
-fn base_url(
+/// A built-in provider, at the operator's base URL or its own.
+fn built_in(
     provider: &'static str,
-    typed: Option<String>,
+    credentials: Credentials,
     default: &str,
     suffixes: &[&str],
-) -> Result<Url, RegistryError> {
-    let typed = typed.filter(|typed| !typed.trim().is_empty());
-    let mut text = typed.as_deref().unwrap_or(default).trim().trim_end_matches('/');
-    if let Some(stripped) = suffixes.iter().find_map(|suffix| text.strip_suffix(suffix)) {
-        text = stripped.trim_end_matches('/');
-    }
+    client: &Client,
+) -> Result<Upstream, RegistryError> {
+    let Credentials { key, base_url } = credentials;
+    let typed = base_url.filter(|typed| !typed.trim().is_empty());
     let fail = |reason: &str| RegistryError::BaseUrl { provider, reason: reason.to_owned() };
-    let url = Url::parse(text).map_err(|error| fail(&error.to_string()))?;
+    let url =
+        Url::parse(typed.as_deref().unwrap_or(default).trim()).map_err(|error| fail(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(fail("another scheme"));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(fail("it has a query or a fragment"));
     }
-    Ok(url)
+    let base_url = Ok(without(url, suffixes));
+    Ok(Upstream { name: provider.to_owned(), base_url, key: Some(key), client: client.clone() })
+}
+
+/// `url` without slashes and one of `suffixes` at its end: the version is often typed along, and the wire format
+/// brings its own.
+fn without(mut url: Url, suffixes: &[&str]) -> Url {
+    let path = url.path().trim_end_matches('/');
+    let path = suffixes.iter().find_map(|suffix| path.strip_suffix(suffix)).unwrap_or(path);
+    let path = path.trim_end_matches('/').to_owned();
+    url.set_path(&path);
+    url
 }

@@ -5,33 +5,28 @@ mod wire;
 
 use async_trait::async_trait;
 use deja_core::provider::{Completion, Provider, ProviderError};
-use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
-use secrecy::SecretString;
 
-use crate::exchange::{Peer, Request, secret_header};
-use crate::http::Client;
+use crate::exchange::{Request, Upstream};
 use crate::openai::endpoint;
 
 /// Where Anthropic is.
 pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 
+/// What a base URL may end in, and the paths of this format begin with.
+pub(crate) const VERSIONS: &[&str] = &["/v1"];
+
 /// The version of the API whose shapes `wire` mirrors. The header is required.
 const VERSION: &str = "2023-06-01";
 
-/// Anthropic.
+/// Anthropic, or a server that speaks its format. The base URL is without `/v1`.
 #[derive(Debug)]
-pub(crate) struct Anthropic {
-    /// Without `/v1`.
-    pub(crate) base_url: Url,
-    pub(crate) key: Option<SecretString>,
-    pub(crate) client: Client,
-}
+pub(crate) struct Anthropic(pub(crate) Upstream);
 
 #[async_trait]
 impl Provider for Anthropic {
-    fn name(&self) -> &'static str {
-        "anthropic"
+    fn name(&self) -> &str {
+        &self.0.name
     }
 
     async fn complete(
@@ -41,12 +36,11 @@ impl Provider for Anthropic {
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
         let context = context.filter(|context| !context.is_empty());
-        let mut headers = secret_header(HeaderName::from_static("x-api-key"), "", self.key.as_ref());
+        let mut headers = self.0.key_header(HeaderName::from_static("x-api-key"), "");
         headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
         let body = wire::request(model, max_tokens(model), context, prompt);
-        let request = Request { url: endpoint(&self.base_url, "v1/messages"), headers, body };
-        let peer = Peer { provider: self.name(), client: &self.client, key: self.key.as_ref() };
-        peer.complete(&request, &convert::Messages).await
+        let request = Request { url: endpoint(self.0.base()?, "v1/messages"), headers, body };
+        self.0.complete(&request, &convert::Messages).await
     }
 }
 

@@ -8,31 +8,27 @@ use async_trait::async_trait;
 use deja_core::provider::{Completion, Provider, ProviderError};
 use reqwest::Url;
 use reqwest::header::HeaderName;
-use secrecy::SecretString;
 
-use crate::exchange::{Peer, Request, secret_header};
+use crate::exchange::{Request, Upstream};
 use crate::failure::Failure;
-use crate::http::Client;
 
 /// Where the Gemini API is.
 pub const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
 
+/// What a base URL may end in; the paths of this format begin with the first.
+pub(crate) const VERSIONS: &[&str] = &["/v1beta", "/v1"];
+
 /// The header with the key. In the URL, where the API takes it too, it would end up in logs.
 pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
 
-/// The Gemini API.
+/// The Gemini API, at Google or elsewhere. The base URL is without `/v1beta`.
 #[derive(Debug)]
-pub(crate) struct Gemini {
-    /// Without `/v1beta`.
-    pub(crate) base_url: Url,
-    pub(crate) key: Option<SecretString>,
-    pub(crate) client: Client,
-}
+pub(crate) struct Gemini(pub(crate) Upstream);
 
 #[async_trait]
 impl Provider for Gemini {
-    fn name(&self) -> &'static str {
-        "google"
+    fn name(&self) -> &str {
+        &self.0.name
     }
 
     async fn complete(
@@ -41,14 +37,13 @@ impl Provider for Gemini {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        let Some(url) = method(&self.base_url, model, "generateContent") else {
+        let Some(url) = method(self.0.base()?, model, "generateContent") else {
             return Err(Failure::invalid_request(self.name(), "this cannot be the name of a model").error);
         };
         let context = context.filter(|context| !context.is_empty());
-        let headers = secret_header(KEY_HEADER, "", self.key.as_ref());
+        let headers = self.0.key_header(KEY_HEADER, "");
         let request = Request { url, headers, body: wire::request(context, prompt) };
-        let peer = Peer { provider: self.name(), client: &self.client, key: self.key.as_ref() };
-        peer.complete(&request, &convert::Generate).await
+        self.0.complete(&request, &convert::Generate).await
     }
 }
 

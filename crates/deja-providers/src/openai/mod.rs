@@ -11,11 +11,8 @@ use async_trait::async_trait;
 use deja_core::provider::{Completion, Provider, ProviderError};
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
-use secrecy::SecretString;
 
-use crate::exchange::{Peer, Request, secret_header};
-use crate::failure::Failure;
-use crate::http::Client;
+use crate::exchange::{Request, Upstream};
 
 /// Where OpenAI is.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
@@ -32,18 +29,15 @@ pub(crate) enum Endpoints {
 /// OpenAI, or a server that speaks its format.
 #[derive(Debug)]
 pub(crate) struct OpenAi {
-    pub(crate) name: String,
-    /// Up to and with `/v1`; an error text if the URL is one that deja does not call.
-    pub(crate) base_url: Result<Url, crate::ssrf::UrlError>,
-    pub(crate) key: Option<SecretString>,
-    pub(crate) client: Client,
+    /// The base URL goes up to and with `/v1`.
+    pub(crate) upstream: Upstream,
     pub(crate) endpoints: Endpoints,
 }
 
 #[async_trait]
 impl Provider for OpenAi {
     fn name(&self) -> &str {
-        &self.name
+        &self.upstream.name
     }
 
     async fn complete(
@@ -52,18 +46,17 @@ impl Provider for OpenAi {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        let base = self.base_url.as_ref().map_err(|error| Failure::forbidden(&self.name, error).error)?;
+        let base = self.upstream.base()?;
         let context = context.filter(|context| !context.is_empty());
-        let headers = secret_header(AUTHORIZATION, "Bearer ", self.key.as_ref());
-        let peer = Peer { provider: &self.name, client: &self.client, key: self.key.as_ref() };
+        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
         if self.endpoints == Endpoints::Both && is_responses_only(model) {
             let body = wire::responses_request(model, context, prompt);
             let request = Request { url: endpoint(base, "responses"), headers, body };
-            peer.complete(&request, &responses::Responses).await
+            self.upstream.complete(&request, &responses::Responses).await
         } else {
             let body = wire::chat_request(model, context, prompt);
             let request = Request { url: endpoint(base, "chat/completions"), headers, body };
-            peer.complete(&request, &convert::Chat).await
+            self.upstream.complete(&request, &convert::Chat).await
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Which provider answers a model, and what exactly is sent to it.
 
-use deja_core::provider::Route;
+use deja_core::provider::{ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, Registry, RegistryError};
 use secrecy::SecretString;
 use serde_json::json as value;
 
-use crate::server::{KEY, Server, chat, config, credentials, custom, http, json, provider, settings};
+use crate::server::{
+    KEY, Server, chat, config, credentials, custom, custom_of, http, json, provider, settings,
+};
 
 const MESSAGE: &str =
     r#"{"type":"message","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}"#;
@@ -102,6 +104,36 @@ async fn a_compatible_server_is_always_asked_for_a_chat() {
     let request = &server.requests()[0];
     assert_eq!(request.path(), "/openai/v1/chat/completions");
     assert_eq!(request.json()["model"], "acme/x-pro");
+}
+
+#[tokio::test]
+async fn a_projects_own_provider_may_speak_anthropics_format() {
+    let server = Server::always(json(200, MESSAGE));
+    for (i, end) in ["", "/", "/v1", "/v1/"].iter().enumerate() {
+        let url = format!("{}/gateway{end}", server.url);
+        let provider = custom_of(ProviderKind::Anthropic, &url, settings());
+        assert_eq!(provider.name(), "acme");
+        assert_eq!(provider.complete("acme/x", Some("Be brief."), "Hi").await.unwrap().text, "ok");
+        let request = &server.requests()[i];
+        assert_eq!(request.path(), "/gateway/v1/messages", "{end}");
+        assert_eq!((request.header("x-api-key"), request.header("authorization")), (Some(KEY), None));
+        assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
+        let body = request.json();
+        assert_eq!((&body["model"], &body["system"]), (&"acme/x".into(), &"Be brief.".into()));
+    }
+}
+
+#[tokio::test]
+async fn a_projects_own_provider_may_speak_geminis_format() {
+    let server = Server::always(json(200, GENERATED));
+    for (i, end) in ["", "/", "/v1beta", "/v1/"].iter().enumerate() {
+        let url = format!("{}/gateway{end}", server.url);
+        let provider = custom_of(ProviderKind::Gemini, &url, settings());
+        assert_eq!(provider.complete("house-1", None, "Hi").await.unwrap().text, "ok");
+        let request = &server.requests()[i];
+        assert_eq!(request.path(), "/gateway/v1beta/models/house-1:generateContent", "{end}");
+        assert_eq!((request.header("x-goog-api-key"), request.header("authorization")), (Some(KEY), None));
+    }
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! Keys appear in no text that anybody could log.
 
-use deja_core::provider::Provider;
+use deja_core::provider::{Provider, ProviderKind};
 use deja_providers::{BuiltIn, RemoteEmbedder, RemoteSettings};
 use secrecy::SecretString;
 use std::time::Duration;
 
-use crate::server::{KEY, Server, credentials, custom, http, json, provider, settings};
+use crate::server::{KEY, Server, credentials, custom, custom_of, http, json, provider, settings};
 
 fn assert_silent(text: &str) {
     assert!(!text.contains(KEY) && !text.contains("5ecre7"), "{text}");
@@ -39,7 +39,9 @@ async fn errors_do_not_show_keys_even_if_the_server_quotes_them() {
         for model in ["gpt-4o", "gpt-5-pro", "claude-opus-5", "gemini-2.5-flash"] {
             assert_error_silent(&*provider(&server.url, model, settings()), model).await;
         }
-        assert_error_silent(&*custom(&server.url, settings()), "m").await;
+        for kind in ProviderKind::ALL {
+            assert_error_silent(&*custom_of(kind, &server.url, settings()), "m").await;
+        }
     }
     // A message is cut, but never within a key.
     for filler in 270..310 {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use deja_core::clock::Timestamp;
 use deja_core::id::{ProjectId, ProviderId};
-use deja_core::provider::{Provider, ProviderConfig, Route};
+use deja_core::provider::{Provider, ProviderConfig, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry};
 use secrecy::SecretString;
 
@@ -162,6 +162,7 @@ pub(crate) fn config(url: &str, allow_private: bool) -> ProviderConfig {
         id: ProviderId::from_bytes([1; 16]),
         project: ProjectId::from_bytes([2; 16]),
         name: "acme".to_owned(),
+        kind: ProviderKind::OpenAi,
         base_url: url.to_owned(),
         models: vec!["m".to_owned()],
         sealed_secret: None,
@@ -170,8 +171,13 @@ pub(crate) fn config(url: &str, allow_private: bool) -> ProviderConfig {
     }
 }
 
-/// A project's own provider.
+/// A project's own provider that speaks OpenAI's format.
 pub(crate) fn custom(url: &str, settings: HttpSettings) -> Arc<dyn Provider> {
+    custom_of(ProviderKind::OpenAi, url, settings)
+}
+
+/// A project's own provider of this kind.
+pub(crate) fn custom_of(kind: ProviderKind, url: &str, settings: HttpSettings) -> Arc<dyn Provider> {
     let registry = Registry::new(BuiltIn::default(), settings, false).unwrap();
-    registry.custom(&config(url, true), Some(SecretString::from(KEY)))
+    registry.custom(&ProviderConfig { kind, ..config(url, true) }, Some(SecretString::from(KEY)))
 }

@@ -1,6 +1,6 @@
 //! Addresses that are never called, and those that are called only where the operator allows it.
 
-use deja_core::provider::FailureClass;
+use deja_core::provider::{FailureClass, ProviderConfig, ProviderKind};
 use deja_providers::ssrf::{Reach, reach};
 use deja_providers::{BuiltIn, Registry, UrlError, check_url};
 use secrecy::SecretString;
@@ -93,10 +93,13 @@ async fn a_guarded_provider_calls_no_private_address() {
     let registry = Registry::new(BuiltIn::default(), settings(), false).unwrap();
     let port = server.url.rsplit(':').next().unwrap();
     for host in ["127.0.0.1", "localhost", "[::1]", "2130706433", "169.254.169.254"] {
-        let provider = registry
-            .custom(&config(&format!("https://{host}:{port}"), false), Some(SecretString::from("k-secret")));
-        let error = provider.complete("m", None, "Hi").await.unwrap_err();
-        assert_eq!((error.class, error.retryable), (FailureClass::Forbidden, false), "{host}: {error}");
+        for kind in ProviderKind::ALL {
+            let config = ProviderConfig { kind, ..config(&format!("https://{host}:{port}"), false) };
+            let provider = registry.custom(&config, Some(SecretString::from("k-secret")));
+            let error = provider.complete("m", None, "Hi").await.unwrap_err();
+            let got = (error.class, error.retryable, error.provider.as_str());
+            assert_eq!(got, (FailureClass::Forbidden, false, "acme"), "{host} {kind}: {error}");
+        }
     }
     assert!(server.requests().is_empty());
     let provider = registry.custom(&config(&server.url, true), None);

@@ -6,6 +6,7 @@ use deja_core::embedding::Threshold;
 use deja_core::id::EntryId;
 use deja_core::operator::Role;
 use deja_core::project::Tier;
+use deja_core::provider::ProviderKind;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
 
@@ -175,7 +176,10 @@ pub struct NewProvider {
     pub project: String,
     /// The name in responses.
     pub name: String,
-    /// Up to and with `/v1`.
+    /// What it speaks.
+    #[serde(default)]
+    pub kind: ProviderKind,
+    /// What the paths of its kind are put behind.
     pub base_url: String,
     /// The models it answers, one or more.
     pub models: Vec<String>,
@@ -188,7 +192,9 @@ pub struct NewProvider {
 /// What to change of a provider; `None` stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ProviderChange {
-    /// Up to and with `/v1`. Another host wants the key again, because a key is bound to its host.
+    /// What it speaks.
+    pub kind: Option<ProviderKind>,
+    /// What the paths of its kind are put behind. Another host wants the key again, because a key is bound to its host.
     pub base_url: Option<String>,
     /// The models it answers, one or more.
     pub models: Option<Vec<String>>,

@@ -25,17 +25,14 @@ pub(super) async fn add(context: &Acting<'_>, new: NewProvider) -> Result<Reply,
         id,
         project: project.id,
         name,
+        kind: new.kind,
         base_url: url.as_str().trim_end_matches('/').to_owned(),
         models,
         sealed_secret,
         allow_private: new.allow_private,
         created: now,
     };
-    let change = context.change("provider.add").within(project.id).of(&provider.name).how(format!(
-        "{} for {}",
-        provider.base_url,
-        provider.models.join(", ")
-    ));
+    let change = context.change("provider.add").within(project.id).of(&provider.name).how(told(&provider));
     context.store.add_provider(&provider, &change).await?;
     Ok(Reply::Provider(view(&provider)))
 }
@@ -66,17 +63,23 @@ pub(super) async fn set(
         None => {}
     }
     provider.base_url = url.as_str().trim_end_matches('/').to_owned();
+    provider.kind = wanted.kind.unwrap_or(provider.kind);
     if let Some(models) = wanted.models {
         provider.models = models_in(models)?;
     }
     let key = if wanted.secret.is_some() { ", with a new key" } else { "" };
-    let detail = format!("{} for {}{key}", provider.base_url, provider.models.join(", "));
+    let detail = format!("{}{key}", told(&provider));
     let change = context.change("provider.set").within(project.id).of(name).how(detail);
     if context.store.update_provider(&provider, &change).await? {
         Ok(Reply::Provider(view(&provider)))
     } else {
         Err(missing())
     }
+}
+
+/// What the audit log says of a provider.
+fn told(provider: &ProviderConfig) -> String {
+    format!("{} at {} for {}", provider.kind, provider.base_url, provider.models.join(", "))
 }
 
 fn models_in(texts: Vec<String>) -> Result<Vec<String>, AdminError> {
@@ -130,6 +133,7 @@ fn view(provider: &ProviderConfig) -> ProviderView {
     ProviderView {
         name: provider.name.clone(),
         id: provider.id.to_string(),
+        kind: provider.kind,
         base_url: provider.base_url.clone(),
         models: provider.models.clone(),
         has_secret: provider.sealed_secret.is_some(),

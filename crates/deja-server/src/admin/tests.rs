@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use deja_core::api_key::PlainKey;
 use deja_core::project::Tier;
+use deja_core::provider::ProviderKind;
 use deja_core::store::{Keys as _, Projects as _, ProviderConfigs as _};
 use deja_core::testing::MemoryStore;
 use deja_core::testing::change;
@@ -51,6 +52,7 @@ fn provider(project: &str, url: &str) -> NewProvider {
     NewProvider {
         project: project.into(),
         name: "house".into(),
+        kind: ProviderKind::Anthropic,
         base_url: url.into(),
         models: vec!["m".into(), "m".into()],
         secret: Some(Hidden::from("hush\n".to_owned())),
@@ -361,6 +363,7 @@ async fn a_provider_that_moves_wants_its_key_again() {
     let path = ProviderChange {
         base_url: Some("https://llm.example.com/v2".into()),
         models: Some(vec!["n".into()]),
+        kind: Some(ProviderKind::Gemini),
         ..ProviderChange::default()
     };
     execute(&context, Actor::Cli, set(path)).await.unwrap();
@@ -370,6 +373,19 @@ async fn a_provider_that_moves_wants_its_key_again() {
         (&*after.base_url, &after.models[..]),
         ("https://other.example.com/v1", &["n".to_owned()][..])
     );
+    assert_eq!((before[0].kind, after.kind), (ProviderKind::Anthropic, ProviderKind::Gemini));
+    let Reply::Audit(rows) =
+        execute(&context, Actor::Cli, Command::AuditList { project: None, limit: 3 }).await.unwrap()
+    else {
+        panic!("no rows")
+    };
+    let details: Vec<&str> = rows.iter().map(|row| row.detail.as_str()).collect();
+    let expected = [
+        "gemini at https://other.example.com/v1 for n, with a new key",
+        "gemini at https://llm.example.com/v2 for n",
+        "anthropic at https://llm.example.com/v1 for m",
+    ];
+    assert_eq!(details, expected);
     let url = after.base_url.parse().unwrap();
     let opened = context.vault.open(after.sealed_secret.as_ref().unwrap(), &binding(after.id, &url)).unwrap();
     assert_eq!(&opened[..], b"new-key");

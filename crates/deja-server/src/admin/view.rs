@@ -2,6 +2,7 @@
 
 use deja_core::analytics::Totals;
 use deja_core::clock::Timestamp;
+use deja_core::provider::ProviderKind;
 use serde::{Deserialize, Serialize};
 
 use super::Hidden;
@@ -125,6 +126,7 @@ pub struct KeyView {
 pub struct ProviderView {
     pub name: String,
     pub id: String,
+    pub kind: ProviderKind,
     pub base_url: String,
     pub models: Vec<String>,
     pub has_secret: bool,

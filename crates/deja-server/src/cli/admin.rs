@@ -84,10 +84,10 @@ fn key(task: KeyTask) -> (Command, bool) {
 
 fn provider(task: ProviderTask, env: &BTreeMap<String, String>) -> anyhow::Result<(Command, bool)> {
     Ok(match task {
-        ProviderTask::Add { of, name, base_url, models, secret, allow_private } => {
+        ProviderTask::Add { of, name, kind, base_url, models, secret, allow_private } => {
             let secret = read_secret(secret, env)?;
             let project = of.project;
-            let new = NewProvider { project, name, base_url, models, secret, allow_private };
+            let new = NewProvider { project, name, kind, base_url, models, secret, allow_private };
             (Command::ProviderAdd(new), false)
         }
         ProviderTask::List { of, form } => (Command::ProviderList { project: of.project }, form.json),

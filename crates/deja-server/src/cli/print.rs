@@ -96,11 +96,12 @@ fn keys(list: &[KeyView], out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn providers(list: &[ProviderView], out: &mut dyn Write) -> anyhow::Result<()> {
-    let head = ["NAME", "BASE URL", "MODELS", "KEY", "PRIVATE", "CREATED"];
+    let head = ["NAME", "KIND", "BASE URL", "MODELS", "KEY", "PRIVATE", "CREATED"];
     let yes = |is| String::from(if is { "yes" } else { "no" });
     let rows = list.iter().map(|provider| {
         [
             provider.name.clone(),
+            provider.kind.to_string(),
             provider.base_url.clone(),
             clean(&provider.models.join(",")),
             yes(provider.has_secret),

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::Path;
 use deja_core::project::Project;
-use deja_core::provider::{ProviderConfig, Providers as _, Route};
+use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_providers::Family;
 use serde::Deserialize;
 
@@ -39,6 +39,7 @@ struct FamilyRow {
 
 struct Row {
     name: String,
+    kind: &'static str,
     base_url: String,
     models: Vec<String>,
     has_secret: bool,
@@ -50,6 +51,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
     let own = visit.console.admin.store.providers(project.id).await?.into_iter().map(|provider| Row {
         name: provider.name,
+        kind: title(provider.kind),
         base_url: provider.base_url,
         models: provider.models,
         has_secret: provider.sealed_secret.is_some(),
@@ -84,6 +86,32 @@ fn families(visit: &Visit) -> Vec<FamilyRow> {
     ]
 }
 
+/// A kind's name for people.
+fn title(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::OpenAi => "OpenAI-compatible",
+        ProviderKind::Anthropic => "Anthropic",
+        ProviderKind::Gemini => "Gemini",
+    }
+}
+
+/// What a kind calls, and which base URL it wants for that.
+fn explained(kind: ProviderKind) -> &'static str {
+    match kind {
+        ProviderKind::OpenAi => {
+            "chat completions, as most gateways and model servers have them. Base URL up to and with /v1, such as \
+             https://llm.example.com/v1; /chat/completions is put behind it."
+        }
+        ProviderKind::Anthropic => {
+            "the Messages API. Base URL without /v1, such as https://llm.example.com; /v1/messages is put behind it."
+        }
+        ProviderKind::Gemini => {
+            "generateContent. Base URL without /v1beta, such as https://llm.example.com; /v1beta/models/… is put \
+             behind it."
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "provider_form.html")]
 struct FormPage {
@@ -97,6 +125,7 @@ struct FormPage {
 #[serde(default)]
 pub(super) struct ProviderForm {
     name: String,
+    kind: Option<ProviderKind>,
     base_url: String,
     /// One a line.
     models: String,
@@ -111,6 +140,16 @@ pub(super) fn checked<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resu
 }
 
 impl ProviderForm {
+    fn kind(&self) -> ProviderKind {
+        self.kind.unwrap_or_default()
+    }
+
+    /// The kinds, as the form offers them.
+    #[expect(clippy::unused_self, reason = "templates call methods")]
+    fn kinds(&self) -> [(ProviderKind, &'static str, &'static str); 3] {
+        ProviderKind::ALL.map(|kind| (kind, title(kind), explained(kind)))
+    }
+
     fn models(&self) -> Vec<String> {
         self.models
             .split(['\n', ','])
@@ -153,6 +192,7 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
     let new = NewProvider {
         project: slug.clone(),
         name: form.name.trim().to_owned(),
+        kind: form.kind(),
         base_url: form.base_url.trim().to_owned(),
         models: form.models(),
         secret: form.secret(),
@@ -175,6 +215,7 @@ pub(super) async fn edit(visit: Visit, Path((slug, name)): Path<(String, String)
     let provider = find(&visit, &project, &name).await?;
     let form = ProviderForm {
         name: provider.name,
+        kind: Some(provider.kind),
         base_url: provider.base_url,
         models: provider.models.join("\n"),
         secret: String::new(),
@@ -195,6 +236,7 @@ pub(super) async fn save(
     // A member neither gives the permission nor, by saving something else, takes it away.
     let allow_private = if visit.is_owner() { form.allow_private } else { stored.allow_private };
     let change = ProviderChange {
+        kind: form.kind,
         base_url: Some(form.base_url.trim().to_owned()),
         models: Some(form.models()),
         secret: form.secret(),

@@ -157,12 +157,13 @@ fn providers_and_where_their_keys_come_from() {
     std::fs::write(deja.path().join("key"), "hush-3\n").unwrap();
     assert_eq!(add("one", "m1", &["--key-env", "HOUSE_KEY", "--model", "m1b"]).0, Some(0));
     assert_eq!(add("two", "m2", &["--key-stdin"]).0, Some(0));
-    assert_eq!(add("three", "m3", &["--key-file", "key"]).0, Some(0));
+    assert_eq!(add("three", "m3", &["--key-file", "key", "--kind", "gemini"]).0, Some(0));
     assert_eq!(add("four", "m4", &[]).0, Some(0));
     for (more, wanted) in [
         (&["--key-env", "UNSET"][..], "UNSET"),
         (&["--key-file", "missing"], "missing"),
         (&["--key-env", "HOUSE_KEY", "--key-stdin"], "cannot be used with"),
+        (&["--kind", "cohere"], "use openai, anthropic or gemini"),
     ] {
         let (code, error) = add("five", "m5", more);
         assert!(code == Some(2) && error.contains(wanted), "{error}");
@@ -174,6 +175,7 @@ fn providers_and_where_their_keys_come_from() {
     assert_eq!(of("one")["models"], serde_json::json!(["m1", "m1b"]));
     assert_eq!((&of("one")["has_secret"], &of("four")["has_secret"]), (&true.into(), &false.into()));
     assert_eq!(of("one")["base_url"], "https://llm.example.com/v1");
+    assert_eq!((&of("one")["kind"], &of("three")["kind"]), (&"openai".into(), &"gemini".into()));
     assert!(deja.ok(&["provider", "list", "--project", "a"]).starts_with("NAME"));
     deja.ok(&["provider", "remove", "--project", "a", "four"]);
     deja.error(1, &["provider", "remove", "--project", "a", "four"]);

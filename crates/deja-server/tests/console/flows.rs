@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use deja_core::api_key::PlainKey;
 use deja_core::operator::Role;
+use deja_core::provider::ProviderKind;
 use deja_server::admin::Command;
 
 use crate::util::World;
@@ -139,7 +140,13 @@ async fn a_providers_key_goes_in_and_never_out() {
     let project = world.project("Shop").await;
     let mut member = world.browser_of(Role::Member).await;
     let new = |url: &'static str| {
-        [("name", "own"), ("base_url", url), ("models", "big\nsmall"), ("secret", "sk-hush-hush")]
+        [
+            ("name", "own"),
+            ("kind", "anthropic"),
+            ("base_url", url),
+            ("models", "big\nsmall"),
+            ("secret", "sk-hush-hush"),
+        ]
     };
     for url in [
         "http://127.0.0.1/v1",
@@ -151,9 +158,12 @@ async fn a_providers_key_goes_in_and_never_out() {
         let page = member.post("/console/p/shop/providers/new", &new(url)).await;
         assert_eq!(page.status, 422, "{url}");
         assert!(!page.body.contains("sk-hush-hush"), "{url}");
+        assert_eq!(page.attributes("[name=kind][checked]", "value"), ["anthropic"], "what was chosen stays");
     }
     let page = member.submit("/console/p/shop/providers/new", &new("https://llm.example.com/v1")).await;
     assert!(page.text().contains("Stored") && !page.body.contains("sk-hush-hush"));
+    let row = page.one("section[aria-labelledby=own] tbody tr");
+    assert!(row.starts_with("own Anthropic https://llm.example.com/v1"), "{row}");
     let page = member.get("/console/p/shop/providers/own").await;
     assert!(!page.body.contains("hush") && page.one("textarea#models") == "big small");
     let moved = [("base_url", "https://elsewhere.example.com/v1"), ("models", "big"), ("secret", "")];
@@ -163,6 +173,13 @@ async fn a_providers_key_goes_in_and_never_out() {
     member.submit("/console/p/shop/providers/own", &kept).await;
     let stored = world.wired.store.providers(project.id).await.unwrap().remove(0);
     assert!(stored.models == ["big"] && stored.sealed_secret.is_some());
+    assert_eq!(stored.kind, ProviderKind::Anthropic, "a form without a kind keeps it");
+    let other = [("kind", "gemini"), ("base_url", "https://llm.example.com"), ("models", "big")];
+    member.submit("/console/p/shop/providers/own", &other).await;
+    let stored = world.wired.store.providers(project.id).await.unwrap().remove(0);
+    assert_eq!((stored.kind, stored.base_url.as_str()), (ProviderKind::Gemini, "https://llm.example.com"));
+    let odd = [("kind", "cohere"), ("base_url", "https://llm.example.com"), ("models", "big")];
+    assert_eq!(member.post("/console/p/shop/providers/own", &odd).await.status, 400);
     let page = member.submit("/console/p/shop/providers/own/remove", &[]).await;
     assert!(page.text().contains("Bring a provider of your own"));
 }

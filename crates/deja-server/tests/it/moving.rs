@@ -345,9 +345,9 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     let provider = FakeProvider::start();
     let mut source = Deja::start(&provider);
     let tenant = Tenant::create(&source, "copied", &[]);
-    let house = format!("{}/v1", provider.url());
-    let add = ["provider", "add", "--project", &tenant.slug, "--name", "house", "--base-url", &house];
-    let add = [&add[..], &["--model", "house-1", "--allow-private", "--key-env", "HOUSE_KEY"]].concat();
+    let url = provider.url();
+    let more = ["--kind", "anthropic", "--allow-private", "--key-env", "HOUSE_KEY"];
+    let add = tenant.provider_add("house", &url, "house-1", &more);
     let added = source.command(&add).env("HOUSE_KEY", "hush-house").output().unwrap();
     assert!(added.status.success());
     tenant.ask_for(PROMPT);
@@ -375,7 +375,7 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!(answer_to(PROMPT))));
     tenant.ask(&json!({"prompt": "Who lives here?", "model": "house-1"}));
     let call = provider.calls("house-1").pop().unwrap();
-    assert_eq!(call.header("authorization"), Some("Bearer hush-house"), "the secret went along");
+    assert_eq!(call.header("x-api-key"), Some("hush-house"), "the secret went along, and so did the kind");
 
     // A file never has it, and says so.
     let without = file(&target, "without");
@@ -384,6 +384,8 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     assert!(text.contains("\"has_secret\":true") && !text.contains("sealed"), "{text}");
     let third = Deja::builder().start();
     assert_eq!(summary(&third, &["import", &without])["without_secret"], json!([["copied", "house"]]));
+    let list = third.try_cli(&["provider", "list", "--project", "copied", "--json"]);
+    assert_eq!(serde_json::from_slice::<Value>(&list.stdout).unwrap()[0]["kind"], "anthropic");
 }
 
 #[test]

@@ -7,7 +7,10 @@
 
 use deadpool_postgres::tokio_postgres::{Client, Error};
 
-const MIGRATIONS: &[(i32, &str)] = &[(1, include_str!("../../migrations/postgres/0001_first.sql"))];
+const MIGRATIONS: &[(i32, &str)] = &[
+    (1, include_str!("../../migrations/postgres/0001_first.sql")),
+    (2, include_str!("../../migrations/postgres/0002_provider_kind.sql")),
+];
 /// Any number will do as long as all versions of deja use the same one.
 const LOCK: i64 = 0x6465_6a61;
 

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
-use deja_core::provider::ProviderConfig;
+use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::store::{ProviderConfigs, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
 use super::fault::conflict;
-use super::rows::{get, id, json, time, to_json, uuid};
+use super::rows::{get, id, json, time, to_json, unreadable, uuid};
 
 const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,
-                             p.allow_private, p.created
+                             p.allow_private, p.created, p.kind
                       FROM providers p";
 
 #[async_trait]
@@ -23,8 +23,8 @@ impl ProviderConfigs for PostgresStore {
     async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError> {
         let parts = "done AS (
                 INSERT INTO providers (project_id, name, base_url, models, sealed_secret, allow_private,
-                                       provider_id, created)
-                VALUES ($1, $2, $3, $4, $5, $6, $8, $9) RETURNING 1),
+                                       kind, provider_id, created)
+                VALUES ($1, $2, $3, $4, $5, $6, $8, $9, $10) RETURNING 1),
             answers AS (
                 INSERT INTO provider_models (project_id, model, provider)
                 SELECT $1, model, $2 FROM unnest($7::bytea[]) AS model)";
@@ -36,7 +36,8 @@ impl ProviderConfigs for PostgresStore {
     async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError> {
         // Models that stay keep their rows, so that no row is deleted and added in one statement.
         let parts = "done AS (
-                UPDATE providers SET base_url = $3, models = $4, sealed_secret = $5, allow_private = $6
+                UPDATE providers SET base_url = $3, models = $4, sealed_secret = $5, allow_private = $6,
+                       kind = $8
                 WHERE project_id = $1 AND name = $2 RETURNING 1),
             dropped AS (
                 DELETE FROM provider_models
@@ -95,7 +96,7 @@ impl ProviderConfigs for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Runs `parts` with the provider as $1 to $7, and `more` after them.
+    /// Runs `parts` with the provider as $1 to $8, and `more` after them.
     async fn write_provider(
         &self,
         parts: &str,
@@ -115,6 +116,7 @@ impl PostgresStore {
             &provider.sealed_secret,
             &provider.allow_private,
             &models,
+            &provider.kind.as_str(),
         ];
         let params: Vec<_> = own.iter().chain(more).copied().collect();
         let what = || format!("a provider called '{}' or of one of its models", provider.name);
@@ -132,5 +134,6 @@ fn from_row(row: &Row) -> Result<ProviderConfig, StoreError> {
         sealed_secret: get(row, 5)?,
         allow_private: get(row, 6)?,
         created: time(row, 7)?,
+        kind: get::<&str>(row, 8)?.parse::<ProviderKind>().map_err(|error| unreadable(8, error))?,
     })
 }

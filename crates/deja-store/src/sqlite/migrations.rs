@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 const MIGRATIONS: &[(u32, &str)] = &[
     (1, include_str!("../../migrations/sqlite/0001_first.sql")),
     (2, include_str!("../../migrations/sqlite/0002_console.sql")),
+    (3, include_str!("../../migrations/sqlite/0003_provider_kind.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
-use deja_core::provider::ProviderConfig;
+use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::store::{ProviderConfigs, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::audit;
 use super::fault::{conflict, fault};
-use super::rows::{names, time};
+use super::rows::{names, time, unreadable};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -26,8 +26,8 @@ impl ProviderConfigs for SqliteStore {
                 connection
                     .execute(
                         "INSERT INTO providers (project_id, name, provider_id, base_url, models, sealed_secret,
-                                                allow_private, created)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                                                allow_private, created, kind)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                         params![
                             provider.project.as_bytes(),
                             provider.name,
@@ -37,6 +37,7 @@ impl ProviderConfigs for SqliteStore {
                             provider.sealed_secret,
                             provider.allow_private,
                             provider.created.as_nanos(),
+                            provider.kind.as_str(),
                         ],
                     )
                     .map_err(|error| conflict(error, || format!("a provider called '{}'", provider.name)))?;
@@ -55,7 +56,8 @@ impl ProviderConfigs for SqliteStore {
                 let (project, name) = (provider.project.as_bytes(), &provider.name);
                 let changed = connection
                     .execute(
-                        "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6
+                        "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6,
+                                kind = ?7
                          WHERE project_id = ?1 AND name = ?2",
                         params![
                             project,
@@ -64,6 +66,7 @@ impl ProviderConfigs for SqliteStore {
                             models_json(&provider)?,
                             provider.sealed_secret,
                             provider.allow_private,
+                            provider.kind.as_str(),
                         ],
                     )
                     .map_err(fault)?;
@@ -168,11 +171,11 @@ fn write_models(connection: &Connection, provider: &ProviderConfig) -> Result<()
 }
 
 const SELECT: &str =
-    "SELECT provider_id, project_id, name, base_url, models, sealed_secret, allow_private, created
+    "SELECT provider_id, project_id, name, base_url, models, sealed_secret, allow_private, created, kind
                       FROM providers";
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
-    let models: String = row.get(4)?;
+    let (models, kind): (String, String) = (row.get(4)?, row.get(8)?);
     Ok(ProviderConfig {
         id: ProviderId::from_bytes(row.get(0)?),
         project: ProjectId::from_bytes(row.get(1)?),
@@ -182,5 +185,6 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
         sealed_secret: row.get(5)?,
         allow_private: row.get(6)?,
         created: time(row, 7)?,
+        kind: kind.parse::<ProviderKind>().map_err(|error| unreadable(8, error))?,
     })
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use deja_core::cache::{PromptHash, Scope};
 use deja_core::id::ProviderId;
-use deja_core::provider::ProviderConfig;
+use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open};
 
@@ -42,6 +42,7 @@ async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
         id: ProviderId::from_bytes([number; 16]),
         project: project_id(1),
         name: format!("house-{number}"),
+        kind: ProviderKind::Gemini,
         base_url: "https://llm.example/v1".into(),
         models: vec![format!("model-{number}")],
         sealed_secret: Some(vec![number; 40]),
@@ -58,6 +59,26 @@ async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
     assert_eq!(store.provider_of(project_id(1), "model-3").await.unwrap(), Some(provider(3)));
     assert_eq!(store.provider_of(project_id(1), "model-2").await.unwrap(), None);
     assert_eq!(store.provider_of(project_id(2), "model-3").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn providers_from_before_there_were_kinds_speak_openais() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store_in(directory.path()).await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    store.close().await.unwrap();
+    let database = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
+    database
+        .execute_batch(
+            "ALTER TABLE providers DROP COLUMN kind; DELETE FROM migrations WHERE version = 3;
+             INSERT INTO providers (project_id, name, provider_id, base_url, models, allow_private, created)
+             SELECT project_id, 'house', project_id, 'https://llm.example/v1', '[]', 0, 0 FROM projects",
+        )
+        .unwrap();
+    drop(database);
+    let store = store_in(directory.path()).await;
+    let found = store.providers(project_id(1)).await.unwrap();
+    assert_eq!(found.iter().map(|provider| provider.kind).collect::<Vec<_>>(), [ProviderKind::OpenAi]);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
+use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
 use deja_core::store::{Limits, Store};
 use deja_core::testing::change;
@@ -49,6 +50,20 @@ async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
             assert!(replica.admit(&key.hash).await.unwrap().is_none());
         }
     }
+    database.remove().await;
+}
+
+/// Version 1 of the schema, which the database still serves, had no kinds.
+#[tokio::test]
+async fn a_replica_of_the_version_before_goes_on_adding_providers() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let insert = "INSERT INTO providers (project_id, name, base_url, models, allow_private, provider_id, created)
+                  SELECT project_id, 'house', 'https://llm.example/v1', '[]', false, project_id, 0 FROM projects";
+    database.client().await.batch_execute(insert).await.unwrap();
+    let found = store.providers(project_id(1)).await.unwrap();
+    assert_eq!(found.iter().map(|provider| provider.kind).collect::<Vec<_>>(), [ProviderKind::OpenAi]);
     database.remove().await;
 }
 

@@ -10,7 +10,7 @@ use crate::audit::{Actor, Change};
 use crate::embedding::Similarity;
 use crate::id::{OperatorId, ProjectId, ProviderId};
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
-use crate::provider::ProviderConfig;
+use crate::provider::{ProviderConfig, ProviderKind};
 use crate::store::{EntryFilter, Store, WrongHit};
 
 register!["audit":
@@ -76,6 +76,7 @@ fn provider() -> ProviderConfig {
         id: ProviderId::from_bytes(bytes(1)),
         project: project_id(1),
         name: "own".to_owned(),
+        kind: ProviderKind::OpenAi,
         base_url: "https://llm.example/v1".to_owned(),
         models: vec!["local".to_owned()],
         sealed_secret: None,

@@ -7,7 +7,7 @@ use super::{Subject, register};
 use crate::analytics::{Outcome, UsageBatch, UsageEvent};
 use crate::pricing::{ModelPrice, PicoUsdPerToken};
 use crate::project::{Project, ProjectSettings, Tier};
-use crate::provider::ProviderConfig;
+use crate::provider::{ProviderConfig, ProviderKind};
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
 use crate::testing::change;
@@ -132,6 +132,7 @@ fn provider(number: u32) -> ProviderConfig {
         id: crate::id::ProviderId::from_bytes(super::fixtures::bytes(number)),
         project: project_id(number),
         name: "own".to_owned(),
+        kind: ProviderKind::OpenAi,
         base_url: "http://localhost:1/v1".to_owned(),
         models: vec!["local".to_owned()],
         sealed_secret: None,

@@ -3,7 +3,7 @@
 use super::fixtures::{NOW, bytes, project_id, with_project};
 use super::{Subject, register};
 use crate::id::ProviderId;
-use crate::provider::ProviderConfig;
+use crate::provider::{ProviderConfig, ProviderKind};
 use crate::store::StoreError;
 use crate::testing::change;
 
@@ -24,6 +24,8 @@ fn provider(number: u32, name: &str, models: &[&str]) -> ProviderConfig {
         id: ProviderId::from_bytes(bytes(number)),
         project: project_id(1),
         name: name.to_owned(),
+        // Any two that follow each other differ.
+        kind: ProviderKind::ALL[number as usize % 3],
         base_url: "https://llm.example/v1".to_owned(),
         models: models.iter().map(|model| (*model).to_owned()).collect(),
         sealed_secret: (number == 1).then(|| vec![0, 255, 7]),

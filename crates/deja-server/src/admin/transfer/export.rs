@@ -83,6 +83,7 @@ fn provider_record(slug: &str, provider: &ProviderConfig, secrets: bool) -> Reco
         project: slug.to_owned(),
         id: provider.id.to_string(),
         name: provider.name.clone(),
+        kind: provider.kind,
         base_url: provider.base_url.clone(),
         models: provider.models.clone(),
         allow_private: provider.allow_private,

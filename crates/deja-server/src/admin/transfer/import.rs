@@ -159,6 +159,7 @@ async fn provider(
         id: id(&record.id)?,
         project,
         name: providers::provider_name(&record.name)?,
+        kind: record.kind,
         base_url: record.base_url.trim_end_matches('/').to_owned(),
         models: models_of(record.models)?,
         sealed_secret: record.sealed.map(|text| STANDARD.decode(text).map_err(unreadable)).transpose()?,

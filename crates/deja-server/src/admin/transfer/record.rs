@@ -2,6 +2,7 @@
 //! needs another format number.
 
 use deja_core::project::{ProjectSettings, Tier};
+use deja_core::provider::ProviderKind;
 use serde::{Deserialize, Serialize};
 
 use super::Cursor;
@@ -63,6 +64,8 @@ pub struct ProviderRecord {
     pub project: String,
     pub id: String,
     pub name: String,
+    #[serde(default)]
+    pub kind: ProviderKind,
     pub base_url: String,
     pub models: Vec<String>,
     pub allow_private: bool,

@@ -82,7 +82,7 @@ pub(super) enum Task {
     /// API keys of a project
     #[command(subcommand)]
     Key(KeyTask),
-    /// LLM providers of a project's own (OpenAI-compatible servers)
+    /// LLM providers of a project's own: OpenAI-compatible servers, and those that speak as Anthropic or Gemini do
     #[command(subcommand)]
     Provider(ProviderTask),
     /// What models cost

@@ -3,16 +3,22 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use deja_core::provider::ProviderKind;
 
 use super::shared::{Form, Of};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProviderTask {
-    /// Have an OpenAI-compatible server answer some models for a project
+    /// Have a server of one's own answer some models for a project
     #[command(after_help = "\
 Example:
   HOUSE_KEY=... deja provider add --project my-team --name house \\
       --base-url https://llm.example.com/v1 --model llama-3.3-70b --key-env HOUSE_KEY
+
+What each kind calls, behind the base URL:
+  openai     /chat/completions; the URL goes up to and with /v1
+  anthropic  /v1/messages
+  gemini     /v1beta/models/MODEL:generateContent
 
 The server's key is never an argument, because other users of the machine see arguments.")]
     Add {
@@ -21,7 +27,10 @@ The server's key is never an argument, because other users of the machine see ar
         /// The name in responses
         #[arg(long)]
         name: String,
-        /// The server's URL, up to and with /v1
+        /// What the server speaks: openai, anthropic or gemini
+        #[arg(long, default_value = "openai", value_parser = kind)]
+        kind: ProviderKind,
+        /// The server's URL, which the paths of its kind are put behind
         #[arg(long, visible_alias = "url", value_name = "URL")]
         base_url: String,
         /// A model that the server answers; may be given again
@@ -64,4 +73,8 @@ pub(in crate::cli) struct SecretFrom {
     /// Take the server's key from standard input
     #[arg(long, visible_alias = "secret-stdin")]
     pub(in crate::cli) key_stdin: bool,
+}
+
+fn kind(text: &str) -> Result<ProviderKind, String> {
+    text.parse()
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::util::provider::{Family, answer_to};
+use crate::util::provider::{Family, INPUT_TOKENS, OUTPUT_TOKENS, answer_to};
 use crate::util::tenant::MODEL;
-use crate::util::{FakeProvider, World};
+use crate::util::{FakeProvider, Reaction, Tenant, World};
 
 #[test]
 fn a_custom_provider_answers_its_models_in_its_project_only() {
@@ -34,25 +34,69 @@ fn a_custom_provider_answers_its_models_in_its_project_only() {
     assert_eq!(other.ask_for("Why is the sky blue?")["llm_provider"], "openai");
 }
 
-#[test]
-fn a_custom_provider_gets_its_own_secret() {
-    let world = World::shared();
-    let tenant = world.tenant("custom-secret");
-    let own = FakeProvider::start();
-    let url = format!("{}/v1", own.url());
-    let mut command =
-        tenant.deja.command(&tenant.provider_add("house", &url, "m", &["--allow-private", "--secret-stdin"]));
+/// The secret of the project's own providers here.
+const SECRET: &str = "house-secret-e17b";
+
+/// Gives the project a provider with a secret.
+fn add_with_secret(tenant: &Tenant<'_>, url: &str, model: &str, kind: &str) {
+    let more = ["--kind", kind, "--allow-private", "--secret-stdin"];
+    let mut command = tenant.deja.command(&tenant.provider_add("house", url, model, &more));
     let mut child = command
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"house-secret-e17b\n").unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), SECRET.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_custom_provider_gets_its_own_secret() {
+    let tenant = World::shared().tenant("custom-secret");
+    let own = FakeProvider::start();
+    add_with_secret(&tenant, &format!("{}/v1", own.url()), "m", "openai");
     tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "m"}));
-    assert_eq!(own.calls("m")[0].header("authorization"), Some("Bearer house-secret-e17b"));
+    assert_eq!(own.calls("m")[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
+}
+
+#[test]
+fn a_custom_provider_may_speak_as_anthropic_or_gemini_do() {
+    let world = World::shared();
+    for (kind, end, family, path, header) in [
+        ("anthropic", "", Family::Anthropic, "/v1/messages", "x-api-key"),
+        ("gemini", "/v1beta", Family::Gemini, "/v1beta/models/house-1:generateContent", "x-goog-api-key"),
+    ] {
+        let tenant = world.tenant(kind);
+        let own = FakeProvider::start();
+        add_with_secret(&tenant, &format!("{}{end}", own.url()), "house-1", kind);
+        let context = format!("Be brief, house of {kind}.");
+        let query = |prompt: &str| json!({"prompt": prompt, "model": "house-1", "context": context, "include_debug": true});
+        let answer = tenant.ask(&query("Who wrote Faust?"));
+        assert_eq!((&answer["llm_provider"], &answer["cache_hit"]), (&json!("house"), &json!(false)));
+        assert_eq!(answer["response"], answer_to("Who wrote Faust?"));
+        let tokens = (&answer["debug"]["prompt_tokens"], &answer["debug"]["completion_tokens"]);
+        assert_eq!(tokens, (&json!(INPUT_TOKENS), &json!(OUTPUT_TOKENS)), "{}", answer["debug"]);
+        let calls = own.calls("house-1");
+        assert_eq!((calls.len(), calls[0].family, calls[0].path.as_str()), (1, family, path));
+        assert_eq!(
+            (calls[0].system.as_deref(), calls[0].prompt.as_str()),
+            (Some(&*context), "Who wrote Faust?")
+        );
+        assert_eq!(calls[0].header(header), Some(SECRET));
+        assert!(world.provider.calls(&context).is_empty(), "the operator's provider hears nothing of it");
+        assert_eq!(tenant.ask(&query("Who wrote Faust?"))["cache_hit"], true);
+        // A family's own model still goes to the operator's provider, with the operator's key alone.
+        tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": MODEL, "context": context}));
+        let elsewhere = world.provider.calls(&context);
+        assert_eq!(elsewhere.len(), 1);
+        assert!(!format!("{:?}", elsewhere[0].headers).contains(SECRET), "{:?}", elsewhere[0].headers);
+        // Its failures are told as those of any provider.
+        own.on("broken", Reaction::Json(401, json!({"error": {"message": "no"}})));
+        let failed = tenant.send(&query("broken"));
+        assert_eq!((failed.status, failed.header("x-deja-error")), (500, Some("provider_auth")), "{kind}");
+    }
 }
 
 #[test]

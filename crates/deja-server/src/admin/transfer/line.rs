@@ -73,6 +73,8 @@ pub(super) struct Read<'a> {
 
 #[cfg(test)]
 mod tests {
+    use deja_core::provider::ProviderKind;
+
     use super::*;
 
     const ENTRY: &str = r#"{"deja":1,"type":"entry","project":"a","id":"x","model":"m","prompt":"p",
@@ -87,6 +89,17 @@ mod tests {
         let empty = ENTRY.replace(r#""prompt""#, r#""context":"","prompt""#);
         let Record::Entry(entry) = parse(empty.as_bytes()).unwrap() else { panic!("an entry") };
         assert_eq!(entry.context.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_provider_of_no_kind_speaks_openais_format() {
+        let line = r#"{"deja":1,"type":"provider","project":"a","id":"x","name":"house","base_url":"https://h/v1",
+            "models":["m"],"allow_private":false,"created":"2026-01-02T03:04:05Z","has_secret":false}"#;
+        let Record::Provider(provider) = parse(line.as_bytes()).unwrap() else { panic!("a provider") };
+        assert_eq!(provider.kind, ProviderKind::OpenAi);
+        let mut written = Vec::new();
+        write(&Record::Provider(provider), &mut written).unwrap();
+        assert!(String::from_utf8(written).unwrap().contains(r#""kind":"openai""#));
     }
 
     #[test]
