@@ -13,6 +13,7 @@ pub mod demo;
 pub mod lifecycle;
 pub mod listener;
 pub mod middleware;
+mod moment;
 pub mod prices;
 pub mod routes;
 pub mod telemetry;

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 
 use deja_core::audit::AuditRow;
 
-use super::view::moment;
 use super::{AdminContext, AdminError, AuditView, Reply};
+use crate::moment;
 
 /// Rows in one answer at most.
 const MOST: usize = 10_000;
@@ -29,7 +29,7 @@ pub(super) async fn list(
     let rows = context.store.changes(project, None, limit).await?;
     let views = rows.into_iter().map(|row| AuditView {
         number: row.number,
-        at: moment(row.change.at),
+        at: moment::whole(row.change.at),
         actor: row.change.actor.name().to_owned(),
         project: slug_of(&row),
         action: row.change.action.into_owned(),

@@ -38,12 +38,6 @@ pub(super) async fn stats(context: &Acting<'_>, slug: &str) -> Result<Reply, Adm
     }))
 }
 
-pub(super) async fn export(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {
-    let project = context.project(slug).await?;
-    context.store.note(&context.change("cache.export").within(project.id).of(slug)).await?;
-    Ok(Reply::Done)
-}
-
 pub(super) async fn delete(context: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Reply, AdminError> {
     let project = context.project(slug).await?;
     let change = context.change("entry.delete").within(project.id).of(entry.to_string());

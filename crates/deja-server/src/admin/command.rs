@@ -52,8 +52,6 @@ pub enum Command {
     PriceRefresh,
     /// Deletes entries of the project's cache.
     CachePurge { project: String, model: Option<String>, context: ContextFilter, text: Option<String> },
-    /// Notes that the project's entries are taken out of deja.
-    CacheExport { project: String },
     /// Deletes one entry.
     EntryDelete { project: String, entry: EntryId },
     /// Deletes an entry that answered a prompt it should not have, and keeps the pair.
@@ -102,7 +100,6 @@ impl Command {
             Self::PriceShow { .. } => "price show",
             Self::PriceRefresh => "price refresh",
             Self::CachePurge { .. } => "cache purge",
-            Self::CacheExport { .. } => "cache export",
             Self::CacheStats { .. } => "cache stats",
             Self::EntryDelete { .. } => "entry delete",
             Self::EntryWrong { .. } => "entry wrong",

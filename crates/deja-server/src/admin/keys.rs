@@ -3,8 +3,8 @@
 use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage, PlainKey};
 use deja_core::id::KeyId;
 
-use super::view::moment;
 use super::{Acting, AdminError, Hidden, KeyView, Reply, models_of, name_of, shown};
+use crate::moment;
 
 pub(super) async fn create(
     context: &Acting<'_>,
@@ -83,14 +83,14 @@ fn view(key: &ApiKey, usage: KeyUsage) -> KeyView {
         id: key.id.to_string(),
         name: key.name.clone(),
         models: key.models.clone(),
-        created: moment(key.created),
-        last_used: usage.last_used.map(moment),
+        created: moment::whole(key.created),
+        last_used: usage.last_used.map(moment::whole),
         requests: usage.requests,
         status: match key.status() {
             KeyStatus::Active => "Active",
             KeyStatus::Revoked => "Revoked",
         }
         .into(),
-        revoked: key.revoked.map(moment),
+        revoked: key.revoked.map(moment::whole),
     }
 }

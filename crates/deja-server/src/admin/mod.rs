@@ -200,7 +200,6 @@ async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, Admin
         Command::CachePurge { project, model, context: filter, text } => {
             cache::purge(context, &project, model, filter, text).await
         }
-        Command::CacheExport { project } => cache::export(context, &project).await,
         Command::EntryDelete { project, entry } => cache::delete(context, &project, entry).await,
         Command::EntryWrong { project, entry, asked, similarity } => {
             cache::wrong(context, &project, entry, &asked, similarity).await

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use deja_core::audit::{Actor, Change as AuditChange};
-use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
 use deja_core::operator::{Email, Invite, Operator, PlainToken, Purpose, Role, TokenHash};
 use secrecy::SecretString;
 
-use super::view::moment;
 use super::{Acting, AdminContext, AdminError, Hidden, LinkView, OperatorView, Reply, shown};
 use crate::auth::password::PasswordError;
+use crate::moment;
 
 /// How long links work. Long enough to be sent to somebody, short enough to be forgotten in a mailbox.
 const SETUP_LASTS: Duration = Duration::from_hours(24);
@@ -196,7 +195,7 @@ async fn link(
     context.store.create_invite(&invite, change).await?;
     let base = context.public_url.trim_end_matches('/');
     let url = format!("{base}/console/{page}?token={}", token.reveal());
-    Ok(LinkView { url: Hidden::from(url), expires: moment(invite.expires) })
+    Ok(LinkView { url: Hidden::from(url), expires: moment::whole(invite.expires) })
 }
 
 async fn found(context: &AdminContext, email: &str) -> Result<Operator, AdminError> {
@@ -219,7 +218,7 @@ fn view(operator: &Operator) -> OperatorView {
         email: operator.email.to_string(),
         role: operator.role.as_str().into(),
         state: if operator.disabled.is_some() { "disabled" } else { "active" }.into(),
-        created: moment(operator.created),
-        disabled: operator.disabled.map(|at: Timestamp| moment(at)),
+        created: moment::whole(operator.created),
+        disabled: operator.disabled.map(moment::whole),
     }
 }

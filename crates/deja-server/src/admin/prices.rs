@@ -3,8 +3,8 @@
 use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceList, price_for};
 use deja_core::project::ProjectSettings;
 
-use super::view::moment;
 use super::{Acting, AdminError, PriceTableView, PriceView, Reply, model_of, projects, shown};
+use crate::moment;
 use crate::prices::{RefreshError, Refreshed};
 
 /// A project's own prices at most: they are read with the project, on every request.
@@ -99,7 +99,7 @@ fn table(list: &PriceList) -> PriceTableView {
     PriceTableView {
         source: source.name.clone(),
         revision: source.revision.clone(),
-        fetched: source.fetched_at.map(moment),
+        fetched: source.fetched_at.map(moment::whole),
         models: list.table.len(),
     }
 }

@@ -7,8 +7,8 @@ use deja_core::project::{Project, ProjectSettings, Slug};
 use deja_core::rate_limit::{MAX_PER_MINUTE, Quota};
 use deja_core::store::StoreError;
 
-use super::view::moment;
 use super::{Acting, AdminError, Change, NewProject, ProjectView, Reply, TotalsView, name_of, shown};
+use crate::moment;
 
 /// Slugs tried for one name before giving up.
 const SLUG_TRIES: u32 = 10_000;
@@ -192,7 +192,7 @@ fn view(project: &Project, week: Totals) -> ProjectView {
         ttl_seconds: project.settings.ttl_seconds,
         max_entries: project.settings.max_entries,
         share_models: project.settings.share_models,
-        created: moment(project.created),
+        created: moment::whole(project.created),
         week: TotalsView::from(week),
     }
 }

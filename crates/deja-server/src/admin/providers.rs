@@ -4,8 +4,8 @@ use deja_core::id::ProviderId;
 use deja_core::provider::ProviderConfig;
 use url::Url;
 
-use super::view::moment;
 use super::{Acting, AdminError, Hidden, NewProvider, ProviderChange, ProviderView, Reply, models_of, shown};
+use crate::moment;
 use crate::vault::binding;
 
 /// Names that responses use for something else.
@@ -138,6 +138,6 @@ fn view(provider: &ProviderConfig) -> ProviderView {
         models: provider.models.clone(),
         has_secret: provider.sealed_secret.is_some(),
         allow_private: provider.allow_private,
-        created: moment(provider.created),
+        created: moment::whole(provider.created),
     }
 }

@@ -1,7 +1,6 @@
 //! What comes back: plain data for listings and scripts. Times are RFC 3339, money is US dollars.
 
 use deja_core::analytics::Totals;
-use deja_core::clock::Timestamp;
 use deja_core::provider::ProviderKind;
 use serde::{Deserialize, Serialize};
 
@@ -201,9 +200,4 @@ pub struct AuditView {
     pub project: Option<String>,
     pub subject: String,
     pub detail: String,
-}
-
-/// A moment as jiff knows it. Moments of deja lie inside jiff's range.
-pub(super) fn moment(at: Timestamp) -> jiff::Timestamp {
-    jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default()
 }

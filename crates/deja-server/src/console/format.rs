@@ -5,6 +5,8 @@ use std::time::Duration;
 use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 
+use crate::moment;
+
 /// `12,345`.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -89,7 +91,7 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn of(at: Timestamp, now: Timestamp) -> Self {
-        let whole = jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default();
+        let whole = moment::whole(at);
         let relative = match () {
             () if at > now => format!("in {}", span(at.since(now))),
             () if now.since(at) < Duration::from_secs(10) => "just now".into(),

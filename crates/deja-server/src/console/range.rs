@@ -5,6 +5,8 @@ use std::ops::Range;
 use deja_core::analytics::Step;
 use deja_core::clock::Timestamp;
 
+use crate::moment;
+
 /// Bars of a chart, about.
 const BARS: i64 = 60;
 
@@ -39,7 +41,7 @@ impl Span {
 
     /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC.
     pub(super) fn custom(from: &str, until: &str, now: Timestamp) -> Option<Self> {
-        let (from, until) = (moment(from)?, moment(until)?);
+        let (from, until) = (typed(from)?, typed(until)?);
         if until <= from {
             return None;
         }
@@ -85,9 +87,8 @@ impl Span {
             _ => "%b %-d",
         };
         let bars = i64::try_from(self.bars()).unwrap_or(0);
-        let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group).as_secs();
-        let text =
-            |bar| jiff::Timestamp::from_second(begins(bar)).unwrap_or_default().strftime(form).to_string();
+        let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group);
+        let text = |bar| moment::whole(begins(bar)).strftime(form).to_string();
         (0..bars).map(text).collect()
     }
 }
@@ -100,7 +101,7 @@ fn groups(step: Step) -> Vec<i64> {
 }
 
 /// A moment as `datetime-local` inputs send it, taken as UTC.
-fn moment(text: &str) -> Option<Timestamp> {
+fn typed(text: &str) -> Option<Timestamp> {
     let civil: jiff::civil::DateTime = text.trim().parse().ok()?;
     let at = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp();
     // What the type holds: the years 1970 to 2200 are enough.
@@ -109,7 +110,7 @@ fn moment(text: &str) -> Option<Timestamp> {
 
 /// A moment as `datetime-local` inputs take it.
 pub(super) fn input(at: Timestamp) -> String {
-    jiff::Timestamp::from_second(at.as_secs()).unwrap_or_default().strftime("%Y-%m-%dT%H:%M").to_string()
+    moment::whole(at).strftime("%Y-%m-%dT%H:%M").to_string()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use deja_core::api_key::PlainKey;
 use deja_core::operator::Role;
 use deja_core::provider::ProviderKind;
-use deja_server::admin::Command;
+use deja_server::admin::transfer::{Batch, Fate, line};
+use deja_server::admin::{Command, Reply};
 
 use crate::util::World;
 
@@ -226,21 +227,32 @@ async fn settings_are_checked_kept_and_shown() {
 }
 
 #[tokio::test]
-async fn export_is_every_entry_as_a_line() {
+async fn export_is_every_entry_as_a_line_that_an_import_takes() {
     let world = Arc::new(World::new().await);
-    let (project, _) = world.furnished().await;
+    let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/export").await;
-    let lines: Vec<serde_json::Value> =
-        page.body.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.len(), 2);
-    assert_eq!(lines[0]["context"], "Be brief.");
+    assert_eq!(page.headers["content-type"], "application/x-ndjson");
     assert_eq!(
-        (&lines[1]["prompt"], &lines[1]["answer"]),
-        (&"What is the capital of France?".into(), &"Paris.".into())
+        page.headers["content-disposition"], "attachment; filename=\"furnished-entries.jsonl\"",
+        "a file, not a page"
     );
+    let records: Vec<_> = page.body.lines().map(|text| line::parse(text.as_bytes()).unwrap()).collect();
     let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
-    assert!(rows.iter().any(|row| row.change.action == "cache.export"));
+    let row = rows.iter().find(|row| row.change.action == "cache.export").unwrap();
+    assert_eq!((row.change.actor.name(), row.change.detail.as_str()), ("member-0@example.com", "entries"));
+    assert_eq!(member.get("/console/p/nobody/export").await.status, 404);
+
+    let elsewhere = World::new().await;
+    let project = elsewhere.project("Furnished").await;
+    let batch = Batch { records, skip_bad: false, first: true };
+    let Reply::Imported(fates) = elsewhere.execute(Command::Import(batch)).await else { panic!("no fates") };
+    assert_eq!(fates, [Fate::Stored, Fate::Stored]);
+    let imported = elsewhere.wired.store.entry(project.id, entry).await.unwrap().unwrap();
+    assert_eq!(
+        (imported.entry.prompt.as_str(), imported.entry.answer.text.as_str(), imported.context),
+        ("What is the capital of France?", "Paris.", None)
+    );
 }
 
 #[tokio::test]

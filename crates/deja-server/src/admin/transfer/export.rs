@@ -14,9 +14,10 @@ use half::f16;
 
 use super::{
     AnswerRecord, Cursor, EntryRecord, Head, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord,
-    moment, timestamp,
+    timestamp,
 };
 use crate::admin::{Acting, AdminError, Hidden, Reply};
+use crate::moment;
 
 /// Entries of a page at most. The store makes it shorter where they are long.
 const PAGE: NonZeroUsize = NonZeroUsize::new(500).unwrap();
@@ -73,7 +74,7 @@ fn project_record(project: &Project) -> Record {
         burst: project.custom_quota.map(Quota::burst),
         suspended: project.suspended,
         settings: project.settings.clone(),
-        created: moment(project.created),
+        created: moment::exact(project.created),
     }))
 }
 
@@ -87,7 +88,7 @@ fn provider_record(slug: &str, provider: &ProviderConfig, secrets: bool) -> Reco
         base_url: provider.base_url.clone(),
         models: provider.models.clone(),
         allow_private: provider.allow_private,
-        created: moment(provider.created),
+        created: moment::exact(provider.created),
         has_secret: provider.sealed_secret.is_some(),
         sealed: sealed.map(|bytes| STANDARD.encode(bytes)),
     })
@@ -101,8 +102,8 @@ fn key_record(slug: &str, key: &ApiKey) -> Record {
         shown: key.shown.clone(),
         hash: Hidden::from(hex::encode(key.hash.0)),
         models: key.models.clone(),
-        created: moment(key.created),
-        revoked: key.revoked.map(moment),
+        created: moment::exact(key.created),
+        revoked: key.revoked.map(moment::exact),
     })
 }
 
@@ -126,8 +127,8 @@ fn entry_record(slug: &str, whole: WholeEntry) -> Record {
             output_tokens: entry.answer.output_tokens,
             tokens_estimated: entry.answer.tokens_estimated,
         },
-        created: moment(entry.created),
-        expires: entry.expires.map(moment),
+        created: moment::exact(entry.created),
+        expires: entry.expires.map(moment::exact),
         vector,
     }))
 }

@@ -1,15 +1,13 @@
-//! A line of an export file.
+//! A line of an export file, whoever writes it: the command line or the console.
 
-use std::io::{self, BufRead, Read as _, Write};
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::admin::transfer::Record;
+use super::Record;
 
 /// The number of the format. Members may be added without changing it.
 const FORMAT: u32 = 1;
-/// Longest line: it still fits a request to the admin socket.
-pub(super) const MAX_LINE: u64 = 60 << 20;
 
 #[derive(Serialize)]
 struct Written<'a> {
@@ -24,13 +22,13 @@ struct Format {
 }
 
 /// Writes a record and the end of its line.
-pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &Written { deja: FORMAT, record })?;
     out.write_all(b"\n")
 }
 
 /// The record in a line, or in words why there is none. The words quote nothing of the line: it may be private.
-pub(super) fn parse(line: &[u8]) -> Result<Record, String> {
+pub fn parse(line: &[u8]) -> Result<Record, String> {
     let no_line = |error: serde_json::Error| format!("not a line of an export: {}", told(&error));
     let format: Format = serde_json::from_slice(line).map_err(no_line)?;
     if format.deja != FORMAT {
@@ -47,28 +45,6 @@ fn told(error: &serde_json::Error) -> String {
         _ => text.split(" at line ").next().unwrap_or_default(),
     };
     format!("{what} (column {})", error.column())
-}
-
-/// The next line without its end; `None` behind the last. A line that is too long is read past and is empty.
-pub(super) fn read<'a>(from: &mut impl BufRead, line: &'a mut Vec<u8>) -> io::Result<Option<Read<'a>>> {
-    line.clear();
-    let bytes = from.take(MAX_LINE).read_until(b'\n', line)? as u64;
-    if bytes == 0 {
-        return Ok(None);
-    }
-    if line.last() != Some(&b'\n') && bytes == MAX_LINE {
-        let rest = from.skip_until(b'\n')? as u64;
-        return Ok(Some(Read { text: None, bytes: bytes + rest }));
-    }
-    Ok(Some(Read { text: Some(line.trim_ascii()), bytes }))
-}
-
-/// A line that was read.
-pub(super) struct Read<'a> {
-    /// Its text; `None` if it is too long.
-    pub(super) text: Option<&'a [u8]>,
-    /// Its bytes in the file.
-    pub(super) bytes: u64,
 }
 
 #[cfg(test)]
@@ -117,15 +93,5 @@ mod tests {
             let error = parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(wanted) && !error.contains("hush"), "{text}: {error}");
         }
-    }
-
-    #[test]
-    fn lines_are_read_one_by_one() {
-        let (mut from, mut line) = (&b"one\r\n\n three"[..], Vec::new());
-        let mut lines = Vec::new();
-        while let Some(read) = read(&mut from, &mut line).unwrap() {
-            lines.push((String::from_utf8(read.text.unwrap().to_vec()).unwrap(), read.bytes));
-        }
-        assert_eq!(lines, [("one", 5), ("", 1), ("three", 6)].map(|(text, bytes)| (text.to_owned(), bytes)));
     }
 }

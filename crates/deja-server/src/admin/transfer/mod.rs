@@ -3,6 +3,7 @@
 
 mod export;
 mod import;
+pub mod line;
 mod record;
 
 use deja_core::clock::Timestamp;
@@ -57,11 +58,6 @@ pub enum Fate {
     Expired,
     /// It cannot be taken.
     Bad(String),
-}
-
-/// A moment to the nanosecond: cursors are compared exactly.
-fn moment(at: Timestamp) -> jiff::Timestamp {
-    jiff::Timestamp::from_nanosecond(i128::from(at.as_nanos())).unwrap_or_default()
 }
 
 fn timestamp(moment: jiff::Timestamp) -> Result<Timestamp, String> {

@@ -9,9 +9,9 @@ use anyhow::Context as _;
 
 use super::pages::Pages;
 use super::summary::ExportSummary;
-use super::{line, progress, resume};
+use super::{progress, resume};
 use crate::admin::AdminError;
-use crate::admin::transfer::Record;
+use crate::admin::transfer::{Record, line};
 use crate::cli::args::ExportTask;
 use crate::cli::reach::Reach;
 use crate::config::Config;

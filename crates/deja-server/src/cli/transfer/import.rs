@@ -9,8 +9,8 @@ use indicatif::ProgressBar;
 
 use super::pages::unexpected;
 use super::summary::{ImportSummary, Told};
-use super::{line, progress};
-use crate::admin::transfer::{Batch, Fate, Record};
+use super::{lines, progress};
+use crate::admin::transfer::{Batch, Fate, Record, line};
 use crate::admin::{Command, Reply};
 use crate::cli::args::ImportTask;
 use crate::cli::reach::Reach;
@@ -53,7 +53,7 @@ async fn read(
 ) -> anyhow::Result<()> {
     let (mut number, mut bytes) = (0, 0);
     let mut buffer = Vec::new();
-    while let Some(read) = line::read(from, &mut buffer).context("the file cannot be read")? {
+    while let Some(read) = lines::read(from, &mut buffer).context("the file cannot be read")? {
         number += 1;
         bar.inc(if bar.length().is_some() { read.bytes } else { 1 });
         if read.text.is_some_and(<[u8]>::is_empty) {

@@ -4,7 +4,7 @@
 mod copy;
 mod export;
 mod import;
-mod line;
+mod lines;
 mod pages;
 mod resume;
 mod summary;

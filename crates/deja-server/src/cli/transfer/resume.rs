@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
-use super::line::{self, MAX_LINE};
-use crate::admin::transfer::Record;
+use super::lines::MAX_LINE;
+use crate::admin::transfer::{Record, line};
 
 /// What is read of the end at first; more if a line is longer.
 const TAIL: u64 = 64 << 10;

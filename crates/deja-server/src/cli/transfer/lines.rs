@@ -1,0 +1,43 @@
+//! The lines of a file, none of them longer than deja takes.
+
+use std::io::{self, BufRead, Read as _};
+
+/// Longest line: it still fits a request to the admin socket.
+pub(super) const MAX_LINE: u64 = 60 << 20;
+
+/// The next line without its end; `None` behind the last. A line that is too long is read past and is empty.
+pub(super) fn read<'a>(from: &mut impl BufRead, line: &'a mut Vec<u8>) -> io::Result<Option<Read<'a>>> {
+    line.clear();
+    let bytes = from.take(MAX_LINE).read_until(b'\n', line)? as u64;
+    if bytes == 0 {
+        return Ok(None);
+    }
+    if line.last() != Some(&b'\n') && bytes == MAX_LINE {
+        let rest = from.skip_until(b'\n')? as u64;
+        return Ok(Some(Read { text: None, bytes: bytes + rest }));
+    }
+    Ok(Some(Read { text: Some(line.trim_ascii()), bytes }))
+}
+
+/// A line that was read.
+pub(super) struct Read<'a> {
+    /// Its text; `None` if it is too long.
+    pub(super) text: Option<&'a [u8]>,
+    /// Its bytes in the file.
+    pub(super) bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_one_by_one() {
+        let (mut from, mut line) = (&b"one\r\n\n three"[..], Vec::new());
+        let mut lines = Vec::new();
+        while let Some(read) = read(&mut from, &mut line).unwrap() {
+            lines.push((String::from_utf8(read.text.unwrap().to_vec()).unwrap(), read.bytes));
+        }
+        assert_eq!(lines, [("one", 5), ("", 1), ("three", 6)].map(|(text, bytes)| (text.to_owned(), bytes)));
+    }
+}
