@@ -235,6 +235,18 @@ fn caches() {
 }
 
 #[test]
+fn the_schema_is_told_and_brought_up_to_date() {
+    let deja = Deja::new();
+    let status = || deja.json(&["db", "status", "--json"]);
+    assert_eq!((&status()["backend"], &status()["state"]), (&"sqlite".into(), &"empty".into()));
+    assert!(deja.ok(&["db", "migrate"]).contains("it is up to date"));
+    let current = status();
+    assert_eq!((&current["state"], &current["schema"]), (&"current".into(), &current["known"]));
+    assert!(deja.ok(&["db", "status"]).starts_with("sqlite: schema version "));
+    deja.ok(&["project", "create", "a"]);
+}
+
+#[test]
 fn settings_are_checked_and_printed() {
     let key = "ab".repeat(32);
     let deja = Deja::new().env("DEJA_LOG", "warn").env("DEJA_MASTER_KEY", &key).env("OPENAI_API_KEY", "hush");

@@ -4,7 +4,7 @@
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `flight` (one call for many callers), `tenants` (isolation), `durability` (kill -9), `secrets`,
 //! `fuzz` (requests that make no sense), `overload` (more than it can do), `replicas` (three on one PostgreSQL), `prices`, `embedder` (a change of model), `operations` (running it) and
-//! `management` (changing what it does while it runs).
+//! `management` (changing what it does while it runs) and `console` (its first link, its people, its download).
 //!
 //! With `DEJA_TEST_BACKEND=postgres` each server keeps its data in a PostgreSQL database of its own: `make test`
 //! runs everything both ways.
@@ -16,6 +16,7 @@
     reason = "the shared module for PostgreSQL has more than is used here"
 )]
 
+mod console;
 mod durability;
 mod embedder;
 mod faults;
