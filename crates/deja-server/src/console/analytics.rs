@@ -1,30 +1,23 @@
 //! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
-use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
-
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::analytics::{
-    ContextKey, Dimension, Distribution, OTHER_MODELS, Rollup, SIMILARITY_BUCKETS, Slice, Totals, quantile,
-};
+use deja_core::analytics::{ContextKey, Distribution, Rollup, SIMILARITY_BUCKETS, Slice, Totals, quantile};
 use deja_core::api_key::ApiKey;
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
-use deja_core::store::EntryFilter;
 use serde::Deserialize;
 
-use super::chart::{Chart, Kind, Series, Unit, cell};
+use super::chart::{Chart, Kind, Series, Unit};
 use super::error::ConsoleError;
 use super::filter::{Select, query};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::range::{self, Span};
-
-const RANKED: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+use super::ranking::{Rankings, Table, model_name, rankings};
 
 #[derive(Template)]
 #[template(path = "analytics.html")]
@@ -49,22 +42,6 @@ struct RangeLink {
     current: bool,
 }
 
-/// A ranking.
-struct Table {
-    id: &'static str,
-    title: &'static str,
-    csv: String,
-    none: &'static str,
-    head: Vec<&'static str>,
-    rows: Vec<Ranked>,
-}
-
-struct Ranked {
-    name: String,
-    href: Option<String>,
-    cells: Vec<String>,
-}
-
 /// What is asked for, as it stands in the address.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
@@ -74,7 +51,7 @@ pub(super) struct Asked {
     until: String,
     /// A key's id.
     key: String,
-    model: String,
+    pub(super) model: String,
     /// A context's number.
     context: String,
 }
@@ -86,7 +63,7 @@ impl Asked {
         custom.unwrap_or_else(|| Span::named(&self.range, visit.now()))
     }
 
-    fn slice(&self) -> Slice {
+    pub(super) fn slice(&self) -> Slice {
         Slice {
             key: self.key.parse().ok(),
             model: (!self.model.is_empty()).then(|| self.model.as_str().into()),
@@ -99,7 +76,7 @@ impl Asked {
         query(&[("range", range), ("key", &self.key), ("model", &self.model), ("context", &self.context)])
     }
 
-    fn query(&self) -> String {
+    pub(super) fn query(&self) -> String {
         let span = [("range", self.range.as_str()), ("from", &self.from), ("until", &self.until)];
         query(
             &[&span[..], &[("key", &self.key), ("model", &self.model), ("context", &self.context)]].concat(),
@@ -125,8 +102,10 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
         let address = format!("/console/p/{slug}/analytics/{}.csv{}", chart.id, asked.query());
         (chart, address)
     };
+    let problem = (asked.range == "custom" && span.key != "custom")
+        .then_some("A custom range goes from one moment to a later one. These are the last 24 hours.");
     let page = AnalyticsPage {
-        frame: visit.frame_in(&project, "Analytics", "Analytics"),
+        frame: visit.frame_in(&project, "Analytics", "Analytics").complaining(problem),
         range: span.key,
         ranges: ranges.collect(),
         from: range::input(span.from()),
@@ -341,133 +320,6 @@ fn similarities(all: &Rollup, threshold: Threshold) -> Chart {
     }
 }
 
-/// The rankings, and the names that filters offer.
-struct Rankings {
-    tables: Vec<Table>,
-    models: Vec<String>,
-    contexts: Vec<(ContextKey, String)>,
-}
-
-async fn rankings(
-    visit: &Visit,
-    project: &Project,
-    asked: &Asked,
-    span: &Span,
-    keys: &[ApiKey],
-) -> Result<Rankings, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let slice = asked.slice();
-    let by =
-        |dimension| store.usage_by(project.id, &slice, dimension, span.step, span.periods.clone(), RANKED);
-    let (by_key, by_model, by_context) =
-        (by(Dimension::Key).await?, by(Dimension::Model).await?, by(Dimension::Context).await?);
-    let contexts: Vec<ContextKey> = by_context.iter().filter_map(|(slice, _)| slice.context).collect();
-    let labels = store.context_labels(project.id, &contexts).await?;
-    let slug = project.slug.as_str();
-    let table = |id, title, rows: Vec<Ranked>| Table {
-        id,
-        title,
-        csv: format!("/console/p/{slug}/analytics/{id}.csv{}", asked.query()),
-        none: "Nothing in this range.",
-        head: vec!["Name", "Requests", "Hit rate", "Saved", "Spent", "Not answered"],
-        rows,
-    };
-    let rows = |found: &[(Slice, Totals)], name: &dyn Fn(&Slice) -> String| {
-        let row = |(slice, totals): &(Slice, Totals)| Ranked {
-            name: name(slice),
-            href: None,
-            cells: cells(totals),
-        };
-        found.iter().map(row).collect::<Vec<_>>()
-    };
-    let tables = vec![
-        top_prompts(visit, project, asked, span).await?,
-        table("keys", "Usage per key", rows(&by_key, &|slice| key_name(slice, keys))),
-        table(
-            "models",
-            "Usage per model",
-            rows(&by_model, &|slice| model_name(slice.model.as_deref().unwrap_or_default())),
-        ),
-        table(
-            "contexts",
-            "Usage per context",
-            rows(&by_context, &|slice| context_name(slice.context, &labels)),
-        ),
-    ];
-    Ok(Rankings {
-        tables,
-        models: by_model.iter().filter_map(|(slice, _)| slice.model.as_deref().map(str::to_owned)).collect(),
-        contexts: contexts.into_iter().map(|key| (key, context_name(Some(key), &labels))).collect(),
-    })
-}
-
-fn cells(totals: &Totals) -> Vec<String> {
-    vec![
-        format::count(totals.requests()),
-        format::percent(totals.hit_rate()),
-        format::money(totals.saved),
-        format::money(totals.spent),
-        format::count(totals.errors + totals.refused + totals.rate_limited),
-    ]
-}
-
-/// The entries that saved most. They know their model and context; which key asked they do not.
-async fn top_prompts(
-    visit: &Visit,
-    project: &Project,
-    asked: &Asked,
-    span: &Span,
-) -> Result<Table, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let model = (!asked.model.is_empty()).then(|| asked.model.clone());
-    let filter = EntryFilter { model, ..EntryFilter::default() };
-    let found = store.top_entries(project.id, &filter, span.from(), RANKED).await?;
-    let wanted = asked.slice().context;
-    let found =
-        found.iter().filter(|top| wanted.is_none_or(|key| ContextKey::of(top.context.as_deref()) == key));
-    let slug = project.slug.as_str();
-    let rows = found.map(|top| Ranked {
-        name: format::excerpt(&top.entry.prompt),
-        href: Some(format!("/console/p/{slug}/cache/{}", top.entry.id)),
-        cells: vec![top.entry.model.clone(), format::count(top.hits), format::money(top.saved)],
-    });
-    Ok(Table {
-        id: "prompts",
-        title: "Top prompts by savings",
-        csv: format!("/console/p/{slug}/analytics/prompts.csv{}", asked.query()),
-        none: "No entry was hit in this range.",
-        head: vec!["Prompt", "Model", "Hits", "Saved"],
-        rows: rows.collect(),
-    })
-}
-
-fn key_name(slice: &Slice, keys: &[ApiKey]) -> String {
-    match keys.iter().find(|key| Some(key.id) == slice.key) {
-        Some(key) => format!("{} ({}…)", key.name, key.shown),
-        None => "Console".into(),
-    }
-}
-
-fn model_name(model: &str) -> String {
-    match model {
-        "" => "(none: refused before)".into(),
-        OTHER_MODELS => "(other models)".into(),
-        model => model.into(),
-    }
-}
-
-fn context_name(context: Option<ContextKey>, labels: &BTreeMap<ContextKey, String>) -> String {
-    match context {
-        None | Some(ContextKey::WITHOUT) => "(no context)".into(),
-        Some(ContextKey::OTHER) => "(other contexts)".into(),
-        Some(key) => labels
-            .get(&key)
-            .filter(|label| !label.is_empty())
-            .cloned()
-            .unwrap_or_else(|| "(empty text)".into()),
-    }
-}
-
 fn selects(asked: &Asked, keys: &[ApiKey], rankings: &Rankings) -> Vec<Select> {
     let keys = keys.iter().map(|key| (key.id.to_string(), format!("{} ({}…)", key.name, key.shown)));
     let models = rankings
@@ -481,17 +333,4 @@ fn selects(asked: &Asked, keys: &[ApiKey], rankings: &Rankings) -> Vec<Select> {
         Select::new("model", "Model", &asked.model, models),
         Select::new("context", "Context", &asked.context, contexts),
     ]
-}
-
-impl Table {
-    fn csv(&self) -> Result<Vec<u8>, csv::Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(&self.head)?;
-        for row in &self.rows {
-            writer.write_record(
-                std::iter::once(cell(&row.name)).chain(row.cells.iter().map(|text| cell(text))),
-            )?;
-        }
-        writer.into_inner().map_err(|error| error.into_error().into())
-    }
 }

@@ -30,6 +30,7 @@ mod projects;
 mod providers;
 mod purge;
 mod range;
+mod ranking;
 mod routes;
 mod session;
 mod settings;

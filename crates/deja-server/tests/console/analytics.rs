@@ -1,0 +1,56 @@
+//! The figures of the analytics page, as people and as machines read them.
+
+use std::sync::Arc;
+
+use deja_core::analytics::{ContextKey, EntryHits, UsageBatch};
+use deja_core::money::NanoUsd;
+use deja_core::operator::Role;
+
+use crate::util::World;
+
+#[tokio::test]
+async fn top_prompts_say_since_when_they_are_counted() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let other = world.entry(&project, "=How long is a day?", "24 h.", Some("Be brief.")).await;
+    let last_hit = world.wired.admin.clock.now();
+    let mut batch = UsageBatch::default();
+    for (entry, hits, saved) in [(entry, 1234, 5_600_000), (other, 2, 45_000)] {
+        let saved = NanoUsd::from_nanos(saved);
+        batch.entries.insert((project.id, entry), EntryHits { hits, last_hit, saved });
+    }
+    world.wired.store.record(&batch).await.unwrap();
+
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=1h").await;
+    assert_eq!(page.all("#prompts thead th"), ["Prompt", "Model", "Hits since stored", "Saved since stored"]);
+    assert!(page.one("#prompts .hint").contains("since each entry was stored"));
+    assert_eq!(page.all("#prompts tbody tr:first-child td"), ["gpt-4o-mini", "1,234", "$0.00560"]);
+    assert_eq!(page.all("#prompts tbody th")[0], "What is the capital of France?");
+    let context = ContextKey::of(Some("Be brief.")).0;
+    let page = member.get(&format!("/console/p/furnished/analytics?range=1h&context={context}")).await;
+    assert_eq!(page.all("#prompts tbody th"), ["=How long is a day?"], "of this context only");
+    let csv = member.get("/console/p/furnished/analytics/prompts.csv?range=1h").await;
+    assert_eq!(
+        csv.body,
+        "Prompt,Model,Hits since stored,Saved since stored\n\
+         What is the capital of France?,gpt-4o-mini,1234,0.0056\n\
+         '=How long is a day?,gpt-4o-mini,2,0.000045\n"
+    );
+}
+
+#[tokio::test]
+async fn a_range_that_is_none_is_told() {
+    let world = Arc::new(World::new().await);
+    world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (range, told) in [
+        ("custom&from=2026-01-02T00:00&until=2026-01-01T00:00", 1),
+        ("custom&from=x&until=", 1),
+        ("custom&from=2026-01-01T00:00&until=2026-01-02T00:00", 0),
+        ("7d", 0),
+    ] {
+        let page = member.get(&format!("/console/p/furnished/analytics?range={range}")).await;
+        assert_eq!(page.all("[role=alert]").len(), told, "{range}");
+    }
+}
