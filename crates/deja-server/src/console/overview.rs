@@ -3,10 +3,12 @@
 use askama::Template;
 use axum::extract::Path;
 use deja_core::analytics::{Slice, Step, Totals};
+use serde_json::Value;
 
 use super::format;
 use super::limits;
 use super::page::{Answer, Frame, Visit};
+use super::providers::{USUAL_MODEL, usable_model};
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -18,6 +20,8 @@ struct OverviewPage {
     limit: String,
     suspended: bool,
     has_keys: bool,
+    /// Whether any provider could be asked.
+    has_provider: bool,
     base_url: String,
     /// What, how much, and a remark.
     figures: Vec<(&'static str, String, String)>,
@@ -37,6 +41,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     }
     let entries = store.count(project.id).await?;
     let has_keys = store.keys(project.id).await?.iter().any(|(key, _)| key.revoked.is_none());
+    let model = usable_model(&visit, &project).await?;
     let base_url = format!("{}/p/{slug}", visit.console.public_url);
     let page = OverviewPage {
         frame: visit.frame_in(&project, "Overview", "Overview"),
@@ -44,6 +49,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         limit: limits::sentence(&project),
         suspended: project.suspended,
         has_keys,
+        has_provider: model.is_some(),
         figures: vec![
             (
                 "Requests",
@@ -70,7 +76,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
                 format!("of {} at most", format::count(project.settings.max_entries)),
             ),
         ],
-        snippets: snippets(&base_url),
+        snippets: snippets(&base_url, model.as_deref().unwrap_or(USUAL_MODEL)),
         base_url,
         name: project.name,
         slug,
@@ -78,20 +84,23 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     Ok(visit.page(&page))
 }
 
-/// Snippets that work as they stand, once `DEJA_KEY` is set.
-fn snippets(base_url: &str) -> Vec<(&'static str, &'static str, String)> {
+/// Snippets that work as they stand, once `DEJA_KEY` is set. The query is JSON, which Python reads as its own.
+fn snippets(base_url: &str, model: &str) -> Vec<(&'static str, &'static str, String)> {
+    let query = format!(r#"{{"prompt": "How do I reset my password?", "model": {}}}"#, Value::from(model));
+    // A model's name may hold what ends a quoted word of the shell.
+    let quoted = query.replace('\'', r"'\''");
     let curl = format!(
         r#"curl {base_url}/v1/cache/query \
   -H "Authorization: Bearer $DEJA_KEY" \
   -H "Content-Type: application/json" \
-  -d '{{"prompt": "How do I reset my password?", "model": "gpt-4o-mini"}}'"#
+  -d '{quoted}'"#
     );
     let python = format!(
         r#"import json, os, urllib.request
 
 request = urllib.request.Request(
     "{base_url}/v1/cache/query",
-    json.dumps({{"prompt": "How do I reset my password?", "model": "gpt-4o-mini"}}).encode(),
+    json.dumps({query}).encode(),
     {{"Authorization": f"Bearer {{os.environ['DEJA_KEY']}}", "Content-Type": "application/json"}})
 answer = json.load(urllib.request.urlopen(request))
 print(answer["response"], answer["cache_hit"], answer["cost_saved"])"#
@@ -103,7 +112,7 @@ from openai import OpenAI
 
 client = OpenAI(base_url="{base_url}/v1", api_key=os.environ["DEJA_KEY"])
 answer = client.post("/cache/query", cast_to=object,
-                     body={{"prompt": "How do I reset my password?", "model": "gpt-4o-mini"}})
+                     body={query})
 print(answer["response"], answer["cache_hit"], answer["cost_saved"])"#
     );
     vec![

@@ -14,6 +14,8 @@ use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
 use crate::admin::{AdminError, Command, Hidden, NewProvider, ProviderChange};
 
+/// What snippets and forms name where no other model is known.
+pub(super) const USUAL_MODEL: &str = "gpt-4o-mini";
 /// What the test asks for. Short, and no secret.
 const TEST_PROMPT: &str = "Answer with the single word: ok";
 
@@ -80,10 +82,18 @@ fn families(visit: &Visit) -> Vec<FamilyRow> {
         configured: visit.console.upstreams.registry.has(family),
     };
     vec![
-        row(Family::OpenAi, "OpenAI", "gpt-…, o1, o3, o4-…, chatgpt-…", "OPENAI_API_KEY", "gpt-4o-mini"),
+        row(Family::OpenAi, "OpenAI", "gpt-…, o1, o3, o4-…, chatgpt-…", "OPENAI_API_KEY", USUAL_MODEL),
         row(Family::Anthropic, "Anthropic", "claude-…", "ANTHROPIC_API_KEY", "claude-haiku-4-5"),
         row(Family::Google, "Google", "gemini-…, gemma-…, learnlm-…", "GEMINI_API_KEY", "gemini-2.5-flash"),
     ]
+}
+
+/// A model that the project can ask for: of a provider of its own, or of a family that has credentials.
+pub(super) async fn usable_model(visit: &Visit, project: &Project) -> Result<Option<String>, ConsoleError> {
+    let own = visit.console.admin.store.providers(project.id).await?;
+    let own = own.into_iter().find_map(|provider| provider.models.into_iter().next());
+    let family = || families(visit).into_iter().find(|family| family.configured);
+    Ok(own.or_else(|| family().map(|family| family.cheap.to_owned())))
 }
 
 /// A kind's name for people.

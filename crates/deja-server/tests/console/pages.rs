@@ -165,3 +165,26 @@ async fn lists_page_stably_while_entries_are_added() {
     seen.dedup();
     assert_eq!(seen.len(), 120, "none twice, none left out");
 }
+
+#[tokio::test]
+async fn snippets_name_the_projects_url_and_a_model_that_it_can_ask_for() {
+    let world = World::at("https://deja.example").await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let page = owner.get("/console/p/shop").await;
+    assert_eq!(page.one("#base-url"), "https://deja.example/p/shop");
+    assert!(page.one(".note.warn").contains("No provider can be asked yet"));
+    assert!(page.one("#curl").starts_with("curl https://deja.example/p/shop/v1/cache/query "));
+    assert!(page.one("#python").contains("\"https://deja.example/p/shop/v1/cache/query\""));
+    assert!(page.one("#openai").contains("OpenAI(base_url=\"https://deja.example/p/shop/v1\","));
+    for id in ["curl", "python", "openai"] {
+        assert!(page.one(&format!("#{id}")).contains("\"model\": \"gpt-4o-mini\""), "{id}");
+        assert_eq!(page.all(&format!("[data-copy={id}]")).len(), 1);
+    }
+    let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "it's-\"x\"")];
+    owner.submit("/console/p/shop/providers/new", &own).await;
+    let page = owner.get("/console/p/shop").await;
+    assert_eq!(page.all(".note.warn").len(), 0);
+    assert!(page.one("#curl").ends_with(r#""model": "it'\''s-\"x\""}'"#), "{}", page.one("#curl"));
+    assert!(page.one("#python").contains(r#""model": "it's-\"x\""})"#), "{}", page.one("#python"));
+}

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use scraper::{Html, Selector};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -174,4 +175,25 @@ fn what_is_downloaded_in_the_console_is_imported_elsewhere() {
         );
     }
     assert_eq!(provider.calls("password").len(), calls);
+}
+
+/// The others need what is not everywhere: curl, and the OpenAI client.
+#[test]
+fn the_python_snippet_works_as_it_is_printed() {
+    let provider = FakeProvider::start();
+    let deja = Deja::start(&provider);
+    let session = owner(&deja);
+    let tenant = Tenant::create(&deja, "Shop", &[]);
+    let page = Html::parse_document(&get(&deja, &session, "/console/p/shop").text());
+    let snippet: String =
+        page.select(&Selector::parse("#python").unwrap()).flat_map(|code| code.text()).collect();
+    let printed = |times: &str| {
+        let mut python = std::process::Command::new("python3");
+        let output = python.arg("-c").arg(&snippet).env("DEJA_KEY", &tenant.key).output().unwrap();
+        assert!(output.status.success(), "{times}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let answer = answer_to("How do I reset my password?");
+    assert_eq!(printed("once"), format!("{answer} False 0.0\n"));
+    assert_eq!(printed("again"), format!("{answer} True 0.00045\n"));
 }
