@@ -52,6 +52,10 @@ test("first run, key, query, hit, wrong answer, miss, revoked", async () => {
   await page.getByLabel("Model").fill("gpt-4o-mini");
   await page.getByRole("button", { name: "Look up only" }).click();
   await page.locator("#result .badge", { hasText: "Hit" }).waitFor();
+  const nearest = page.locator("tr[data-similarity] .badge").first();
+  assert.equal(await nearest.textContent(), "Hit");
+  await page.getByLabel("Threshold").fill("1");
+  assert.equal(await nearest.textContent(), "Miss", "the slider shows what would become of it");
   await page.getByRole("button", { name: "This was a wrong answer" }).click();
   await page.getByRole("status").filter({ hasText: "The entry is deleted" }).waitFor();
   await page.getByRole("heading", { name: "Wrong answers, latest first" }).waitFor();

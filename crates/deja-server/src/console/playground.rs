@@ -19,9 +19,9 @@ use super::filter::OFFERED;
 use super::form::Form;
 use super::format;
 use super::page::{Answer, Frame, Visit};
+use super::providers::{USUAL_MODEL, usable_model};
 
 const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
-const MODEL: &str = "gpt-4o-mini";
 
 #[derive(Template)]
 #[template(path = "playground.html")]
@@ -33,6 +33,8 @@ struct PlaygroundPage {
     result: Option<Outcome>,
     near: Option<Vec<Near>>,
     threshold_at: f64,
+    /// What a lower threshold is raised to.
+    minimum: Option<f64>,
 }
 
 #[derive(Clone, Default, Deserialize)]
@@ -61,21 +63,37 @@ struct Near {
     prompt: String,
     answer: String,
     similarity: String,
-    width: f32,
+    /// The similarity in full: what a slider that moves is compared with.
+    exact: f32,
     reached: bool,
+}
+
+impl PlaygroundPage {
+    /// The page before anything is tried.
+    async fn of(visit: &Visit, project: &Project, form: Trial) -> Result<Self, ConsoleError> {
+        Ok(Self {
+            frame: visit.frame_in(project, "Playground", "Playground"),
+            slug: project.slug.to_string(),
+            threshold_at: form.threshold.parse::<f64>().map_or(0.0, |threshold| threshold * 100.0),
+            minimum: project.settings.minimum_threshold.map(Threshold::get),
+            models: models(visit, project).await?,
+            form,
+            result: None,
+            near: None,
+        })
+    }
 }
 
 /// `GET /console/p/{slug}/playground`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
-    let models = models(&visit, &project).await?;
-    let form = Trial {
-        model: models.first().cloned().unwrap_or_else(|| MODEL.into()),
-        threshold: format!("{:.2}", project.settings.threshold(None).get()),
-        ..Trial::default()
+    let threshold = format!("{:.2}", project.settings.threshold(None).get());
+    let mut page = PlaygroundPage::of(&visit, &project, Trial { threshold, ..Trial::default() }).await?;
+    page.form.model = match page.models.first() {
+        Some(model) => model.clone(),
+        None => usable_model(&visit, &project).await?.unwrap_or_else(|| USUAL_MODEL.into()),
     };
-    let frame = visit.frame_in(&project, "Playground", "Playground");
-    Ok(visit.page(&PlaygroundPage { frame, slug, form, models, result: None, near: None, threshold_at: 0.0 }))
+    Ok(visit.page(&page))
 }
 
 /// `POST /console/p/{slug}/playground`.
@@ -84,36 +102,27 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
     // Browsers send lines with CR LF; prompts come with LF.
     form.prompt = form.prompt.replace("\r\n", "\n");
     form.context = form.context.replace("\r\n", "\n");
-    let models = models(&visit, &project).await?;
-    let tried = match read(&visit, &form) {
+    let tried = match read(&visit, &project, &mut form) {
         Ok(query) => attempt(&visit, &project, query, form.ask == "provider").await,
         Err(problem) => Err(problem),
     };
-    let threshold_at = form.threshold.parse::<f64>().map_or(0.0, |threshold| threshold * 100.0);
-    let frame = visit.frame_in(&project, "Playground", "Playground");
+    let mut page = PlaygroundPage::of(&visit, &project, form).await?;
     match tried {
         Ok((result, near)) => {
-            let (result, near) = (Some(result), Some(near));
-            Ok(visit.page(&PlaygroundPage { frame, slug, form, models, result, near, threshold_at }))
+            (page.result, page.near) = (Some(result), Some(near));
+            Ok(visit.page(&page))
         }
         Err(ConsoleError::Refused(problem)) => {
-            let frame = frame.complaining(Some(&problem));
-            Ok(visit.again(&PlaygroundPage {
-                frame,
-                slug,
-                form,
-                models,
-                result: None,
-                near: None,
-                threshold_at,
-            }))
+            page.frame = page.frame.complaining(Some(&problem));
+            Ok(visit.again(&page))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The form as a query, with the limits that the API has.
-fn read(visit: &Visit, form: &Trial) -> Result<Query, ConsoleError> {
+/// The form as a query, with the limits that the API has. A threshold below the project's minimum is raised to it,
+/// in the form too.
+fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, ConsoleError> {
     let refuse = |what: String| Err(ConsoleError::Refused(what));
     let limits = visit.console.app.limits();
     if form.prompt.trim().is_empty() || form.model.trim().is_empty() {
@@ -126,9 +135,13 @@ fn read(visit: &Visit, form: &Trial) -> Result<Query, ConsoleError> {
             return refuse(format!("The {what} is longer than the limit of {most} bytes."));
         }
     }
-    let Some(threshold) = form.threshold.parse().ok().and_then(Threshold::new) else {
+    let Some(asked) = form.threshold.parse().ok().and_then(Threshold::new) else {
         return refuse("The threshold must be between 0 and 1.".into());
     };
+    let threshold = project.settings.threshold(Some(asked));
+    if threshold != asked {
+        form.threshold = threshold.get().to_string();
+    }
     Ok(Query {
         prompt: form.prompt.clone(),
         model: form.model.trim().to_owned(),
@@ -158,7 +171,7 @@ async fn attempt(
         prompt: format::excerpt(&candidate.entry.prompt),
         answer: format::excerpt(&candidate.entry.answer.text),
         similarity: format!("{:.3}", candidate.similarity.get()),
-        width: candidate.similarity.get() * 100.0,
+        exact: candidate.similarity.get(),
         reached: threshold.reached_by(candidate.similarity),
     });
     let near = near.collect();

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use deja_core::api_key::PlainKey;
+use deja_core::embedding::Threshold;
 use deja_core::operator::Role;
 use deja_core::provider::ProviderKind;
 use deja_server::admin::transfer::{Batch, Fate, line};
-use deja_server::admin::{Command, Reply};
+use deja_server::admin::{Change, Command, Reply, Thresholds};
 
 use crate::util::World;
 
@@ -127,6 +128,17 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert_eq!(page.one("#result .badge"), "Miss");
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Miss", "Miss"]);
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
+    // What the project's minimum makes a miss with the API is one here.
+    let minimum = Thresholds { default: None, minimum: Threshold::new(0.999) };
+    let change = Change { thresholds: Some(minimum), ..Change::default() };
+    world.execute(Command::ProjectSet { project: "furnished".into(), change }).await;
+    let page = member.post("/console/p/furnished/playground", &form("0.9")).await;
+    assert_eq!(page.one("#result .badge"), "Miss");
+    assert_eq!(page.attributes("#threshold", "value"), ["0.999"]);
+    assert_eq!(page.one("#threshold-hint"), "This project’s minimum is 0.999.");
+    let minimum = Thresholds { default: None, minimum: None };
+    let change = Change { thresholds: Some(minimum), ..Change::default() };
+    world.execute(Command::ProjectSet { project: "furnished".into(), change }).await;
     // Without credentials, asking says what is missing.
     let mut ask = form("1");
     ask[4] = ("ask", "provider");
@@ -208,7 +220,7 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit("/console/p/shop/settings", &form("0.9", "1.5")).await;
     let settings = world.reload("shop").await.settings;
     assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
-    assert_eq!(settings.default_threshold, deja_core::embedding::Threshold::new(0.9));
+    assert_eq!(settings.default_threshold, Threshold::new(0.9));
     let page = owner.get("/console/p/shop/settings").await;
     assert_eq!(
         (page.attributes("#ttl", "value"), page.attributes("#minimum", "value")),

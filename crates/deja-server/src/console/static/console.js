@@ -32,6 +32,19 @@ for (const slider of document.querySelectorAll("input[type=range]")) {
   slider.addEventListener("input", () => { output.textContent = Number(slider.value).toFixed(2); });
 }
 
+// The nearest entries change sides while the threshold moves.
+const threshold = document.getElementById("threshold");
+for (const row of document.querySelectorAll("tr[data-similarity]")) {
+  threshold?.addEventListener("input", () => {
+    const hit = Number(row.dataset.similarity) >= Number(threshold.value);
+    const [badge, bar, mark] = [".badge", "rect:not(.rail)", ".mark"].map((part) => row.querySelector(part));
+    badge.textContent = hit ? "Hit" : "Miss";
+    badge.classList.toggle("good", hit);
+    bar.setAttribute("class", hit ? "c2" : "c3");
+    for (const end of ["x1", "x2"]) mark.setAttribute(end, threshold.value * 100);
+  });
+}
+
 // A choice in a filter takes effect at once. By pointer or Enter only: arrow keys must not leave the page.
 for (const select of document.querySelectorAll("form[data-auto] select")) {
   let keyboard = false;
