@@ -2,11 +2,13 @@
 //! line, and a download that the command line takes in.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use scraper::{Html, Selector};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
+use crate::util::http::PATIENCE;
 use crate::util::provider::answer_to;
 use crate::util::{Deja, FakeProvider, Response, Tenant};
 
@@ -53,9 +55,20 @@ fn links(deja: &Deja) -> Vec<String> {
     log.lines().filter(|line| line.contains("/console/setup?token=")).map(str::to_owned).collect()
 }
 
+/// The path of the link that the start number `start` prints, a moment after it began to answer.
+#[track_caller]
+fn link_of_start(deja: &Deja, start: usize) -> String {
+    let began = Instant::now();
+    while links(deja).len() < start {
+        assert!(began.elapsed() < PATIENCE, "no link: {}", deja.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    path(deja, &links(deja)[start - 1])
+}
+
 /// Makes the first owner by the printed link, and gives their session.
 fn owner(deja: &Deja) -> String {
-    accept(deja, &path(deja, &links(deja)[0]), PASSWORD)
+    accept(deja, &link_of_start(deja, 1), PASSWORD)
 }
 
 fn json_of(deja: &Deja, arguments: &[&str]) -> Value {
@@ -66,16 +79,15 @@ fn json_of(deja: &Deja, arguments: &[&str]) -> Value {
 #[test]
 fn the_first_start_prints_a_link_that_works_once() {
     let mut deja = Deja::builder().start();
-    let lines = deja.log();
-    assert!(lines.contains("The console has no operator yet. This link makes the first one, once, until "));
-    let [early] = &links(&deja)[..] else { panic!("one link: {lines}") };
-    let early = path(&deja, early);
+    let early = link_of_start(&deja, 1);
+    assert!(
+        deja.log().contains("The console has no operator yet. This link makes the first one, once, until ")
+    );
     assert_eq!(deja.get(&early).status, 200);
     // Nobody used it: the next start prints another one, which alone works.
     deja.stop();
     deja.restart();
-    let [_, link] = &links(&deja)[..] else { panic!("two links: {}", deja.log()) };
-    let link = path(&deja, link);
+    let link = link_of_start(&deja, 2);
     assert_eq!(deja.get(&early).status, 410);
     let page = deja.get(&link);
     assert!(page.status == 200 && page.text().contains("Welcome to deja"), "{}", page.text());
@@ -92,8 +104,10 @@ fn the_first_start_prints_a_link_that_works_once() {
 
     deja.stop();
     deja.restart();
-    assert_eq!(links(&deja).len(), 2, "nothing is printed once there is an owner");
     assert_eq!(get(&deja, &session, "/console/projects").status, 200, "sessions outlive the process");
+    // It stops only after it has printed what it prints.
+    deja.stop();
+    assert_eq!(links(&deja).len(), 2, "nothing is printed once there is an owner");
 }
 
 #[test]
