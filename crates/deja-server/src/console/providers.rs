@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::Path;
+use deja_core::pricing::price_for;
 use deja_core::project::Project;
 use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_providers::Family;
@@ -44,6 +45,8 @@ struct Row {
     kind: &'static str,
     base_url: String,
     models: Vec<String>,
+    /// Those of them that save nothing, because nobody knows what they cost.
+    unpriced: Vec<String>,
     has_secret: bool,
     allow_private: bool,
 }
@@ -51,7 +54,14 @@ struct Row {
 /// `GET /console/p/{slug}/providers`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
+    let list = visit.console.admin.prices.book.current();
+    let unpriced = |provider: &ProviderConfig| {
+        let priced =
+            |model: &&String| price_for(&project.settings, &list, &provider.name, None, model).is_some();
+        provider.models.iter().filter(|model| !priced(model)).cloned().collect()
+    };
     let own = visit.console.admin.store.providers(project.id).await?.into_iter().map(|provider| Row {
+        unpriced: unpriced(&provider),
         name: provider.name,
         kind: title(provider.kind),
         base_url: provider.base_url,

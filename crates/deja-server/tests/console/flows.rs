@@ -9,7 +9,7 @@ use deja_core::provider::ProviderKind;
 use deja_server::admin::transfer::{Batch, Fate, line};
 use deja_server::admin::{Change, Command, Reply, Thresholds};
 
-use crate::util::World;
+use crate::util::{Page, World};
 
 #[tokio::test]
 async fn a_key_is_shown_once_and_revoked_after_a_question() {
@@ -177,6 +177,11 @@ async fn a_providers_key_goes_in_and_never_out() {
     assert!(page.text().contains("Stored") && !page.body.contains("sk-hush-hush"));
     let row = page.one("section[aria-labelledby=own] tbody tr");
     assert!(row.starts_with("own Anthropic https://llm.example.com/v1"), "{row}");
+    let unpriced = |page: &Page| page.one("section[aria-labelledby=own] td:has(.badge.warn)");
+    assert_eq!(unpriced(&page), "big, smallNo price big, small");
+    let price = [("model", "big"), ("input", "1"), ("output", "2")];
+    let page = member.submit("/console/p/shop/prices", &price).await;
+    assert_eq!(unpriced(&page), "big, smallNo price small");
     let page = member.get("/console/p/shop/providers/own").await;
     assert!(!page.body.contains("hush") && page.one("textarea#models") == "big small");
     let moved = [("base_url", "https://elsewhere.example.com/v1"), ("models", "big"), ("secret", "")];
