@@ -33,6 +33,14 @@ before(async () => {
   await deja.query(slug, key, { prompt: "" });
   await page.goto(`${deja.url}/console/projects`);
   await makeProject(page, "Empty project");
+  await page.getByRole("link", { name: "Providers" }).click();
+  await page.getByRole("link", { name: "Add provider" }).first().click();
+  await page.getByLabel("Name").fill("house");
+  await page.getByRole("radio", { name: /^Anthropic/ }).check();
+  await page.getByRole("textbox", { name: "Base URL" }).fill("https://llm.example.com");
+  await page.getByRole("textbox", { name: "Models" }).fill("house-large\nhouse-small");
+  await page.getByRole("button", { name: "Add provider" }).click();
+  await page.getByRole("cell", { name: "Anthropic", exact: true }).waitFor();
   await until("figures", async () => {
     await page.goto(`${deja.url}/console/p/${slug}/analytics`);
     return (await page.locator(".figures dd").first().textContent()) !== "0";
@@ -66,6 +74,8 @@ const pages = () => [
   }],
   ["providers", `/console/p/${slug}/providers`],
   ["provider-new", `/console/p/${slug}/providers/new`],
+  ["own-providers", "/console/p/empty-project/providers"],
+  ["provider-edit", "/console/p/empty-project/providers/house"],
   ["settings", `/console/p/${slug}/settings`],
   ["delete", `/console/p/${slug}/delete`],
   ["audit", "/console/audit"],
