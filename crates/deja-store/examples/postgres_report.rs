@@ -2,6 +2,9 @@
 //!
 //! `scripts/postgres.py run -- cargo run --release -p deja-store --example postgres_report -- [SIZE ...]`
 //!
+//! The vectors are synthetic; `-- --vectors ENTRIES PROBES` takes them from two files instead, each line a JSON
+//! array or null, as `cargo run --release -p deja-embed --example latency vectors` prints them.
+//!
 //! Each line: entries, then p50 and p95 of a search by scan and by graph in milliseconds, and how many of the
 //! probes that have a neighbour at 0.85 got the same one by both. Run it on an empty database.
 #![expect(
@@ -14,11 +17,13 @@
 mod synthetic;
 
 use std::error::Error;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deja_core::embedding::Threshold;
+use deja_core::embedding::{Embedding, Threshold};
 use deja_core::store::{Probe, Store};
 use deja_store::{PostgresSettings, StoreSettings, open};
 use synthetic::{NOW, Noise, Sentences};
@@ -28,10 +33,17 @@ const PROBES: usize = 1_000;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut sizes: Vec<u32> = std::env::args().skip(1).map(|size| size.parse()).collect::<Result<_, _>>()?;
-    if sizes.is_empty() {
-        sizes = vec![1_000, 3_000, 10_000, 30_000, 100_000];
-    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (mut vectors, probes, sizes): (Box<dyn FnMut() -> Embedding>, _, _) = match &arguments[..] {
+        [flag, entries, probes] if flag == "--vectors" => {
+            let (entries, probes) = (read(entries)?, read(probes)?);
+            let sizes = vec![u32::try_from(entries.len())?];
+            let mut entries = entries.into_iter();
+            (Box::new(move || entries.next().expect("one an entry")), probes, sizes)
+        }
+        [] => synthetic(vec![1_000, 3_000, 10_000, 30_000, 100_000]),
+        sizes => synthetic(sizes.iter().map(|size| size.parse()).collect::<Result<_, _>>()?),
+    };
     let url = std::env::var("DEJA_TEST_POSTGRES_URL")?;
     let (admin, connection) = tokio_postgres::connect(&url, NoTls).await?;
     #[expect(clippy::disallowed_methods, reason = "it ends with the client")]
@@ -39,20 +51,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let scanning = store(&url, u64::MAX).await?;
     let graph = store(&url, 0).await?;
     scanning.create_project(&synthetic::project(), &deja_core::testing::change()).await?;
-    let sentences = Sentences::new(100_000);
-    let (mut noise, mut filled) = (Noise(42), 0);
+    let mut filled = 0;
     for size in sizes {
         let started = Instant::now();
-        fill(&scanning, &sentences, &mut noise, filled..size).await?;
+        fill(&scanning, &mut vectors, filled..size).await?;
         let per_insert = started.elapsed() / (size - filled).max(1);
         filled = size;
         for table in ["vectors", "entries"] {
             admin.batch_execute(&format!("VACUUM ANALYZE {table}")).await?;
         }
-        let probes: Vec<_> = {
-            let mut noise = Noise(7);
-            (0..PROBES).map(|_| sentences.draw(&mut noise)).collect()
-        };
         wait_for_graph(&admin, &graph, &probes).await?;
         let (by_scan, scan_times) = search(&scanning, &probes).await?;
         let (by_graph, graph_times) = search(&graph, &probes).await?;
@@ -67,6 +74,27 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+type Vectors = (Box<dyn FnMut() -> Embedding>, Vec<Embedding>, Vec<u32>);
+
+fn synthetic(sizes: Vec<u32>) -> Vectors {
+    let sentences = Sentences::new(100_000);
+    let mut noise = Noise(7);
+    let probes = (0..PROBES).map(|_| sentences.draw(&mut noise)).collect();
+    let mut noise = Noise(42);
+    (Box::new(move || sentences.draw(&mut noise)), probes, sizes)
+}
+
+/// The vectors in a file; prompts without one are left out.
+fn read(file: &str) -> Result<Vec<Embedding>, Box<dyn Error>> {
+    let mut vectors = Vec::new();
+    for line in BufReader::new(File::open(file)?).lines() {
+        if let Some(vector) = serde_json::from_str::<Option<Vec<f32>>>(&line?)? {
+            vectors.push(Embedding::new(vector)?);
+        }
+    }
+    Ok(vectors)
+}
+
 async fn store(url: &str, graph_from: u64) -> Result<Arc<dyn Store>, Box<dyn Error>> {
     let call_timeout = Duration::from_mins(1);
     let postgres = PostgresSettings { graph_from, call_timeout, ..PostgresSettings::new(url) };
@@ -75,13 +103,12 @@ async fn store(url: &str, graph_from: u64) -> Result<Arc<dyn Store>, Box<dyn Err
 
 async fn fill(
     store: &Arc<dyn Store>,
-    sentences: &Sentences,
-    noise: &mut Noise,
+    vectors: &mut dyn FnMut() -> Embedding,
     numbers: std::ops::Range<u32>,
 ) -> Result<(), Box<dyn Error>> {
     let mut inserts = tokio::task::JoinSet::new();
     for number in numbers {
-        let new = synthetic::entry(u64::from(number), sentences.draw(noise));
+        let new = synthetic::entry(u64::from(number), vectors());
         let store = Arc::clone(store);
         inserts.spawn(async move { store.insert(new).await.map(drop) });
         if inserts.len() >= 8 {
@@ -97,7 +124,7 @@ async fn fill(
 async fn wait_for_graph(
     admin: &tokio_postgres::Client,
     graph: &Arc<dyn Store>,
-    probes: &[deja_core::embedding::Embedding],
+    probes: &[Embedding],
 ) -> Result<(), Box<dyn Error>> {
     search(graph, &probes[..1]).await?;
     let valid = "SELECT FROM pg_index WHERE indexrelid = to_regclass('vectors_graph_384') AND indisvalid";
@@ -113,7 +140,7 @@ type Found = Vec<Option<deja_core::id::EntryId>>;
 
 async fn search(
     store: &Arc<dyn Store>,
-    probes: &[deja_core::embedding::Embedding],
+    probes: &[Embedding],
 ) -> Result<(Found, Vec<Duration>), Box<dyn Error>> {
     let (mut found, mut times) = (Vec::new(), Vec::new());
     for embedding in probes {

@@ -155,7 +155,12 @@ impl Lease<'_> {
     }
 
     /// A statement in a transaction that begins with `begin`, all sent at once: one round trip.
-    async fn query_with(&mut self, begin: &str, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+    async fn query_with(
+        &mut self,
+        begin: &str,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
         let deadline = self.deadline;
         let object = self.object()?;
         let answer = async {

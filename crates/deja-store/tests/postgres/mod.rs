@@ -22,10 +22,7 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one.
     pub(crate) fn start() -> Self {
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.py");
-        let mut script = Command::new("python3")
-            .arg(script)
-            .arg("serve")
+        let mut script = script("serve")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -48,6 +45,20 @@ impl Drop for Server {
         drop(self.input.take());
         let _ended = self.script.wait();
     }
+}
+
+/// The script that has PostgreSQL, told to do `what`.
+fn script(what: &str) -> Command {
+    let mut python = Command::new("python3");
+    python.arg(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scripts/postgres.py")).arg(what);
+    python
+}
+
+/// One of PostgreSQL's own programs.
+pub(crate) fn program(name: &str) -> Command {
+    let output = script("bin").output().expect("python3 runs");
+    let folder = String::from_utf8(output.stdout).expect("a path");
+    Command::new(PathBuf::from(folder.trim_end()).join(name))
 }
 
 /// The server that all cases share.

@@ -1,0 +1,127 @@
+//! From one kind of store to the other, and a PostgreSQL out of its own dump.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::postgres::program;
+use crate::util::deja::new_database;
+use crate::util::provider::answer_to;
+use crate::util::tenant::MODEL;
+use crate::util::{Deja, FakeProvider, Tenant};
+
+const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+const PROMPT: &str = "How do I reset my password?";
+const REWORDED: &str = "How can I reset my password?";
+
+/// A server on a database; on SQLite if the URL is empty.
+fn on(url: &str, provider: &FakeProvider) -> Deja {
+    Deja::builder()
+        .provider(provider)
+        .env("DEJA_DATABASE_URL", url)
+        .env("DEJA_MASTER_KEY", MASTER_KEY)
+        .start()
+}
+
+/// A tenant with a provider of its own, two entries and a revoked key. Returns that key too.
+fn furnished<'a>(deja: &'a Deja, provider: &FakeProvider) -> (Tenant<'a>, String) {
+    let tenant = Tenant::create(deja, "moved", &["--tier", "pro"]);
+    let house = format!("{}/v1", provider.url());
+    let add = ["provider", "add", "--project", &tenant.slug, "--name", "house", "--base-url", &house];
+    let add = [&add[..], &["--model", "house-1", "--allow-private", "--key-env", "HOUSE_KEY"]].concat();
+    let added = deja.command(&add).env("HOUSE_KEY", "hush-house").output().unwrap();
+    assert!(added.status.success());
+    tenant.ask_for(PROMPT);
+    tenant.ask(&json!({"prompt": PROMPT, "model": MODEL, "context": "legal \u{1F98A}"}));
+    let revoked = tenant.new_key(&[]);
+    tenant.revoke(&revoked);
+    (tenant, revoked)
+}
+
+/// All that was there is there: answers, keys, what was revoked, and the sealed secret.
+fn everything_is_there(tenant: &Tenant<'_>, revoked: &str, provider: &FakeProvider) {
+    for prompt in [PROMPT, REWORDED] {
+        let hit = tenant.ask_for(prompt);
+        assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!(answer_to(PROMPT))));
+    }
+    let body = json!({"prompt": PROMPT, "model": MODEL}).to_string();
+    assert_eq!(tenant.post_as(revoked, "/v1/cache/query", body.as_bytes()).status, 401);
+    let before = provider.calls("house-1").len();
+    tenant.ask(&json!({"prompt": format!("Who lives here? {before}"), "model": "house-1"}));
+    let calls = provider.calls("house-1");
+    assert_eq!(calls.len(), before + 1);
+    assert_eq!(calls[before].header("authorization"), Some("Bearer hush-house"));
+}
+
+/// What an export of a store that no server runs on holds.
+fn exported(deja: &Deja, url: &str) -> String {
+    let export = ["export", "--with-projects", "--with-keys"];
+    let output = deja.command(&export).env("DEJA_DATABASE_URL", url).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_cache_is_copied_to_postgresql_and_back() {
+    let provider = FakeProvider::start();
+    let mut embedded = on("", &provider);
+    let (tenant, revoked) = furnished(&embedded, &provider);
+    let (slug, key) = (tenant.slug.clone(), tenant.key.clone());
+    embedded.stop();
+    let url = new_database();
+    let copy = |from: &str, to: &str| -> Value {
+        let output = embedded.try_cli(&["db", "copy", "--from", from, "--to", to, "--json"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["imported"].clone()
+    };
+    let counts = json!({"projects": 1, "providers": 1, "keys": 2, "entries": 2});
+    let there = embedded.data().to_str().unwrap();
+    assert_eq!(copy(there, &url), counts);
+    let original = exported(&embedded, "");
+    assert_eq!(original.lines().count(), 6);
+    assert_eq!(exported(&embedded, &url), original);
+
+    let back = embedded.data().join("back");
+    assert_eq!(copy(&url, back.to_str().unwrap()), counts);
+    let output = embedded.command(&["export", "--with-projects", "--with-keys"]);
+    let output = { output }.env("DEJA_DATA_DIR", &back).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), original, "there and back again");
+
+    let mut replica = on(&url, &provider);
+    everything_is_there(
+        &Tenant { deja: &replica, slug: slug.clone(), key: key.clone() },
+        &revoked,
+        &provider,
+    );
+    replica.stop();
+    embedded.set("DEJA_DATA_DIR", back.to_str().unwrap());
+    embedded.restart();
+    everything_is_there(&Tenant { deja: &embedded, slug, key }, &revoked, &provider);
+}
+
+#[test]
+fn a_dump_of_a_running_postgresql_can_be_restored() {
+    let provider = FakeProvider::start();
+    let (url, restored) = (new_database(), new_database());
+    let source = on(&url, &provider);
+    let (tenant, revoked) = furnished(&source, &provider);
+    let file = source.data().join("deja.dump");
+    let dumped = program("pg_dump").arg("--format=custom").arg("--file").arg(&file).arg(&url).status();
+    assert!(dumped.unwrap().success());
+    tenant.ask_for("What came after the backup?");
+
+    // The databases of the tests have the extension already, as one that was made for deja would.
+    let output = program("pg_restore")
+        .args(["--clean", "--if-exists", "--exit-on-error", "--jobs=2"])
+        .arg(format!("--dbname={restored}"))
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::remove_file(&file).unwrap();
+    let target = on(&restored, &provider);
+    let tenant = Tenant { deja: &target, slug: tenant.slug.clone(), key: tenant.key.clone() };
+    everything_is_there(&tenant, &revoked, &provider);
+    let after = tenant.ask_for("What came after the backup?");
+    assert_eq!(after["cache_hit"], false, "it came after the backup");
+}
