@@ -104,7 +104,8 @@ async fn build(client: &Client, dimension: i32) -> Result<bool, Error> {
     }
     let sql = format!(
         "CREATE INDEX CONCURRENTLY {name} ON vectors
-         USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops) WHERE dimension = {dimension}"
+         USING hnsw ((vector::halfvec({dimension})) halfvec_ip_ops)
+         WITH (m = 24, ef_construction = 128) WHERE dimension = {dimension}"
     );
     client.batch_execute(&sql).await?;
     // The planner weighs graph and scan by its statistics, which may be as old as the table is new.

@@ -16,7 +16,7 @@ use deja_store::PostgresSettings;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::postgres::{Database, Server, open_store, settings};
+use crate::postgres::{Database, Server, connect, open_store, settings};
 use crate::proxy::{Proxy, Weather};
 use crate::support::{NOW, embedder, entry, entry_id, project, project_id, vector};
 
@@ -102,8 +102,15 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
     call!("projects", |store| async move { store.projects().await });
     call!("providers", |store| async move { store.provider_of(project_id(1), "m").await });
     call!("ready", |store| async move { store.ready().await });
-    let done = timeout(HANG, calls.join_all()).await;
-    done.expect("every call ends within its deadline")
+    let (mut done, all) = (Vec::new(), calls.len());
+    let in_time = timeout(HANG, async {
+        while let Some(call) = calls.join_next().await {
+            done.push(call.unwrap());
+        }
+    });
+    let in_time = in_time.await;
+    assert!(in_time.is_ok(), "every call ends within its deadline, but of {all} only {done:?}");
+    done
 }
 
 async fn assert_unavailable(store: &Arc<dyn Store>) {
@@ -205,7 +212,8 @@ fn a_slow_network_delays_and_breaks_nothing() {
     run(async {
         let database = Database::create().await;
         let (proxy, url) = behind_proxy(&database).await;
-        let store = open_store(settings(&url)).await;
+        let patient = PostgresSettings { bulk_timeout: Duration::from_secs(10), ..settings(&url) };
+        let store = open_store(patient).await;
         fill(&*store).await;
         proxy.set(Weather::Slow);
         for (name, outcome) in all_calls(&store).await {
@@ -300,6 +308,68 @@ fn a_read_only_server_is_unavailable_for_writes_until_it_is_not() {
         let insert = store.insert(entry(7, &scope(), "late")).await;
         assert!(matches!(insert, Err(StoreError::Unavailable(_))));
         read_only("off").await;
+        assert_recovers(&store).await;
+        database.remove().await;
+    });
+}
+
+/// No disk is filled here: a trigger says what a server with a full one says.
+#[test]
+fn a_full_disk_is_unavailable_until_there_is_room() {
+    run(async {
+        let database = Database::create().await;
+        let store = open_store(impatient(&database.url)).await;
+        fill(&*store).await;
+        let client = database.client().await;
+        let full = "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                        RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100';
+                    END $$;
+                    CREATE TRIGGER full_disk BEFORE INSERT ON entries EXECUTE FUNCTION full_disk();
+                    CREATE TRIGGER full_disk BEFORE INSERT ON facts EXECUTE FUNCTION full_disk();";
+        client.batch_execute(full).await.unwrap();
+        let insert = store.insert(entry(7, &scope(), "late")).await;
+        assert!(matches!(insert, Err(StoreError::Unavailable(_))), "{insert:?}");
+        assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
+        let hit = store.exact(&scope(), &PromptHash::of("hello"), NOW).await.unwrap();
+        assert!(hit.is_some(), "what is there is served");
+        client.batch_execute("DROP FUNCTION full_disk CASCADE").await.unwrap();
+        assert_recovers(&store).await;
+        database.remove().await;
+    });
+}
+
+#[test]
+fn the_next_host_of_the_url_is_used_when_the_first_is_gone() {
+    run(async {
+        let database = Database::create().await;
+        let (first, url) = behind_proxy(&database).await;
+        let (second, _) = behind_proxy(&database).await;
+        let hosts = format!("{},{}", first.address, second.address);
+        let store = open_store(impatient(&url.replace(&first.address.to_string(), &hosts))).await;
+        fill(&*store).await;
+        for (dead, live) in [(&first, &second), (&second, &first)] {
+            dead.set(Weather::Cut);
+            live.set(Weather::Fair);
+            assert_recovers(&store).await;
+        }
+        database.remove().await;
+    });
+}
+
+#[test]
+fn the_host_that_takes_writes_is_used() {
+    run(async {
+        let database = Database::create().await;
+        let (_, rest) = database.url.split_once('@').unwrap();
+        let (primary, name) = rest.split_once('/').unwrap();
+        let mut other = Server::start();
+        other.tell(&format!("create {name}"));
+        let (address, _) = other.url.rsplit_once('/').unwrap();
+        let read_only = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
+        connect(&other.url).await.batch_execute(&read_only).await.unwrap();
+        let store =
+            open_store(impatient(&format!("{address},{primary}/{name}?target_session_attrs=read-write"))).await;
+        fill(&*store).await;
         assert_recovers(&store).await;
         database.remove().await;
     });
