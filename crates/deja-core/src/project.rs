@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cache::Scope;
 use crate::clock::Timestamp;
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
@@ -205,6 +206,11 @@ impl Project {
     /// The limit in force.
     pub fn quota(&self) -> Quota {
         self.custom_quota.unwrap_or(self.tier.quota())
+    }
+
+    /// Where answers to prompts for this model in this context belong.
+    pub fn scope(&self, model: &str, context: Option<&str>) -> Scope {
+        Scope::new(self.id, (!self.settings.share_models).then_some(model), context)
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use deja_core::store::Store;
 use deja_core::testing::MemoryStore;
-use deja_core::testing::contract::{BoxFuture, Case, Subject, cases};
+use deja_core::testing::contract::{BoxFuture, Case, Subject, cases, cases_of_shared};
 use deja_store::{StoreSettings, open};
 use libtest_mimic::{Arguments, Failed, Trial};
 use postgres::{Database, open_store, settings};
@@ -22,11 +22,13 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for case in cases() {
+        trials.push(trial("sqlite", &case, |run| Box::pin(on_sqlite(run, false))));
+        trials.push(trial("sqlite_reopened", &case, |run| Box::pin(on_sqlite(run, true))));
+    }
+    for case in cases().into_iter().chain(cases_of_shared()) {
         trials.push(trial("memory", &case, |run| {
             Box::pin(async move { run(Subject::new(MemoryStore::new())).await })
         }));
-        trials.push(trial("sqlite", &case, |run| Box::pin(on_sqlite(run, false))));
-        trials.push(trial("sqlite_reopened", &case, |run| Box::pin(on_sqlite(run, true))));
         trials.push(trial("postgres", &case, |run| Box::pin(on_postgres(run, false))));
         trials.push(trial("postgres_replicas", &case, |run| Box::pin(on_postgres(run, true))));
     }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::cache::{Candidate, Entry, PromptHash, Scope};
+use crate::cache::{Candidate, Entry, PromptHash};
 use crate::embedding::{Embedded, Similarity, Threshold};
 use crate::engine::{Engine, QueryError, Trace};
 use crate::id::ProjectId;
@@ -40,8 +40,7 @@ impl Engine {
     pub async fn look(&self, project: &Project, look: Look<'_>) -> Result<Seen, QueryError> {
         let started = Instant::now();
         let mut trace = Trace::default();
-        let model = (!project.settings.share_models).then_some(look.model);
-        let scope = Scope::new(project.id, model, look.context);
+        let scope = project.scope(look.model, look.context);
         let hash = PromptHash::of(look.prompt);
         let now = self.parts.clock.now();
         let embedded = self.embeddings.of(project.id, hash, look.prompt).await?;

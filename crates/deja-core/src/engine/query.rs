@@ -180,8 +180,7 @@ impl Engine {
         if project.suspended || !caller.key.allows_model(&query.model) {
             return Err(QueryError::Forbidden);
         }
-        let model = (!project.settings.share_models).then_some(query.model.as_str());
-        let scope = Scope::new(project.id, model, query.context.as_deref());
+        let scope = project.scope(&query.model, query.context.as_deref());
         let prompt_hash = PromptHash::of(&query.prompt);
 
         let mut route = None;

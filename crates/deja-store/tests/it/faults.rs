@@ -368,7 +368,8 @@ fn the_host_that_takes_writes_is_used() {
         let read_only = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
         connect(&other.url).await.batch_execute(&read_only).await.unwrap();
         let store =
-            open_store(impatient(&format!("{address},{primary}/{name}?target_session_attrs=read-write"))).await;
+            open_store(impatient(&format!("{address},{primary}/{name}?target_session_attrs=read-write")))
+                .await;
         fill(&*store).await;
         assert_recovers(&store).await;
         database.remove().await;

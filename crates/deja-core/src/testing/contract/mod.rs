@@ -69,7 +69,12 @@ impl Subject {
     }
 }
 
-/// All cases.
+/// Cases of a store that several processes share.
+pub fn cases_of_shared() -> Vec<Case> {
+    claims::cases()
+}
+
+/// Cases of every store.
 pub fn cases() -> Vec<Case> {
     [
         projects::cases(),
@@ -81,7 +86,6 @@ pub fn cases() -> Vec<Case> {
         limits::cases(),
         counts::cases(),
         providers::cases(),
-        claims::cases(),
         rollups::cases(),
         browse::cases(),
         people::cases(),

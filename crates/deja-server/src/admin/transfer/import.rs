@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::project::{Project, Slug};
@@ -227,9 +227,8 @@ async fn entry(
         return Err(Refused::Bad("an entry needs a prompt and a model".into()));
     }
     let vector = record.vector.map(vector).transpose()?;
-    let model = (!project.settings.share_models).then_some(record.model.as_str());
     let new = NewEntry {
-        scope: Scope::new(project.id, model, record.context.as_deref()),
+        scope: project.scope(&record.model, record.context.as_deref()),
         prompt_hash: PromptHash::of(&record.prompt),
         entry: Entry {
             id: id(&record.id)?,
