@@ -39,7 +39,7 @@ pub struct RequestLimits {
 pub struct App {
     engine: Engine,
     limits: RequestLimits,
-    stop: CancellationToken,
+    leaving: CancellationToken,
 }
 
 impl App {
@@ -53,9 +53,9 @@ impl App {
         &self.limits
     }
 
-    /// Whether shutdown has begun.
-    pub fn is_stopping(&self) -> bool {
-        self.stop.is_cancelled()
+    /// Whether shutdown has begun. Requests are still answered; no others should come.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.is_cancelled()
     }
 }
 
@@ -75,8 +75,8 @@ pub struct Wired {
     pub console: Arc<Console>,
 }
 
-/// Joins the parts. Upstream calls run on `tasks`; `stop` turns readiness off.
-pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) -> anyhow::Result<Wired> {
+/// Joins the parts. Upstream calls run on `tasks`; `leaving` turns readiness off.
+pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToken) -> anyhow::Result<Wired> {
     let store = deja_store::open(&config.store()).await?;
     let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
     let own_vault = vault()?;
@@ -116,7 +116,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, stop: CancellationToken) 
         prompt_bytes: config.request.max_prompt_bytes,
         context_bytes: config.request.max_context_bytes,
     };
-    let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, stop });
+    let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, leaving });
     let admin = Arc::new(AdminContext::new(
         store.clone(),
         vault()?,

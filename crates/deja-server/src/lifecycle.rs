@@ -23,10 +23,15 @@ use crate::{background, routes, telemetry};
 pub async fn serve(config: Config) -> anyhow::Result<()> {
     telemetry::init_log(&config.log, config.log_format)?;
     // Before it is ready: whoever saw that may send a signal at once.
-    let signals = Signals::catch()?;
+    let mut signals = Signals::catch()?;
     let server = Server::start(config).await?;
     server.greet().await?;
-    signals.wait().await;
+    if signals.next().await == Caught::Term {
+        tokio::select! {
+            () = server.leave() => {}
+            _ = signals.next() => {}
+        }
+    }
     server.stop().await
 }
 
@@ -37,6 +42,7 @@ pub struct Server {
     /// Where it listens.
     pub address: std::net::SocketAddr,
     config: Config,
+    leaving: CancellationToken,
     stop: CancellationToken,
     cut: CancellationToken,
     listeners: TaskTracker,
@@ -47,7 +53,7 @@ pub struct Server {
 impl Server {
     /// Starts everything; requests are answered when this returns.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
-        let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
+        let [leaving, stop, cut] = [(); 3].map(|()| CancellationToken::new());
         let (listeners, background, upstream) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
         // The port first: with a wrong one nothing else has to be undone.
         let listener = bind(config.listen, "DEJA_LISTEN").await?;
@@ -63,7 +69,7 @@ impl Server {
             let router = Router::new().route("/metrics", get(move || async move { handle.render() }));
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
-        let wired = app::wire(&config, upstream.clone(), stop.clone()).await?;
+        let wired = app::wire(&config, upstream.clone(), leaving.clone()).await?;
         let router = routes::router(wired.app.clone(), wired.console.clone())?;
 
         let admin = AdminSocket::bind(&socket::path_in(&config.data_dir))?;
@@ -83,7 +89,7 @@ impl Server {
         // The vocabularies take a tenth of a second to load: not on somebody's first hit.
         background.spawn_blocking(TokenCounter::warm);
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
-        Ok(Self { wired, address, config, stop, cut, listeners, background, upstream })
+        Ok(Self { wired, address, config, leaving, stop, cut, listeners, background, upstream })
     }
 
     /// Serves one more router until the server stops.
@@ -117,9 +123,23 @@ impl Server {
         Ok(())
     }
 
+    /// Not ready from now on, while requests are answered as before, for as long as load balancers take to notice.
+    pub async fn leave(&self) {
+        self.leaving.cancel();
+        let delay = self.config.connection.shutdown_delay;
+        if !delay.is_zero() {
+            tracing::info!(
+                delay_s = delay.as_secs(),
+                "leaving: requests are answered until load balancers know"
+            );
+            tokio::time::sleep(delay).await;
+        }
+    }
+
     /// Stops: no new connections, requests under way get until the deadline, counts are written.
     pub async fn stop(self) -> anyhow::Result<()> {
         tracing::info!("shutting down");
+        self.leaving.cancel();
         self.stop.cancel();
         self.listeners.close();
         self.upstream.close();
@@ -171,8 +191,17 @@ async fn bind(address: std::net::SocketAddr, setting: &str) -> anyhow::Result<Tc
 
 /// Waits for SIGTERM or SIGINT.
 pub async fn wait_for_signal() -> anyhow::Result<()> {
-    Signals::catch()?.wait().await;
+    Signals::catch()?.next().await;
     Ok(())
+}
+
+/// A signal to end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Caught {
+    /// From a supervisor.
+    Term,
+    /// From a terminal.
+    Int,
 }
 
 /// SIGTERM and SIGINT, from now on caught.
@@ -186,10 +215,10 @@ impl Signals {
         Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
     }
 
-    async fn wait(mut self) {
+    async fn next(&mut self) -> Caught {
         tokio::select! {
-            _ = self.term.recv() => {}
-            _ = self.int.recv() => {}
+            _ = self.term.recv() => Caught::Term,
+            _ = self.int.recv() => Caught::Int,
         }
     }
 }

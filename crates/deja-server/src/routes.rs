@@ -22,6 +22,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         let document = document.clone();
         async move { ([(CONTENT_TYPE, "application/json")], document) }
     };
+    let edge = axum::middleware::from_fn_with_state(Arc::clone(&app), middleware::edge);
     Ok(Router::new()
         .route("/v1/cache/query", post(query::query))
         .route("/p/{slug}/v1/cache/query", post(query::query))
@@ -34,7 +35,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .with_state(app)
         .merge(console::router(console))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(axum::middleware::from_fn(middleware::edge)))
+        .layer(edge))
 }
 
 /// A handler that panicked: a bug, told like one, and the server goes on.

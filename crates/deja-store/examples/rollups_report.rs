@@ -1,15 +1,19 @@
 //! How fast analytics answers over ten million requests: fills a store with 30 days of them, over 20 keys, 5 models
 //! and 50 contexts, and times what the Analytics page asks for. Prints a table.
 //!
-//! Run: `cargo run --release -p deja-store --example rollups_report [REQUESTS_PER_HOUR]`
+//! Run: `cargo run --release -p deja-store --example rollups_report [REQUESTS_PER_HOUR [DIRECTORY]]`
+//!
+//! A directory is kept, and is a data directory: `DEJA_DATA_DIR=DIRECTORY deja serve` shows its analytics.
 #![expect(clippy::print_stdout, reason = "it prints a report")]
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use deja_core::analytics::{ContextKey, Dimension, Outcome, Rollup, Slice, Step, UsageBatch, UsageEvent};
 use deja_core::audit::{Actor, Change};
-use deja_core::clock::Timestamp;
+use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::embedding::Similarity;
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::money::NanoUsd;
@@ -20,18 +24,20 @@ use deja_store::{StoreSettings, open};
 const HOURS: i64 = 30 * 24;
 /// Ten million in 30 days.
 const REQUESTS_PER_HOUR: u64 = 13_889;
-const NOW: i64 = 1_700_000_000;
+/// The present, so that a server that is started on the directory shows it all.
+static NOW: LazyLock<i64> = LazyLock::new(|| SystemClock.now().as_secs());
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let per_hour = std::env::args().nth(1).map_or(Ok(REQUESTS_PER_HOUR), |text| text.parse())?;
-    let directory = tempfile::tempdir()?;
-    let store = open(&StoreSettings::new(directory.path())).await?;
+    let temporary = tempfile::tempdir()?;
+    let directory = std::env::args().nth(2).map_or(temporary.path().to_owned(), PathBuf::from);
+    let store = open(&StoreSettings::new(&directory)).await?;
     let project = ProjectId::from_bytes([1; 16]);
     store.create_project(&tenant(project)?, &Change::new(at(0), Actor::System, "report")).await?;
     let began = Instant::now();
     let (requests, slowest) = fill(&*store, project, per_hour).await?;
-    let bytes = std::fs::metadata(directory.path().join("deja.db"))?.len();
+    let bytes = std::fs::metadata(directory.join("deja.db"))?.len();
     println!(
         "{requests} requests recorded in {:.0} s, {} MB on disk",
         began.elapsed().as_secs_f64(),
@@ -42,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         slowest.as_secs_f64() * 1e3
     );
 
-    let (hour, minute) = (Step::Hour.period_of(at(NOW)), Step::Minute.period_of(at(NOW)));
+    let (hour, minute) = (Step::Hour.period_of(at(*NOW)), Step::Minute.period_of(at(*NOW)));
     let (month, day, last) = (hour - HOURS..hour + 1, hour - 24..hour + 1, minute - 60..minute + 1);
     let (k, m, c) = (Some(key(3)), Some("model-1".into()), Some(ContextKey::of(Some("context 7"))));
     let slices = [
@@ -75,7 +81,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     report("7 days of all projects, by day", async || {
-        Ok(store.daily_totals(NOW / 86_400 - 7, NOW / 86_400 + 1).await?.len())
+        Ok(store.daily_totals(*NOW / 86_400 - 7, *NOW / 86_400 + 1).await?.len())
     })
     .await?;
     Ok(store.close().await?)
@@ -122,7 +128,7 @@ async fn fill(
                 4..7 => (Outcome::SemanticHit, 2 + random(8)),
                 _ => (Outcome::Miss, 200 + random(3000)),
             };
-            let when = at(NOW - hour * 3600 - random(3600) as i64);
+            let when = at(*NOW - hour * 3600 - random(3600) as i64);
             batch.add(&UsageEvent {
                 model: &models[random(5) as usize],
                 context: Some(&contexts[random(50) as usize]),
@@ -139,7 +145,7 @@ async fn fill(
         store.record(&batch.take()).await?;
         slowest = slowest.max(began.elapsed());
         // As the server does: minutes older than two days go.
-        let minute = Step::Minute.period_of(at(NOW - hour * 3600)) - Step::Minute.kept();
+        let minute = Step::Minute.period_of(at(*NOW - hour * 3600)) - Step::Minute.kept();
         store.sweep_usage(minute, i64::MIN, NonZeroUsize::MAX).await?;
     }
     Ok((requests, slowest))

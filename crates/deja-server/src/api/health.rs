@@ -32,7 +32,7 @@ pub async fn livez() -> Json<Health> {
 pub async fn readyz(State(app): State<Arc<App>>) -> Response {
     let refuse =
         |detail: String| (StatusCode::SERVICE_UNAVAILABLE, Json(ErrorBody { detail })).into_response();
-    if app.is_stopping() {
+    if app.is_leaving() {
         return refuse("shutting down".into());
     }
     match app.engine().store().ready().await {

@@ -63,6 +63,7 @@ pub struct Settings {
     pub(super) header_timeout_ms: u64,
     pub(super) body_timeout_ms: u64,
     pub(super) idle_timeout_s: u64,
+    pub(super) shutdown_delay_s: u64,
     pub(super) shutdown_timeout_s: u64,
     pub(super) max_connections: u64,
     pub(super) upstream_connect_timeout_ms: u64,

@@ -1,21 +1,24 @@
-//! What every request passes: a request id, and one line in the log.
+//! What every request passes: a request id, one line in the log, and at the end of the process a farewell.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use axum::extract::Request;
-use axum::http::header::CACHE_CONTROL;
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONNECTION};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
+
+use crate::app::App;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Gives the request an id, the answer its general headers, and the log a line. The line is at `info` for
 /// what went wrong and at `debug` for the rest: at tens of thousands of hits a second the log would cost more
 /// than the cache.
-pub async fn edge(request: Request, next: Next) -> Response {
+pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let id = request_id(request.headers());
     let started = Instant::now();
     let span = tracing::error_span!("request", request.id = id.to_str().unwrap_or_default());
@@ -25,6 +28,10 @@ pub async fn edge(request: Request, next: Next) -> Response {
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));
+    if app.is_leaving() {
+        // The client connects anew for its next request, by then to another replica.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     let status = response.status().as_u16();
     let duration_ms = started.elapsed().as_secs_f64() * 1e3;
     if status >= 500 {

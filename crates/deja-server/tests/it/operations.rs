@@ -117,6 +117,31 @@ fn a_query_in_flight_at_sigterm_is_answered() {
 }
 
 #[test]
+fn a_replica_leaves_before_it_stops() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::builder().provider(&provider).env("DEJA_SHUTDOWN_DELAY_S", "3600").start();
+    let tenant = Tenant::create(&deja, "leaving", &[]);
+    let mut open = Connection::open(deja.address()).unwrap();
+    let request = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").into_bytes();
+    open.send(&request("/livez")).unwrap();
+    assert_eq!(open.receive(false).unwrap().header("connection"), None);
+    deja.signal("TERM");
+    let began = Instant::now();
+    while deja.get("/readyz").status != 503 {
+        assert!(began.elapsed() < PATIENCE, "it is still ready");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // New requests are answered, on old connections and on new ones, and each connection ends with its answer.
+    assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], false);
+    open.send(&request("/livez")).unwrap();
+    let last = open.receive(false).unwrap();
+    assert_eq!((last.status, last.header("connection")), (200, Some("close")));
+    // Whoever is in a hurry says it twice.
+    deja.signal("TERM");
+    assert_eq!(deja.wait().code(), Some(0), "{}", deja.log());
+}
+
+#[test]
 fn a_query_that_does_not_end_is_cut_at_the_deadline_of_the_stop() {
     let provider = FakeProvider::start();
     let mut deja = Deja::builder().provider(&provider).env("DEJA_SHUTDOWN_TIMEOUT_S", "1").start();
