@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::analytics::Step;
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
 use deja_core::engine::Engine;
@@ -37,8 +36,7 @@ pub async fn flush_counts(engine: Engine, stop: CancellationToken) {
 pub async fn sweep_history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         let now = clock.now();
-        let [minute, hour] = [Step::Minute, Step::Hour].map(|step| step.period_of(now) - step.kept());
-        let swept = store.sweep_usage(minute, hour, SWEEP_BATCH).await;
+        let swept = store.sweep_usage(now, SWEEP_BATCH).await;
         if matches!(swept, Ok(n) if n == SWEEP_BATCH.get() as u64) && !stop.is_cancelled() {
             continue;
         }

@@ -49,7 +49,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
 
     let (hour, minute) = (Step::Hour.period_of(at(*NOW)), Step::Minute.period_of(at(*NOW)));
-    let (month, day, last) = (hour - HOURS..hour + 1, hour - 24..hour + 1, minute - 60..minute + 1);
+    let today = Step::Day.period_of(at(*NOW));
+    let (month, day, last) = (today - 30..today + 1, hour - 24..hour + 1, minute - 60..minute + 1);
     let (k, m, c) = (Some(key(3)), Some("model-1".into()), Some(ContextKey::of(Some("context 7"))));
     let slices = [
         ("all", Slice::default()),
@@ -60,7 +61,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:<58} {:>6} {:>9} {:>9}", "question", "rows", "first ms", "best ms");
     for (name, slice) in &slices {
         for (range, step, periods) in
-            [("30 d", Step::Hour, &month), ("24 h", Step::Hour, &day), ("1 h", Step::Minute, &last)]
+            [("30 d", Step::Day, &month), ("24 h", Step::Hour, &day), ("1 h", Step::Minute, &last)]
         {
             report(&format!("series of {name}, {range}"), async || {
                 let series = store.usage_series(project, slice, step, periods.clone()).await?;
@@ -75,7 +76,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for by in [Dimension::Key, Dimension::Model, Dimension::Context] {
             report(&format!("30 d of {name}, by {by:?}"), async || {
                 let most = NonZeroUsize::MAX;
-                Ok(store.usage_by(project, slice, by, Step::Hour, month.clone(), most).await?.len())
+                Ok(store.usage_by(project, slice, by, Step::Day, month.clone(), most).await?.len())
             })
             .await?;
         }
@@ -145,8 +146,7 @@ async fn fill(
         store.record(&batch.take()).await?;
         slowest = slowest.max(began.elapsed());
         // As the server does: minutes older than two days go.
-        let minute = Step::Minute.period_of(at(*NOW - hour * 3600)) - Step::Minute.kept();
-        store.sweep_usage(minute, i64::MIN, NonZeroUsize::MAX).await?;
+        store.sweep_usage(at(*NOW - hour * 3600), NonZeroUsize::MAX).await?;
     }
     Ok((requests, slowest))
 }

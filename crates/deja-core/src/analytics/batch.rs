@@ -119,7 +119,7 @@ impl UsageBatch {
     }
 
     /// The rows to add to the rollups, each once, in the order of their keys: every request in its eight slices,
-    /// in its minute and in its hour.
+    /// in its minute, its hour and its day.
     pub fn rollups(&self) -> BTreeMap<RollupKey, Rollup> {
         let mut rows: BTreeMap<RollupKey, Rollup> = BTreeMap::new();
         for (cell, counted) in &self.cells {
@@ -199,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_counted_in_eight_slices_of_two_steps() {
+    fn a_request_is_counted_in_eight_slices_of_three_steps() {
         let mut batch = UsageBatch::default();
         for seconds in [0, 59, 60] {
             batch.add(&event("m", Some("c"), seconds));
         }
         assert_eq!(slices(&batch, Step::Minute).len(), 16);
         let hours = slices(&batch, Step::Hour);
-        assert_eq!(hours.len(), 8);
+        assert_eq!((hours.len(), slices(&batch, Step::Day).len()), (8, 8));
         assert!(hours.iter().all(|(hour, _, misses)| (*hour, *misses) == (0, 3)));
         assert_eq!(batch.contexts.len(), 1);
     }
@@ -218,7 +218,7 @@ mod tests {
             batch.add(&event(&format!("m{number}"), Some(&format!("user {number}")), 10));
             if number == 500 {
                 // What is written goes, what is told apart stays.
-                assert_eq!(batch.take().rollups().len(), 2 * (1 + 1 + 4 * 65 + 2 * 65));
+                assert_eq!(batch.take().rollups().len(), 3 * (1 + 1 + 4 * 65 + 2 * 65));
             }
         }
         let only = |batch: &UsageBatch, dimensions| -> Vec<Slice> {

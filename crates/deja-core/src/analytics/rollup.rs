@@ -14,17 +14,20 @@ pub enum Step {
     Minute,
     /// An hour. Kept for thirteen months.
     Hour,
+    /// A day, in UTC. Kept for thirteen months.
+    Day,
 }
 
 impl Step {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Minute, Self::Hour];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Minute, Self::Hour, Self::Day];
 
     /// Its seconds; also what stores keep it as.
     pub const fn seconds(self) -> i64 {
         match self {
             Self::Minute => 60,
             Self::Hour => 3600,
+            Self::Day => 86_400,
         }
     }
 
@@ -38,12 +41,18 @@ impl Step {
         Timestamp::from_secs(period.saturating_mul(self.seconds()))
     }
 
-    /// Periods that are kept: 48 hours of minutes, 13 months (of 31 days) of hours.
+    /// Periods that are kept: 48 hours of minutes, 13 months (of 31 days) of hours and days.
     pub const fn kept(self) -> i64 {
         match self {
             Self::Minute => 48 * 60,
             Self::Hour => 13 * 31 * 24,
+            Self::Day => 13 * 31,
         }
+    }
+
+    /// The oldest period that is kept at `now`.
+    pub const fn oldest(self, now: Timestamp) -> i64 {
+        self.period_of(now) - self.kept()
     }
 }
 

@@ -70,7 +70,7 @@ pub trait Usage: Send + Sync {
         contexts: &[ContextKey],
     ) -> Result<BTreeMap<ContextKey, String>, StoreError>;
 
-    /// Deletes up to `limit` rollups of periods before `minute` or `hour` (since the epoch), and says how many;
-    /// with the last rollup of a context goes its label.
-    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError>;
+    /// Deletes up to `limit` rollups of periods before the oldest that is kept ([`Step::oldest`]), and says how
+    /// many; with the last hour of a context goes its label.
+    async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }

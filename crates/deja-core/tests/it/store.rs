@@ -175,8 +175,8 @@ impl Usage for OddStore {
         self.inner.context_labels(project, contexts).await
     }
 
-    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.inner.sweep_usage(minute, hour, limit).await
+    async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        self.inner.sweep_usage(now, limit).await
     }
 }
 

@@ -31,7 +31,7 @@ impl Span {
         let (key, step, count, group) = match key {
             "1h" => ("1h", Step::Minute, 60, 1),
             "7d" => ("7d", Step::Hour, 7 * 24, 6),
-            "30d" => ("30d", Step::Hour, 30 * 24, 24),
+            "30d" => ("30d", Step::Day, 30, 1),
             _ => ("24h", Step::Hour, 24, 1),
         };
         // Bars begin at whole multiples of their length, so that they stay the same as time goes on.
@@ -47,13 +47,18 @@ impl Span {
         }
         let minutes_reach = Step::Minute.period_of(from) > Step::Minute.period_of(now) - Step::Minute.kept();
         let short = until.since(from).as_secs() <= 4 * 3600;
-        let step = if minutes_reach && short { Step::Minute } else { Step::Hour };
+        let step = match until.since(from).as_secs() {
+            _ if minutes_reach && short => Step::Minute,
+            // A chart has about as many bars as this has days.
+            seconds if seconds >= 30 * 86_400 => Step::Day,
+            _ => Step::Hour,
+        };
         let last = step.period_of(now) + 1;
         let first = step.period_of(from).max(last - step.kept());
         // The period that `until` lies in is shown, unless it begins just then.
         let end = (step.period_of(Timestamp::from_nanos(until.as_nanos() - 1)) + 1)
             .clamp(first + 1, last.max(first + 1));
-        let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(24 * 7);
+        let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(7);
         Some(Self { key: "custom", step, periods: first..end, group })
     }
 
@@ -96,7 +101,8 @@ impl Span {
 fn groups(step: Step) -> Vec<i64> {
     match step {
         Step::Minute => vec![1, 5, 15],
-        Step::Hour => vec![1, 2, 6, 12, 24, 48, 24 * 7],
+        Step::Hour => vec![1, 2, 6, 12, 24],
+        Step::Day => vec![1, 2, 7],
     }
 }
 
@@ -147,7 +153,7 @@ mod tests {
         let span = Span::custom("1969-12-31T00:00", "2199-01-01T00:00", NOW);
         assert_eq!(span, None, "before the epoch");
         let span = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
-        assert_eq!(span.periods.end - span.periods.start, Step::Hour.kept());
+        assert_eq!((span.step, span.periods.end - span.periods.start), (Step::Day, Step::Day.kept()));
         assert!(span.bars() <= 60);
         for (from, until) in [("", ""), ("2026-07-31T11:00", "2026-07-31T10:00"), ("x", "2026-07-31T10:00")] {
             assert_eq!(Span::custom(from, until, NOW), None);

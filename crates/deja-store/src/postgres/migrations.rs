@@ -10,6 +10,7 @@ use deadpool_postgres::tokio_postgres::{Client, Error};
 const MIGRATIONS: &[(i32, &str)] = &[
     (1, include_str!("../../migrations/postgres/0001_first.sql")),
     (2, include_str!("../../migrations/postgres/0002_provider_kind.sql")),
+    (3, include_str!("../../migrations/postgres/0003_days.sql")),
 ];
 /// Any number will do as long as all versions of deja use the same one.
 const LOCK: i64 = 0x6465_6a61;

@@ -8,6 +8,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (1, include_str!("../../migrations/sqlite/0001_first.sql")),
     (2, include_str!("../../migrations/sqlite/0002_console.sql")),
     (3, include_str!("../../migrations/sqlite/0003_provider_kind.sql")),
+    (4, include_str!("../../migrations/sqlite/0004_days.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

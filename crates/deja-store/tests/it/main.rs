@@ -21,3 +21,4 @@ mod reopen;
 mod replicas;
 mod support;
 mod tls;
+mod upgrade;

@@ -70,7 +70,7 @@ async fn providers_from_before_there_were_kinds_speak_openais() {
     let database = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
     database
         .execute_batch(
-            "ALTER TABLE providers DROP COLUMN kind; DELETE FROM migrations WHERE version = 3;
+            "ALTER TABLE providers DROP COLUMN kind; DELETE FROM migrations WHERE version >= 3;
              INSERT INTO providers (project_id, name, provider_id, base_url, models, allow_private, created)
              SELECT project_id, 'house', project_id, 'https://llm.example/v1', '[]', 0, 0 FROM projects",
         )

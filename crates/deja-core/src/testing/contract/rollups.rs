@@ -102,7 +102,7 @@ async fn series_come_by_period(mut subject: Subject) {
     traffic(&*store, one).await;
     let store = subject.reopened().await;
     let all = Slice::default();
-    for (step, after) in [(Step::Minute, 120), (Step::Hour, 2)] {
+    for (step, after) in [(Step::Minute, 120), (Step::Hour, 2), (Step::Day, 1)] {
         let first = step.period_of(NOW);
         let series = store.usage_series(one, &all, step, first..first + after + 1).await.unwrap();
         assert_eq!(series.keys().copied().collect::<Vec<_>>(), [first, first + after], "{step:?}");
@@ -238,19 +238,26 @@ async fn sweep_forgets_old_periods(mut subject: Subject) {
     let store = subject.store();
     let one = with_project(&*store, 1).await;
     traffic(&*store, one).await;
-    let (minute, hour) = (Step::Minute.period_of(NOW), Step::Hour.period_of(NOW));
-    assert_eq!(store.sweep_usage(minute, hour, MANY).await.unwrap(), 0);
-    assert_eq!(store.sweep_usage(minute + 1, hour, NonZeroUsize::new(3).unwrap()).await.unwrap(), 3);
-    assert!(store.sweep_usage(minute + 1, hour, MANY).await.unwrap() > 3);
-    assert_eq!(store.sweep_usage(minute + 1, hour, MANY).await.unwrap(), 0);
+    let minute = Step::Minute.period_of(NOW);
+    // The moment from which on the first of these periods is too old.
+    let after = |step: Step| step.start_of(step.period_of(NOW) + 1 + step.kept());
+    assert_eq!(store.sweep_usage(NOW, MANY).await.unwrap(), 0);
+    let past = after(Step::Minute);
+    assert_eq!(store.sweep_usage(past, NonZeroUsize::new(3).unwrap()).await.unwrap(), 3);
+    assert!(store.sweep_usage(past, MANY).await.unwrap() > 3);
+    assert_eq!(store.sweep_usage(past, MANY).await.unwrap(), 0);
     let all = Slice::default();
     let left = store.usage_series(one, &all, Step::Minute, 0..i64::MAX).await.unwrap();
     assert_eq!(left.keys().copied().collect::<Vec<_>>(), [minute + 120]);
     assert_eq!(store.usage_series(one, &all, Step::Hour, 0..i64::MAX).await.unwrap().len(), 2, "hours stay");
     let (x, y) = (ContextKey::of(Some("x")), ContextKey::of(Some("y")));
     assert_eq!(store.context_labels(one, &[x, y]).await.unwrap().len(), 2);
-    store.sweep_usage(minute, hour + 1, MANY).await.unwrap();
+    store.sweep_usage(after(Step::Hour), MANY).await.unwrap();
     let store = subject.reopened().await;
     assert_eq!(store.usage_series(one, &all, Step::Hour, 0..i64::MAX).await.unwrap().len(), 1);
     assert_eq!(store.context_labels(one, &[x, y]).await.unwrap().keys().copied().collect::<Vec<_>>(), [y]);
+    let days = async || store.usage_series(one, &all, Step::Day, 0..i64::MAX).await.unwrap().len();
+    assert_eq!(days().await, 2);
+    store.sweep_usage(after(Step::Day), MANY).await.unwrap();
+    assert_eq!(days().await, 1);
 }

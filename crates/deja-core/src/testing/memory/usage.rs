@@ -29,10 +29,16 @@ impl State {
         })
     }
 
-    fn totals_where(&self, of: impl Fn(i64) -> Option<i64>) -> BTreeMap<ProjectId, BTreeMap<i64, Totals>> {
+    fn totals_where(
+        &self,
+        step: Step,
+        of: impl Fn(i64) -> Option<i64>,
+    ) -> BTreeMap<ProjectId, BTreeMap<i64, Totals>> {
         let mut sums: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
         for (key, rollup) in &self.rollups {
-            if let (Step::Hour, 0, Some(part)) = (key.step, key.slice.dimensions(), of(key.period)) {
+            if (key.step, key.slice.dimensions()) == (step, 0)
+                && let Some(part) = of(key.period)
+            {
                 sums.entry(key.project).or_default().entry(part).or_default().add(&rollup.totals);
             }
         }
@@ -73,7 +79,7 @@ impl Usage for MemoryStore {
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
-        let sums = self.state().totals_where(|hour| (from..until).contains(&hour).then_some(0));
+        let sums = self.state().totals_where(Step::Hour, |hour| (from..until).contains(&hour).then_some(0));
         Ok(sums.into_iter().filter_map(|(project, mut parts)| Some((project, parts.remove(&0)?))).collect())
     }
 
@@ -82,8 +88,7 @@ impl Usage for MemoryStore {
         from: i64,
         until: i64,
     ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        let day = |hour: i64| Some(hour.div_euclid(24)).filter(|day| (from..until).contains(day));
-        Ok(self.state().totals_where(day))
+        Ok(self.state().totals_where(Step::Day, |day| (from..until).contains(&day).then_some(day)))
     }
 
     async fn usage_series(
@@ -149,17 +154,14 @@ impl Usage for MemoryStore {
         Ok(contexts.iter().filter_map(label).collect())
     }
 
-    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
+    async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let mut state = self.state();
-        let old = |key: &&RollupKey| match key.step {
-            Step::Minute => key.period < minute,
-            Step::Hour => key.period < hour,
-        };
+        let old = |key: &&RollupKey| key.period < key.step.oldest(now);
         let gone: Vec<RollupKey> = state.rollups.keys().filter(old).take(limit.get()).cloned().collect();
         for key in &gone {
             state.rollups.remove(key);
         }
-        state.contexts.retain(|_, label| label.hour >= hour);
+        state.contexts.retain(|_, label| label.hour >= Step::Hour.oldest(now));
         Ok(gone.len() as u64)
     }
 }

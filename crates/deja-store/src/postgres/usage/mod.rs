@@ -71,14 +71,13 @@ impl Usage for PostgresStore {
         from: i64,
         until: i64,
     ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        // Division rounds to zero in SQL; days before the epoch are of no interest.
         let sql = format!(
-            "SELECT project_id, period / 24, {} FROM rollups WHERE {HOURS} GROUP BY project_id, period / 24",
-            sums(|column| format!("sum({column})::bigint"))
+            "SELECT project_id, period, {} FROM rollups
+             WHERE step = 86400 AND dimensions = 0 AND period >= $1 AND period < $2",
+            sums(str::to_owned)
         );
-        let hours: Params<'_> = &[&from.saturating_mul(24), &until.saturating_mul(24)];
         let mut days: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
-        for row in self.connections.bulk(&sql, hours).await? {
+        for row in self.connections.bulk(&sql, &[&from, &until]).await? {
             let project = days.entry(ProjectId::from_bytes(id(&row, 0)?)).or_default();
             project.insert(get(&row, 1)?, totals(&row, 2)?);
         }
@@ -189,8 +188,8 @@ impl Usage for PostgresStore {
         rows.iter().map(|row| Ok((ContextKey(get(row, 0)?), text(row, 1)?))).collect()
     }
 
-    async fn sweep_usage(&self, minute: i64, hour: i64, at_most: NonZeroUsize) -> Result<u64, StoreError> {
-        record::sweep(&self.connections, minute, hour, at_most).await
+    async fn sweep_usage(&self, now: Timestamp, at_most: NonZeroUsize) -> Result<u64, StoreError> {
+        record::sweep(&self.connections, now, at_most).await
     }
 }
 

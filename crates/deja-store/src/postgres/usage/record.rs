@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use deja_core::analytics::UsageBatch;
+use deja_core::analytics::{Step, UsageBatch};
 use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
 use deja_core::store::StoreError;
@@ -124,18 +124,19 @@ pub(super) async fn record(connections: &Connections, batch: &UsageBatch) -> Res
 /// Deletes up to `limit` rollups of old periods, and the labels of contexts that no rollup names any more.
 pub(super) async fn sweep(
     connections: &Connections,
-    minute: i64,
-    hour: i64,
+    now: Timestamp,
     at_most: NonZeroUsize,
 ) -> Result<u64, StoreError> {
     let sql = "WITH labels AS (DELETE FROM context_labels WHERE hour < $2),
                     old AS (
                         SELECT ctid FROM rollups
                         WHERE (step = 60 AND period < $1) OR (step = 3600 AND period < $2)
-                        LIMIT $3 FOR UPDATE SKIP LOCKED),
+                              OR (step = 86400 AND period < $3)
+                        LIMIT $4 FOR UPDATE SKIP LOCKED),
                     gone AS (DELETE FROM rollups WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
                SELECT count(*) FROM gone";
-    let rows = connections.bulk(sql, &[&minute, &hour, &limit(at_most)]).await?;
+    let [minute, hour, day] = Step::ALL.map(|step| step.oldest(now));
+    let rows = connections.bulk(sql, &[&minute, &hour, &day, &limit(at_most)]).await?;
     rows.first().map_or(Ok(0), |row| count(row, 0))
 }
 

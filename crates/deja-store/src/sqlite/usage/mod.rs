@@ -73,17 +73,20 @@ impl Usage for SqliteStore {
         from: i64,
         until: i64,
     ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        let sql =
-            format!("SELECT r.project_id, r.period, {} FROM {HOURS}", sums(|column| format!("r.{column}")));
+        let sql = format!(
+            "SELECT r.project_id, r.period, {} FROM projects p CROSS JOIN rollups r
+                  ON r.project_id = p.project_id AND r.step = 86400 AND r.dimensions = 0
+                     AND r.period >= ?1 AND r.period < ?2",
+            sums(|column| format!("r.{column}"))
+        );
         self.readers
             .read(move |connection| {
                 let mut days: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
-                let mut hours = connection.prepare_cached(&sql)?;
-                let mut hours = hours.query([from.saturating_mul(24), until.saturating_mul(24)])?;
-                while let Some(row) = hours.next()? {
+                let mut select = connection.prepare_cached(&sql)?;
+                let mut rows = select.query([from, until])?;
+                while let Some(row) = rows.next()? {
                     let project = days.entry(ProjectId::from_bytes(row.get(0)?)).or_default();
-                    let day = row.get::<_, i64>(1)?.div_euclid(24);
-                    project.entry(day).or_default().add(&totals(row, 2)?);
+                    project.insert(row.get(1)?, totals(row, 2)?);
                 }
                 Ok(days)
             })
@@ -219,11 +222,9 @@ impl Usage for SqliteStore {
             .await
     }
 
-    async fn sweep_usage(&self, minute: i64, hour: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
+    async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         self.writer
-            .write(move |connection| {
-                record::sweep(connection, minute, hour, limit).map(Done::quiet).map_err(fault)
-            })
+            .write(move |connection| record::sweep(connection, now, limit).map(Done::quiet).map_err(fault))
             .await
     }
 }

@@ -132,12 +132,7 @@ impl Rows {
 }
 
 /// Deletes up to `limit` rollups of old periods, and the labels of contexts that no rollup names any more.
-pub(super) fn sweep(
-    connection: &Connection,
-    minute: i64,
-    hour: i64,
-    limit: NonZeroUsize,
-) -> rusqlite::Result<u64> {
+pub(super) fn sweep(connection: &Connection, now: Timestamp, limit: NonZeroUsize) -> rusqlite::Result<u64> {
     let projects: Vec<[u8; 16]> = connection
         .prepare_cached("SELECT project_id FROM projects")?
         .query_map([], |row| row.get(0))?
@@ -149,14 +144,15 @@ pub(super) fn sweep(
     )?;
     let (all, mut swept) = (limit_of(limit), 0);
     for project in projects {
-        for (step, before) in [(Step::Minute, minute), (Step::Hour, hour)] {
+        for step in Step::ALL {
             for dimensions in 0..8 {
                 let left = all - swept;
-                let gone = delete.execute(params![project, step.seconds(), dimensions, before, left])?;
+                let gone =
+                    delete.execute(params![project, step.seconds(), dimensions, step.oldest(now), left])?;
                 swept += gone as i64;
             }
         }
     }
-    connection.execute("DELETE FROM context_labels WHERE hour < ?1", [hour])?;
+    connection.execute("DELETE FROM context_labels WHERE hour < ?1", [Step::Hour.oldest(now)])?;
     Ok(swept.unsigned_abs())
 }
