@@ -48,8 +48,8 @@ pub struct PostgresSettings {
     pub call_timeout: Duration,
     /// The same for a call that may touch all entries of a project.
     pub bulk_timeout: Duration,
-    /// Entries of a scope beyond which neighbours are looked for in a graph index instead of by a scan. Both
-    /// find the same.
+    /// Entries of a scope beyond which neighbours are looked for in a graph index instead of by a scan, in a
+    /// table of up to 250,000; beyond that the bound grows with the root of the table. Both find the same.
     pub graph_from: u64,
 }
 

@@ -16,8 +16,7 @@ use crate::support::{NOW, entry, near, project, project_id, vector};
 
 /// A store that takes every scope for large, with its graph built.
 async fn with_graph(database: &Database, scope: &Scope) -> Arc<dyn Store> {
-    let settings = PostgresSettings { graph_from: 0, ..settings(&database.url) };
-    let store = open_store(settings).await;
+    let store = graph_from(database, 0).await;
     near(&*store, scope, &vector(0), 0.5, NOW).await;
     let client = database.client().await;
     let valid = "SELECT FROM pg_index WHERE indexrelid = to_regclass('vectors_graph_96') AND indisvalid";
@@ -29,6 +28,44 @@ async fn with_graph(database: &Database, scope: &Scope) -> Arc<dyn Store> {
     // The store hears of it a moment later.
     sleep(Duration::from_millis(300)).await;
     store
+}
+
+async fn graph_from(database: &Database, graph_from: u64) -> Arc<dyn Store> {
+    open_store(PostgresSettings { graph_from, ..settings(&database.url) }).await
+}
+
+/// How often the graph was asked, by connections that are closed by now: statistics come late.
+async fn scans(database: &Database) -> i64 {
+    sleep(Duration::from_secs(2)).await;
+    let sql = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'vectors_graph_96'";
+    database.client().await.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
+    let database = Database::create().await;
+    let scope = Scope::new(project_id(1), Some("m"), None);
+    let plain = database.store().await;
+    plain.create_project(&project(1), &change()).await.unwrap();
+    for number in 0..300 {
+        plain.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+    }
+    with_graph(&database, &scope).await;
+    let before = scans(&database).await;
+    let client = database.client().await;
+    // How many the table is thought to hold, and so from how many on the graph is asked, instead of 100.
+    for (all, used) in [(1e9, false), (1e6, true)] {
+        let sql = format!("UPDATE pg_class SET reltuples = {all} WHERE oid = 'vectors'::regclass");
+        client.batch_execute(&sql).await.unwrap();
+        let store = graph_from(&database, 100).await;
+        // The first search of a store finds out that there is a graph.
+        near(&*store, &scope, &vector(1), 0.5, NOW).await;
+        sleep(Duration::from_millis(500)).await;
+        assert!(!near(&*store, &scope, &vector(1), 0.5, NOW).await.is_empty());
+        store.close().await.unwrap();
+        assert_eq!(scans(&database).await > before, used, "of {all}");
+    }
+    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -54,8 +91,6 @@ async fn the_graph_finds_what_a_scan_finds() {
     }
     let graph = with_graph(&database, &large).await;
     let later = Timestamp::from_secs(NOW.as_secs() + 20);
-    let client = database.client().await;
-    let scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'vectors_graph_96'";
     for scope in [&large, &small] {
         for number in (0..1_200).step_by(17) {
             for now in [NOW, later] {
@@ -64,14 +99,8 @@ async fn the_graph_finds_what_a_scan_finds() {
             }
         }
     }
-    let mut used = 0i64;
-    let begun = Instant::now();
-    // Statistics come late.
-    while used == 0 && begun.elapsed() < Duration::from_secs(15) {
-        used = client.query_one(scans, &[]).await.unwrap().get(0);
-        sleep(Duration::from_millis(100)).await;
-    }
-    assert!(used > 0, "the graph was asked");
+    graph.close().await.unwrap();
+    assert!(scans(&database).await > 0, "the graph was asked");
     database.remove().await;
 }
 

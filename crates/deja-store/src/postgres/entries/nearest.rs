@@ -30,7 +30,7 @@ const SLACK: f64 = 1e-5;
 
 /// Which way scopes are searched.
 pub(in super::super) struct Plans {
-    /// Entries of a scope beyond which the graph is asked.
+    /// Entries of a scope beyond which the graph is asked, in a table of up to 250,000.
     graph_from: i64,
     large: moka::sync::Cache<[u8; 32], bool>,
 }
@@ -86,7 +86,12 @@ async fn is_large(store: &PostgresStore, scope: &Scope) -> Result<bool, StoreErr
     if let Some(large) = store.plans.large.get(&key) {
         return Ok(large);
     }
-    let sql = "SELECT EXISTS (SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 OFFSET $3)";
+    // Reading a vector of the scope takes about a sixth of a step in the graph, and where other scopes hold most
+    // vectors, most steps lead to theirs: scan n, or step limit * all / n times. So the bound goes with the root.
+    let sql = "SELECT EXISTS (
+        SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2
+        OFFSET (SELECT least($3::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint
+                FROM pg_class WHERE oid = 'vectors'::regclass))";
     let params: Params<'_> = &[&uuid(scope.project().as_bytes()), &key.as_slice(), &store.plans.graph_from];
     let large = get(&store.connections.query_one(sql, params).await?, 0)?;
     store.plans.large.insert(key, large);
