@@ -5,8 +5,9 @@
 //! The vectors are synthetic; `-- --vectors ENTRIES PROBES` takes them from two files instead, each line a JSON
 //! array or null, as `cargo run --release -p deja-embed --example latency vectors` prints them.
 //!
-//! Each line: entries, then p50 and p95 of a search by scan and by graph in milliseconds, and how many of the
-//! probes that have a neighbour at 0.85 got the same one by both. Run it on an empty database.
+//! Each line: entries, then p50 and p95 in milliseconds of a search by scan, and by graph for probes that have a
+//! neighbour at 0.85 and for those that have none; how many of the first got the same one by both; and the time
+//! of an insert. Run it on an empty database.
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,
@@ -66,9 +67,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let with_neighbour = by_scan.iter().flatten().count();
         let same = by_scan.iter().zip(&by_graph).filter(|(a, b)| a.is_some() && a == b).count();
         println!(
-            "{size:>7} entries  scan {}  graph {}  same {same} of {with_neighbour}  insert {per_insert:.2?}",
+            "{size:>7} entries  scan {}  graph with a neighbour {}, without {}  same {same} of {with_neighbour}  \
+             insert {per_insert:.2?}",
             show(scan_times),
-            show(graph_times),
+            show(times_of(&by_graph, &graph_times, true)),
+            show(times_of(&by_graph, &graph_times, false)),
         );
     }
     Ok(())
@@ -155,8 +158,17 @@ async fn search(
     Ok((found, times))
 }
 
+/// The times of the probes that found something, or of the others.
+fn times_of(found: &Found, times: &[Duration], something: bool) -> Vec<Duration> {
+    let of = found.iter().zip(times).filter(|(found, _)| found.is_some() == something);
+    of.map(|(_, time)| *time).collect()
+}
+
 fn show(mut times: Vec<Duration>) -> String {
     times.sort();
+    if times.is_empty() {
+        return "-".to_owned();
+    }
     let at = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1e3;
     format!("p50 {:.2} p95 {:.2} ms", at(50), at(95))
 }

@@ -56,9 +56,15 @@ impl Connections {
         self.set_for(self.bulk, &local, sql, params).await
     }
 
-    /// Runs one statement that is to take its order from an index, whatever the planner thinks of sorting.
-    pub(super) async fn in_index_order(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        self.set_for(self.call, "enable_sort = off", sql, params).await
+    /// Runs one statement that is to take its order from a graph, whatever the planner thinks of sorting.
+    pub(super) async fn in_graph(
+        &self,
+        ef_search: u32,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let settings = format!("enable_sort = off; SET LOCAL hnsw.ef_search = {ef_search}");
+        self.set_for(self.call, &settings, sql, params).await
     }
 
     /// Runs one statement with a setting of its own.

@@ -125,7 +125,6 @@ fn session(settings: &PostgresSettings) -> String {
          SET client_connection_check_interval = 1000;
          SET TimeZone = 'UTC';
          SET hnsw.iterative_scan = strict_order;
-         SET hnsw.ef_search = 200;
          SET hnsw.max_scan_tuples = 1000000;
          SET hnsw.scan_mem_multiplier = 8"
     )

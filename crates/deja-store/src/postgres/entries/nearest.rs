@@ -23,6 +23,11 @@ use super::{COLUMNS, WIDTH, from_row};
 
 /// How long a scope's size is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
+/// How many of the nearest a search keeps in view on its way through the graph (`ef_search`): enough for nearly
+/// every prompt that has a neighbour.
+const QUICK: u32 = 64;
+/// The same, where that found none.
+const DEEP: u32 = 200;
 /// Candidates beyond the limit, for those that half precision puts in a wrong order.
 const SPARE: i64 = 16;
 /// More than the difference between the two precisions.
@@ -68,7 +73,10 @@ pub(super) async fn nearest(
         &limit,
     ];
     let rows = if by_graph {
-        store.connections.in_index_order(&candidates_by_graph(dimension), params).await?
+        let sql = candidates_by_graph(dimension);
+        let quick = store.connections.in_graph(QUICK, &sql, params).await?;
+        // Before somebody pays for an answer, the graph is searched once more, and further.
+        if quick.is_empty() { store.connections.in_graph(DEEP, &sql, params).await? } else { quick }
     } else {
         store.connections.query(&candidates_by_scan(), params).await?
     };
