@@ -29,7 +29,7 @@ fn owner(number: u8) -> FlightId {
 
 async fn one_owner_at_a_time(subject: Subject) {
     let store = subject.store();
-    let claims = store.claims().expect("a shared store has claims");
+    let claims = store.claims().unwrap();
     let (flight, until) = (flight(1, "p"), NOW.plus(LEASE));
     assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap());
     assert!(!claims.claim(&flight, owner(2), NOW, until).await.unwrap());
@@ -44,7 +44,7 @@ async fn one_owner_at_a_time(subject: Subject) {
 
 async fn a_claim_that_ran_out_is_taken_over(subject: Subject) {
     let store = subject.store();
-    let claims = store.claims().expect("a shared store has claims");
+    let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     let first = NOW.plus(LEASE);
     assert!(claims.claim(&flight, owner(1), NOW, first).await.unwrap());
@@ -57,7 +57,7 @@ async fn a_claim_that_ran_out_is_taken_over(subject: Subject) {
 
 async fn only_the_owner_releases(subject: Subject) {
     let store = subject.store();
-    let claims = store.claims().expect("a shared store has claims");
+    let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     let until = NOW.plus(LEASE);
     assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap());
@@ -68,7 +68,7 @@ async fn only_the_owner_releases(subject: Subject) {
 
 async fn flights_are_apart(subject: Subject) {
     let store = subject.store();
-    let claims = store.claims().expect("a shared store has claims");
+    let claims = store.claims().unwrap();
     let until = NOW.plus(LEASE);
     for (number, flight) in [flight(1, "p"), flight(1, "q"), flight(2, "p")].iter().enumerate() {
         assert!(claims.claim(flight, owner(number as u8), NOW, until).await.unwrap());
@@ -77,7 +77,7 @@ async fn flights_are_apart(subject: Subject) {
 
 async fn who_waits_is_woken(subject: Subject) {
     let store = subject.store();
-    let claims = store.claims().expect("a shared store has claims");
+    let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     assert!(claims.claim(&flight, owner(1), NOW, NOW.plus(LEASE)).await.unwrap());
     let release = async {
