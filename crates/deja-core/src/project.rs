@@ -124,12 +124,8 @@ impl FromStr for Tier {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "free" => Ok(Self::Free),
-            "pro" => Ok(Self::Pro),
-            "enterprise" => Ok(Self::Enterprise),
-            other => Err(format!("'{other}' is not a tier: use free, pro or enterprise")),
-        }
+        let found = Self::ALL.into_iter().find(|tier| tier.as_str() == text);
+        found.ok_or_else(|| format!("'{text}' is not a tier: use free, pro or enterprise"))
     }
 }
 

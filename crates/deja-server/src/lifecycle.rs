@@ -53,7 +53,9 @@ pub struct Server {
 impl Server {
     /// Starts everything; requests are answered when this returns.
     pub async fn start(config: Config) -> anyhow::Result<Self> {
-        let [leaving, stop, cut] = [(); 3].map(|()| CancellationToken::new());
+        let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
+        // Who stops leaves too.
+        let leaving = stop.child_token();
         let (listeners, background, upstream) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
         // The port first: with a wrong one nothing else has to be undone.
         let listener = bind(config.listen, "DEJA_LISTEN").await?;
@@ -139,7 +141,6 @@ impl Server {
     /// Stops: no new connections, requests under way get until the deadline, counts are written.
     pub async fn stop(self) -> anyhow::Result<()> {
         tracing::info!("shutting down");
-        self.leaving.cancel();
         self.stop.cancel();
         self.listeners.close();
         self.upstream.close();

@@ -11,13 +11,22 @@ use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
 use crate::store::{EntryFilter, StoreError};
 
-/// A place in a project's entries, newest first.
+/// A place in a project's entries, by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryCursor {
     /// When the last entry seen was stored.
     pub created: Timestamp,
     /// Its identity, where several were stored at once.
     pub id: EntryId,
+}
+
+impl EntryCursor {
+    /// Before all entries.
+    pub const OLDEST: Self =
+        Self { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
+    /// Behind all entries.
+    pub const NEWEST: Self =
+        Self { created: Timestamp::from_nanos(i64::MAX), id: EntryId::from_bytes([0xff; 16]) };
 }
 
 /// Looking into a cache. Entries that expired and are not swept yet are included.

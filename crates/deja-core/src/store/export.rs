@@ -10,6 +10,9 @@ use crate::embedding::{EmbedderId, Embedding};
 use crate::id::ProjectId;
 use crate::store::{EntryCursor, StoreError};
 
+/// Bytes of prompts and answers after which a page of an export ends.
+pub const PAGE_BYTES: usize = 4 << 20;
+
 /// An entry with all that another store needs to serve it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeEntry {

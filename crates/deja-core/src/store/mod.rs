@@ -26,7 +26,7 @@ pub use audit::Audit;
 pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
 pub use claims::{Claims, FlightKey};
 pub use entries::{Entries, EntryFilter, Probe, StaleEntry, Vectors};
-pub use export::{Export, WholeEntry};
+pub use export::{Export, PAGE_BYTES, WholeEntry};
 pub use keys::{Admission, Keys};
 pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};

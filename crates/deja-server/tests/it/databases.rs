@@ -10,25 +10,14 @@ use crate::util::provider::answer_to;
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Tenant};
 
-const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 const PROMPT: &str = "How do I reset my password?";
 const REWORDED: &str = "How can I reset my password?";
-
-/// A server on a database; on SQLite if the URL is empty.
-fn on(url: &str, provider: &FakeProvider) -> Deja {
-    Deja::builder()
-        .provider(provider)
-        .env("DEJA_DATABASE_URL", url)
-        .env("DEJA_MASTER_KEY", MASTER_KEY)
-        .start()
-}
 
 /// A tenant with a provider of its own, two entries and a revoked key. Returns that key too.
 fn furnished<'a>(deja: &'a Deja, provider: &FakeProvider) -> (Tenant<'a>, String) {
     let tenant = Tenant::create(deja, "moved", &["--tier", "pro"]);
     let house = format!("{}/v1", provider.url());
-    let add = ["provider", "add", "--project", &tenant.slug, "--name", "house", "--base-url", &house];
-    let add = [&add[..], &["--model", "house-1", "--allow-private", "--key-env", "HOUSE_KEY"]].concat();
+    let add = tenant.provider_add("house", &house, "house-1", &["--allow-private", "--key-env", "HOUSE_KEY"]);
     let added = deja.command(&add).env("HOUSE_KEY", "hush-house").output().unwrap();
     assert!(added.status.success());
     tenant.ask_for(PROMPT);
@@ -64,7 +53,7 @@ fn exported(deja: &Deja, url: &str) -> String {
 #[test]
 fn a_cache_is_copied_to_postgresql_and_back() {
     let provider = FakeProvider::start();
-    let mut embedded = on("", &provider);
+    let mut embedded = Deja::on("", &provider);
     let (tenant, revoked) = furnished(&embedded, &provider);
     let (slug, key) = (tenant.slug.clone(), tenant.key.clone());
     embedded.stop();
@@ -87,7 +76,7 @@ fn a_cache_is_copied_to_postgresql_and_back() {
     let output = { output }.env("DEJA_DATA_DIR", &back).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), original, "there and back again");
 
-    let mut replica = on(&url, &provider);
+    let mut replica = Deja::on(&url, &provider);
     everything_is_there(
         &Tenant { deja: &replica, slug: slug.clone(), key: key.clone() },
         &revoked,
@@ -103,7 +92,7 @@ fn a_cache_is_copied_to_postgresql_and_back() {
 fn a_dump_of_a_running_postgresql_can_be_restored() {
     let provider = FakeProvider::start();
     let (url, restored) = (new_database(), new_database());
-    let source = on(&url, &provider);
+    let source = Deja::on(&url, &provider);
     let (tenant, revoked) = furnished(&source, &provider);
     let file = source.data().join("deja.dump");
     let dumped = program("pg_dump").arg("--format=custom").arg("--file").arg(&file).arg(&url).status();
@@ -119,7 +108,7 @@ fn a_dump_of_a_running_postgresql_can_be_restored() {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     fs::remove_file(&file).unwrap();
-    let target = on(&restored, &provider);
+    let target = Deja::on(&restored, &provider);
     let tenant = Tenant { deja: &target, slug: tenant.slug.clone(), key: tenant.key.clone() };
     everything_is_there(&tenant, &revoked, &provider);
     let after = tenant.ask_for("What came after the backup?");

@@ -11,19 +11,9 @@ use crate::util::http::{Connection, PATIENCE, request};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, Gate, Reaction};
 
-const MASTER_KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
-
-fn replica(url: &str, provider: &FakeProvider) -> Deja {
-    Deja::builder()
-        .provider(provider)
-        .env("DEJA_DATABASE_URL", url)
-        .env("DEJA_MASTER_KEY", MASTER_KEY)
-        .start()
-}
-
 fn three(provider: &FakeProvider) -> [Deja; 3] {
     let url = new_database();
-    [(); 3].map(|()| replica(&url, provider))
+    [(); 3].map(|()| Deja::on(&url, provider))
 }
 
 /// Asks, and says the status and whether it was a hit.
@@ -98,7 +88,7 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
     let mut server = Server::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let url = runtime.block_on(Database::create_on(&server.url)).url;
-    let deja = replica(&url, &provider);
+    let deja = Deja::on(&url, &provider);
     let slug = deja.cli(&["project", "create", "down"]);
     let key = deja.cli(&["key", "create", "--project", &slug, "--name", "k"]);
     assert_eq!(ask(&deja, &key, "Who wrote Faust?").0, 200);

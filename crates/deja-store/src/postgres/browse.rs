@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::cache::{EntryDetail, WrongAnswer};
-use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
@@ -16,10 +15,6 @@ use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{self, Filter, passes};
 use super::rows::{before, count, get, limit, text, text_or_none, time, uuid};
-
-/// Behind all entries.
-const NEWEST: EntryCursor =
-    EntryCursor { created: Timestamp::from_nanos(i64::MAX), id: EntryId::from_bytes([0xff; 16]) };
 
 /// What [`detail`] reads of an entry `e`.
 pub(super) fn detail_columns() -> String {
@@ -48,7 +43,7 @@ impl Browse for PostgresStore {
         after: Option<EntryCursor>,
         at_most: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
-        let after = after.unwrap_or(NEWEST);
+        let after = after.unwrap_or(EntryCursor::NEWEST);
         let sql = format!(
             "SELECT {} FROM entries e WHERE {} AND (e.created, e.entry_id) < ($6, $7)
              ORDER BY e.created DESC, e.entry_id DESC LIMIT $8",

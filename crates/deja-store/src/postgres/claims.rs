@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
 use deja_core::store::{Claims, FlightKey, StoreError};
-use parking_lot::Mutex;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
 use tokio_postgres::AsyncMessage;
@@ -95,7 +94,7 @@ fn word(flight: &FlightKey) -> String {
 pub(super) struct Bell {
     server: Server,
     words: broadcast::Sender<Arc<str>>,
-    listening: OnceLock<Mutex<Option<JoinHandle<()>>>>,
+    listening: OnceLock<JoinHandle<()>>,
 }
 
 impl Bell {
@@ -107,21 +106,20 @@ impl Bell {
         self.listening.get_or_init(|| {
             let (server, words) = (self.server.clone(), self.words.clone());
             #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
-            let task = tokio::spawn(async move {
+            tokio::spawn(async move {
                 loop {
                     if let Err(reason) = hear(&server, &words).await {
                         tracing::warn!(reason, "released flights are not heard of; waiting takes longer");
                     }
                     tokio::time::sleep(PAUSE).await;
                 }
-            });
-            Mutex::new(Some(task))
+            })
         });
         self.words.subscribe()
     }
 
     pub(super) fn close(&self) {
-        if let Some(task) = self.listening.get().and_then(|task| task.lock().take()) {
+        if let Some(task) = self.listening.get() {
             task.abort();
         }
     }

@@ -5,20 +5,14 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
-use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::{EntryCursor, Export, StoreError, WholeEntry};
+use deja_core::id::ProjectId;
+use deja_core::store::{EntryCursor, Export, PAGE_BYTES, StoreError, WholeEntry};
 use pgvector::HalfVector;
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::entries;
 use super::rows::{get, limit, text_or_none, unreadable, uuid};
-
-/// Bytes of text after which a page ends.
-const PAGE_BYTES: i64 = 4 << 20;
-/// Before all entries.
-const OLDEST: EntryCursor =
-    EntryCursor { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
 
 #[async_trait]
 impl Export for PostgresStore {
@@ -29,7 +23,7 @@ impl Export for PostgresStore {
         now: Timestamp,
         at_most: NonZeroUsize,
     ) -> Result<Vec<WholeEntry>, StoreError> {
-        let after = after.unwrap_or(OLDEST);
+        let after = after.unwrap_or(EntryCursor::OLDEST);
         // Which entries first, by their lengths alone: no text is read that the page has no room for.
         let sql = format!(
             "WITH live AS (
@@ -46,10 +40,10 @@ impl Export for PostgresStore {
             entries::COLUMNS
         );
         let (created, id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
-        let (now, limit) = (now.as_nanos(), limit(at_most));
+        let (now, limit, bytes) = (now.as_nanos(), limit(at_most), PAGE_BYTES as i64);
         let rows = self
             .connections
-            .bulk(&sql, &[&uuid(project.as_bytes()), &created, &id, &now, &limit, &PAGE_BYTES])
+            .bulk(&sql, &[&uuid(project.as_bytes()), &created, &id, &now, &limit, &bytes])
             .await?;
         rows.iter().map(whole).collect()
     }

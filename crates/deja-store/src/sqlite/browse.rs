@@ -6,7 +6,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::cache::{EntryDetail, WrongAnswer};
-use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
@@ -19,10 +18,6 @@ use super::entries::texts;
 use super::fault::fault;
 use super::rows::{count, limit_of, number_before, time};
 use super::{Done, SqliteStore};
-
-/// Behind all entries.
-const NEWEST: EntryCursor =
-    EntryCursor { created: Timestamp::from_nanos(i64::MAX), id: EntryId::from_bytes([0xff; 16]) };
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
 pub(super) fn detail_columns() -> String {
@@ -50,7 +45,7 @@ impl Browse for SqliteStore {
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let filter = filter.clone();
-        let after = after.unwrap_or(NEWEST);
+        let after = after.unwrap_or(EntryCursor::NEWEST);
         self.readers
             .read(move |connection| {
                 let sql = format!(

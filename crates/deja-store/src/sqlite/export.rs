@@ -5,20 +5,14 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
-use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::{EntryCursor, Export, StoreError, WholeEntry};
+use deja_core::id::ProjectId;
+use deja_core::store::{EntryCursor, Export, PAGE_BYTES, StoreError, WholeEntry};
 use half::f16;
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
 use super::entries::texts;
 use super::rows::{limit_of, unreadable};
-
-/// Bytes of text after which a page ends.
-const PAGE_BYTES: usize = 4 << 20;
-/// Before all entries.
-const OLDEST: EntryCursor =
-    EntryCursor { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
 
 #[async_trait]
 impl Export for SqliteStore {
@@ -29,7 +23,7 @@ impl Export for SqliteStore {
         now: Timestamp,
         limit: NonZeroUsize,
     ) -> Result<Vec<WholeEntry>, StoreError> {
-        let after = after.unwrap_or(OLDEST);
+        let after = after.unwrap_or(EntryCursor::OLDEST);
         self.readers
             .read(move |connection| {
                 let mut select = connection.prepare_cached(&format!(

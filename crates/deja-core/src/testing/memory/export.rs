@@ -9,10 +9,7 @@ use crate::cache::Entry;
 use crate::clock::Timestamp;
 use crate::embedding::Embedding;
 use crate::id::ProjectId;
-use crate::store::{EntryCursor, Export, StoreError, WholeEntry};
-
-/// Bytes of text after which a page ends.
-const PAGE_BYTES: usize = 4 << 20;
+use crate::store::{EntryCursor, Export, PAGE_BYTES, StoreError, WholeEntry};
 
 fn whole(stored: &Stored) -> WholeEntry {
     let vector = stored.vector.as_ref().map(|(embedder, vector)| {

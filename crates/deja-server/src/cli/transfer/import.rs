@@ -122,10 +122,11 @@ impl Sink {
             other => return Err(unexpected(&other)),
         };
         for ((number, told), fate) in told.iter().zip(&fates) {
-            if let Fate::Bad(reason) = fate {
-                self.bad(*number, reason)?;
-            } else {
-                self.summary.add(told, fate);
+            match fate {
+                Fate::Stored => self.summary.stored(told),
+                Fate::There => self.summary.already_there.merge(told.counts),
+                Fate::Expired => self.summary.expired += 1,
+                Fate::Bad(reason) => self.bad(*number, reason)?,
             }
         }
         Ok(())

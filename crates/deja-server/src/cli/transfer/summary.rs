@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::admin::transfer::{Fate, Record};
+use crate::admin::transfer::Record;
 
 /// Records by what they are.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -57,17 +57,10 @@ pub(super) struct ImportSummary {
 }
 
 impl ImportSummary {
-    /// Counts a record by what became of it.
-    pub(super) fn add(&mut self, record: &Told, fate: &Fate) {
-        match fate {
-            Fate::Stored => {
-                self.imported.merge(record.counts);
-                self.without_secret.extend(record.without_secret.clone());
-            }
-            Fate::There => self.already_there.merge(record.counts),
-            Fate::Expired => self.expired += 1,
-            Fate::Bad(_) => self.skipped += 1,
-        }
+    /// Counts a record that was stored.
+    pub(super) fn stored(&mut self, record: &Told) {
+        self.imported.merge(record.counts);
+        self.without_secret.extend(record.without_secret.clone());
     }
 
     pub(super) fn print(&self, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -96,7 +89,7 @@ impl ImportSummary {
 }
 
 impl Counts {
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.projects += other.projects;
         self.providers += other.providers;
         self.keys += other.keys;
@@ -107,7 +100,7 @@ impl Counts {
 /// What is left to tell of a record that was handed over.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
-    counts: Counts,
+    pub(super) counts: Counts,
     without_secret: Option<[String; 2]>,
 }
 

@@ -118,6 +118,15 @@ impl Deja {
         Self::builder().provider(provider).start()
     }
 
+    /// A replica on the database at `url`, or a server on SQLite if that is empty; all of them have one master key.
+    pub fn on(url: &str, provider: &FakeProvider) -> Self {
+        Self::builder()
+            .provider(provider)
+            .env("DEJA_DATABASE_URL", url)
+            .env("DEJA_MASTER_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
+            .start()
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))

@@ -59,8 +59,9 @@ impl Usage for PostgresStore {
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
         let sql = format!(
-            "SELECT project_id, {} FROM rollups WHERE {HOURS} GROUP BY project_id",
-            sums(|column| format!("sum({column})::bigint"))
+            "SELECT project_id, {} FROM {} GROUP BY project_id",
+            sums(|column| format!("sum({column})::bigint")),
+            of_all(Step::Hour)
         );
         let rows = self.connections.bulk(&sql, &[&from, &until]).await?;
         rows.iter().map(|row| Ok((ProjectId::from_bytes(id(row, 0)?), totals(row, 1)?))).collect()
@@ -71,11 +72,7 @@ impl Usage for PostgresStore {
         from: i64,
         until: i64,
     ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        let sql = format!(
-            "SELECT project_id, period, {} FROM rollups
-             WHERE step = 86400 AND dimensions = 0 AND period >= $1 AND period < $2",
-            sums(str::to_owned)
-        );
+        let sql = format!("SELECT project_id, period, {} FROM {}", sums(str::to_owned), of_all(Step::Day));
         let mut days: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
         for row in self.connections.bulk(&sql, &[&from, &until]).await? {
             let project = days.entry(ProjectId::from_bytes(id(&row, 0)?)).or_default();
@@ -193,8 +190,11 @@ impl Usage for PostgresStore {
     }
 }
 
-/// The hours $1..$2 of all projects.
-const HOURS: &str = "step = 3600 AND dimensions = 0 AND period >= $1 AND period < $2";
+/// The periods $1..$2 of all projects.
+fn of_all(step: Step) -> String {
+    let step = step.seconds();
+    format!("rollups WHERE step = {step} AND dimensions = 0 AND period >= $1 AND period < $2")
+}
 
 fn seconds(step: Step) -> i32 {
     i32::try_from(step.seconds()).unwrap_or(i32::MAX)

@@ -53,8 +53,9 @@ impl Usage for SqliteStore {
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
         let sql = format!(
-            "SELECT r.project_id, {} FROM {HOURS} GROUP BY r.project_id",
-            sums(|column| format!("sum(r.{column})"))
+            "SELECT r.project_id, {} FROM {} GROUP BY r.project_id",
+            sums(|column| format!("sum(r.{column})")),
+            of_all(Step::Hour)
         );
         self.readers
             .read(move |connection| {
@@ -74,10 +75,9 @@ impl Usage for SqliteStore {
         until: i64,
     ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
         let sql = format!(
-            "SELECT r.project_id, r.period, {} FROM projects p CROSS JOIN rollups r
-                  ON r.project_id = p.project_id AND r.step = 86400 AND r.dimensions = 0
-                     AND r.period >= ?1 AND r.period < ?2",
-            sums(|column| format!("r.{column}"))
+            "SELECT r.project_id, r.period, {} FROM {}",
+            sums(|column| format!("r.{column}")),
+            of_all(Step::Day)
         );
         self.readers
             .read(move |connection| {
@@ -229,9 +229,15 @@ impl Usage for SqliteStore {
     }
 }
 
-/// The hours ?1..?2 of all projects. The join makes it one range of the primary key for each project.
-const HOURS: &str = "projects p CROSS JOIN rollups r
-    ON r.project_id = p.project_id AND r.step = 3600 AND r.dimensions = 0 AND r.period >= ?1 AND r.period < ?2";
+/// The periods ?1..?2 of all projects. The join makes it one range of the primary key for each project.
+fn of_all(step: Step) -> String {
+    format!(
+        "projects p CROSS JOIN rollups r
+            ON r.project_id = p.project_id AND r.step = {} AND r.dimensions = 0
+               AND r.period >= ?1 AND r.period < ?2",
+        step.seconds()
+    )
+}
 
 const fn column(by: Dimension) -> &'static str {
     match by {
