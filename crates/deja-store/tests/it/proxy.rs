@@ -29,6 +29,23 @@ pub(crate) enum Weather {
     Blackhole,
 }
 
+impl Weather {
+    /// Whether connections end.
+    fn breaks(self) -> bool {
+        matches!(self, Self::Cut | Self::Reset)
+    }
+
+    /// Whether what deja sends arrives.
+    fn carries_there(self) -> bool {
+        !self.breaks() && self != Self::Blackhole
+    }
+
+    /// Whether what PostgreSQL sends arrives.
+    fn carries_back(self) -> bool {
+        self.carries_there() && self != Self::HalfOpen
+    }
+}
+
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     weather: watch::Sender<Weather>,
@@ -60,21 +77,17 @@ impl Proxy {
 }
 
 async fn carry(mut client: TcpStream, server: Arc<str>, mut weather: watch::Receiver<Weather>) {
-    let breaks = |weather: &Weather| matches!(weather, Weather::Cut | Weather::Reset);
+    let now = *weather.borrow();
     // The server may be down: then the connection closes, as it would without a proxy.
-    if !breaks(&weather.borrow())
+    if !now.breaks()
         && let Ok(mut server) = TcpStream::connect(&*server).await
     {
         let (from_client, to_client) = client.split();
         let (from_server, to_server) = server.split();
-        let there = pump(from_client, to_server, weather.clone(), |weather| weather == Weather::Blackhole);
-        let back = pump(from_server, to_client, weather.clone(), |weather| {
-            matches!(weather, Weather::Blackhole | Weather::HalfOpen)
-        });
         tokio::select! {
-            _ = there => {},
-            _ = back => {},
-            _ = weather.wait_for(breaks) => {},
+            _ = pump(from_client, to_server, weather.clone(), Weather::carries_there) => {},
+            _ = pump(from_server, to_client, weather.clone(), Weather::carries_back) => {},
+            _ = weather.wait_for(|weather| weather.breaks()) => {},
         }
     }
     if *weather.borrow() == Weather::Reset {
@@ -82,19 +95,20 @@ async fn carry(mut client: TcpStream, server: Arc<str>, mut weather: watch::Rece
     }
 }
 
-/// Carries bytes one way until an end closes.
+/// Carries bytes one way until an end closes. The weather is looked at between reading and writing, so
+/// that nothing that was read after a change passes as if before it, however the tasks are scheduled.
 async fn pump(
     mut from: ReadHalf<'_>,
     mut to: WriteHalf<'_>,
     mut weather: watch::Receiver<Weather>,
-    stops: impl Fn(Weather) -> bool,
+    carries: impl Fn(Weather) -> bool,
 ) -> Option<()> {
     let mut buffer = vec![0; 16 * 1024];
     loop {
         let length = from.read(&mut buffer).await.ok().filter(|length| *length > 0)?;
         let mut rest = &buffer[..length];
         while !rest.is_empty() {
-            let now = *weather.wait_for(|weather| !stops(*weather)).await.ok()?;
+            let now = *weather.wait_for(|weather| carries(*weather)).await.ok()?;
             let piece = if now == Weather::Drip { 1 } else { rest.len() };
             if matches!(now, Weather::Slow | Weather::Drip) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
