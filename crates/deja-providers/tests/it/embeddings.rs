@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json as value};
 
 use crate::fixtures::{answer, compare_error};
-use crate::server::{KEY, Server, json};
+use crate::server::{FOREVER, KEY, Server, json};
 
 fn remote(url: String, model: &str) -> RemoteSettings {
     RemoteSettings {
@@ -17,7 +17,7 @@ fn remote(url: String, model: &str) -> RemoteSettings {
         model: model.to_owned(),
         key: Some(SecretString::from(KEY)),
         dimensions: None,
-        deadline: Duration::from_secs(2),
+        deadline: Duration::from_secs(10),
         max_in_flight: 4,
     }
 }
@@ -129,11 +129,11 @@ async fn failures_are_told_apart() {
     let good = || json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#);
     let slow = Server::start(move |n, stream| {
         if n > 0 {
-            std::thread::sleep(Duration::from_secs(2));
+            std::thread::sleep(FOREVER);
         }
         drop(std::io::Write::write_all(stream, good().as_bytes()));
     });
-    let settings = RemoteSettings { deadline: Duration::from_millis(500), ..remote(slow.url.clone(), "m") };
+    let settings = RemoteSettings { deadline: Duration::from_secs(1), ..remote(slow.url.clone(), "m") };
     let embedder = RemoteEmbedder::connect(settings).await.unwrap();
     assert!(matches!(embedder.embed("x").await, Err(EmbedError::Timeout)));
     for odd in

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deja_providers::{Fetched, HttpSettings, PriceFetchError, fetch_prices};
 
-use crate::server::{Server, http, settings};
+use crate::server::{FOREVER, Server, http, settings};
 
 #[tokio::test]
 async fn a_new_map_comes_with_its_etag() {
@@ -49,7 +49,7 @@ async fn size_and_time_are_bounded() {
     let limits = HttpSettings { total_deadline: Duration::from_secs(20), ..settings() };
     let error = fetch_prices(&endless.url, None, &limits).await.unwrap_err();
     assert!(matches!(error, PriceFetchError::TooLarge), "{error}");
-    let silent = Server::start(|_, _| std::thread::sleep(Duration::from_secs(4)));
+    let silent = Server::start(|_, _| std::thread::sleep(FOREVER));
     let limits = HttpSettings { total_deadline: Duration::from_millis(500), ..settings() };
     let error = fetch_prices(&silent.url, None, &limits).await.unwrap_err();
     assert!(matches!(error, PriceFetchError::Timeout), "{error}");

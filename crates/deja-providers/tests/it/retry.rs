@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use deja_core::provider::FailureClass;
 use deja_providers::HttpSettings;
 
-use crate::server::{Server, chat, custom, http, json, provider, settings};
+use crate::server::{SOON, Server, chat, custom, http, json, provider, settings};
 
 fn error(code: &str) -> String {
     format!("{{\"error\":{{\"message\":\"no\",\"type\":\"x\",\"code\":\"{code}\"}}}}")
@@ -58,7 +58,7 @@ async fn the_first_good_answer_counts() {
     assert_eq!(answer.text, "At last.");
     assert_eq!(server.requests().len(), 2);
     assert!(start.elapsed() >= Duration::from_millis(500), "the first wait is half a second");
-    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn the_wait_that_the_server_asks_for_is_kept() {
         let start = Instant::now();
         custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap();
         let waited = start.elapsed();
-        assert!(waited >= Duration::from_secs(1) && waited < Duration::from_secs(2), "{waited:?}");
+        assert!(waited >= Duration::from_secs(1) && waited < SOON, "{waited:?}");
     }
 }
 
@@ -95,7 +95,7 @@ async fn a_wait_beyond_the_deadline_is_not_begun() {
     let start = Instant::now();
     let error = custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap_err();
     assert_eq!((error.class, error.retry_after), (FailureClass::RateLimit, Some(Duration::from_mins(1))));
-    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(start.elapsed() < SOON);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -108,5 +108,5 @@ async fn all_attempts_together_keep_to_the_deadline() {
     let settings = HttpSettings { total_deadline: Duration::from_secs(2), max_attempts: 50, ..settings() };
     let start = Instant::now();
     custom(&server.url, settings).complete("m", None, "Hi").await.unwrap_err();
-    assert!(start.elapsed() < Duration::from_millis(2400), "{:?}", start.elapsed());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }

