@@ -46,9 +46,9 @@ impl Span {
             return None;
         }
         let minutes_reach = Step::Minute.period_of(from) > Step::Minute.period_of(now) - Step::Minute.kept();
-        let short = until.since(from).as_secs() <= 4 * 3600;
-        let step = match until.since(from).as_secs() {
-            _ if minutes_reach && short => Step::Minute,
+        // Nothing lies ahead of now.
+        let step = match until.min(now).since(from).as_secs() {
+            seconds if minutes_reach && seconds <= 4 * 3600 => Step::Minute,
             // A chart has about as many bars as this has days.
             seconds if seconds >= 30 * 86_400 => Step::Day,
             _ => Step::Hour,
@@ -150,6 +150,8 @@ mod tests {
         assert_eq!((span.step, span.bars()), (Step::Minute, 60));
         let span = Span::custom("2026-07-01T00:00", "2026-07-11T00:00", NOW).unwrap();
         assert_eq!((span.step, span.group, span.bars()), (Step::Hour, 6, 40));
+        let span = Span::custom("2026-07-31T10:00", "2199-01-01T00:00", NOW).unwrap();
+        assert_eq!((span.step, span.bars()), (Step::Minute, 27), "134 minutes, in bars of 5");
         let span = Span::custom("1969-12-31T00:00", "2199-01-01T00:00", NOW);
         assert_eq!(span, None, "before the epoch");
         let span = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
