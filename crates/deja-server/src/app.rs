@@ -124,7 +124,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         prices.clone(),
         &config.public_url,
     ));
-    let console = Console::new(admin.clone(), app.clone(), upstreams, &config.public_url);
+    let proxies = config.trusted_proxies.clone();
+    let console = Console::new(admin.clone(), app.clone(), upstreams, &config.public_url, proxies);
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console) })
 }
 

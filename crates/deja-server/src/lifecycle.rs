@@ -107,6 +107,12 @@ impl Server {
     /// Says where it listens, and on first start what to do next.
     async fn greet(&self) -> anyhow::Result<()> {
         tracing::info!(address = %self.address, data_dir = %self.config.data_dir.display(), "deja serves");
+        if self.config.public_url.starts_with("https://") && self.config.trusted_proxies.is_empty() {
+            tracing::warn!(
+                "public_url is https, so a proxy stands in front: name it in DEJA_TRUSTED_PROXIES, or whoever fails to \
+                 sign in shuts out all others for a while"
+            );
+        }
         if let Some(link) = crate::admin::setup_link(&self.wired.admin).await? {
             // Not into the log: whoever has the link becomes the owner.
             let mut out = std::io::stdout().lock();

@@ -221,13 +221,18 @@ async fn dispatch(context: &Acting<'_>, command: Command) -> Result<Reply, Admin
     }
 }
 
-/// A name for people: 1 to 100 characters, none of them a control character, no blank at an end.
+/// A name for people: 1 to 100 characters, at least one of them to be seen, none of them a control character or one
+/// that turns the direction of writing round, no blank at an end.
 fn name_of(what: &str, text: &str) -> Result<String, AdminError> {
     let name = text.trim();
-    if (1..=100).contains(&name.chars().count()) && !name.chars().any(char::is_control) {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let unseen =
+        |c: char| matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}');
+    let refused = name.chars().any(|c| c.is_control() || turns(c));
+    if (1..=100).contains(&name.chars().count()) && !refused && !name.chars().all(unseen) {
         return Ok(name.to_owned());
     }
-    let wanted = "1 to 100 characters, without control characters";
+    let wanted = "1 to 100 characters that can be seen";
     Err(AdminError::Invalid(format!("{what} '{}' is not allowed: use {wanted}", shown(name))))
 }
 

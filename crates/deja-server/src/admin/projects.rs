@@ -104,7 +104,9 @@ pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
         return Err(AdminError::Invalid("the TTL must lie between 1 second and 3650 days".into()));
     }
     if !(1..=MAX_ENTRIES).contains(&settings.max_entries) {
-        return Err(AdminError::Invalid(format!("max-entries must lie between 1 and {MAX_ENTRIES}")));
+        return Err(AdminError::Invalid(format!(
+            "the number of entries at most must lie between 1 and {MAX_ENTRIES}"
+        )));
     }
     Ok(())
 }

@@ -117,8 +117,10 @@ pub(super) async fn remove(context: &Acting<'_>, slug: &str, name: &str) -> Resu
 
 pub(super) fn provider_name(text: &str) -> Result<String, AdminError> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
-    if !(1..=40).contains(&text.len()) || !text.bytes().all(allowed) {
-        let wanted = "1 to 40 of a-z, A-Z, 0-9, '-', '_' and '.'";
+    // Dots alone are steps of a path, wherever a name becomes part of an address.
+    let dots = text.bytes().all(|b| b == b'.');
+    if !(1..=40).contains(&text.len()) || !text.bytes().all(allowed) || dots {
+        let wanted = "1 to 40 of a-z, A-Z, 0-9, '-', '_' and '.', not dots alone";
         return Err(AdminError::Invalid(format!("the name '{}' is not allowed: use {wanted}", shown(text))));
     }
     if RESERVED.contains(&text.to_ascii_lowercase().as_str()) {

@@ -1,11 +1,12 @@
 //! Checks every setting and gives it its type. One clear line for what is wrong.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use deja_store::PostgresSettings;
+use ipnet::IpNet;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
@@ -33,6 +34,7 @@ impl Settings {
             data_dir: PathBuf::from(&self.data_dir),
             database: self.database()?,
             public_url: self.public_url(listen)?,
+            trusted_proxies: self.trusted_proxies()?,
             metrics_listen: optional(&self.metrics_listen, |text| address("metrics_listen", text))?,
             master_key: self.master_key()?,
             log: self.log()?,
@@ -85,6 +87,15 @@ impl Settings {
             return Err(wrong("public_url", &self.public_url, "a URL without '?' and '#'"));
         }
         Ok(url.as_str().trim_end_matches('/').to_owned())
+    }
+
+    fn trusted_proxies(&self) -> Result<Vec<IpNet>, ConfigError> {
+        let texts = self.trusted_proxies.split(',').map(str::trim).filter(|text| !text.is_empty());
+        let network = |text: &str| {
+            let read = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+            read.map_err(|_| wrong("trusted_proxies", text, "addresses or networks such as 10.0.0.0/8"))
+        };
+        texts.map(network).collect()
     }
 
     fn master_key(&self) -> Result<Option<SecretString>, ConfigError> {

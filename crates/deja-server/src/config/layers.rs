@@ -41,6 +41,7 @@ pub struct Settings {
     pub(super) database_bulk_timeout_s: u64,
     pub(super) database_graph_from: u64,
     pub(super) public_url: String,
+    pub(super) trusted_proxies: String,
     pub(super) metrics_listen: String,
     #[serde(skip_serializing)]
     pub(super) master_key: String,

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use deja_store::{PostgresSettings, StoreSettings};
+use ipnet::IpNet;
 use secrecy::SecretString;
 use url::Url;
 
@@ -28,6 +29,8 @@ pub struct Config {
     pub database: Option<PostgresSettings>,
     /// The URL that clients reach deja under; no slash at its end.
     pub public_url: String,
+    /// Networks of proxies that are believed when they say whom they speak for.
+    pub trusted_proxies: Vec<IpNet>,
     /// Where the metrics listen, if they do.
     pub metrics_listen: Option<SocketAddr>,
     /// The key for stored secrets; `None` means the file in the data directory.

@@ -5,13 +5,13 @@ use deja_core::audit::Change;
 use deja_core::operator::TokenHash;
 use serde::Deserialize;
 
+use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::Form;
 use super::format::Moment;
 use super::links;
 use super::page::{Answer, Frame, Visit};
-use super::session::Address;
 use super::sign_in;
 use crate::admin;
 

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use axum::extract::Path;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
 use super::error::ConsoleError;
+use super::form::Path;
 
 struct Asset {
     name: &'static str,

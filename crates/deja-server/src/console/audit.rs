@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use askama::Template;
-use axum::extract::Query;
 use deja_core::id::ProjectId;
 use serde::Deserialize;
 
 use super::filter::query;
+use super::form::Query;
 use super::format::Moment;
 use super::page::{Answer, Frame, Visit};
 

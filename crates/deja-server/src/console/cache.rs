@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use askama::Template;
-use axum::extract::{Path, Query};
 use deja_core::cache::EntryDetail;
 use deja_core::clock::Timestamp;
 use deja_core::engine::Look;
@@ -13,12 +12,13 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::filter::{Filter, Select};
+use super::form::{Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 
 const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
-const WRONG: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+const WRONG: usize = 20;
 
 #[derive(Template)]
 #[template(path = "cache.html")]
@@ -35,6 +35,8 @@ struct CachePage {
     next: Option<String>,
     first: Option<String>,
     wrong: Vec<Pair>,
+    older_wrong: Option<String>,
+    latest_wrong: Option<String>,
 }
 
 /// An entry in a list.
@@ -79,7 +81,8 @@ impl Row {
 struct Pair {
     asked: String,
     matched: String,
-    similarity: String,
+    /// Nothing where both are the same prompt: then the answer itself was wrong.
+    similarity: Option<String>,
     at: Moment,
 }
 
@@ -91,6 +94,8 @@ pub(super) struct Search {
     by: String,
     /// The last entry of the page before: nanoseconds and id.
     after: String,
+    /// The last wrong answer of the page before.
+    marked_before: String,
 }
 
 /// `GET /console/p/{slug}/cache`.
@@ -118,10 +123,19 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         }
         found.iter().map(|detail| Row::of(&visit, detail)).collect()
     };
-    let wrong = store.wrong_answers(project.id, None, WRONG).await?.into_iter().map(|pair| Pair {
+    let (before, limit) = (search.marked_before.parse().ok(), NonZeroUsize::MIN.saturating_add(WRONG));
+    let mut wrong = store.wrong_answers(project.id, before, limit).await?;
+    let more = wrong.len() > WRONG;
+    wrong.truncate(WRONG);
+    let marked = |before: &str| {
+        format!("/console/p/{slug}/cache{}#wrong", search.filter.query(&[("marked_before", before)]))
+    };
+    let older_wrong = wrong.last().filter(|_| more).map(|last| marked(&last.number.to_string()));
+    let latest_wrong = before.map(|_| marked(""));
+    let wrong = wrong.into_iter().map(|pair| Pair {
+        similarity: (pair.asked != pair.matched).then(|| format!("{:.3}", pair.similarity.get())),
         asked: format::excerpt(&pair.asked),
         matched: format::excerpt(&pair.matched),
-        similarity: format!("{:.3}", pair.similarity.get()),
         at: visit.moment(pair.at),
     });
     let total = store.count(project.id).await?;
@@ -137,6 +151,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         first: (!search.after.is_empty())
             .then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
         wrong: wrong.collect(),
+        older_wrong,
+        latest_wrong,
         form: search.filter,
         slug,
     };

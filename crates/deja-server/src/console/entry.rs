@@ -1,16 +1,13 @@
 //! One entry: all that is kept of it, delete it, say that it answered wrongly.
 
 use askama::Template;
-use axum::extract::{Path, Query};
-use deja_core::embedding::Similarity;
 use deja_core::id::EntryId;
-use deja_core::project::Project;
 use serde::Deserialize;
 
 use super::cache::Row;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::Form;
+use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use crate::admin::{Command, Hidden};
@@ -91,7 +88,17 @@ pub(super) async fn wrong(
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
         return visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::bad(problem));
     }
-    let similarity = similarity(&visit, &project, entry, &asked).await?;
+    let Some(detail) = visit.console.admin.store.entry(project.id, entry).await? else {
+        let said = Flash::bad("This entry is gone already.");
+        return visit.to(&format!("/console/p/{slug}/cache"), &said);
+    };
+    let engine = visit.console.app.engine();
+    let Some(similarity) = engine.similarity(project.id, &detail.entry.prompt, &asked).await? else {
+        // What is too long for the embedding is found by the same prompt only.
+        let problem =
+            "This entry answered another prompt: one as long as this is answered by the very same only.";
+        return visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::bad(problem));
+    };
     let command = Command::EntryWrong {
         project: slug.clone(),
         entry,
@@ -102,18 +109,6 @@ pub(super) async fn wrong(
     let good =
         "The entry is deleted and the pair of prompts is kept below. The next query asks the provider again.";
     visit.done(&format!("/console/p/{slug}/cache"), done, good)
-}
-
-/// How similar `asked` is to the entry's prompt; none where one of them is too long to tell.
-async fn similarity(
-    visit: &Visit,
-    project: &Project,
-    entry: EntryId,
-    asked: &str,
-) -> Result<Similarity, ConsoleError> {
-    let detail = visit.console.admin.store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
-    let similarity = visit.console.app.engine().similarity(project.id, &detail.entry.prompt, asked).await?;
-    Ok(similarity.unwrap_or(Similarity::ZERO))
 }
 
 fn id(text: &str) -> Result<EntryId, ConsoleError> {

@@ -26,6 +26,8 @@ pub(super) enum ConsoleError {
     MethodNotAllowed,
     /// A form of another site.
     CrossSite,
+    /// The address holds what this page does not take.
+    BadAddress,
     /// Not a form, or not one of ours; says what.
     BadForm(String),
     /// A one-time link that does not work.
@@ -70,6 +72,12 @@ impl ConsoleError {
                 "This form did not come from a page of this console. Open the console itself and do it there. If you \
                  did, a proxy before deja may be changing the Host header: it must pass it on as it is."
                     .into(),
+                PROJECTS,
+            ),
+            Self::BadAddress => (
+                StatusCode::BAD_REQUEST,
+                "The address could not be read",
+                "Something in it is there twice or is not what this page takes. Open the page by its link.".into(),
                 PROJECTS,
             ),
             Self::BadForm(what) => (
@@ -174,6 +182,7 @@ mod tests {
             ConsoleError::NotFound,
             ConsoleError::MethodNotAllowed,
             ConsoleError::CrossSite,
+            ConsoleError::BadAddress,
             ConsoleError::BadForm("A field is missing".into()),
             ConsoleError::BadLink,
             ConsoleError::Throttled(Duration::from_secs(90)),

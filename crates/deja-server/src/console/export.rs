@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use futures::stream;
 
+use super::form::Path;
 use super::page::{Answer, Visit};
 use crate::admin::transfer::{Cursor, Head, Record, line};
 use crate::admin::{AdminError, Command, Reply};

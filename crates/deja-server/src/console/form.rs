@@ -1,8 +1,9 @@
-//! Reads forms: of bounded size, in bounded time.
+//! Reads forms, of bounded size and in bounded time, and what stands in addresses.
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, Request};
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -34,12 +35,58 @@ impl<T: DeserializeOwned> FromRequest<Arc<Console>> for Form<T> {
     }
 }
 
-/// The number in a field that may be empty.
+/// What stands in an address's path; the page for what is not there, where it cannot be read.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(ConsoleError))]
+pub(super) struct Path<T>(pub(super) T);
+
+impl From<PathRejection> for ConsoleError {
+    fn from(_: PathRejection) -> Self {
+        Self::NotFound
+    }
+}
+
+/// What stands behind an address's question mark.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Query), rejection(ConsoleError))]
+pub(super) struct Query<T>(pub(super) T);
+
+impl From<QueryRejection> for ConsoleError {
+    fn from(_: QueryRejection) -> Self {
+        Self::BadAddress
+    }
+}
+
+/// The number in a field that may be empty. Commas stand between thousands and nowhere else: `1,5` is not fifteen.
 pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Option<N>, ConsoleError> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
     }
-    let wrong = || ConsoleError::Refused(format!("{what} must be a number, or empty"));
-    text.replace(',', "").parse().map(Some).map_err(|_| wrong())
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default().len();
+    let thousands = !whole.contains(',') || (1..=3).contains(&first) && groups.all(|group| group.len() == 3);
+    let number = text.replace(',', "").parse().ok().filter(|_| thousands && !fraction.contains(','));
+    let wrong = || ConsoleError::Refused(format!("{what} must be a number such as 1.5 or 10,000"));
+    number.map(Some).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_stand_between_thousands_only() {
+        let read = |text: &str| number::<f64>("It", text).ok();
+        for (text, value) in
+            [("", None), (" 1.5 ", Some(1.5)), ("1,500", Some(1500.0)), ("1,234,567.5", Some(1_234_567.5))]
+        {
+            assert_eq!(read(text), Some(value), "{text}");
+        }
+        for wrong in ["1,5", "0,6", "1,50", "1.5,000", ",500", "1234,567", "1,,000", "one", "1 000"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert_eq!(number::<u64>("It", "10,000").unwrap(), Some(10_000));
+    }
 }

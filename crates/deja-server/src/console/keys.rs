@@ -1,16 +1,17 @@
 //! A project's API keys: create (shown once), list, revoke (confirmed, for the very next request).
 
 use askama::Template;
-use axum::extract::Path;
-use deja_core::api_key::KeyStatus;
+use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
 use deja_core::project::Project;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::filter::query;
 use super::flash::Flash;
-use super::form::Form;
+use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Confirm, Frame, Visit};
+use super::paging;
 use crate::admin::{AdminError, Command, Hidden, Reply};
 
 #[derive(Template)]
@@ -19,6 +20,8 @@ struct KeysPage {
     frame: Frame,
     slug: String,
     keys: Vec<Row>,
+    next: Option<String>,
+    first: Option<String>,
     form: NewForm,
     /// A key that was just made.
     secret: Option<String>,
@@ -42,22 +45,33 @@ pub(super) struct NewForm {
     models: String,
 }
 
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Paged {
+    after: String,
+}
+
 /// `GET /console/p/{slug}/keys`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(paged): Query<Paged>) -> Answer {
     let project = visit.project(&slug).await?;
-    let page = page(&visit, &project, NewForm::default(), None).await?;
+    let page = page(&visit, &project, &paged.after, NewForm::default(), None).await?;
     Ok(visit.page(&page))
 }
 
 async fn page(
     visit: &Visit,
     project: &Project,
+    after: &str,
     form: NewForm,
     problem: Option<&str>,
 ) -> Result<KeysPage, ConsoleError> {
-    let mut keys = visit.console.admin.store.keys(project.id).await?;
+    let keys = visit.console.admin.store.keys(project.id).await?;
     // Those that work come first, of each the newest.
-    keys.sort_by_key(|(key, _)| (key.revoked.is_some(), std::cmp::Reverse(key.created)));
+    let place = |(key, _): &(ApiKey, KeyUsage)| {
+        format!("{}-{:019}-{}", u8::from(key.revoked.is_some()), i64::MAX - key.created.as_nanos(), key.id)
+    };
+    let (keys, next) = paging::page(keys, place, after);
+    let here = format!("/console/p/{}/keys", project.slug);
     let rows = keys.into_iter().map(|(key, usage)| Row {
         id: key.id.to_string(),
         active: key.status() == KeyStatus::Active,
@@ -72,6 +86,8 @@ async fn page(
         frame: visit.frame_in(project, "API Keys", "API Keys").complaining(problem),
         slug: project.slug.to_string(),
         keys: rows.collect(),
+        next: next.map(|after| format!("{here}{}", query(&[("after", &after)]))),
+        first: (!after.is_empty()).then_some(here),
         form,
         secret: visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key),
     })
@@ -89,7 +105,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         }
         Ok(_) => Err(ConsoleError::Failed("no key came back".into())),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, &project, form, Some(&problem)).await?))
+            Ok(visit.again(&page(&visit, &project, "", form, Some(&problem)).await?))
         }
         Err(error) => Err(error.into()),
     }
@@ -101,6 +117,10 @@ pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, Strin
     let keys = visit.console.admin.store.keys(project.id).await?;
     let (key, usage) =
         keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;
+    if key.status() == KeyStatus::Revoked {
+        let said = Flash::bad(format!("The key “{}” is revoked already.", key.name));
+        return visit.to(&format!("/console/p/{slug}/keys"), &said);
+    }
     let used = usage.last_used.map_or("never".into(), |at| visit.moment(at).relative);
     let text = format!(
         "The key “{}” ({}…) was last used {used}. From the very next request on, whoever uses it gets 401. This cannot \

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use deja_core::id::OperatorId;
 use deja_core::operator::{Invite, Operator, PlainToken, Purpose};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Console;
 use super::error::ConsoleError;
-use super::form::Form;
+use super::form::{Form, Query};
 use super::page::{Answer, Frame, html};
 use super::sign_in;
 use crate::admin::{self, AdminError};

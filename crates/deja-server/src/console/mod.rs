@@ -10,6 +10,7 @@ mod assets;
 mod audit;
 mod cache;
 mod chart;
+mod client;
 mod entry;
 mod error;
 mod export;
@@ -24,6 +25,7 @@ mod links;
 mod operators;
 mod overview;
 mod page;
+mod paging;
 mod playground;
 mod prices;
 mod projects;
@@ -40,6 +42,7 @@ mod throttle;
 use std::sync::Arc;
 
 use deja_core::clock::Timestamp;
+use ipnet::IpNet;
 
 pub use routes::{listed, router};
 pub use session::Access;
@@ -57,18 +60,27 @@ pub struct Console {
     pub(crate) public_url: String,
     /// Whether that is https.
     pub(crate) secure: bool,
+    /// Where `X-Forwarded-For` is believed.
+    trusted_proxies: Vec<IpNet>,
     throttle: throttle::Throttle,
 }
 
 impl Console {
     /// A console over these parts.
-    pub fn new(admin: Arc<AdminContext>, app: Arc<App>, upstreams: Arc<Upstreams>, public_url: &str) -> Self {
+    pub fn new(
+        admin: Arc<AdminContext>,
+        app: Arc<App>,
+        upstreams: Arc<Upstreams>,
+        public_url: &str,
+        trusted_proxies: Vec<IpNet>,
+    ) -> Self {
         Self {
             admin,
             app,
             upstreams,
             public_url: public_url.to_owned(),
             secure: public_url.starts_with("https://"),
+            trusted_proxies,
             throttle: throttle::Throttle::default(),
         }
     }

@@ -237,8 +237,8 @@ impl Confirm {
     ) -> Self {
         let mut frame = frame;
         // The heading is the title without the project's name.
-        let end = frame.title.find(" · ").unwrap_or(frame.title.len());
-        frame.title.truncate(end);
+        let project = frame.project.as_ref().map(|tab| format!(" · {}", tab.name)).unwrap_or_default();
+        frame.title.truncate(frame.title.strip_suffix(&project).unwrap_or(&frame.title).len());
         Self { frame, text: text.into(), submit, back: back.into(), typed: None }
     }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::Path;
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::engine::{Look, Query, QueryError, Reply, Seen, Source, Trace};
 use deja_core::project::Project;
@@ -16,7 +15,7 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::filter::OFFERED;
-use super::form::Form;
+use super::form::{Form, Path};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{USUAL_MODEL, usable_model};
@@ -31,7 +30,7 @@ struct PlaygroundPage {
     form: Trial,
     models: Vec<String>,
     result: Option<Outcome>,
-    near: Option<Vec<Near>>,
+    near: Option<Nearest>,
     threshold_at: f64,
     /// What a lower threshold is raised to.
     minimum: Option<f64>,
@@ -56,6 +55,13 @@ struct Outcome {
     answer: Option<String>,
     /// The entry that answered.
     wrong: Option<String>,
+}
+
+/// The nearest entries.
+struct Nearest {
+    rows: Vec<Near>,
+    /// What is said where there are none.
+    none: &'static str,
 }
 
 struct Near {
@@ -87,7 +93,7 @@ impl PlaygroundPage {
 /// `GET /console/p/{slug}/playground`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
-    let threshold = format!("{:.2}", project.settings.threshold(None).get());
+    let threshold = project.settings.threshold(None).get().to_string();
     let mut page = PlaygroundPage::of(&visit, &project, Trial { threshold, ..Trial::default() }).await?;
     page.form.model = match page.models.first() {
         Some(model) => model.clone(),
@@ -155,7 +161,7 @@ async fn attempt(
     project: &Project,
     query: Query,
     ask: bool,
-) -> Result<(Outcome, Vec<Near>), ConsoleError> {
+) -> Result<(Outcome, Nearest), ConsoleError> {
     let engine = visit.console.app.engine();
     let threshold = query.threshold;
     let look = Look {
@@ -174,7 +180,11 @@ async fn attempt(
         exact: candidate.similarity.get(),
         reached: threshold.reached_by(candidate.similarity),
     });
-    let near = near.collect();
+    let none = match seen.trace.too_long {
+        Some(_) => "The prompt is too long to be searched by meaning: only the same prompt can answer it.",
+        None => "There is no entry of this model and context yet.",
+    };
+    let near = Nearest { rows: near.collect(), none };
     if !ask {
         return Ok((looked(&seen, threshold), near));
     }
@@ -283,7 +293,7 @@ fn timings(trace: &Trace) -> Vec<(&'static str, String)> {
 /// What a failed query says to a person; what is a bug or an outage is none of it.
 fn refusal(error: QueryError) -> ConsoleError {
     ConsoleError::Refused(match error {
-        QueryError::Forbidden => "The project is suspended: resume it under Settings.".into(),
+        QueryError::Forbidden => "The project is suspended. An owner can resume it under Settings.".into(),
         QueryError::ModelNotSupported { model } => {
             format!("No provider is known for the model “{model}”. Add one under Providers.")
         }

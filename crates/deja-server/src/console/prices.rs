@@ -1,10 +1,9 @@
 //! Prices: those of a project, and refreshing the table.
 
-use axum::extract::Path;
 use serde::Deserialize;
 
 use super::flash::Flash;
-use super::form::{Form, number};
+use super::form::{Form, Path, number};
 use super::page::{Answer, Visit};
 use crate::admin::{AdminError, Command, Reply};
 
@@ -20,7 +19,7 @@ pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form
     let place = format!("/console/p/{slug}/providers");
     let dollars = |what: &str, text: &str| match number::<f64>(what, text.trim_start_matches('$')) {
         Ok(Some(dollars)) => Ok(dollars),
-        Ok(None) | Err(_) => Err(Flash::bad(format!("{what} must be a number of dollars."))),
+        Ok(None) | Err(_) => Err(Flash::bad(format!("{what} must be a number of dollars such as 1.5."))),
     };
     let prices = dollars("The input price", &form.input)
         .and_then(|i| Ok((i, dollars("The output price", &form.output)?)));

@@ -1,7 +1,6 @@
 //! Providers and models: the built-in families with the state of their credentials, and the project's own.
 
 use askama::Template;
-use axum::extract::Path;
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
 use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
@@ -10,7 +9,7 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::Form;
+use super::form::{Form, Path};
 use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
 use crate::admin::{AdminError, Command, Hidden, NewProvider, ProviderChange};
@@ -229,7 +228,7 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
     }
 }
 
-/// `GET /console/p/{slug}/providers/{name}`.
+/// `GET /console/p/{slug}/providers/own/{name}`.
 pub(super) async fn edit(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
     let project = visit.project(&slug).await?;
     let provider = find(&visit, &project, &name).await?;
@@ -244,7 +243,7 @@ pub(super) async fn edit(visit: Visit, Path((slug, name)): Path<(String, String)
     Ok(visit.page(&form_page(&visit, &project, form, true, None)))
 }
 
-/// `POST /console/p/{slug}/providers/{name}`.
+/// `POST /console/p/{slug}/providers/own/{name}`.
 pub(super) async fn save(
     visit: Visit,
     Path((slug, name)): Path<(String, String)>,
@@ -253,8 +252,11 @@ pub(super) async fn save(
     let project = visit.project(&slug).await?;
     let stored = find(&visit, &project, &name).await?;
     form.name.clone_from(&stored.name);
-    // A member neither gives the permission nor, by saving something else, takes it away.
-    let allow_private = if visit.is_owner() { form.allow_private } else { stored.allow_private };
+    // A member neither gives the permission nor, by saving something else, takes it away: but it was given for one
+    // server, and does not go along to another.
+    let same_server = origin(&form.base_url) == origin(&stored.base_url);
+    let kept = stored.allow_private && same_server;
+    let allow_private = if visit.is_owner() { form.allow_private } else { kept };
     let change = ProviderChange {
         kind: form.kind,
         base_url: Some(form.base_url.trim().to_owned()),
@@ -270,7 +272,12 @@ pub(super) async fn save(
     }
 }
 
-/// `GET /console/p/{slug}/providers/{name}/remove`.
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> Option<url::Origin> {
+    url::Url::parse(url.trim()).ok().map(|url| url.origin())
+}
+
+/// `GET /console/p/{slug}/providers/own/{name}/remove`.
 pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
     let project = visit.project(&slug).await?;
     let provider = find(&visit, &project, &name).await?;
@@ -283,7 +290,7 @@ pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, Stri
     Ok(visit.page(&Confirm::new(frame, text, "Remove provider", format!("/console/p/{slug}/providers"))))
 }
 
-/// `POST /console/p/{slug}/providers/{name}/remove`.
+/// `POST /console/p/{slug}/providers/own/{name}/remove`.
 pub(super) async fn remove(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
     let done = visit.execute(Command::ProviderRemove { project: slug.clone(), name }).await;
     visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is removed.")

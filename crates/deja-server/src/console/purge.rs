@@ -1,14 +1,13 @@
 //! Deleting many entries: a filter, a count of what it means, and a typed confirmation.
 
 use askama::Template;
-use axum::extract::{Path, Query};
 use serde::Deserialize;
 
 use super::cache::entries_of;
 use super::error::ConsoleError;
 use super::filter::{Filter, Select};
 use super::flash::Flash;
-use super::form::Form;
+use super::form::{Form, Path, Query};
 use super::page::{Answer, Frame, Visit};
 use crate::admin::{Command, ContextFilter, Reply};
 

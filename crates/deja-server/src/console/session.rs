@@ -1,6 +1,5 @@
 //! Who is there: cookies, the session behind them, and what a handler is given of it.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use deja_core::operator::{Operator, PlainToken, Role, Session, short_user_agent}
 
 use super::Console;
 use super::error::ConsoleError;
-use crate::listener::Peer;
+use super::flash::{self, Flash};
 
 pub(super) const NAME: &str = "deja_session";
 /// How long a session lasts without a request.
@@ -56,10 +55,12 @@ pub(super) async fn require(
     };
     match &who {
         None => {
-            // What a form held is lost; the page it stood on is not.
+            if request.method() != Method::GET {
+                let said = Flash::bad("You are signed out, so nothing was changed. Sign in and do it again.");
+                return flash::redirect(&console, None, &sign_in_url(""), &said).into_response();
+            }
             let to = request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0);
-            let next = if request.method() == Method::GET { to.to_string() } else { String::new() };
-            return ConsoleError::SignIn { next }.into_response();
+            return ConsoleError::SignIn { next: to.to_string() }.into_response();
         }
         Some(who) if access == Access::Owner && who.operator.role != Role::Owner => {
             return ConsoleError::OwnersOnly.into_response();
@@ -189,18 +190,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ConsoleError> {
         let who = parts.extensions.get::<Option<Self>>().cloned().flatten();
         who.ok_or(ConsoleError::SignIn { next: String::new() })
-    }
-}
-
-/// The other end of the connection.
-pub(super) struct Address(pub(super) IpAddr);
-
-impl<S: Send + Sync> FromRequestParts<S> for Address {
-    type Rejection = ConsoleError;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ConsoleError> {
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-        Ok(Self(peer.unwrap_or(IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED))))
     }
 }
 

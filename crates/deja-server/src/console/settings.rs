@@ -1,14 +1,13 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
 use askama::Template;
-use axum::extract::Path;
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, number};
+use super::form::{Form, Path, number};
 use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
@@ -103,10 +102,11 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
 
 fn read(form: &SettingsForm) -> Result<Change, ConsoleError> {
     let hours: Option<f64> = number("How long answers live", &form.ttl)?;
+    let missing = || ConsoleError::Refused("Entries at most must be a number".into());
     Ok(Change {
         name: Some(form.name.clone()),
         ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
-        max_entries: number("Entries at most", &form.max_entries)?,
+        max_entries: Some(number("Entries at most", &form.max_entries)?.ok_or_else(missing)?),
         share_models: Some(form.share_models),
         thresholds: Some(Thresholds {
             default: threshold("The default threshold", &form.threshold)?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -12,11 +12,12 @@ use deja_core::operator::{Email, Operator, PlainToken};
 use serde::Deserialize;
 
 use super::Console;
+use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
-use super::form::Form;
+use super::form::{Form, Query};
 use super::page::{Answer, Frame, Visit, html};
-use super::session::{self, Address, Cookies};
+use super::session::{self, Cookies};
 
 /// The same for an unknown address, a wrong password and a disabled account.
 const WRONG: &str = "This email and password do not go together.";

@@ -14,6 +14,7 @@ fn wrong_usage_is_one_line_and_code_2() {
         (&["project", "create", "a", "--tier", "gold"], "use free, pro or enterprise"),
         (&["project", "create", "a", "--rpm", "0"], "between 1 and"),
         (&["project", "create", ""], "1 to 100 characters"),
+        (&["project", "create", "\u{200b}"], "can be seen"),
         (&["project", "create", "--", "--"], "a letter or digit"),
         (&["project", "set", "a", "--ttl", "soon"], "such as 30d"),
         (&["key", "create", "--project", "a"], "--name"),

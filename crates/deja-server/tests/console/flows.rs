@@ -100,8 +100,33 @@ async fn a_wrong_answer_goes_and_its_pair_stays() {
         .remove(0);
     assert_eq!(pair.asked, "What is the capital of\nFrench Guiana?");
     assert!((0.3..0.99).contains(&pair.similarity.get()), "{}", pair.similarity.get());
-    let again = member.post(&place, &[("asked", "again")]).await;
-    assert_eq!(again.status, 404);
+    let again = member.submit(&place, &[("asked", "again")]).await;
+    assert!(again.one("[role=alert]").contains("gone already"));
+}
+
+#[tokio::test]
+async fn wrong_answers_are_told_apart_and_paged() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Wrong").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let entry = world.entry(&project, "What is two and two?", "Five.", None).await;
+    let place = format!("/console/p/wrong/cache/{entry}/wrong");
+    // What is too long for an embedding meets the same prompt only, so it cannot have met this one.
+    let page = member.submit(&place, &[("asked", &"too long ".repeat(400))]).await;
+    assert!(page.one("[role=alert]").contains("answered another prompt"), "{}", page.text());
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1);
+    let page = member.submit(&place, &[("asked", "What is two and two?")]).await;
+    assert_eq!(page.one("section[aria-labelledby=wrong] td.num"), "same prompt");
+    for number in 0..24 {
+        let entry = world.entry(&project, &format!("Prompt {number}"), "An answer.", None).await;
+        member.submit(&format!("/console/p/wrong/cache/{entry}/wrong"), &[("asked", "Another prompt")]).await;
+    }
+    let row = "section[aria-labelledby=wrong] tbody tr";
+    let page = member.get("/console/p/wrong/cache").await;
+    assert_eq!(page.all(row).len(), 20);
+    let older = page.attributes("section[aria-labelledby=wrong] a[rel=next]", "href").remove(0);
+    let page = member.get(&older).await;
+    assert_eq!((page.all(row).len(), page.all("section[aria-labelledby=wrong] a[rel=next]").len()), (5, 0));
 }
 
 #[tokio::test]
@@ -128,6 +153,22 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert_eq!(page.one("#result .badge"), "Miss");
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Miss", "Miss"]);
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
+    // A project's threshold is shown and sent in full.
+    let change = Change {
+        thresholds: Some(Thresholds { default: Threshold::new(0.975), minimum: None }),
+        ..Change::default()
+    };
+    world.execute(Command::ProjectSet { project: "furnished".into(), change }).await;
+    let page = member.get("/console/p/furnished/playground").await;
+    assert_eq!(
+        (page.one("output"), page.attributes("#threshold", "value")),
+        ("0.975".into(), vec!["0.975".into()])
+    );
+    let mut long = form("0.9");
+    let text = "too long ".repeat(400);
+    long[0] = ("prompt", &text);
+    let page = member.post("/console/p/furnished/playground", &long).await;
+    assert!(page.one("section[aria-labelledby=near] p").contains("too long to be searched by meaning"));
     // What the project's minimum makes a miss with the API is one here.
     let minimum = Thresholds { default: None, minimum: Threshold::new(0.999) };
     let change = Change { thresholds: Some(minimum), ..Change::default() };
@@ -182,23 +223,23 @@ async fn a_providers_key_goes_in_and_never_out() {
     let price = [("model", "big"), ("input", "1"), ("output", "2")];
     let page = member.submit("/console/p/shop/prices", &price).await;
     assert_eq!(unpriced(&page), "big, smallNo price small");
-    let page = member.get("/console/p/shop/providers/own").await;
+    let page = member.get("/console/p/shop/providers/own/own").await;
     assert!(!page.body.contains("hush") && page.one("textarea#models") == "big small");
     let moved = [("base_url", "https://elsewhere.example.com/v1"), ("models", "big"), ("secret", "")];
-    let page = member.post("/console/p/shop/providers/own", &moved).await;
+    let page = member.post("/console/p/shop/providers/own/own", &moved).await;
     assert!(page.status == 422 && page.one("[role=alert]").contains("bound to its host"), "{}", page.text());
     let kept = [("base_url", "https://llm.example.com/v1"), ("models", "big"), ("secret", "")];
-    member.submit("/console/p/shop/providers/own", &kept).await;
+    member.submit("/console/p/shop/providers/own/own", &kept).await;
     let stored = world.wired.store.providers(project.id).await.unwrap().remove(0);
     assert!(stored.models == ["big"] && stored.sealed_secret.is_some());
     assert_eq!(stored.kind, ProviderKind::Anthropic, "a form without a kind keeps it");
     let other = [("kind", "gemini"), ("base_url", "https://llm.example.com"), ("models", "big")];
-    member.submit("/console/p/shop/providers/own", &other).await;
+    member.submit("/console/p/shop/providers/own/own", &other).await;
     let stored = world.wired.store.providers(project.id).await.unwrap().remove(0);
     assert_eq!((stored.kind, stored.base_url.as_str()), (ProviderKind::Gemini, "https://llm.example.com"));
     let odd = [("kind", "cohere"), ("base_url", "https://llm.example.com"), ("models", "big")];
-    assert_eq!(member.post("/console/p/shop/providers/own", &odd).await.status, 400);
-    let page = member.submit("/console/p/shop/providers/own/remove", &[]).await;
+    assert_eq!(member.post("/console/p/shop/providers/own/own", &odd).await.status, 400);
+    let page = member.submit("/console/p/shop/providers/own/own/remove", &[]).await;
     assert!(page.text().contains("Bring a provider of your own"));
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use deja_core::operator::Role;
+use deja_server::admin::Command;
 use deja_server::console::listed;
 use scraper::{Html, Selector};
 
@@ -164,6 +165,60 @@ async fn lists_page_stably_while_entries_are_added() {
     seen.sort();
     seen.dedup();
     assert_eq!(seen.len(), 120, "none twice, none left out");
+}
+
+#[tokio::test]
+async fn projects_and_keys_are_paged() {
+    let world = World::new().await;
+    let project = world.project("Keys").await;
+    for number in 0..101 {
+        world.project(&format!("Other {number:03}")).await;
+        let command =
+            Command::KeyCreate { project: "keys".into(), name: format!("key {number}"), models: vec![] };
+        world.execute(command).await;
+    }
+    let keys = world.wired.store.keys(project.id).await.unwrap();
+    let revoked = keys[40].0.id.to_string();
+    world.execute(Command::KeyRevoke { key: revoked.into(), project: None }).await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    for (path, rows, last) in [("/console/p/keys/keys", 101, "Revoked"), ("/console/projects", 102, "Active")]
+    {
+        let first = owner.get(path).await;
+        let second = owner.get(&first.attributes("a[rel=next]", "href")[0]).await;
+        let mut seen = [first.all("tbody th"), second.all("tbody th")].concat();
+        seen.sort();
+        seen.dedup();
+        assert_eq!((seen.len(), second.all("a[rel=next]").len()), (rows, 0), "{path}");
+        assert_eq!(second.all("tbody .badge").pop().unwrap(), last, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn awkward_names_and_addresses_are_told_in_pages() {
+    let world = World::new().await;
+    world.project("Shop · prod").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    assert_eq!(owner.get("/console/p/shop-prod/delete").await.one("h1"), "Delete Shop · prod");
+    let page =
+        owner.post("/console/p/shop-prod/settings", &[("name", "\u{200b}"), ("max_entries", "10")]).await;
+    assert_eq!(page.status, 422, "a name that cannot be seen");
+    let page = owner.post("/console/p/shop-prod/settings", &[("name", "Shop"), ("max_entries", "")]).await;
+    assert!(page.status == 422 && page.one("[role=alert]").contains("Entries at most"));
+    for (path, status) in [("/console/p/shop-prod/cache?q=a&q=b", 400), ("/console/p/%FF/keys", 404)] {
+        let page = owner.get(path).await;
+        assert_eq!((page.status, page.all("h1").len()), (status, 1), "{path}: {}", page.body);
+    }
+    for name in ["test", "new"] {
+        let own = [("name", name), ("base_url", "https://example.com/v1"), ("models", name)];
+        let page = owner.submit("/console/p/shop-prod/providers/new", &own).await;
+        let links = page.attributes(&format!("a[aria-label='Edit {name}']"), "href");
+        assert_eq!(owner.get(&links[0]).await.one("h1"), format!("Edit {name}"));
+    }
+    let dots = [("name", ".."), ("base_url", "https://example.com/v1"), ("models", "m")];
+    assert_eq!(owner.post("/console/p/shop-prod/providers/new", &dots).await.status, 422);
+    let price = [("model", "m"), ("input", "1,5"), ("output", "2")];
+    let page = owner.submit("/console/p/shop-prod/prices", &price).await;
+    assert!(page.one("[role=alert]").contains("must be a number of dollars"));
 }
 
 #[tokio::test]

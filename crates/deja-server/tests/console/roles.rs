@@ -121,10 +121,27 @@ async fn a_members_form_cannot_smuggle_in_what_is_an_owners() {
     assert_eq!(world.wired.store.providers(made.id).await.unwrap().len(), 1);
     // A member may save the rest of it without taking the permission away.
     member
-        .submit("/console/p/cheap/providers/own", &[("base_url", "http://10.0.0.1/v1"), ("models", "m\nn")])
+        .submit(
+            "/console/p/cheap/providers/own/own",
+            &[("base_url", "http://10.0.0.1/v1"), ("models", "m\nn")],
+        )
         .await;
     let saved = world.wired.store.providers(made.id).await.unwrap().remove(0);
     assert!(saved.allow_private && saved.models.len() == 2);
+    // The permission is for that server: pointed elsewhere by a member, the provider has none.
+    for elsewhere in ["http://10.0.0.2/v1", "http://10.0.0.1:8080/v1", "https://10.0.0.1/v1"] {
+        let form = [("base_url", elsewhere), ("models", "m"), ("secret", "sk-1")];
+        let page = member.post("/console/p/cheap/providers/own/own", &form).await;
+        assert_eq!(page.status, 422, "{elsewhere}");
+    }
+    member
+        .submit(
+            "/console/p/cheap/providers/own/own",
+            &[("base_url", "https://llm.example/v1"), ("models", "m")],
+        )
+        .await;
+    let saved = world.wired.store.providers(made.id).await.unwrap().remove(0);
+    assert_eq!((saved.base_url.as_str(), saved.allow_private), ("https://llm.example/v1", false));
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! Coming in and going out: links, passwords, throttling, sessions, cookies.
 
+use axum::body::Body;
+use axum::http::Request;
 use deja_core::operator::Role;
 use deja_server::admin::{self, Command, Hidden};
+use deja_server::listener::Peer;
 
 use crate::util::World;
 
@@ -14,9 +17,13 @@ fn path(link: &str) -> String {
 
 async fn with_ada() -> World {
     let world = World::new().await;
+    add_ada(&world).await;
+    world
+}
+
+async fn add_ada(world: &World) {
     let password = Some(Hidden::from(PASSWORD.to_owned()));
     world.execute(Command::OperatorCreate { email: "ada@example.com".into(), role: None, password }).await;
-    world
 }
 
 #[tokio::test]
@@ -125,6 +132,37 @@ async fn guessing_is_slowed_down_and_then_even_the_right_password_waits() {
     let other =
         guesser.post("/console/sign-in", &[("email", "bob@example.com"), ("password", "guess")]).await;
     assert_eq!(other.status, 422, "others may still try");
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_one_guesser_shuts_out_nobody_else() {
+    let from = |sender: &str, password: &str| {
+        let form = format!("email=ada%40example.com&password={}", password.replace(' ', "+"));
+        let mut request = Request::post("/console/sign-in")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("origin", "http://deja.test")
+            .header("x-forwarded-for", sender)
+            .body(Body::from(form))
+            .unwrap();
+        request.extensions_mut().insert(Peer(([10, 0, 0, 2], 4711).into()));
+        request
+    };
+    for (proxies, status) in [("10.0.0.0/8", 303), ("", 429)] {
+        let world = World::with(&[("DEJA_TRUSTED_PROXIES", proxies)]).await;
+        add_ada(&world).await;
+        for _ in 0..5 {
+            assert_eq!(world.stranger().send(from("198.51.100.1", "guess")).await.status, 422);
+        }
+        assert_eq!(world.stranger().send(from("198.51.100.1", PASSWORD)).await.status, 429);
+        assert_eq!(world.stranger().send(from("203.0.113.9", PASSWORD)).await.status, status, "{proxies}");
+    }
+}
+
+#[tokio::test]
+async fn a_form_after_the_session_ended_says_so() {
+    let world = with_ada().await;
+    let page = world.stranger().submit("/console/projects", &[("name", "Lost")]).await;
+    assert!(page.one("[role=alert]").contains("nothing was changed"), "{}", page.text());
 }
 
 #[tokio::test]

@@ -33,24 +33,31 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        Self::at("http://deja.test").await
+        Self::with(&[]).await
     }
 
     /// One that people reach under this URL.
     pub async fn at(public_url: &str) -> Self {
+        Self::with(&[("DEJA_PUBLIC_URL", public_url)]).await
+    }
+
+    /// One with these settings.
+    pub async fn with(settings: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let env = [
+        let usual = [
             ("DEJA_DATA_DIR", data.path().to_str().unwrap()),
             ("DEJA_PRICES_URL", ""),
-            ("DEJA_PUBLIC_URL", public_url),
+            ("DEJA_PUBLIC_URL", "http://deja.test"),
             ("DEJA_EMBED_TIMEOUT_MS", "60000"),
         ];
-        let env: BTreeMap<String, String> = env.map(|(name, value)| (name.into(), value.into())).into();
+        let env = usual.iter().chain(settings).map(|(name, value)| ((*name).into(), (*value).into()));
+        let env: BTreeMap<String, String> = env.collect();
+        let secure = env["DEJA_PUBLIC_URL"].starts_with("https");
         let sources = Sources { directory: data.path().into(), env, ..Sources::default() };
         let config = Config::load(&sources).unwrap();
         let wired = wire(&config, TaskTracker::new(), CancellationToken::new()).await.unwrap();
         let router = routes::router(wired.app.clone(), wired.console.clone()).unwrap();
-        Self { wired, router, secure: public_url.starts_with("https"), _data: data }
+        Self { wired, router, secure, _data: data }
     }
 
     /// A browser that nobody is signed in with.

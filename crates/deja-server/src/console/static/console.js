@@ -26,10 +26,13 @@ for (const dialog of document.querySelectorAll("dialog[open]")) {
   dialog.showModal();
 }
 
-// A slider shows its value while it moves.
+// A slider shows its value while it moves: what is shown is what is sent.
 for (const slider of document.querySelectorAll("input[type=range]")) {
   const output = document.querySelector(`output[for="${slider.id}"]`);
-  slider.addEventListener("input", () => { output.textContent = Number(slider.value).toFixed(2); });
+  slider.addEventListener("input", () => {
+    slider.value = Number(slider.value).toFixed(3);
+    output.textContent = Number(slider.value);
+  });
 }
 
 // The nearest entries change sides while the threshold moves.

@@ -1,0 +1,75 @@
+//! Who sends a request, as far as that can be known.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use ipnet::IpNet;
+
+use super::Console;
+use super::error::ConsoleError;
+use crate::listener::Peer;
+
+/// The address of a browser: the other end of the connection, or whom a trusted proxy there speaks for.
+pub(super) struct Address(pub(super) IpAddr);
+
+impl FromRequestParts<Arc<Console>> for Address {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, ConsoleError> {
+        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).to_canonical();
+        Ok(Self(sender(peer, &parts.headers, &console.trusted_proxies)))
+    }
+}
+
+/// The last address of `X-Forwarded-For` that is no trusted proxy's. What stands before it, anybody may have written.
+fn sender(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
+    let trusted = |address: &IpAddr| proxies.iter().any(|network| network.contains(address));
+    let lines = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
+    let mut sender = peer;
+    for hop in hops.into_iter().rev() {
+        let Some(before) = hop.trim().parse::<IpAddr>().ok().filter(|_| trusted(&sender)) else { break };
+        sender = before.to_canonical();
+    }
+    sender
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(peer: &str, forwarded: &[&str], proxies: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append("x-forwarded-for", line.parse().unwrap());
+        }
+        let proxies: Vec<IpNet> = proxies.iter().map(|network| network.parse().unwrap()).collect();
+        sender(peer.parse().unwrap(), &headers, &proxies).to_string()
+    }
+
+    #[test]
+    fn only_trusted_proxies_say_who_sends() {
+        let (inside, both) = (&["10.0.0.0/8"][..], &["10.0.0.0/8", "192.0.2.7/32"][..]);
+        for (peer, forwarded, proxies, sender) in [
+            ("10.0.0.2", &["203.0.113.9"][..], inside, "203.0.113.9"),
+            // Somebody wrote an address of their choice in front.
+            ("10.0.0.2", &["198.51.100.1, 203.0.113.9"], inside, "203.0.113.9"),
+            ("10.0.0.2", &["198.51.100.1", "203.0.113.9"], inside, "203.0.113.9"),
+            // Two proxies, one behind the other.
+            ("10.0.0.2", &["203.0.113.9, 192.0.2.7"], both, "203.0.113.9"),
+            ("10.0.0.2", &["203.0.113.9, 192.0.2.7"], inside, "192.0.2.7"),
+            // Nobody to be trusted, or nothing to be read.
+            ("203.0.113.9", &["10.0.0.1"], inside, "203.0.113.9"),
+            ("10.0.0.2", &["203.0.113.9"], &[], "10.0.0.2"),
+            ("10.0.0.2", &["unknown"], inside, "10.0.0.2"),
+            ("10.0.0.2", &[], inside, "10.0.0.2"),
+            ("10.0.0.2", &["2001:db8::1"], inside, "2001:db8::1"),
+        ] {
+            assert_eq!(seen(peer, forwarded, proxies), sender, "{peer} {forwarded:?} {proxies:?}");
+        }
+    }
+}
