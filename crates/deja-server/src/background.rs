@@ -49,7 +49,7 @@ pub async fn sweep_history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: C
     }
 }
 
-/// Deletes expired entries, in small batches so that writes of queries fit between.
+/// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.
 pub async fn sweep(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     let mut swept = 0;
     loop {
@@ -62,11 +62,11 @@ pub async fn sweep(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancellat
                 continue;
             }
             Ok(n) if swept + n > 0 => {
-                tracing::info!(entries = swept + n, "expired entries deleted");
+                tracing::info!(entries = swept + n, "entries deleted that expired or were beyond a maximum");
                 swept = 0;
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(error = %error, "expired entries could not be deleted"),
+            Err(error) => tracing::error!(error = %error, "expired and surplus entries could not be deleted"),
         }
         if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;

@@ -36,6 +36,9 @@ pub struct EntryFilter {
     pub text: Option<String>,
 }
 
+/// What an insert evicts at most: nobody waits while a maximum that was lowered far is reached. The rest is swept.
+pub const EVICTED_AT_ONCE: u64 = 64;
+
 /// Cache entries.
 #[async_trait]
 pub trait Entries: Send + Sync {
@@ -58,7 +61,7 @@ pub trait Entries: Send + Sync {
 
     /// Stores entry and vector together, or neither; durable when it returns. A live twin (same scope and
     /// prompt) stays and is returned; an expired one is replaced. Evicts the project's least recently hit
-    /// entries beyond `max_entries`, never the new one.
+    /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one.
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;
 
     /// The project's entries, expired ones not yet swept included.
@@ -75,7 +78,8 @@ pub trait Entries: Send + Sync {
         change: &Change,
     ) -> Result<u64, StoreError>;
 
-    /// Deletes up to `limit` entries that expired before `now`, and says how many.
+    /// Deletes up to `limit` entries that expired before `now`, or where none did, the least recently hit ones of a
+    /// project that has more than its settings allow. Says how many.
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
@@ -27,7 +28,7 @@ pub(super) struct Graphs {
 #[derive(Default)]
 struct Known {
     ready: HashSet<i32>,
-    /// Dimensions that were looked after by this process, with or without success.
+    /// Dimensions that this process looks after, or did not long ago.
     tried: HashSet<i32>,
     building: Vec<JoinHandle<()>>,
 }
@@ -47,23 +48,22 @@ impl Graphs {
             let (server, shared) = (self.server.clone(), Arc::clone(&self.known));
             #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
             let building = tokio::spawn(async move {
-                match ensure(&server, dimension).await {
+                let pause = match ensure(&server, dimension).await {
                     Ok(true) => {
                         shared.lock().ready.insert(dimension);
+                        return;
                     }
-                    // Another replica builds: look again when it is asked for the next time.
-                    Ok(false) => {
-                        tokio::time::sleep(std::time::Duration::from_secs(10)).await;
-                        shared.lock().tried.remove(&dimension);
-                    }
+                    // Another replica builds.
+                    Ok(false) => Duration::from_secs(10),
                     Err(reason) => {
-                        tracing::warn!(
-                            dimension,
-                            reason,
-                            "no graph index: large scopes are scanned, which is slower"
-                        );
+                        let meanwhile = "no graph index yet: large scopes are scanned, which is slower";
+                        tracing::warn!(dimension, reason, "{meanwhile}");
+                        Duration::from_mins(5)
                     }
-                }
+                };
+                // Looked after again when it is asked for then.
+                tokio::time::sleep(pause).await;
+                shared.lock().tried.remove(&dimension);
             });
             known.building.push(building);
         }

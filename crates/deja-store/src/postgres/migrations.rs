@@ -5,13 +5,19 @@
 //! of the version before keep running meanwhile, so a file only adds; what nobody uses any more is removed by
 //! the version after. The first line of each file says which schema versions' programs it still serves.
 
+use std::time::Duration;
+
+use deadpool_postgres::tokio_postgres::error::SqlState;
 use deadpool_postgres::tokio_postgres::{Client, Error};
+use tokio::time::sleep;
 
 const MIGRATIONS: &[(i32, &str)] = &[
     (1, include_str!("../../migrations/postgres/0001_first.sql")),
     (2, include_str!("../../migrations/postgres/0002_provider_kind.sql")),
     (3, include_str!("../../migrations/postgres/0003_days.sql")),
 ];
+/// Between two tries to get a table's lock.
+const PAUSE: Duration = Duration::from_secs(2);
 /// Any number will do as long as all versions of deja use the same one.
 const LOCK: i64 = 0x6465_6a61;
 
@@ -56,15 +62,27 @@ pub(super) async fn migrate(client: &mut Client) -> Result<Schema, Error> {
         .await?;
     let found = schema(client).await?.found;
     for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
-        let transaction = client.transaction().await?;
-        transaction.batch_execute(sql).await?;
-        let row = "INSERT INTO migrations (version, serves) VALUES ($1, $2)";
-        transaction.execute(row, &[version, &serves(sql)]).await?;
-        transaction.commit().await?;
+        while let Err(error) = apply(client, *version, sql).await {
+            if error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) {
+                return Err(error);
+            }
+            tracing::info!(version, "the new schema waits for a long transaction, such as a backup, to end");
+            sleep(PAUSE).await;
+        }
         tracing::info!(version, "the schema of the database was brought up to date");
     }
     client.query("SELECT pg_advisory_unlock($1)", &[&LOCK]).await?;
     schema(client).await
+}
+
+/// Applies one file. Behind a table's lock that is waited for, all who use the table wait: so not for long.
+async fn apply(client: &mut Client, version: i32, sql: &str) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute("SET LOCAL lock_timeout = '300ms'").await?;
+    transaction.batch_execute(sql).await?;
+    let row = "INSERT INTO migrations (version, serves) VALUES ($1, $2)";
+    transaction.execute(row, &[&version, &serves(sql)]).await?;
+    transaction.commit().await
 }
 
 /// What the first line of a file says; a test sees to it that each says something.

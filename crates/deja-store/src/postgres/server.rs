@@ -114,6 +114,9 @@ impl Server {
     }
 }
 
+/// How far a search goes in a graph where the vectors of other scopes lie nearer: about 0.2 s. Then the scope is scanned.
+const GRAPH_STEPS: u32 = 5_000;
+
 /// What each connection is told first. The server gives up a little after the caller did, and notices a caller
 /// that is gone; a graph is searched until enough candidates pass the filter.
 fn session(settings: &PostgresSettings) -> String {
@@ -125,7 +128,7 @@ fn session(settings: &PostgresSettings) -> String {
          SET client_connection_check_interval = 1000;
          SET TimeZone = 'UTC';
          SET hnsw.iterative_scan = strict_order;
-         SET hnsw.max_scan_tuples = 1000000;
+         SET hnsw.max_scan_tuples = {GRAPH_STEPS};
          SET hnsw.scan_mem_multiplier = 8"
     )
 }

@@ -42,11 +42,11 @@ async fn scans(database: &Database) -> i64 {
 
 /// Searches until the statistics say that the graph was asked: the store hears of a graph a moment after it is
 /// there, and the statistics come late too.
-async fn assert_asked(database: &Database, store: &dyn Store, scope: &Scope) {
+async fn assert_asked(database: &Database, store: &dyn Store, scope: &Scope, number: u32) {
     let (before, begun) = (scans(database).await, Instant::now());
     while scans(database).await == before {
         assert!(begun.elapsed() < PATIENCE, "the graph is asked");
-        assert!(!near(store, scope, &vector(1), 0.5, NOW).await.is_empty());
+        assert!(!near(store, scope, &vector(number), 0.5, NOW).await.is_empty());
         sleep(Duration::from_millis(300)).await;
     }
 }
@@ -74,7 +74,7 @@ async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     }
     plain.close().await.unwrap();
     let all = with_graph(&database, &scope).await;
-    assert_asked(&database, &*all, &scope).await;
+    assert_asked(&database, &*all, &scope, 1).await;
     close(&database, all).await;
     let client = database.client().await;
     // How many the table is thought to hold, and so from how many on the graph is asked, instead of 100.
@@ -93,7 +93,7 @@ async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     close(&database, small_part).await;
     assert_eq!(scans(&database).await, before, "it is scanned");
     let large_part = thought(1e6).await;
-    assert_asked(&database, &*large_part, &scope).await;
+    assert_asked(&database, &*large_part, &scope, 1).await;
     database.remove().await;
 }
 
@@ -128,7 +128,47 @@ async fn the_graph_finds_what_a_scan_finds() {
             }
         }
     }
-    assert_asked(&database, &*graph, &large).await;
+    assert_asked(&database, &*graph, &large, 1).await;
+    database.remove().await;
+}
+
+/// A scope whose neighbour lies behind thousands of vectors of another project is scanned in the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_neighbour_behind_a_crowd_of_others_is_found() {
+    let database = Database::create().await;
+    let plain = database.store().await;
+    let (own, foreign) =
+        (Scope::new(project_id(1), Some("m"), None), Scope::new(project_id(2), Some("m"), None));
+    for (number, scope) in [(1u8, &own), (2, &foreign)] {
+        plain.create_project(&project(number), &change()).await.unwrap();
+        for entry_number in 0..30 {
+            let entry_number = u32::from(number) * 1_000 + entry_number;
+            plain.insert(entry(entry_number, scope, &entry_number.to_string())).await.unwrap();
+        }
+    }
+    // All of the other project become the same vector, thousands of times.
+    let crowd = "INSERT INTO entries SELECT (jsonb_populate_record(e, jsonb_build_object(
+                     'entry_id', gen_random_uuid(), 'prompt_hash', '\\x' || replace(gen_random_uuid()::text, '-', '')))).*
+                 FROM entries e, generate_series(1, 300) WHERE project_id = (SELECT project_id FROM projects WHERE slug = $1)";
+    let client = database.client().await;
+    let slug = project(2).slug.to_string();
+    client.execute(crowd, &[&slug]).await.unwrap();
+    let vectors = "INSERT INTO vectors (project_id, entry_id, scope_key, created, expires, embedder, dimension, vector)
+                   SELECT e.project_id, e.entry_id, v.scope_key, v.created, v.expires, v.embedder, v.dimension, v.vector
+                   FROM entries e JOIN LATERAL (
+                       SELECT * FROM vectors WHERE project_id = e.project_id ORDER BY entry_id LIMIT 1) v ON true
+                   WHERE NOT EXISTS (SELECT FROM vectors o WHERE o.project_id = e.project_id AND o.entry_id = e.entry_id)
+                         AND e.project_id = (SELECT project_id FROM projects WHERE slug = $1)";
+    assert_eq!(client.execute(vectors, &[&slug]).await.unwrap(), 9_000);
+    let graph = with_graph(&database, &foreign).await;
+    assert_asked(&database, &*graph, &foreign, 2_000).await;
+    // The prompt lies where the crowd is, and the scope's own entries are somewhere else.
+    let crowded = vector(2_000);
+    let found = near(&*graph, &own, &crowded, 0.0, NOW).await;
+    let expected = near(&*plain, &own, &crowded, 0.0, NOW).await;
+    assert!(!expected.is_empty());
+    assert_eq!(found.len(), expected.len());
+    assert_eq!(found[0].entry.id, expected[0].entry.id);
     database.remove().await;
 }
 

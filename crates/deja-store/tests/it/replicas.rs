@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::cache::{NewEntry, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
 use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
-use deja_core::store::{Limits, Store};
+use deja_core::store::{EVICTED_AT_ONCE, Limits, Store};
 use deja_core::testing::change;
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
 use crate::postgres::Database;
-use crate::support::{NOW, project, project_id};
+use crate::support::{NOW, entry, project, project_id};
 
 async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
     vec![database.store().await, database.store().await, database.store().await]
@@ -50,6 +51,32 @@ async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
             assert!(replica.admit(&key.hash).await.unwrap().is_none());
         }
     }
+    database.remove().await;
+}
+
+/// Inserts at the same time must not each take away all that is too much.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
+    let database = Database::create().await;
+    let replicas = replicas(&database).await;
+    replicas[0].create_project(&project(1), &change()).await.unwrap();
+    let scope = Scope::new(project_id(1), Some("m"), None);
+    for number in 0..700 {
+        replicas[0].insert(entry(number, &scope, &number.to_string())).await.unwrap();
+    }
+    let mut callers = JoinSet::new();
+    for number in 700..708 {
+        let (replica, scope) = (Arc::clone(&replicas[number as usize % 3]), scope.clone());
+        callers.spawn(async move {
+            let new = NewEntry { max_entries: 500, ..entry(number, &scope, &number.to_string()) };
+            replica.insert(new).await.unwrap();
+        });
+    }
+    while let Some(done) = callers.join_next().await {
+        done.unwrap();
+    }
+    let left = replicas[0].count(project_id(1)).await.unwrap();
+    assert!((500 - EVICTED_AT_ONCE..708).contains(&left), "{left}");
     database.remove().await;
 }
 

@@ -3,13 +3,14 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    NOW, assert_found, entry, entry_id, exactly, ids, later, near, put, scope, with_project,
+    NOW, assert_found, entry, entry_id, exactly, ids, later, near, project, put, scope, with_project,
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
 use crate::cache::{NewEntry, Scope};
 use crate::id::ProjectId;
-use crate::store::Store;
+use crate::store::{EVICTED_AT_ONCE, Store};
+use crate::testing::change;
 
 register!["lifetime":
     expired_are_not_served,
@@ -21,6 +22,7 @@ register!["lifetime":
     eviction_hides_from_nearest_and_exact,
     eviction_counts_one_project_only,
     a_smaller_maximum_evicts_many,
+    a_maximum_that_was_lowered_far_is_reached_by_the_sweep,
 ];
 
 fn expiring(number: u32, scope: &Scope, prompt: &str, after: i64) -> NewEntry {
@@ -166,4 +168,27 @@ async fn a_smaller_maximum_evicts_many(mut subject: Subject) {
     let store = subject.reopened().await;
     let left = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
     assert_eq!(left, [entry_id(19), entry_id(20), entry_id(21)]);
+}
+
+async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut subject: Subject) {
+    let store = subject.store();
+    let mut lowered = project(1);
+    store.create_project(&lowered, &change()).await.unwrap();
+    let (other, one) = (with_project(&*store, 2).await, scope(lowered.id));
+    put(&*store, of_at_most(500, &scope(other), 100)).await;
+    for number in 1..=100 {
+        put(&*store, of_at_most(number, &one, 100)).await;
+    }
+    put(&*store, of_at_most(101, &one, 3)).await;
+    assert_eq!(store.count(lowered.id).await.unwrap(), 101 - EVICTED_AT_ONCE, "nobody waits for all of it");
+    assert_eq!(store.sweep(NOW, MANY).await.unwrap(), 0, "the settings allow more");
+    lowered.settings.max_entries = 3;
+    assert!(store.update_project(&lowered, &change()).await.unwrap());
+    let five = NonZeroUsize::new(5).unwrap();
+    assert_eq!(store.sweep(NOW, five).await.unwrap(), 5);
+    let store = subject.reopened().await;
+    while store.sweep(NOW, five).await.unwrap() > 0 {}
+    let left = ids(&near(&*store, &one, 0.0, 0.0, NOW).await);
+    assert_eq!(left, [entry_id(99), entry_id(100), entry_id(101)]);
+    assert_eq!(store.count(other).await.unwrap(), 1);
 }

@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
-use crate::store::{Entries, EntryFilter, Probe, StaleEntry, StoreError, Vectors};
+use crate::store::{EVICTED_AT_ONCE, Entries, EntryFilter, Probe, StaleEntry, StoreError, Vectors};
 
 /// The vector as every store keeps it.
 fn rounded(vector: &Embedding) -> Vec<f32> {
@@ -52,6 +52,18 @@ impl State {
 
     fn count(&self, project: ProjectId) -> u64 {
         self.entries.keys().filter(|(owner, _)| *owner == project).count() as u64
+    }
+
+    /// Removes the `number` least recently hit entries of a project, but not `kept`.
+    fn evict(&mut self, project: ProjectId, number: u64, kept: Option<EntryId>) -> u64 {
+        let others = self.entries.iter().filter(|(id, _)| id.0 == project && Some(id.1) != kept);
+        let mut oldest: Vec<_> = others.map(|(id, stored)| (stored.last_used, *id)).collect();
+        oldest.sort_unstable();
+        oldest.truncate(usize::try_from(number).unwrap_or(usize::MAX));
+        for (_, id) in &oldest {
+            self.entries.remove(id);
+        }
+        oldest.len() as u64
     }
 
     fn stale(&self, embedder: &EmbedderId) -> Vec<&Stored> {
@@ -129,12 +141,8 @@ impl Entries for MemoryStore {
             entry: Arc::new(new.entry),
         };
         state.entries.insert(id, stored);
-        while state.count(project) > new.max_entries.max(1) {
-            let others = state.entries.iter().filter(|(other, _)| other.0 == project && **other != id);
-            let oldest =
-                others.min_by_key(|(other, stored)| (stored.last_used, other.1)).map(|(other, _)| *other);
-            oldest.and_then(|oldest| state.entries.remove(&oldest));
-        }
+        let over = state.count(project).saturating_sub(new.max_entries.max(1)).min(EVICTED_AT_ONCE);
+        state.evict(project, over, Some(id.1));
         Ok(Inserted::New)
     }
 
@@ -172,7 +180,17 @@ impl Entries for MemoryStore {
         for (_, id) in &expired {
             state.entries.remove(id);
         }
-        Ok(expired.len() as u64)
+        let mut gone = expired.len() as u64;
+        if gone == 0 {
+            let mut projects: Vec<_> =
+                state.projects.iter().map(|(id, of)| (*id, of.settings.max_entries)).collect();
+            projects.sort_unstable();
+            for (project, most) in projects {
+                let over = state.count(project).saturating_sub(most.max(1));
+                gone += state.evict(project, over.min(limit.get() as u64 - gone), None);
+            }
+        }
+        Ok(gone)
     }
 }
 

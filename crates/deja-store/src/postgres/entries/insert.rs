@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deja_core::cache::{Inserted, NewEntry};
 use deja_core::clock::Timestamp;
-use deja_core::store::StoreError;
+use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 
 use super::super::connections::{Connections, Params};
 use super::super::fault::{conflict, unavailable};
@@ -17,7 +17,8 @@ use super::{COLUMNS, from_row, remove};
 const ATTEMPTS: u32 = 5;
 
 /// `stored` has no row if there is a twin. What is evicted is chosen from what was there before the statement,
-/// so the new entry is never among it; one that another statement holds is passed over.
+/// so the new entry is never among it; one that another statement holds is passed over. More than one goes only by
+/// whoever has the project's lock: otherwise all who insert at a time would each take away what is too much.
 const INSERT: &str = "
     WITH stored AS (
         INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
@@ -29,9 +30,13 @@ const INSERT: &str = "
     placed AS (
         INSERT INTO vectors (project_id, entry_id, scope_key, created, expires, embedder, dimension, vector)
         SELECT $1, $2, $3, $5, $6, $16, $17::integer, $18::halfvec FROM stored),
-    surplus AS (
-        SELECT coalesce(sum(entries), 0)::bigint + 1 - $19::bigint AS entries
+    counts AS (
+        SELECT coalesce(sum(entries), 0)::bigint + 1 - $19::bigint AS over
         FROM entry_counts WHERE project_id = $1),
+    surplus AS (
+        SELECT CASE WHEN over > 1 AND pg_try_advisory_xact_lock(hashtextextended($1::text, 0))
+                    THEN least(over, $20::bigint) ELSE least(over, 1) END AS entries
+        FROM counts),
     oldest AS MATERIALIZED (
         SELECT entry_id FROM entries WHERE project_id = $1 AND EXISTS (SELECT FROM stored)
         ORDER BY last_used, entry_id LIMIT (SELECT greatest(entries, 0) FROM surplus)
@@ -85,6 +90,7 @@ async fn store(connections: &Connections, new: &NewEntry) -> Result<bool, StoreE
         &dimension,
         &vector,
         &signed(new.max_entries.max(1)),
+        &signed(EVICTED_AT_ONCE),
     ];
     let row = connections.query_one(INSERT, params).await;
     let what =

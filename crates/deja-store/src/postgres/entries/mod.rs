@@ -85,7 +85,7 @@ impl Entries for PostgresStore {
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        remove::expired(&self.connections, now, limit).await
+        remove::swept(&self.connections, now, limit).await
     }
 }
 

@@ -2,8 +2,9 @@
 //! the texts of those.
 //!
 //! A scope that is small is scanned; in a large one a graph index (HNSW) gives the candidates, and goes on
-//! until enough of them pass the filter. Which way is taken is a matter of speed only. What is returned was
-//! scored here, at full precision.
+//! until enough of them pass the filter. Where the vectors of others crowd around the prompt it gives up, and the
+//! scope is scanned after all. Which way is taken is a matter of speed only. What is returned was scored here, at
+//! full precision.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,13 +73,11 @@ pub(super) async fn nearest(
         &(probe.threshold.get() - SLACK),
         &limit,
     ];
-    let rows = if by_graph {
-        let sql = candidates_by_graph(dimension);
-        let quick = store.connections.in_graph(QUICK, &sql, params).await?;
-        // Before somebody pays for an answer, the graph is searched once more, and further.
-        if quick.is_empty() { store.connections.in_graph(DEEP, &sql, params).await? } else { quick }
-    } else {
-        store.connections.query(&candidates_by_scan(), params).await?
+    let wanted = limit.saturating_add(SPARE);
+    let by_graph = if by_graph { search_graph(store, dimension, wanted, params).await? } else { None };
+    let rows = match by_graph {
+        Some(rows) => rows,
+        None => store.connections.query(&candidates_by_scan(), params).await?,
     };
     let mut candidates =
         rows.iter().map(|row| candidate(row, &probe)).collect::<Result<Vec<_>, StoreError>>()?;
@@ -86,6 +85,30 @@ pub(super) async fn nearest(
     candidates
         .sort_by(|a, b| b.similarity.get().total_cmp(&a.similarity.get()).then(a.entry.id.cmp(&b.entry.id)));
     Ok(candidates)
+}
+
+/// What the graph gives; `None` if it gave up before it had as many candidates as wanted and none of them is near
+/// enough. Before somebody pays for an answer, it is searched once more, and further.
+async fn search_graph(
+    store: &PostgresStore,
+    dimension: i32,
+    wanted: i64,
+    params: Params<'_>,
+) -> Result<Option<Vec<Row>>, StoreError> {
+    let sql = candidates_by_graph(dimension);
+    for breadth in [QUICK, DEEP] {
+        let mut rows = store.connections.in_graph(breadth, &sql, params).await?;
+        let seen: i64 = rows.first().map_or(Ok(0), |row| get(row, WIDTH + 1))?;
+        // The row that says how many were seen is there without an entry too.
+        rows.retain(|row| row.try_get::<_, uuid::Uuid>(0).is_ok());
+        if !rows.is_empty() {
+            return Ok(Some(rows));
+        }
+        if seen < wanted {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Vec::new()))
 }
 
 /// Whether the scope is large, as it was lately.
@@ -120,29 +143,32 @@ fn candidates_by_scan() -> String {
          WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
                AND (expires IS NULL OR expires > $5)
          ORDER BY least(vector <#> $6, 0), entry_id LIMIT $7",
+        "JOIN",
     )
 }
 
 /// Candidates by the graph of vectors of this dimension. The dimension is a literal, for the index to apply.
 fn candidates_by_graph(dimension: i32) -> String {
-    best_of(&format!(
+    let candidates = format!(
         "SELECT entry_id, vector FROM vectors
          WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
                AND dimension = {dimension} AND (expires IS NULL OR expires > $5)
          ORDER BY vector::halfvec({dimension}) <#> $6 LIMIT $7"
-    ))
+    );
+    best_of(&candidates, "LEFT JOIN")
 }
 
-/// The best of the candidates, scored at full precision, with their texts.
-fn best_of(candidates: &str) -> String {
+/// The best of the candidates, scored at full precision, with their texts, and how many candidates there were.
+fn best_of(candidates: &str, join: &str) -> String {
     format!(
         "WITH near AS MATERIALIZED ({candidates}),
          scored AS (
              SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
-         SELECT {COLUMNS}, best.vector
-         FROM (SELECT * FROM scored WHERE greatest(score, 0) >= $9
+         SELECT {COLUMNS}, best.vector, seen.candidates
+         FROM (SELECT count(*) AS candidates FROM near) seen {join} (
+              (SELECT * FROM scored WHERE greatest(score, 0) >= $9
                ORDER BY CASE WHEN score >= 1 - 1.0 / 1048576 THEN 1 ELSE greatest(score, 0) END DESC, entry_id
                LIMIT $10) best
-              JOIN entries e ON e.project_id = $1 AND e.entry_id = best.entry_id"
+              JOIN entries e ON e.project_id = $1 AND e.entry_id = best.entry_id) ON true"
     )
 }

@@ -64,8 +64,8 @@ pub(super) async fn passing(
     total(&connections.bulk(&sql, &noted.after(&params)).await?)
 }
 
-/// Entries that may no longer be served, the longest expired first.
-pub(super) async fn expired(
+/// Entries that may no longer be served, the longest expired first; without any, those beyond a project's maximum.
+pub(super) async fn swept(
     connections: &Connections,
     now: Timestamp,
     at_most: NonZeroUsize,
@@ -74,5 +74,20 @@ pub(super) async fn expired(
     let choose = "SELECT project_id, entry_id FROM entries WHERE expires <= $1
                   ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    total(&connections.bulk(&sql, &[&now.as_nanos(), &limit(at_most)]).await?)
+    let expired = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit(at_most)]).await?)?;
+    if expired > 0 {
+        return Ok(expired);
+    }
+    // By whoever has the project's lock, as in an insert.
+    let choose = "SELECT e.project_id, e.entry_id
+                  FROM (SELECT p.project_id, sum(c.entries)::bigint - greatest((p.settings::json->>'max_entries')::bigint, 1) AS over
+                        FROM projects p JOIN entry_counts c ON c.project_id = p.project_id GROUP BY p.project_id
+                        HAVING sum(c.entries) > greatest((p.settings::json->>'max_entries')::bigint, 1)
+                        LIMIT 1) o
+                       CROSS JOIN LATERAL (
+                           SELECT project_id, entry_id FROM entries WHERE project_id = o.project_id
+                           ORDER BY last_used, entry_id LIMIT least(o.over, $1) FOR UPDATE SKIP LOCKED) e
+                  WHERE pg_try_advisory_xact_lock(hashtextextended(o.project_id::text, 0))";
+    let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
+    total(&connections.bulk(&sql, &[&limit(at_most)]).await?)
 }

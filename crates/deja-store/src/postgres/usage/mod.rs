@@ -59,7 +59,7 @@ impl Usage for PostgresStore {
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
         let sql = format!(
-            "SELECT project_id, {} FROM {} GROUP BY project_id",
+            "SELECT p.project_id, {} FROM {} GROUP BY p.project_id",
             sums(|column| format!("sum({column})::bigint")),
             of_all(Step::Hour)
         );
@@ -72,7 +72,7 @@ impl Usage for PostgresStore {
         from: i64,
         until: i64,
     ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        let sql = format!("SELECT project_id, period, {} FROM {}", sums(str::to_owned), of_all(Step::Day));
+        let sql = format!("SELECT p.project_id, period, {} FROM {}", sums(str::to_owned), of_all(Step::Day));
         let mut days: BTreeMap<ProjectId, BTreeMap<i64, Totals>> = BTreeMap::new();
         for row in self.connections.bulk(&sql, &[&from, &until]).await? {
             let project = days.entry(ProjectId::from_bytes(id(&row, 0)?)).or_default();
@@ -190,10 +190,14 @@ impl Usage for PostgresStore {
     }
 }
 
-/// The periods $1..$2 of all projects.
+/// The periods $1..$2 of all projects, found project by project by the primary key.
 fn of_all(step: Step) -> String {
     let step = step.seconds();
-    format!("rollups WHERE step = {step} AND dimensions = 0 AND period >= $1 AND period < $2")
+    format!(
+        "projects p CROSS JOIN LATERAL (
+             SELECT * FROM rollups r WHERE r.project_id = p.project_id AND step = {step} AND dimensions = 0
+                                           AND period >= $1 AND period < $2) r"
+    )
 }
 
 fn seconds(step: Step) -> i32 {

@@ -121,23 +121,33 @@ pub(super) async fn record(connections: &Connections, batch: &UsageBatch) -> Res
     connections.query(&statement(), &params).await.map(drop)
 }
 
+/// Every choice of the three dimensions.
+const ALL_SLICES: [i16; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+
 /// Deletes up to `limit` rollups of old periods, and the labels of contexts that no rollup names any more.
 pub(super) async fn sweep(
     connections: &Connections,
     now: Timestamp,
     at_most: NonZeroUsize,
 ) -> Result<u64, StoreError> {
-    let sql = "WITH labels AS (DELETE FROM context_labels WHERE hour < $2),
-                    old AS (
-                        SELECT ctid FROM rollups
-                        WHERE (step = 60 AND period < $1) OR (step = 3600 AND period < $2)
-                              OR (step = 86400 AND period < $3)
-                        LIMIT $4 FOR UPDATE SKIP LOCKED),
-                    gone AS (DELETE FROM rollups WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
+    let labels = "DELETE FROM context_labels WHERE hour < $1";
+    connections.bulk(labels, &[&Step::Hour.oldest(now)]).await?;
+    // Project by project and slice by slice: so the primary key finds what is old, and nothing else is read.
+    let sql = "WITH old AS (
+                   SELECT o.ctid FROM projects p CROSS JOIN LATERAL (
+                       SELECT r.ctid FROM rollups r
+                       WHERE r.project_id = p.project_id AND r.step = $1 AND r.dimensions = ANY ($2) AND r.period < $3
+                       LIMIT $4 FOR UPDATE SKIP LOCKED) o
+                   LIMIT $4),
+               gone AS (DELETE FROM rollups WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
                SELECT count(*) FROM gone";
-    let [minute, hour, day] = Step::ALL.map(|step| step.oldest(now));
-    let rows = connections.bulk(sql, &[&minute, &hour, &day, &limit(at_most)]).await?;
-    rows.first().map_or(Ok(0), |row| count(row, 0))
+    let mut gone = 0;
+    for step in Step::ALL {
+        let Some(left) = NonZeroUsize::new(at_most.get() - usize::try_from(gone).unwrap_or(0)) else { break };
+        let params: Params<'_> = &[&super::seconds(step), &&ALL_SLICES[..], &step.oldest(now), &limit(left)];
+        gone += connections.bulk(sql, params).await?.first().map_or(Ok(0), |row| count(row, 0))?;
+    }
+    Ok(gone)
 }
 
 /// Counts of keys or entries, column by column.

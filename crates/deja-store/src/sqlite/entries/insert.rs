@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deja_core::cache::{Inserted, NewEntry};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
-use deja_core::store::StoreError;
+use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::fault::{conflict, fault};
@@ -167,13 +167,13 @@ pub(in super::super) fn embedder_number(
     }
 }
 
-/// Removes the least recently used entries beyond the project's maximum, the new one apart.
+/// Removes the least recently used entries beyond the project's maximum, as many as one insert may, the new one apart.
 fn evict(connection: &Connection, new: &NewEntry, row: Row) -> rusqlite::Result<Vec<Gone>> {
     let project = new.scope.project();
     let count: i64 = connection
         .prepare_cached("SELECT entry_count FROM projects WHERE project_id = ?1")?
         .query_row([project.as_bytes()], |row| row.get(0))?;
-    let over = count - signed(new.max_entries.max(1));
+    let over = (count - signed(new.max_entries.max(1))).min(signed(EVICTED_AT_ONCE));
     if over <= 0 {
         return Ok(Vec::new());
     }

@@ -111,7 +111,7 @@ impl Entries for SqliteStore {
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.remove(move |connection| remove::expired_rows(connection, now, limit).map_err(fault)).await
+        self.remove(move |connection| remove::swept_rows(connection, now, limit).map_err(fault)).await
     }
 }
 

@@ -82,14 +82,29 @@ pub(super) fn rows_that_pass(
 }
 
 /// Entries that may no longer be served, the longest expired first.
-pub(super) fn expired_rows(
+pub(super) fn swept_rows(
     connection: &Connection,
     now: Timestamp,
     limit: NonZeroUsize,
 ) -> rusqlite::Result<Vec<Row>> {
     let limit = i64::try_from(limit.get()).unwrap_or(i64::MAX);
-    connection
+    let expired = connection
         .prepare_cached("SELECT entry FROM entries WHERE expires <= ?1 ORDER BY expires LIMIT ?2")?
         .query_map(params![now.as_nanos(), limit], |row| row.get(0))?
+        .collect::<rusqlite::Result<Vec<Row>>>()?;
+    if expired.is_empty() { surplus_rows(connection, limit) } else { Ok(expired) }
+}
+
+/// The least recently used entries of one project that has more than its settings allow.
+fn surplus_rows(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<Row>> {
+    connection
+        .prepare_cached(
+            "WITH over AS (
+                 SELECT project_id, entry_count - max(1, json_extract(settings, '$.max_entries')) AS entries
+                 FROM projects WHERE entry_count > max(1, json_extract(settings, '$.max_entries')) LIMIT 1)
+             SELECT entry FROM entries WHERE project_id = (SELECT project_id FROM over)
+             ORDER BY last_used, entry_id LIMIT coalesce((SELECT min(entries, ?1) FROM over), 0)",
+        )?
+        .query_map([limit], |row| row.get(0))?
         .collect()
 }
