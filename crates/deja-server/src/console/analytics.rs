@@ -111,7 +111,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
         from: range::input(span.from()),
         until: range::input(span.until()),
         selects: selects(&asked, &keys, &rankings),
-        empty: all.totals.requests() + all.totals.rate_limited == 0,
+        empty: all.totals.requests() == 0,
         figures: figures(&all),
         charts: charts(&span, &bars, &all, project.settings.threshold(None)).into_iter().map(csv).collect(),
         tables: rankings.tables,
@@ -204,7 +204,7 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         ("Latency of misses", ms(Distribution::MissLatency, 0.5), percentiles(Distribution::MissLatency)),
         (
             "Not answered",
-            count(totals.errors + totals.refused + totals.rate_limited),
+            count(totals.unanswered()),
             format!(
                 "{} errors, {} refused, {} over the limit",
                 count(totals.errors),
@@ -238,7 +238,7 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
     vec![
         chart(
             "requests",
-            "Requests",
+            "Answered requests",
             Kind::Stack,
             Unit::Count,
             vec![

@@ -54,7 +54,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
             (
                 "Requests",
                 format::count(totals.requests()),
-                format!("{} without an answer", format::count(totals.errors + totals.refused)),
+                format!("{} without an answer", format::count(totals.unanswered())),
             ),
             (
                 "Hit rate",

@@ -149,7 +149,7 @@ fn cells(totals: &Totals) -> Vec<Cell> {
         Cell::Number(Unit::Percent, totals.hit_rate()),
         Cell::money(totals.saved),
         Cell::money(totals.spent),
-        Cell::count(totals.errors + totals.refused + totals.rate_limited),
+        Cell::count(totals.unanswered()),
     ]
 }
 

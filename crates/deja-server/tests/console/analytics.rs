@@ -2,11 +2,34 @@
 
 use std::sync::Arc;
 
-use deja_core::analytics::{ContextKey, EntryHits, UsageBatch};
+use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
+use deja_core::project::Project;
 
-use crate::util::World;
+use crate::util::{Page, World};
+
+/// A project called Furnished, and what a request of its key is counted as.
+async fn furnished(world: &Arc<World>) -> (Project, UsageEvent<'static>) {
+    let (project, _) = world.furnished().await;
+    let key = world.wired.store.keys(project.id).await.unwrap()[0].0.id;
+    let event = UsageEvent::bare(project.id, key, Outcome::Miss, world.wired.admin.clock.now());
+    (project, event)
+}
+
+async fn record(world: &World, events: impl IntoIterator<Item = UsageEvent<'_>>) {
+    let mut batch = UsageBatch::default();
+    for event in events {
+        batch.add(&event);
+    }
+    world.wired.store.record(&batch).await.unwrap();
+}
+
+/// A figure and its remark.
+fn figure(page: &Page, name: &str) -> (String, String) {
+    let place = page.all(".figures dt").iter().position(|found| found == name).unwrap();
+    (page.all(".figures dd:not(.sub)").remove(place), page.all(".figures dd.sub").remove(place))
+}
 
 #[tokio::test]
 async fn top_prompts_say_since_when_they_are_counted() {
@@ -53,4 +76,35 @@ async fn a_range_that_is_none_is_told() {
         let page = member.get(&format!("/console/p/furnished/analytics?range={range}")).await;
         assert_eq!(page.all("[role=alert]").len(), told, "{range}");
     }
+}
+
+#[tokio::test]
+async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let outcomes = [
+        (Outcome::ExactHit, 1),
+        (Outcome::SemanticHit, 2),
+        (Outcome::Miss, 3),
+        (Outcome::Error, 4),
+        (Outcome::Refused, 5),
+        (Outcome::RateLimited, 60),
+    ];
+    let events = outcomes
+        .into_iter()
+        .flat_map(|(outcome, times)| std::iter::repeat_n(UsageEvent { outcome, ..event }, times));
+    record(&world, events).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=1h").await;
+    assert_eq!(figure(&page, "Requests"), ("75".into(), "3 answered by the provider".into()));
+    assert_eq!(figure(&page, "Hits").0, "3");
+    assert_eq!(figure(&page, "Not answered"), ("69".into(), "4 errors, 5 refused, 60 over the limit".into()));
+    let row = page.all("#keys tbody td");
+    assert_eq!((row.first().unwrap().as_str(), row.last().unwrap().as_str()), ("75", "69"));
+    let page = member.get("/console/p/furnished").await;
+    assert_eq!(figure(&page, "Requests"), ("75".into(), "69 without an answer".into()));
+    let page = member.get("/console/projects").await;
+    assert!(page.all("tbody td.num").contains(&"75".into()), "{}", page.text());
+    let page = member.get("/console/p/furnished/keys").await;
+    assert_eq!(page.all("tbody td.num"), ["75"]);
 }
