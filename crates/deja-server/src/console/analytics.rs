@@ -11,7 +11,7 @@ use deja_core::embedding::Threshold;
 use deja_core::project::Project;
 use serde::Deserialize;
 
-use super::chart::{Chart, Kind, Series, Unit};
+use super::chart::{Chart, Kind, Label, Series, Unit};
 use super::error::ConsoleError;
 use super::filter::{Select, query};
 use super::format;
@@ -311,7 +311,7 @@ fn similarities(all: &Rollup, threshold: Threshold) -> Chart {
         by: "From",
         kind: Kind::Stack,
         unit: Unit::Count,
-        labels: (0..SIMILARITY_BUCKETS).map(|bucket| format!("{:.2}", bound(bucket))).collect(),
+        labels: (0..SIMILARITY_BUCKETS).map(|bucket| Label::plain(format!("{:.2}", bound(bucket)))).collect(),
         series: vec![
             Series::new("hits", 2, counts(Distribution::HitSimilarity).into_iter()),
             Series::new("near misses", 3, counts(Distribution::NearMiss).into_iter()),

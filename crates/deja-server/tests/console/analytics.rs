@@ -108,3 +108,31 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
     let page = member.get("/console/p/furnished/keys").await;
     assert_eq!(page.all("tbody td.num"), ["75"]);
 }
+
+#[tokio::test]
+async fn tables_and_files_say_the_whole_time() {
+    let world = Arc::new(World::new().await);
+    furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let analytics = "/console/p/furnished/analytics";
+    // Whole days of the past, which do not move while the pages are read.
+    let today = world.wired.admin.clock.now().as_secs().div_euclid(86_400);
+    let day = |before: i64| jiff::Timestamp::from_second((today - before) * 86_400).unwrap();
+    for (from, until, first, length) in [(3, 1, "%Y-%m-%d %H:%M", 16), (390, 2, "%Y-%m-%d", 10)] {
+        let [begin, end] = [from, until].map(|before| day(before).strftime("%Y-%m-%dT%H:%M").to_string());
+        let query = format!("?range=custom&from={begin}&until={end}");
+        let page = member.get(&format!("{analytics}{query}")).await;
+        let csv = member.get(&format!("{analytics}/requests.csv{query}")).await;
+        let times: Vec<&str> = csv.body.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+        assert_eq!(times[0], day(from).to_string());
+        assert!(times.is_sorted() && times.iter().all(|time| time.parse::<jiff::Timestamp>().is_ok()));
+        let rows = page.all("#requests tbody th");
+        assert_eq!(rows[0], day(from).strftime(first).to_string());
+        assert_eq!(
+            rows,
+            times.iter().map(|time| time.replace('T', " ")[..length].into()).collect::<Vec<String>>()
+        );
+    }
+    let csv = member.get(&format!("{analytics}/similarity.csv")).await;
+    assert!(csv.body.contains("\n0.02,"), "bounds are no times: {}", csv.body);
+}
