@@ -18,8 +18,8 @@ use super::range::Span;
 
 /// Rows of a table.
 const RANKED: NonZeroUsize = NonZeroUsize::new(20).unwrap();
-/// Entries that are looked through for those of one context.
-const CONSIDERED: NonZeroUsize = NonZeroUsize::new(500).unwrap();
+/// Contexts of a cache that are looked through for the one of a number.
+const CONTEXTS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A ranking.
 pub(super) struct Table {
@@ -161,17 +161,16 @@ async fn top_prompts(
     asked: &Asked,
     span: &Span,
 ) -> Result<Table, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let model = (!asked.model.is_empty()).then(|| asked.model.clone());
-    let filter = EntryFilter { model, ..EntryFilter::default() };
-    let wanted = asked.slice().context;
-    // A context is asked for by its number, which the store cannot look for.
-    let limit = if wanted.is_some() { CONSIDERED } else { RANKED };
-    let found = store.top_entries(project.id, &filter, span.from(), limit).await?;
-    let found =
-        found.iter().filter(|top| wanted.is_none_or(|key| ContextKey::of(top.context.as_deref()) == key));
+    let (found, none) = match entry_filter(visit, project, &asked.slice()).await? {
+        Some(filter) => {
+            let store = &visit.console.admin.store;
+            let found = store.top_entries(project.id, &filter, span.from(), RANKED).await?;
+            (found, "No entry was hit since this range began.")
+        }
+        None => (Vec::new(), "No entry of this context is known."),
+    };
     let slug = project.slug.as_str();
-    let rows = found.take(RANKED.get()).map(|top| Ranked {
+    let rows = found.iter().map(|top| Ranked {
         name: format::excerpt(&top.entry.prompt),
         href: Some(format!("/console/p/{slug}/cache/{}", top.entry.id)),
         cells: vec![Cell::Text(top.entry.model.clone()), Cell::count(top.hits), Cell::money(top.saved)],
@@ -185,10 +184,33 @@ async fn top_prompts(
              entries that were hit since it began. Which key asked is not kept with an entry, so the filter by key \
              leaves this table as it is.",
         ),
-        none: "No entry was hit since this range began.",
+        none,
         head: vec!["Prompt", "Model", "Hits since stored", "Saved since stored"],
         rows: rows.collect(),
     })
+}
+
+/// The entries of a slice. Its context is a number, and entries have the text: `None` if it is known nowhere, as for
+/// the other contexts together.
+async fn entry_filter(
+    visit: &Visit,
+    project: &Project,
+    slice: &Slice,
+) -> Result<Option<EntryFilter>, ConsoleError> {
+    let store = &visit.console.admin.store;
+    let model = slice.model.as_deref().map(str::to_owned);
+    let Some(key) = slice.context else {
+        return Ok(Some(EntryFilter { model, ..EntryFilter::default() }));
+    };
+    let is_wanted = |text: &Option<String>| ContextKey::of(text.as_deref()) == key;
+    // A short context is its own label.
+    let label = store.context_labels(project.id, &[key]).await?.remove(&key);
+    let mut context = [None, label].into_iter().find(is_wanted);
+    if context.is_none() {
+        let contexts = store.contexts_of(project.id, CONTEXTS).await?;
+        context = contexts.into_iter().map(|(context, _)| context).find(is_wanted);
+    }
+    Ok(context.map(|context| EntryFilter { model, context: Some(context), text: None }))
 }
 
 fn key_name(slice: &Slice, keys: &[ApiKey]) -> String {

@@ -136,3 +136,44 @@ async fn tables_and_files_say_the_whole_time() {
     let csv = member.get(&format!("{analytics}/similarity.csv")).await;
     assert!(csv.body.contains("\n0.02,"), "bounds are no times: {}", csv.body);
 }
+
+#[tokio::test]
+async fn top_prompts_of_a_context_are_found_among_many_others() {
+    let world = Arc::new(World::new().await);
+    let (project, event) = furnished(&world).await;
+    let lines = "Be brief.\nBe kind.";
+    let numbers = (0..501).map(|n| format!("Question {n}")).collect::<Vec<_>>();
+    let many = numbers.iter().map(|prompt| world.entry_without_vector(&project, prompt, None));
+    let mut saved = vec![1_000_000; numbers.len()];
+    let mut entries = futures::future::join_all(many).await;
+    for (prompt, context) in [("Small?", "tiny"), ("Short?", lines), ("Gone?", "nobody asks")] {
+        entries.push(world.entry_without_vector(&project, prompt, Some(context)).await);
+        saved.push(5);
+    }
+    let mut batch = UsageBatch::default();
+    for (entry, saved) in entries.iter().zip(saved) {
+        let hits = EntryHits { hits: 1, last_hit: event.at, saved: NanoUsd::from_nanos(saved) };
+        batch.entries.insert((project.id, *entry), hits);
+    }
+    // Known by their labels, one of which is not the text: a label is one line.
+    for context in ["tiny", lines] {
+        batch.add(&UsageEvent { context: Some(context), ..event });
+    }
+    world.wired.store.record(&batch).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    for (context, expected) in [("tiny", "Small?"), (lines, "Short?"), ("nobody asks", "Gone?")] {
+        let number = ContextKey::of(Some(context)).0;
+        let page = member.get(&format!("/console/p/furnished/analytics?context={number}")).await;
+        assert_eq!(page.all("#prompts tbody th"), [expected]);
+    }
+    for context in [ContextKey::OTHER, ContextKey::of(Some("never stored"))] {
+        let page = member.get(&format!("/console/p/furnished/analytics?context={}", context.0)).await;
+        assert_eq!(page.one("#prompts p.muted"), "No entry of this context is known.");
+    }
+    let without = ContextKey::WITHOUT.0;
+    let page =
+        member.get(&format!("/console/p/furnished/analytics?context={without}&model=gpt-4o-mini")).await;
+    assert_eq!(page.all("#prompts tbody tr").len(), 20);
+    let page = member.get(&format!("/console/p/furnished/analytics?context={without}&model=other")).await;
+    assert_eq!(page.one("#prompts p.muted"), "No entry was hit since this range began.");
+}
