@@ -6,6 +6,7 @@
 
 mod account;
 mod analytics;
+mod asked;
 mod assets;
 mod audit;
 mod cache;
@@ -21,6 +22,7 @@ mod guard;
 mod keys;
 mod limits;
 mod links;
+mod names;
 mod operators;
 mod overview;
 mod page;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
+use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::Project;
 
-use crate::util::{Page, World};
+use crate::util::{Browser, Page, World};
 
 /// A project called Furnished, and what a request of its key is counted as.
 async fn furnished(world: &Arc<World>) -> (Project, UsageEvent<'static>) {
@@ -176,4 +177,100 @@ async fn top_prompts_of_a_context_are_found_among_many_others() {
     assert_eq!(page.all("#prompts tbody tr").len(), 20);
     let page = member.get(&format!("/console/p/furnished/analytics?context={without}&model=other")).await;
     assert_eq!(page.one("#prompts p.muted"), "No entry was hit since this range began.");
+}
+
+#[tokio::test]
+async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let past = Timestamp::from_secs(event.at.as_secs() - 3 * 3600);
+    let (x, y, old) = (Some("about x"), Some("about y"), Some("about the past"));
+    let events = [
+        UsageEvent { model: "a", context: x, ..event },
+        UsageEvent { model: "b", context: y, ..event },
+        UsageEvent { model: "c", context: old, at: past, ..event },
+    ];
+    record(&world, events).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let numbers = [x, y, old].map(|context| ContextKey::of(context).0.to_string());
+    let [number, _, gone] = &numbers;
+    for (filter, chosen) in [
+        (String::new(), ["All", "All", "All"]),
+        ("&model=a".into(), ["All", "a", "All"]),
+        (format!("&context={number}&key={}", event.key), ["", "All", "about x"]),
+        (format!("&model=c&context={gone}"), ["All", "c", "about the past"]),
+        ("&model=+other&context=1".into(), ["All", "(other models)", "(other contexts)"]),
+        ("&context=77".into(), ["All", "All", "(unknown context)"]),
+        (format!("&key={}", event.project), ["(unknown key)", "All", "All"]),
+    ] {
+        let page = member.get(&format!("/console/p/furnished/analytics?range=1h{filter}")).await;
+        let options = |select: &str| page.all(&format!("select#{select} option"));
+        let told =
+            ["key", "model", "context"].map(|name| page.one(&format!("select#{name} option[selected]")));
+        assert!(
+            told[0] == chosen[0] || chosen[0].is_empty() && told[0].starts_with("first (dj_"),
+            "{told:?}"
+        );
+        assert_eq!(told[1..], chosen[1..], "{filter}");
+        assert!(["a", "b"].iter().all(|name| options("model").contains(&(*name).to_owned())), "{filter}");
+        assert!(["about x", "about y"].iter().all(|name| options("context").contains(&(*name).to_owned())));
+        let more = usize::from(![String::from("All"), "about x".into()].contains(&told[2]));
+        assert_eq!(options("context").len(), 3 + more, "{filter}");
+        assert!(page.all("[role=alert]").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    record(&world, [event]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (filter, what) in [("key=x", "key"), ("context=x", "context")] {
+        let page = member.get(&format!("/console/p/furnished/analytics?{filter}")).await;
+        let told = page.one("[role=alert]");
+        assert!(told.contains(what) && told.ends_with("The figures are shown without it."), "{told}");
+        assert_eq!(page.one(&format!("select#{what} option[selected]")), "All");
+        assert_eq!(figure(&page, "Requests").0, "1");
+        assert!(page.attributes("a[href$='csv?range=24h']", "href").len() > 5);
+        let file = member.get(&format!("/console/p/furnished/analytics/keys.csv?{filter}")).await;
+        assert_eq!(file.status, 422);
+    }
+}
+
+#[tokio::test]
+async fn tables_tell_of_the_rows_that_they_do_not_show() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let contexts: Vec<String> = (0..1043).map(|n| format!("context {n}")).collect();
+    let count = async |contexts: &[String]| {
+        record(&world, contexts.iter().map(|text| UsageEvent { context: Some(text), ..event })).await;
+    };
+    let mut member = world.browser_of(Role::Member).await;
+    let address = "/console/p/furnished/analytics";
+    let rest = "#contexts .table + .hint";
+    for (told, line) in [(0..20, None), (20..43, Some("20 of 43 shown; the CSV file has all."))] {
+        count(&contexts[told]).await;
+        let page = member.get(address).await;
+        assert_eq!(
+            (page.all("#contexts tbody tr").len(), page.all(rest)),
+            (20, Vec::from_iter(line.map(str::to_owned)))
+        );
+    }
+    let file = async |member: &mut Browser| {
+        member.get(&format!("{address}/contexts.csv")).await.body.lines().count()
+    };
+    assert_eq!(file(&mut member).await, 1 + 43);
+    // A batch tells 64 of an hour apart.
+    for some in contexts[43..].chunks(50) {
+        count(some).await;
+    }
+    let page = member.get(address).await;
+    assert_eq!(page.all("#contexts tbody tr").len(), 20);
+    assert_eq!(page.one(rest), "20 of more than 1,000 shown; the CSV file has the first 1,000.");
+    assert_eq!(file(&mut member).await, 1 + 1000);
+    assert_eq!(page.all("select#context option").len(), 1 + 200);
+    assert!(page.one(".filters + .hint").contains("the 200 models and contexts with most requests"));
+    let page = member.get(&format!("{address}?context={}", ContextKey::WITHOUT.0)).await;
+    assert_eq!(page.all("select#context option").len(), 1 + 200 + 1, "and the chosen one");
 }
