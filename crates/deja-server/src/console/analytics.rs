@@ -1,6 +1,9 @@
 //! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -14,7 +17,7 @@ use super::chart::{Chart, Kind, Label, Series, Unit};
 use super::error::ConsoleError;
 use super::filter::Select;
 use super::format;
-use super::names::{Names, Offered};
+use super::names::{Names, Offered, model_name};
 use super::page::{Answer, Frame, Visit};
 use super::range::{self, Span};
 use super::ranking::{self, Table, top_prompts, usage_table};
@@ -36,6 +39,8 @@ struct AnalyticsPage {
     /// Each with the address of its CSV file.
     charts: Vec<(Chart, String)>,
     tables: Vec<Table>,
+    /// The models whose answers cost and save nothing because their price is unknown.
+    unpriced: Option<String>,
 }
 
 struct RangeLink {
@@ -57,7 +62,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): 
     let offered = Offered::read(&visit, &project, &asked, &models, &contexts).await?;
     let told = contexts.iter().filter_map(|(slice, _)| slice.context);
     let names = Names::read(&visit, &project, told.chain(offered.contexts.iter().copied())).await?;
-    let table = |by, counts| usage_table(&project, &asked, by, counts, &names);
+    let unpriced = ranking::unpriced(&visit, &project, &models).await?;
+    let table = |by, counts| usage_table(&project, &asked, by, counts, &names, &unpriced);
     let tables = vec![
         top_prompts(&visit, &project, &asked).await?,
         table(Dimension::Key, &keys),
@@ -86,6 +92,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): 
         figures: figures(&all),
         charts: charts.map(with_file).collect(),
         tables,
+        unpriced: listed(&unpriced),
         offered: offered.note,
         slug,
     };
@@ -111,7 +118,8 @@ pub(super) async fn csv(
         let counts = ranking::usage(&visit, &project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
         let names = Names::read(&visit, &project, told).await?;
-        usage_table(&project, &asked, by, &counts, &names).csv()
+        let unpriced = ranking::unpriced(&visit, &project, &counts).await?;
+        usage_table(&project, &asked, by, &counts, &names, &unpriced).csv()
     } else {
         let bars = bars(&visit, &project, &asked).await?;
         let charts = charts(&asked.span, &bars, &sum(&bars), project.settings.threshold(None));
@@ -123,6 +131,15 @@ pub(super) async fn csv(
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-{name}.csv\"")),
     ];
     Ok((headers, bytes).into_response())
+}
+
+/// The first of these models; `None` without any.
+fn listed(models: &BTreeSet<Arc<str>>) -> Option<String> {
+    const LISTED: usize = 5;
+    let first: Vec<String> = models.iter().take(LISTED).map(|model| model_name(model)).collect();
+    let more = models.len() - first.len();
+    let more = if more > 0 { format!(" and {} more", format::count(more as u64)) } else { String::new() };
+    (!first.is_empty()).then(|| first.join(", ") + &more)
 }
 
 /// The rollups of each bar.

@@ -1,6 +1,8 @@
 //! The tables of the analytics page: who and what asked most, and which prompts saved most.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use deja_core::analytics::{ContextKey, Dimension, Slice, Totals};
 use deja_core::money::NanoUsd;
@@ -13,6 +15,7 @@ use super::error::ConsoleError;
 use super::format;
 use super::names::Names;
 use super::page::Visit;
+use super::prices;
 use super::range::Span;
 
 /// Rows of a table on the page.
@@ -46,6 +49,8 @@ pub(super) struct Ranked {
 pub(super) enum Cell {
     Text(String),
     Number(Unit, Option<f64>),
+    /// Why there is no number; empty in a file.
+    Unknown(&'static str),
 }
 
 impl Cell {
@@ -61,6 +66,7 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(unit, number) => number.map_or("–".into(), |number| unit.show(number)),
+            Self::Unknown(why) => (*why).into(),
         }
     }
 
@@ -68,6 +74,7 @@ impl Cell {
         match self {
             Self::Text(text) => chart::cell(text),
             Self::Number(_, number) => number.map(|number| number.to_string()).unwrap_or_default(),
+            Self::Unknown(_) => String::new(),
         }
     }
 }
@@ -151,12 +158,13 @@ pub(super) fn usage_table(
     by: Dimension,
     counts: &Counts,
     names: &Names,
+    unpriced: &BTreeSet<Arc<str>>,
 ) -> Table {
     let (id, title) = titles(by);
     let row = |(slice, totals): &(Slice, Totals)| Ranked {
         name: names.of(slice, by),
         href: None,
-        cells: cells(totals),
+        cells: cells(totals, slice.model.as_ref().is_none_or(|model| !unpriced.contains(model))),
     };
     Table {
         id,
@@ -174,12 +182,25 @@ pub(super) fn file(project: &Project, asked: &Asked, id: &str) -> String {
     format!("/console/p/{}/analytics/{id}.csv{}", project.slug, asked.query())
 }
 
-fn cells(totals: &Totals) -> Vec<Cell> {
+/// Models of these counts without a known price. One that has some money has or had one.
+pub(super) async fn unpriced(
+    visit: &Visit,
+    project: &Project,
+    counts: &Counts,
+) -> Result<BTreeSet<Arc<str>>, ConsoleError> {
+    let free = counts.iter().filter(|(_, totals)| {
+        totals.hits() + totals.misses > 0 && totals.saved.plus(totals.spent) == NanoUsd::ZERO
+    });
+    prices::unknown(visit, project, free.filter_map(|(slice, _)| slice.model.clone()).collect()).await
+}
+
+fn cells(totals: &Totals, priced: bool) -> Vec<Cell> {
+    let money = |amount| if priced { Cell::money(amount) } else { Cell::Unknown("no price") };
     vec![
         Cell::count(totals.requests()),
         Cell::Number(Unit::Percent, totals.hit_rate()),
-        Cell::money(totals.saved),
-        Cell::money(totals.spent),
+        money(totals.saved),
+        money(totals.spent),
         Cell::count(totals.unanswered()),
     ]
 }

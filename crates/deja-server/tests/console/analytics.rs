@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
 use deja_core::clock::Timestamp;
+use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::Project;
@@ -144,11 +145,11 @@ async fn top_prompts_of_a_context_are_found_among_many_others() {
     let (project, event) = furnished(&world).await;
     let lines = "Be brief.\nBe kind.";
     let numbers = (0..501).map(|n| format!("Question {n}")).collect::<Vec<_>>();
-    let many = numbers.iter().map(|prompt| world.entry_without_vector(&project, prompt, None));
+    let many = numbers.iter().map(|prompt| world.entry_without_vector(&project, "gpt-4o-mini", prompt, None));
     let mut saved = vec![1_000_000; numbers.len()];
     let mut entries = futures::future::join_all(many).await;
     for (prompt, context) in [("Small?", "tiny"), ("Short?", lines), ("Gone?", "nobody asks")] {
-        entries.push(world.entry_without_vector(&project, prompt, Some(context)).await);
+        entries.push(world.entry_without_vector(&project, "gpt-4o-mini", prompt, Some(context)).await);
         saved.push(5);
     }
     let mut batch = UsageBatch::default();
@@ -273,4 +274,65 @@ async fn tables_tell_of_the_rows_that_they_do_not_show() {
     assert!(page.one(".filters + .hint").contains("the 200 models and contexts with most requests"));
     let page = member.get(&format!("{address}?context={}", ContextKey::WITHOUT.0)).await;
     assert_eq!(page.all("select#context option").len(), 1 + 200 + 1, "and the chosen one");
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_is_not_shown_as_free() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let address = "/console/p/furnished/analytics";
+    // Free, and known to be; refused before a price mattered; with money of a price that it had.
+    let price = [("model", "own-free"), ("input", "0"), ("output", "0")];
+    member.submit("/console/p/furnished/prices", &price).await;
+    let known = [
+        UsageEvent { model: "own-free", ..event },
+        UsageEvent { model: "gpt-4o-mini", ..event },
+        UsageEvent { model: "refused", outcome: Outcome::Refused, ..event },
+        UsageEvent { model: "had-one", spent: NanoUsd::from_nanos(2_500_000), ..event },
+    ];
+    record(&world, known).await;
+    let page = member.get(address).await;
+    assert!(page.all("#unpriced").is_empty());
+    assert!(!page.one("#models").contains("no price"));
+    let blends = ["blend-1", "blend-2", "blend-3", "blend-4", "blend-5", "blend-6"];
+    record(&world, blends.map(|model| UsageEvent { model, ..event })).await;
+    record(&world, [UsageEvent { model: "blend-1", outcome: Outcome::ExactHit, ..event }]).await;
+    let page = member.get(address).await;
+    let note = page.one("#unpriced");
+    assert!(note.contains(" blend-1, blend-2, blend-3, blend-4, blend-5 and 1 more: "), "{note}");
+    assert_eq!(page.attributes("#unpriced a", "href"), ["/console/p/furnished/providers"]);
+    let row = page.all("#models tbody tr:first-child td");
+    assert_eq!(row, ["2", "50.0%", "no price", "no price", "0"]);
+    let rows = page.all("#models tbody tr");
+    let told = |name: &str| rows.iter().find(|row| row.starts_with(name)).unwrap();
+    assert!(told("own-free").contains("$0.00$0.00") && told("gpt-4o-mini").contains("$0.00$0.00"));
+    assert!(told("had-one").contains("$0.00250") && told("refused").contains("$0.00"));
+    let file = member.get(&format!("{address}/models.csv")).await;
+    assert!(file.body.contains("\nblend-1,2,0.5,,,0\n"), "{}", file.body);
+    // One that gets a price is one less.
+    let price = [("model", "blend-6"), ("input", "1"), ("output", "2")];
+    member.submit("/console/p/furnished/prices", &price).await;
+    assert!(member.get(address).await.one("#unpriced").contains("blend-4, blend-5: "));
+}
+
+#[tokio::test]
+async fn an_entry_without_a_price_says_so() {
+    let world = Arc::new(World::new().await);
+    let (project, priced) = world.furnished().await;
+    let unpriced = world.entry_without_vector(&project, "blend", "How?", None).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let mut saved = async |entry: EntryId| {
+        let page = member.get(&format!("/console/p/furnished/cache/{entry}")).await;
+        let place = page.all(".facts dt").iter().position(|what| what == "Saved").unwrap();
+        page.all(".facts dd").remove(place)
+    };
+    assert_eq!(saved(priced).await, "$0.00");
+    assert_eq!(saved(unpriced).await, "unknown: the model has no known price");
+    let mut batch = UsageBatch::default();
+    let last_hit = world.wired.admin.clock.now();
+    let hits = EntryHits { hits: 1, last_hit, saved: NanoUsd::from_nanos(2_500_000) };
+    batch.entries.insert((project.id, unpriced), hits);
+    world.wired.store.record(&batch).await.unwrap();
+    assert_eq!(saved(unpriced).await, "$0.00250", "what it saved with a price that it had");
 }

@@ -120,24 +120,25 @@ impl World {
             Embedded::Vector { embedding, .. } => Some((self.wired.embedder.id().clone(), embedding)),
             Embedded::TooLong { .. } => None,
         };
-        self.put(project, prompt, answer, context, vector).await
+        self.put(project, "gpt-4o-mini", [prompt, answer], context, vector).await
     }
 
     /// An entry that is not found by meaning, which takes less time.
     pub async fn entry_without_vector(
         &self,
         project: &Project,
+        model: &str,
         prompt: &str,
         context: Option<&str>,
     ) -> EntryId {
-        self.put(project, prompt, "An answer.", context, None).await
+        self.put(project, model, [prompt, "An answer."], context, None).await
     }
 
     async fn put(
         &self,
         project: &Project,
-        prompt: &str,
-        answer: &str,
+        model: &str,
+        [prompt, answer]: [&str; 2],
         context: Option<&str>,
         vector: Option<(EmbedderId, Embedding)>,
     ) -> EntryId {
@@ -146,7 +147,7 @@ impl World {
         let entry = Entry {
             id,
             prompt: prompt.into(),
-            model: "gpt-4o-mini".into(),
+            model: model.into(),
             answer: Answer {
                 text: answer.into(),
                 provider: "openai".into(),
@@ -158,7 +159,7 @@ impl World {
             created: now,
             expires: None,
         };
-        let scope = Scope::new(project.id, Some("gpt-4o-mini"), context);
+        let scope = Scope::new(project.id, Some(model), context);
         let prompt_hash = PromptHash::of(prompt);
         let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000 };
         self.wired.store.insert(new).await.unwrap();
