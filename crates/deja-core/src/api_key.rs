@@ -111,7 +111,7 @@ pub enum KeyStatus {
 /// How much a key was used. Written in batches, so a second or so late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyUsage {
-    /// Requests made with it, refused ones excluded.
+    /// Requests made with it, whatever came of them.
     pub requests: u64,
     /// The last of them.
     pub last_used: Option<Timestamp>,

@@ -43,7 +43,7 @@ struct Cell {
 #[derive(Clone, Debug, Default)]
 struct Counted {
     rollup: Rollup,
-    /// The last request that counts as use of the key; those over the rate limit do not.
+    /// When the last of them was.
     last_used: Option<Timestamp>,
 }
 
@@ -106,7 +106,7 @@ impl UsageBatch {
         self.contexts.extend(other.contexts);
     }
 
-    /// Use by key. Requests over the rate limit are none.
+    /// Use by key.
     pub fn keys(&self) -> HashMap<(ProjectId, KeyId), KeyUsage> {
         let mut keys: HashMap<_, KeyUsage> = HashMap::new();
         for (cell, counted) in &self.cells {
@@ -114,7 +114,6 @@ impl UsageBatch {
             key.requests += counted.rollup.totals.requests();
             key.last_used = key.last_used.max(counted.last_used);
         }
-        keys.retain(|_, usage| usage.requests > 0);
         keys
     }
 
@@ -143,9 +142,7 @@ impl UsageBatch {
 impl Counted {
     fn count(&mut self, event: &UsageEvent<'_>) {
         let Rollup { totals, histograms } = &mut self.rollup;
-        if event.outcome != Outcome::RateLimited {
-            self.last_used = self.last_used.max(Some(event.at));
-        }
+        self.last_used = self.last_used.max(Some(event.at));
         match event.outcome {
             Outcome::ExactHit => totals.exact_hits += 1,
             Outcome::SemanticHit => totals.semantic_hits += 1,

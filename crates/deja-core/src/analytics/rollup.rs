@@ -173,14 +173,19 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// All requests, those over the rate limit apart.
+    /// All requests: hits, misses and those without an answer.
     pub const fn requests(&self) -> u64 {
-        self.exact_hits + self.semantic_hits + self.misses + self.errors + self.refused
+        self.hits() + self.misses + self.unanswered()
     }
 
     /// Answers from the cache.
     pub const fn hits(&self) -> u64 {
         self.exact_hits + self.semantic_hits
+    }
+
+    /// Requests without an answer, whyever.
+    pub const fn unanswered(&self) -> u64 {
+        self.errors + self.refused + self.rate_limited
     }
 
     /// Hits per answered request, 0..=1; `None` without any.

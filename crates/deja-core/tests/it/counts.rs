@@ -26,7 +26,7 @@ async fn requests(bench: &Bench) -> u64 {
     bench.store.keys(bench.caller.project.id).await.unwrap()[0].1.requests
 }
 
-/// A miss, an exact hit, two semantic hits, an error, a refused body.
+/// A miss, an exact hit, two semantic hits, an error, a refused body, one over the limit.
 async fn traffic(bench: &Bench) {
     for prompt in ["reset my password|1", "reset my password|1", "reset my password|2", "reset my password|2"]
     {
@@ -35,6 +35,7 @@ async fn traffic(bench: &Bench) {
     bench.provider.script(|_| async { Err(failure(FailureClass::Server)) });
     bench.try_ask(query("weather")).await.unwrap_err();
     bench.engine.count_refused(&bench.caller);
+    bench.engine.count_rate_limited(&bench.caller);
 }
 
 fn expected() -> Totals {
@@ -44,6 +45,7 @@ fn expected() -> Totals {
         misses: 1,
         errors: 1,
         refused: 1,
+        rate_limited: 1,
         input_tokens: 100,
         output_tokens: 10,
         // The same prompt's reported tokens, and five counted ones for each of the others.
@@ -51,7 +53,6 @@ fn expected() -> Totals {
         saved_output_tokens: 3 * 10,
         saved: NanoUsd::from_nanos(120_000 + 2 * 25_000),
         spent: NanoUsd::from_nanos(120_000),
-        ..Totals::default()
     }
 }
 
@@ -63,7 +64,7 @@ async fn every_end_of_a_request_is_counted() {
     flush(&bench).await.unwrap();
     assert_eq!(totals(&bench).await, expected());
     let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
-    assert_eq!((usage.requests, usage.last_used), (6, Some(bench.clock.now())));
+    assert_eq!((usage.requests, usage.last_used), (7, Some(bench.clock.now())));
     flush(&bench).await.unwrap();
     assert_eq!(totals(&bench).await, expected(), "a second flush adds nothing");
 }
@@ -87,7 +88,7 @@ async fn counts_that_cannot_be_written_are_kept_and_added_to_later_ones() {
     all.saved = all.saved.plus(NanoUsd::from_nanos(120_000));
     assert_eq!(totals(&bench).await, all);
     let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
-    assert_eq!((usage.requests, usage.last_used), (7, Some(bench.clock.now())));
+    assert_eq!((usage.requests, usage.last_used), (8, Some(bench.clock.now())));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

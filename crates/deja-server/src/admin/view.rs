@@ -79,7 +79,7 @@ pub struct TotalsView {
     pub errors: u64,
     /// Refused for what they were (400, 403).
     pub refused: u64,
-    /// Refused because there were too many (429); not among the requests.
+    /// Refused because there were too many (429).
     pub rate_limited: u64,
     /// Hits per answered request, 0 to 1; `None` without any.
     pub hit_rate: Option<f64>,

@@ -20,7 +20,10 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::Project(project) => Ok(writeln!(out, "{}", project.slug)?),
         Reply::Projects(list) => projects(list, out),
         Reply::KeyCreated { key, view } => {
-            writeln!(out, "The key '{}' is shown this once; only a hash of it is kept.", clean(&view.name))?;
+            // For people, so that `KEY=$(deja key create ...)` is the key.
+            let said =
+                format!("The key '{}' is shown this once; only a hash of it is kept.", clean(&view.name));
+            writeln!(std::io::stderr(), "{said}")?;
             Ok(writeln!(out, "{}", key.expose())?)
         }
         Reply::Keys(list) => keys(list, out),

@@ -1,23 +1,26 @@
 //! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use askama::Template;
-use axum::extract::{Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::analytics::{ContextKey, Distribution, Rollup, SIMILARITY_BUCKETS, Slice, Totals, quantile};
-use deja_core::api_key::ApiKey;
+use deja_core::analytics::{Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Totals, quantile};
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
-use serde::Deserialize;
 
-use super::chart::{Chart, Kind, Series, Unit};
+use super::asked::{Address, Asked};
+use super::chart::{Chart, Kind, Label, Series, Unit};
 use super::error::ConsoleError;
-use super::filter::{Select, query};
+use super::filter::Select;
+use super::form::{Path, Query};
 use super::format;
+use super::names::{Names, Offered, model_name};
 use super::page::{Answer, Frame, Visit};
 use super::range::{self, Span};
-use super::ranking::{Rankings, Table, model_name, rankings};
+use super::ranking::{self, Table, top_prompts, usage_table};
 
 #[derive(Template)]
 #[template(path = "analytics.html")]
@@ -29,11 +32,15 @@ struct AnalyticsPage {
     from: String,
     until: String,
     selects: Vec<Select>,
+    /// What one must know of the selects.
+    offered: Option<String>,
     empty: bool,
     figures: Vec<(&'static str, String, String)>,
     /// Each with the address of its CSV file.
     charts: Vec<(Chart, String)>,
     tables: Vec<Table>,
+    /// The models whose answers cost and save nothing because their price is unknown.
+    unpriced: Option<String>,
 }
 
 struct RangeLink {
@@ -42,79 +49,51 @@ struct RangeLink {
     current: bool,
 }
 
-/// What is asked for, as it stands in the address.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Asked {
-    range: String,
-    from: String,
-    until: String,
-    /// A key's id.
-    key: String,
-    pub(super) model: String,
-    /// A context's number.
-    context: String,
-}
-
-impl Asked {
-    fn span(&self, visit: &Visit) -> Span {
-        let custom =
-            (self.range == "custom").then(|| Span::custom(&self.from, &self.until, visit.now())).flatten();
-        custom.unwrap_or_else(|| Span::named(&self.range, visit.now()))
-    }
-
-    pub(super) fn slice(&self) -> Slice {
-        Slice {
-            key: self.key.parse().ok(),
-            model: (!self.model.is_empty()).then(|| self.model.as_str().into()),
-            context: self.context.parse().ok().map(ContextKey),
-        }
-    }
-
-    /// The same filters with another range.
-    fn with_range(&self, range: &str) -> String {
-        query(&[("range", range), ("key", &self.key), ("model", &self.model), ("context", &self.context)])
-    }
-
-    pub(super) fn query(&self) -> String {
-        let span = [("range", self.range.as_str()), ("from", &self.from), ("until", &self.until)];
-        query(
-            &[&span[..], &[("key", &self.key), ("model", &self.model), ("context", &self.context)]].concat(),
-        )
-    }
-}
-
 /// `GET /console/p/{slug}/analytics`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Query<Asked>) -> Answer {
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): Query<Address>) -> Answer {
     let project = visit.project(&slug).await?;
-    let span = asked.span(&visit);
-    let bars = bars(&visit, &project, &asked, &span).await?;
+    let asked = address.read(visit.now());
+    let span = &asked.span;
+    let bars = bars(&visit, &project, &asked).await?;
     let all = sum(&bars);
-    let keys: Vec<ApiKey> =
-        visit.console.admin.store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
-    let rankings = rankings(&visit, &project, &asked, &span, &keys).await?;
+    let usage = |by| ranking::usage(&visit, &project, &asked, by);
+    let keys = usage(Dimension::Key).await?;
+    let (models, contexts) = (usage(Dimension::Model).await?, usage(Dimension::Context).await?);
+    let offered = Offered::read(&visit, &project, &asked, &models, &contexts).await?;
+    let told = contexts.iter().filter_map(|(slice, _)| slice.context);
+    let names = Names::read(&visit, &project, told.chain(offered.contexts.iter().copied())).await?;
+    let unpriced = ranking::unpriced(&visit, &project, &models).await?;
+    let table = |by, counts| usage_table(&project, &asked, by, counts, &names, &unpriced);
+    let tables = vec![
+        top_prompts(&visit, &project, &asked).await?,
+        table(Dimension::Key, &keys),
+        table(Dimension::Model, &models),
+        table(Dimension::Context, &contexts),
+    ];
     let ranges = range::OFFERED.into_iter().map(|(key, name)| RangeLink {
         name,
         href: asked.with_range(key),
         current: key == span.key,
     });
-    let csv = |chart: Chart| {
-        let address = format!("/console/p/{slug}/analytics/{}.csv{}", chart.id, asked.query());
-        (chart, address)
+    let charts = charts(span, &bars, &all, project.settings.threshold(None)).into_iter();
+    let with_file = |chart: Chart| {
+        let file = ranking::file(&project, &asked, chart.id);
+        (chart, file)
     };
-    let problem = (asked.range == "custom" && span.key != "custom")
-        .then_some("A custom range goes from one moment to a later one. These are the last 24 hours.");
+    let problem = asked.problem.as_ref().map(|what| format!("{what} The figures are shown without it."));
     let page = AnalyticsPage {
-        frame: visit.frame_in(&project, "Analytics", "Analytics").complaining(problem),
+        frame: visit.frame_in(&project, "Analytics", "Analytics").complaining(problem.as_deref()),
         range: span.key,
         ranges: ranges.collect(),
         from: range::input(span.from()),
         until: range::input(span.until()),
-        selects: selects(&asked, &keys, &rankings),
-        empty: all.totals.requests() + all.totals.rate_limited == 0,
+        selects: offered.selects(&asked, &names),
+        empty: all.totals.requests() == 0,
         figures: figures(&all),
-        charts: charts(&span, &bars, &all, project.settings.threshold(None)).into_iter().map(csv).collect(),
-        tables: rankings.tables,
+        charts: charts.map(with_file).collect(),
+        tables,
+        unpriced: listed(&unpriced),
+        offered: offered.note,
         slug,
     };
     Ok(visit.page(&page))
@@ -124,23 +103,27 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Qu
 pub(super) async fn csv(
     visit: Visit,
     Path((slug, file)): Path<(String, String)>,
-    Query(asked): Query<Asked>,
+    Query(address): Query<Address>,
 ) -> Answer {
     let project = visit.project(&slug).await?;
     let name = file.strip_suffix(".csv").ok_or(ConsoleError::NotFound)?;
-    let span = asked.span(&visit);
-    let bars = bars(&visit, &project, &asked, &span).await?;
-    let chart = charts(&span, &bars, &sum(&bars), project.settings.threshold(None))
-        .into_iter()
-        .find(|chart| chart.id == name);
-    let bytes = if let Some(chart) = chart {
-        chart.csv()
+    let asked = address.read(visit.now());
+    // A file cannot say that it is not what was asked for.
+    if let Some(problem) = asked.problem {
+        return Err(ConsoleError::Refused(problem));
+    }
+    let bytes = if name == "prompts" {
+        top_prompts(&visit, &project, &asked).await?.csv()
+    } else if let Some(by) = ranking::dimension(name) {
+        let counts = ranking::usage(&visit, &project, &asked, by).await?;
+        let told = counts.iter().filter_map(|(slice, _)| slice.context);
+        let names = Names::read(&visit, &project, told).await?;
+        let unpriced = ranking::unpriced(&visit, &project, &counts).await?;
+        usage_table(&project, &asked, by, &counts, &names, &unpriced).csv()
     } else {
-        let keys = visit.console.admin.store.keys(project.id).await?;
-        let keys: Vec<ApiKey> = keys.into_iter().map(|(key, _)| key).collect();
-        let rankings = rankings(&visit, &project, &asked, &span, &keys).await?;
-        let table = rankings.tables.into_iter().find(|table| table.id == name);
-        table.ok_or(ConsoleError::NotFound)?.csv()
+        let bars = bars(&visit, &project, &asked).await?;
+        let charts = charts(&asked.span, &bars, &sum(&bars), project.settings.threshold(None));
+        charts.into_iter().find(|chart| chart.id == name).ok_or(ConsoleError::NotFound)?.csv()
     };
     let bytes = bytes.map_err(|error| ConsoleError::Failed(error.to_string()))?;
     let headers = [
@@ -150,15 +133,20 @@ pub(super) async fn csv(
     Ok((headers, bytes).into_response())
 }
 
+/// The first of these models; `None` without any.
+fn listed(models: &BTreeSet<Arc<str>>) -> Option<String> {
+    const LISTED: usize = 5;
+    let first: Vec<String> = models.iter().take(LISTED).map(|model| model_name(model)).collect();
+    let more = models.len() - first.len();
+    let more = if more > 0 { format!(" and {} more", format::count(more as u64)) } else { String::new() };
+    (!first.is_empty()).then(|| first.join(", ") + &more)
+}
+
 /// The rollups of each bar.
-async fn bars(
-    visit: &Visit,
-    project: &Project,
-    asked: &Asked,
-    span: &Span,
-) -> Result<Vec<Rollup>, ConsoleError> {
+async fn bars(visit: &Visit, project: &Project, asked: &Asked) -> Result<Vec<Rollup>, ConsoleError> {
+    let span = &asked.span;
     let store = &visit.console.admin.store;
-    let series = store.usage_series(project.id, &asked.slice(), span.step, span.periods.clone()).await?;
+    let series = store.usage_series(project.id, &asked.slice, span.step, span.periods.clone()).await?;
     let mut bars = vec![Rollup::default(); span.bars()];
     for (period, rollup) in series {
         if let Some(bar) = span.bar_of(period).and_then(|bar| bars.get_mut(bar)) {
@@ -204,7 +192,7 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         ("Latency of misses", ms(Distribution::MissLatency, 0.5), percentiles(Distribution::MissLatency)),
         (
             "Not answered",
-            count(totals.errors + totals.refused + totals.rate_limited),
+            count(totals.unanswered()),
             format!(
                 "{} errors, {} refused, {} over the limit",
                 count(totals.errors),
@@ -238,7 +226,7 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
     vec![
         chart(
             "requests",
-            "Requests",
+            "Answered requests",
             Kind::Stack,
             Unit::Count,
             vec![
@@ -311,26 +299,11 @@ fn similarities(all: &Rollup, threshold: Threshold) -> Chart {
         by: "From",
         kind: Kind::Stack,
         unit: Unit::Count,
-        labels: (0..SIMILARITY_BUCKETS).map(|bucket| format!("{:.2}", bound(bucket))).collect(),
+        labels: (0..SIMILARITY_BUCKETS).map(|bucket| Label::plain(format!("{:.2}", bound(bucket)))).collect(),
         series: vec![
             Series::new("hits", 2, counts(Distribution::HitSimilarity).into_iter()),
             Series::new("near misses", 3, counts(Distribution::NearMiss).into_iter()),
         ],
         mark: Some(threshold.get()),
     }
-}
-
-fn selects(asked: &Asked, keys: &[ApiKey], rankings: &Rankings) -> Vec<Select> {
-    let keys = keys.iter().map(|key| (key.id.to_string(), format!("{} ({}…)", key.name, key.shown)));
-    let models = rankings
-        .models
-        .iter()
-        .filter(|model| !model.is_empty())
-        .map(|model| (model.clone(), model_name(model)));
-    let contexts = rankings.contexts.iter().map(|(key, name)| (key.0.to_string(), name.clone()));
-    vec![
-        Select::new("key", "Key", &asked.key, keys),
-        Select::new("model", "Model", &asked.model, models),
-        Select::new("context", "Context", &asked.context, contexts),
-    ]
 }

@@ -69,6 +69,24 @@ impl Series {
     }
 }
 
+/// A place of the axis, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Label {
+    /// Below the chart, where there is room for little.
+    pub(super) short: String,
+    /// For people, without anything left out.
+    pub(super) full: String,
+    /// For machines.
+    pub(super) exact: String,
+}
+
+impl Label {
+    /// One that is short and says all.
+    pub(super) fn plain(text: String) -> Self {
+        Self { short: text.clone(), full: text.clone(), exact: text }
+    }
+}
+
 /// A chart. All series are as long as `labels`.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
@@ -79,7 +97,7 @@ pub(super) struct Chart {
     pub(super) by: &'static str,
     pub(super) kind: Kind,
     pub(super) unit: Unit,
-    pub(super) labels: Vec<String>,
+    pub(super) labels: Vec<Label>,
     pub(super) series: Vec<Series>,
     /// A vertical line at this part (0 to 1) of the width.
     pub(super) mark: Option<f64>,
@@ -102,7 +120,11 @@ impl Chart {
         let last = self.labels.len().saturating_sub(1);
         let mut places = vec![0, last / 2, last];
         places.dedup();
-        places.into_iter().filter_map(|place| self.labels.get(place)).map(String::as_str).collect()
+        places
+            .into_iter()
+            .filter_map(|place| self.labels.get(place))
+            .map(|label| label.short.as_str())
+            .collect()
     }
 
     /// The table twin: a label and a text a series.
@@ -110,18 +132,17 @@ impl Chart {
         let cell = |value: Option<f64>| value.map_or("–".into(), |value| self.unit.show(value));
         let row =
             move |place: usize| self.series.iter().map(move |s| cell(s.values.get(place).copied().flatten()));
-        self.labels.iter().enumerate().map(move |(place, label)| (label.as_str(), row(place).collect()))
+        self.labels.iter().enumerate().map(move |(place, label)| (label.full.as_str(), row(place).collect()))
     }
 
-    /// The same numbers as a CSV file. Labels come from the server or are model names, which may begin with a sign
-    /// that a spreadsheet takes for a formula: see [`cell`].
+    /// The same numbers as a CSV file.
     pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(std::iter::once(self.by).chain(self.series.iter().map(|series| series.name)))?;
         for (place, label) in self.labels.iter().enumerate() {
             let values = self.series.iter().map(|series| series.values.get(place).copied().flatten());
             let values = values.map(|value| value.map(|v| v.to_string()).unwrap_or_default());
-            writer.write_record(std::iter::once(cell(label)).chain(values))?;
+            writer.write_record(std::iter::once(label.exact.clone()).chain(values))?;
         }
         writer.into_inner().map_err(|error| error.into_error().into())
     }
@@ -164,7 +185,7 @@ impl Chart {
                     place(foot),
                     place(step * 0.8),
                     place(height),
-                    escape(label),
+                    escape(&label.full),
                     self.unit.show(value),
                     series.name,
                 );
@@ -263,6 +284,10 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn label(n: usize) -> Label {
+        Label { short: format!("{n}"), full: format!("<{n}>"), exact: format!("00{n}") }
+    }
+
     fn chart(kind: Kind, values: &[Option<f64>]) -> Chart {
         Chart {
             id: "test",
@@ -270,7 +295,7 @@ mod tests {
             by: "hour",
             kind,
             unit: Unit::Count,
-            labels: (0..values.len()).map(|n| format!("<{n}>")).collect(),
+            labels: (0..values.len()).map(label).collect(),
             series: vec![
                 Series::gaps("hits", 1, values.iter().copied()),
                 Series::new("misses", 2, values.iter().map(|_| 1.0)),
@@ -319,8 +344,9 @@ mod tests {
         );
         assert_eq!(
             String::from_utf8(chart.csv().unwrap()).unwrap(),
-            "hour,hits,misses\n<0>,1234,1\n<1>,,1\n"
+            "hour,hits,misses\n000,1234,1\n001,,1\n"
         );
+        assert_eq!(chart.marks(), ["0", "1"]);
         assert_eq!(cell("=1+1"), "'=1+1");
     }
 

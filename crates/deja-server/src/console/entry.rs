@@ -2,6 +2,8 @@
 
 use askama::Template;
 use deja_core::id::EntryId;
+use deja_core::money::NanoUsd;
+use deja_core::pricing::price_for;
 use serde::Deserialize;
 
 use super::cache::Row;
@@ -46,6 +48,14 @@ pub(super) async fn get(
         visit.console.admin.store.entry(project.id, id(&entry)?).await?.ok_or(ConsoleError::NotFound)?;
     let row = Row::of(&visit, &detail);
     let answer = detail.entry.answer;
+    let prices = visit.console.admin.prices.book.current();
+    let served = answer.served_model.as_deref();
+    let price = price_for(&project.settings, &prices, &answer.provider, served, &detail.entry.model);
+    let saved = if detail.saved == NanoUsd::ZERO && price.is_none() {
+        "unknown: the model has no known price".into()
+    } else {
+        format::money(detail.saved)
+    };
     let estimated = if answer.tokens_estimated { " (estimated)" } else { "" };
     let page = EntryPage {
         frame: visit.frame_in(&project, "Entry", "Cache"),
@@ -61,7 +71,7 @@ pub(super) async fn get(
             format::count(answer.output_tokens)
         ),
         answer: answer.text,
-        saved: format::money(detail.saved),
+        saved,
         expires: detail.entry.expires.map(|at| visit.moment(at)),
         asked,
     };

@@ -6,6 +6,7 @@
 
 mod account;
 mod analytics;
+mod asked;
 mod assets;
 mod audit;
 mod cache;
@@ -22,6 +23,7 @@ mod guard;
 mod keys;
 mod limits;
 mod links;
+mod names;
 mod operators;
 mod overview;
 mod page;

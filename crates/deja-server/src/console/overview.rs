@@ -1,10 +1,10 @@
 //! A project at a glance: today's figures, and how to connect.
 
 use askama::Template;
-use axum::extract::Path;
 use deja_core::analytics::{Slice, Step, Totals};
 use serde_json::Value;
 
+use super::form::Path;
 use super::format;
 use super::limits;
 use super::page::{Answer, Frame, Visit};
@@ -54,7 +54,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
             (
                 "Requests",
                 format::count(totals.requests()),
-                format!("{} without an answer", format::count(totals.errors + totals.refused)),
+                format!("{} without an answer", format::count(totals.unanswered())),
             ),
             (
                 "Hit rate",

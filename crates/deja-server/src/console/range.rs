@@ -5,6 +5,7 @@ use std::ops::Range;
 use deja_core::analytics::Step;
 use deja_core::clock::Timestamp;
 
+use super::chart::Label;
 use crate::moment;
 
 /// Bars of a chart, about.
@@ -84,17 +85,21 @@ impl Span {
     }
 
     /// What stands below each bar: when it begins.
-    pub(super) fn labels(&self) -> Vec<String> {
+    pub(super) fn labels(&self) -> Vec<Label> {
         let length = self.step.seconds() * self.group;
-        let form = match length {
-            ..86_400 if self.bars() as i64 * length <= 86_400 => "%H:%M",
-            ..86_400 => "%b %-d %H:%M",
-            _ => "%b %-d",
+        let (short, full) = match length {
+            ..86_400 if self.bars() as i64 * length <= 86_400 => ("%H:%M", "%Y-%m-%d %H:%M"),
+            ..86_400 => ("%b %-d %H:%M", "%Y-%m-%d %H:%M"),
+            _ => ("%b %-d", "%Y-%m-%d"),
         };
         let bars = i64::try_from(self.bars()).unwrap_or(0);
         let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group);
-        let text = |bar| moment::whole(begins(bar)).strftime(form).to_string();
-        (0..bars).map(text).collect()
+        let label = |bar| {
+            let begin = moment::whole(begins(bar));
+            let text = |form| begin.strftime(form).to_string();
+            Label { short: text(short), full: text(full), exact: begin.to_string() }
+        };
+        (0..bars).map(label).collect()
     }
 }
 
@@ -128,17 +133,18 @@ mod tests {
 
     #[test]
     fn named_ranges_end_with_the_running_bar() {
-        for (key, bars, first, last) in [
-            ("1h", 60, "11:14", "12:13"),
-            ("24h", 24, "13:00", "12:00"),
-            ("7d", 28, "Jul 24 18:00", "Jul 31 12:00"),
-            ("30d", 30, "Jul 2", "Jul 31"),
-            ("nonsense", 24, "13:00", "12:00"),
+        for (key, bars, first, last, whole) in [
+            ("1h", 60, "11:14", "12:13", ("2026-07-31 11:14", "2026-07-31T11:14:00Z")),
+            ("24h", 24, "13:00", "12:00", ("2026-07-30 13:00", "2026-07-30T13:00:00Z")),
+            ("7d", 28, "Jul 24 18:00", "Jul 31 12:00", ("2026-07-24 18:00", "2026-07-24T18:00:00Z")),
+            ("30d", 30, "Jul 2", "Jul 31", ("2026-07-02", "2026-07-02T00:00:00Z")),
+            ("nonsense", 24, "13:00", "12:00", ("2026-07-30 13:00", "2026-07-30T13:00:00Z")),
         ] {
             let span = Span::named(key, NOW);
             let labels = span.labels();
             assert_eq!((labels.len(), span.bars()), (bars, bars), "{key}");
-            assert_eq!((labels[0].as_str(), labels[bars - 1].as_str()), (first, last), "{key}");
+            assert_eq!((labels[0].short.as_str(), labels[bars - 1].short.as_str()), (first, last), "{key}");
+            assert_eq!((labels[0].full.as_str(), labels[0].exact.as_str()), whole, "{key}");
             assert_eq!(span.bar_of(span.step.period_of(NOW)), Some(bars - 1), "{key}");
             assert_eq!(span.bar_of(span.periods.end), None);
         }

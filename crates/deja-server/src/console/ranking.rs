@@ -1,25 +1,31 @@
 //! The tables of the analytics page: who and what asked most, and which prompts saved most.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Slice, Totals};
-use deja_core::api_key::ApiKey;
+use deja_core::analytics::{ContextKey, Dimension, Slice, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::store::EntryFilter;
 
-use super::analytics::Asked;
+use super::asked::Asked;
 use super::chart::{self, Unit};
 use super::error::ConsoleError;
 use super::format;
+use super::names::Names;
 use super::page::Visit;
+use super::prices;
 use super::range::Span;
 
-/// Rows of a table.
-const RANKED: NonZeroUsize = NonZeroUsize::new(20).unwrap();
-/// Entries that are looked through for those of one context.
-const CONSIDERED: NonZeroUsize = NonZeroUsize::new(500).unwrap();
+/// Rows of a table on the page.
+const SHOWN: usize = 20;
+/// Rows of a table's CSV file.
+const LISTED: usize = 1000;
+/// Top prompts, on the page and in the file.
+const TOP: NonZeroUsize = NonZeroUsize::new(SHOWN).unwrap();
+/// Contexts of a cache that are looked through for the one of a number.
+const CONTEXTS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A ranking.
 pub(super) struct Table {
@@ -43,6 +49,8 @@ pub(super) struct Ranked {
 pub(super) enum Cell {
     Text(String),
     Number(Unit, Option<f64>),
+    /// Why there is no number; empty in a file.
+    Unknown(&'static str),
 }
 
 impl Cell {
@@ -58,6 +66,7 @@ impl Cell {
         match self {
             Self::Text(text) => text.clone(),
             Self::Number(unit, number) => number.map_or("–".into(), |number| unit.show(number)),
+            Self::Unknown(why) => (*why).into(),
         }
     }
 
@@ -65,15 +74,35 @@ impl Cell {
         match self {
             Self::Text(text) => chart::cell(text),
             Self::Number(_, number) => number.map(|number| number.to_string()).unwrap_or_default(),
+            Self::Unknown(_) => String::new(),
         }
     }
 }
 
 impl Table {
+    /// The rows that the page shows.
+    pub(super) fn shown(&self) -> &[Ranked] {
+        self.rows.get(..SHOWN).unwrap_or(&self.rows)
+    }
+
+    /// What the page says of the rows that it does not show.
+    pub(super) fn rest(&self) -> Option<String> {
+        match self.rows.len() {
+            ..=SHOWN => None,
+            all @ ..=LISTED => {
+                Some(format!("{SHOWN} of {} shown; the CSV file has all.", format::count(all as u64)))
+            }
+            _ => {
+                let listed = format::count(LISTED as u64);
+                Some(format!("{SHOWN} of more than {listed} shown; the CSV file has the first {listed}."))
+            }
+        }
+    }
+
     pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&self.head)?;
-        for row in &self.rows {
+        for row in self.rows.iter().take(LISTED) {
             writer.write_record(
                 std::iter::once(chart::cell(&row.name)).chain(row.cells.iter().map(Cell::plain)),
             )?;
@@ -82,96 +111,117 @@ impl Table {
     }
 }
 
-/// The rankings, and the names that filters offer.
-pub(super) struct Rankings {
-    pub(super) tables: Vec<Table>,
-    pub(super) models: Vec<String>,
-    pub(super) contexts: Vec<(ContextKey, String)>,
+/// Totals of slices, most requests first.
+pub(super) type Counts = Vec<(Slice, Totals)>;
+
+/// The requests of a slice, told apart by a dimension.
+pub(super) async fn counts(
+    visit: &Visit,
+    project: &Project,
+    span: &Span,
+    slice: &Slice,
+    by: Dimension,
+    limit: NonZeroUsize,
+) -> Result<Counts, ConsoleError> {
+    let store = &visit.console.admin.store;
+    Ok(store.usage_by(project.id, slice, by, span.step, span.periods.clone(), limit).await?)
 }
 
-pub(super) async fn rankings(
+/// What a table of usage needs: one row more than a file has, to know whether there are more.
+pub(super) async fn usage(
     visit: &Visit,
     project: &Project,
     asked: &Asked,
-    span: &Span,
-    keys: &[ApiKey],
-) -> Result<Rankings, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let slice = asked.slice();
-    let by =
-        |dimension| store.usage_by(project.id, &slice, dimension, span.step, span.periods.clone(), RANKED);
-    let (by_key, by_model, by_context) =
-        (by(Dimension::Key).await?, by(Dimension::Model).await?, by(Dimension::Context).await?);
-    let contexts: Vec<ContextKey> = by_context.iter().filter_map(|(slice, _)| slice.context).collect();
-    let labels = store.context_labels(project.id, &contexts).await?;
-    let slug = project.slug.as_str();
-    let table = |id, title, rows: Vec<Ranked>| Table {
+    by: Dimension,
+) -> Result<Counts, ConsoleError> {
+    const READ: NonZeroUsize = NonZeroUsize::new(LISTED + 1).unwrap();
+    counts(visit, project, &asked.span, &asked.slice, by, READ).await
+}
+
+/// The dimension that the table of this id is about.
+pub(super) fn dimension(id: &str) -> Option<Dimension> {
+    [Dimension::Key, Dimension::Model, Dimension::Context].into_iter().find(|by| titles(*by).0 == id)
+}
+
+/// Id and title.
+fn titles(by: Dimension) -> (&'static str, &'static str) {
+    match by {
+        Dimension::Key => ("keys", "Usage per key"),
+        Dimension::Model => ("models", "Usage per model"),
+        Dimension::Context => ("contexts", "Usage per context"),
+    }
+}
+
+pub(super) fn usage_table(
+    project: &Project,
+    asked: &Asked,
+    by: Dimension,
+    counts: &Counts,
+    names: &Names,
+    unpriced: &BTreeSet<Arc<str>>,
+) -> Table {
+    let (id, title) = titles(by);
+    let row = |(slice, totals): &(Slice, Totals)| Ranked {
+        name: names.of(slice, by),
+        href: None,
+        cells: cells(totals, slice.model.as_ref().is_none_or(|model| !unpriced.contains(model))),
+    };
+    Table {
         id,
         title,
-        csv: format!("/console/p/{slug}/analytics/{id}.csv{}", asked.query()),
+        csv: file(project, asked, id),
         note: None,
         none: "Nothing in this range.",
         head: vec!["Name", "Requests", "Hit rate", "Saved", "Spent", "Not answered"],
-        rows,
-    };
-    let rows = |found: &[(Slice, Totals)], name: &dyn Fn(&Slice) -> String| {
-        let row = |(slice, totals): &(Slice, Totals)| Ranked {
-            name: name(slice),
-            href: None,
-            cells: cells(totals),
-        };
-        found.iter().map(row).collect::<Vec<_>>()
-    };
-    let tables = vec![
-        top_prompts(visit, project, asked, span).await?,
-        table("keys", "Usage per key", rows(&by_key, &|slice| key_name(slice, keys))),
-        table(
-            "models",
-            "Usage per model",
-            rows(&by_model, &|slice| model_name(slice.model.as_deref().unwrap_or_default())),
-        ),
-        table(
-            "contexts",
-            "Usage per context",
-            rows(&by_context, &|slice| context_name(slice.context, &labels)),
-        ),
-    ];
-    Ok(Rankings {
-        tables,
-        models: by_model.iter().filter_map(|(slice, _)| slice.model.as_deref().map(str::to_owned)).collect(),
-        contexts: contexts.into_iter().map(|key| (key, context_name(Some(key), &labels))).collect(),
-    })
+        rows: counts.iter().map(row).collect(),
+    }
 }
 
-fn cells(totals: &Totals) -> Vec<Cell> {
+/// Where the CSV file of a chart or table is.
+pub(super) fn file(project: &Project, asked: &Asked, id: &str) -> String {
+    format!("/console/p/{}/analytics/{id}.csv{}", project.slug, asked.query())
+}
+
+/// Models of these counts without a known price. One that has some money has or had one.
+pub(super) async fn unpriced(
+    visit: &Visit,
+    project: &Project,
+    counts: &Counts,
+) -> Result<BTreeSet<Arc<str>>, ConsoleError> {
+    let free = counts.iter().filter(|(_, totals)| {
+        totals.hits() + totals.misses > 0 && totals.saved.plus(totals.spent) == NanoUsd::ZERO
+    });
+    prices::unknown(visit, project, free.filter_map(|(slice, _)| slice.model.clone()).collect()).await
+}
+
+fn cells(totals: &Totals, priced: bool) -> Vec<Cell> {
+    let money = |amount| if priced { Cell::money(amount) } else { Cell::Unknown("no price") };
     vec![
         Cell::count(totals.requests()),
         Cell::Number(Unit::Percent, totals.hit_rate()),
-        Cell::money(totals.saved),
-        Cell::money(totals.spent),
-        Cell::count(totals.errors + totals.refused + totals.rate_limited),
+        money(totals.saved),
+        money(totals.spent),
+        Cell::count(totals.unanswered()),
     ]
 }
 
 /// The entries that saved most. They know their model and context; which key asked they do not, nor when each hit
 /// was: so their figures are told since they were stored.
-async fn top_prompts(
+pub(super) async fn top_prompts(
     visit: &Visit,
     project: &Project,
     asked: &Asked,
-    span: &Span,
 ) -> Result<Table, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let model = (!asked.model.is_empty()).then(|| asked.model.clone());
-    let filter = EntryFilter { model, ..EntryFilter::default() };
-    let wanted = asked.slice().context;
-    // A context is asked for by its number, which the store cannot look for.
-    let limit = if wanted.is_some() { CONSIDERED } else { RANKED };
-    let found = store.top_entries(project.id, &filter, span.from(), limit).await?;
-    let found =
-        found.iter().filter(|top| wanted.is_none_or(|key| ContextKey::of(top.context.as_deref()) == key));
+    let (found, none) = match entry_filter(visit, project, &asked.slice).await? {
+        Some(filter) => {
+            let store = &visit.console.admin.store;
+            let found = store.top_entries(project.id, &filter, asked.span.from(), TOP).await?;
+            (found, "No entry was hit since this range began.")
+        }
+        None => (Vec::new(), "No entry of this context is known."),
+    };
     let slug = project.slug.as_str();
-    let rows = found.take(RANKED.get()).map(|top| Ranked {
+    let rows = found.iter().map(|top| Ranked {
         name: format::excerpt(&top.entry.prompt),
         href: Some(format!("/console/p/{slug}/cache/{}", top.entry.id)),
         cells: vec![Cell::Text(top.entry.model.clone()), Cell::count(top.hits), Cell::money(top.saved)],
@@ -179,41 +229,37 @@ async fn top_prompts(
     Ok(Table {
         id: "prompts",
         title: "Top prompts by savings",
-        csv: format!("/console/p/{slug}/analytics/prompts.csv{}", asked.query()),
+        csv: file(project, asked, "prompts"),
         note: Some(
             "Hits and savings are counted since each entry was stored, not in the range alone: the range chooses the \
              entries that were hit since it began. Which key asked is not kept with an entry, so the filter by key \
              leaves this table as it is.",
         ),
-        none: "No entry was hit since this range began.",
+        none,
         head: vec!["Prompt", "Model", "Hits since stored", "Saved since stored"],
         rows: rows.collect(),
     })
 }
 
-fn key_name(slice: &Slice, keys: &[ApiKey]) -> String {
-    match keys.iter().find(|key| Some(key.id) == slice.key) {
-        Some(key) => format!("{} ({}…)", key.name, key.shown),
-        None => "Console".into(),
+/// The entries of a slice. Its context is a number, and entries have the text: `None` if it is known nowhere, as for
+/// the other contexts together.
+async fn entry_filter(
+    visit: &Visit,
+    project: &Project,
+    slice: &Slice,
+) -> Result<Option<EntryFilter>, ConsoleError> {
+    let store = &visit.console.admin.store;
+    let model = slice.model.as_deref().map(str::to_owned);
+    let Some(key) = slice.context else {
+        return Ok(Some(EntryFilter { model, ..EntryFilter::default() }));
+    };
+    let is_wanted = |text: &Option<String>| ContextKey::of(text.as_deref()) == key;
+    // A short context is its own label.
+    let label = store.context_labels(project.id, &[key]).await?.remove(&key);
+    let mut context = [None, label].into_iter().find(is_wanted);
+    if context.is_none() {
+        let contexts = store.contexts_of(project.id, CONTEXTS).await?;
+        context = contexts.into_iter().map(|(context, _)| context).find(is_wanted);
     }
-}
-
-pub(super) fn model_name(model: &str) -> String {
-    match model {
-        "" => "(none: refused before)".into(),
-        OTHER_MODELS => "(other models)".into(),
-        model => model.into(),
-    }
-}
-
-fn context_name(context: Option<ContextKey>, labels: &BTreeMap<ContextKey, String>) -> String {
-    match context {
-        None | Some(ContextKey::WITHOUT) => "(no context)".into(),
-        Some(ContextKey::OTHER) => "(other contexts)".into(),
-        Some(key) => labels
-            .get(&key)
-            .filter(|label| !label.is_empty())
-            .cloned()
-            .unwrap_or_else(|| "(empty text)".into()),
-    }
+    Ok(context.map(|context| EntryFilter { model, context: Some(context), text: None }))
 }

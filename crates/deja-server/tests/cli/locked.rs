@@ -51,7 +51,7 @@ fn a_running_server_does_what_it_is_told() {
     let served = socket::serve(Arc::new(context), socket::path_in(&data), stop.clone());
     let task = tasks.spawn_on(served, runtime.handle());
     assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
-    let key = deja.last_line(&["key", "create", "--project", "a", "--name", "k"]);
+    let key = deja.key(&["--project", "a", "--name", "k"]);
     let hash = PlainKey::parse(&key).unwrap().hash();
     assert!(runtime.block_on(store.admit(&hash)).unwrap().is_some());
     deja.ok(&["key", "revoke", &key]);

@@ -2,11 +2,36 @@
 
 use std::sync::Arc;
 
-use deja_core::analytics::{ContextKey, EntryHits, UsageBatch};
+use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
+use deja_core::clock::Timestamp;
+use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
+use deja_core::project::Project;
 
-use crate::util::World;
+use crate::util::{Browser, Page, World};
+
+/// A project called Furnished, and what a request of its key is counted as.
+async fn furnished(world: &Arc<World>) -> (Project, UsageEvent<'static>) {
+    let (project, _) = world.furnished().await;
+    let key = world.wired.store.keys(project.id).await.unwrap()[0].0.id;
+    let event = UsageEvent::bare(project.id, key, Outcome::Miss, world.wired.admin.clock.now());
+    (project, event)
+}
+
+async fn record(world: &World, events: impl IntoIterator<Item = UsageEvent<'_>>) {
+    let mut batch = UsageBatch::default();
+    for event in events {
+        batch.add(&event);
+    }
+    world.wired.store.record(&batch).await.unwrap();
+}
+
+/// A figure and its remark.
+fn figure(page: &Page, name: &str) -> (String, String) {
+    let place = page.all(".figures dt").iter().position(|found| found == name).unwrap();
+    (page.all(".figures dd:not(.sub)").remove(place), page.all(".figures dd.sub").remove(place))
+}
 
 #[tokio::test]
 async fn top_prompts_say_since_when_they_are_counted() {
@@ -53,4 +78,261 @@ async fn a_range_that_is_none_is_told() {
         let page = member.get(&format!("/console/p/furnished/analytics?range={range}")).await;
         assert_eq!(page.all("[role=alert]").len(), told, "{range}");
     }
+}
+
+#[tokio::test]
+async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let outcomes = [
+        (Outcome::ExactHit, 1),
+        (Outcome::SemanticHit, 2),
+        (Outcome::Miss, 3),
+        (Outcome::Error, 4),
+        (Outcome::Refused, 5),
+        (Outcome::RateLimited, 60),
+    ];
+    let events = outcomes
+        .into_iter()
+        .flat_map(|(outcome, times)| std::iter::repeat_n(UsageEvent { outcome, ..event }, times));
+    record(&world, events).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=1h").await;
+    assert_eq!(figure(&page, "Requests"), ("75".into(), "3 answered by the provider".into()));
+    assert_eq!(figure(&page, "Hits").0, "3");
+    assert_eq!(figure(&page, "Not answered"), ("69".into(), "4 errors, 5 refused, 60 over the limit".into()));
+    let row = page.all("#keys tbody td");
+    assert_eq!((row.first().unwrap().as_str(), row.last().unwrap().as_str()), ("75", "69"));
+    let page = member.get("/console/p/furnished").await;
+    assert_eq!(figure(&page, "Requests"), ("75".into(), "69 without an answer".into()));
+    let page = member.get("/console/projects").await;
+    assert!(page.all("tbody td.num").contains(&"75".into()), "{}", page.text());
+    let page = member.get("/console/p/furnished/keys").await;
+    assert_eq!(page.all("tbody td.num"), ["75"]);
+}
+
+#[tokio::test]
+async fn tables_and_files_say_the_whole_time() {
+    let world = Arc::new(World::new().await);
+    furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let analytics = "/console/p/furnished/analytics";
+    // Whole days of the past, which do not move while the pages are read.
+    let today = world.wired.admin.clock.now().as_secs().div_euclid(86_400);
+    let day = |before: i64| jiff::Timestamp::from_second((today - before) * 86_400).unwrap();
+    for (from, until, first, length) in [(3, 1, "%Y-%m-%d %H:%M", 16), (390, 2, "%Y-%m-%d", 10)] {
+        let [begin, end] = [from, until].map(|before| day(before).strftime("%Y-%m-%dT%H:%M").to_string());
+        let query = format!("?range=custom&from={begin}&until={end}");
+        let page = member.get(&format!("{analytics}{query}")).await;
+        let csv = member.get(&format!("{analytics}/requests.csv{query}")).await;
+        let times: Vec<&str> = csv.body.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+        assert_eq!(times[0], day(from).to_string());
+        assert!(times.is_sorted() && times.iter().all(|time| time.parse::<jiff::Timestamp>().is_ok()));
+        let rows = page.all("#requests tbody th");
+        assert_eq!(rows[0], day(from).strftime(first).to_string());
+        assert_eq!(
+            rows,
+            times.iter().map(|time| time.replace('T', " ")[..length].into()).collect::<Vec<String>>()
+        );
+    }
+    let csv = member.get(&format!("{analytics}/similarity.csv")).await;
+    assert!(csv.body.contains("\n0.02,"), "bounds are no times: {}", csv.body);
+}
+
+#[tokio::test]
+async fn top_prompts_of_a_context_are_found_among_many_others() {
+    let world = Arc::new(World::new().await);
+    let (project, event) = furnished(&world).await;
+    let lines = "Be brief.\nBe kind.";
+    let numbers = (0..501).map(|n| format!("Question {n}")).collect::<Vec<_>>();
+    let many = numbers.iter().map(|prompt| world.entry_without_vector(&project, "gpt-4o-mini", prompt, None));
+    let mut saved = vec![1_000_000; numbers.len()];
+    let mut entries = futures::future::join_all(many).await;
+    for (prompt, context) in [("Small?", "tiny"), ("Short?", lines), ("Gone?", "nobody asks")] {
+        entries.push(world.entry_without_vector(&project, "gpt-4o-mini", prompt, Some(context)).await);
+        saved.push(5);
+    }
+    let mut batch = UsageBatch::default();
+    for (entry, saved) in entries.iter().zip(saved) {
+        let hits = EntryHits { hits: 1, last_hit: event.at, saved: NanoUsd::from_nanos(saved) };
+        batch.entries.insert((project.id, *entry), hits);
+    }
+    // Known by their labels, one of which is not the text: a label is one line.
+    for context in ["tiny", lines] {
+        batch.add(&UsageEvent { context: Some(context), ..event });
+    }
+    world.wired.store.record(&batch).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    for (context, expected) in [("tiny", "Small?"), (lines, "Short?"), ("nobody asks", "Gone?")] {
+        let number = ContextKey::of(Some(context)).0;
+        let page = member.get(&format!("/console/p/furnished/analytics?context={number}")).await;
+        assert_eq!(page.all("#prompts tbody th"), [expected]);
+    }
+    for context in [ContextKey::OTHER, ContextKey::of(Some("never stored"))] {
+        let page = member.get(&format!("/console/p/furnished/analytics?context={}", context.0)).await;
+        assert_eq!(page.one("#prompts p.muted"), "No entry of this context is known.");
+    }
+    let without = ContextKey::WITHOUT.0;
+    let page =
+        member.get(&format!("/console/p/furnished/analytics?context={without}&model=gpt-4o-mini")).await;
+    assert_eq!(page.all("#prompts tbody tr").len(), 20);
+    let page = member.get(&format!("/console/p/furnished/analytics?context={without}&model=other")).await;
+    assert_eq!(page.one("#prompts p.muted"), "No entry was hit since this range began.");
+}
+
+#[tokio::test]
+async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let past = Timestamp::from_secs(event.at.as_secs() - 3 * 3600);
+    let (x, y, old) = (Some("about x"), Some("about y"), Some("about the past"));
+    let events = [
+        UsageEvent { model: "a", context: x, ..event },
+        UsageEvent { model: "b", context: y, ..event },
+        UsageEvent { model: "c", context: old, at: past, ..event },
+    ];
+    record(&world, events).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let numbers = [x, y, old].map(|context| ContextKey::of(context).0.to_string());
+    let [number, _, gone] = &numbers;
+    for (filter, chosen) in [
+        (String::new(), ["All", "All", "All"]),
+        ("&model=a".into(), ["All", "a", "All"]),
+        (format!("&context={number}&key={}", event.key), ["", "All", "about x"]),
+        (format!("&model=c&context={gone}"), ["All", "c", "about the past"]),
+        ("&model=+other&context=1".into(), ["All", "(other models)", "(other contexts)"]),
+        ("&context=77".into(), ["All", "All", "(unknown context)"]),
+        (format!("&key={}", event.project), ["(unknown key)", "All", "All"]),
+    ] {
+        let page = member.get(&format!("/console/p/furnished/analytics?range=1h{filter}")).await;
+        let options = |select: &str| page.all(&format!("select#{select} option"));
+        let told =
+            ["key", "model", "context"].map(|name| page.one(&format!("select#{name} option[selected]")));
+        assert!(
+            told[0] == chosen[0] || chosen[0].is_empty() && told[0].starts_with("first (dj_"),
+            "{told:?}"
+        );
+        assert_eq!(told[1..], chosen[1..], "{filter}");
+        assert!(["a", "b"].iter().all(|name| options("model").contains(&(*name).to_owned())), "{filter}");
+        assert!(["about x", "about y"].iter().all(|name| options("context").contains(&(*name).to_owned())));
+        let more = usize::from(![String::from("All"), "about x".into()].contains(&told[2]));
+        assert_eq!(options("context").len(), 3 + more, "{filter}");
+        assert!(page.all("[role=alert]").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    record(&world, [event]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (filter, what) in [("key=x", "key"), ("context=x", "context")] {
+        let page = member.get(&format!("/console/p/furnished/analytics?{filter}")).await;
+        let told = page.one("[role=alert]");
+        assert!(told.contains(what) && told.ends_with("The figures are shown without it."), "{told}");
+        assert_eq!(page.one(&format!("select#{what} option[selected]")), "All");
+        assert_eq!(figure(&page, "Requests").0, "1");
+        assert!(page.attributes("a[href$='csv?range=24h']", "href").len() > 5);
+        let file = member.get(&format!("/console/p/furnished/analytics/keys.csv?{filter}")).await;
+        assert_eq!(file.status, 422);
+    }
+}
+
+#[tokio::test]
+async fn tables_tell_of_the_rows_that_they_do_not_show() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let contexts: Vec<String> = (0..1043).map(|n| format!("context {n}")).collect();
+    let count = async |contexts: &[String]| {
+        record(&world, contexts.iter().map(|text| UsageEvent { context: Some(text), ..event })).await;
+    };
+    let mut member = world.browser_of(Role::Member).await;
+    let address = "/console/p/furnished/analytics";
+    let rest = "#contexts .table + .hint";
+    for (told, line) in [(0..20, None), (20..43, Some("20 of 43 shown; the CSV file has all."))] {
+        count(&contexts[told]).await;
+        let page = member.get(address).await;
+        assert_eq!(
+            (page.all("#contexts tbody tr").len(), page.all(rest)),
+            (20, Vec::from_iter(line.map(str::to_owned)))
+        );
+    }
+    let file = async |member: &mut Browser| {
+        member.get(&format!("{address}/contexts.csv")).await.body.lines().count()
+    };
+    assert_eq!(file(&mut member).await, 1 + 43);
+    // A batch tells 64 of an hour apart.
+    for some in contexts[43..].chunks(50) {
+        count(some).await;
+    }
+    let page = member.get(address).await;
+    assert_eq!(page.all("#contexts tbody tr").len(), 20);
+    assert_eq!(page.one(rest), "20 of more than 1,000 shown; the CSV file has the first 1,000.");
+    assert_eq!(file(&mut member).await, 1 + 1000);
+    assert_eq!(page.all("select#context option").len(), 1 + 200);
+    assert!(page.one(".filters + .hint").contains("the 200 models and contexts with most requests"));
+    let page = member.get(&format!("{address}?context={}", ContextKey::WITHOUT.0)).await;
+    assert_eq!(page.all("select#context option").len(), 1 + 200 + 1, "and the chosen one");
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_is_not_shown_as_free() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let address = "/console/p/furnished/analytics";
+    // Free, and known to be; refused before a price mattered; with money of a price that it had.
+    let price = [("model", "own-free"), ("input", "0"), ("output", "0")];
+    member.submit("/console/p/furnished/prices", &price).await;
+    let known = [
+        UsageEvent { model: "own-free", ..event },
+        UsageEvent { model: "gpt-4o-mini", ..event },
+        UsageEvent { model: "refused", outcome: Outcome::Refused, ..event },
+        UsageEvent { model: "had-one", spent: NanoUsd::from_nanos(2_500_000), ..event },
+    ];
+    record(&world, known).await;
+    let page = member.get(address).await;
+    assert!(page.all("#unpriced").is_empty());
+    assert!(!page.one("#models").contains("no price"));
+    let blends = ["blend-1", "blend-2", "blend-3", "blend-4", "blend-5", "blend-6"];
+    record(&world, blends.map(|model| UsageEvent { model, ..event })).await;
+    record(&world, [UsageEvent { model: "blend-1", outcome: Outcome::ExactHit, ..event }]).await;
+    let page = member.get(address).await;
+    let note = page.one("#unpriced");
+    assert!(note.contains(" blend-1, blend-2, blend-3, blend-4, blend-5 and 1 more: "), "{note}");
+    assert_eq!(page.attributes("#unpriced a", "href"), ["/console/p/furnished/providers"]);
+    let row = page.all("#models tbody tr:first-child td");
+    assert_eq!(row, ["2", "50.0%", "no price", "no price", "0"]);
+    let rows = page.all("#models tbody tr");
+    let told = |name: &str| rows.iter().find(|row| row.starts_with(name)).unwrap();
+    assert!(told("own-free").contains("$0.00$0.00") && told("gpt-4o-mini").contains("$0.00$0.00"));
+    assert!(told("had-one").contains("$0.00250") && told("refused").contains("$0.00"));
+    let file = member.get(&format!("{address}/models.csv")).await;
+    assert!(file.body.contains("\nblend-1,2,0.5,,,0\n"), "{}", file.body);
+    // One that gets a price is one less.
+    let price = [("model", "blend-6"), ("input", "1"), ("output", "2")];
+    member.submit("/console/p/furnished/prices", &price).await;
+    assert!(member.get(address).await.one("#unpriced").contains("blend-4, blend-5: "));
+}
+
+#[tokio::test]
+async fn an_entry_without_a_price_says_so() {
+    let world = Arc::new(World::new().await);
+    let (project, priced) = world.furnished().await;
+    let unpriced = world.entry_without_vector(&project, "blend", "How?", None).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let mut saved = async |entry: EntryId| {
+        let page = member.get(&format!("/console/p/furnished/cache/{entry}")).await;
+        let place = page.all(".facts dt").iter().position(|what| what == "Saved").unwrap();
+        page.all(".facts dd").remove(place)
+    };
+    assert_eq!(saved(priced).await, "$0.00");
+    assert_eq!(saved(unpriced).await, "unknown: the model has no known price");
+    let mut batch = UsageBatch::default();
+    let last_hit = world.wired.admin.clock.now();
+    let hits = EntryHits { hits: 1, last_hit, saved: NanoUsd::from_nanos(2_500_000) };
+    batch.entries.insert((project.id, unpriced), hits);
+    world.wired.store.record(&batch).await.unwrap();
+    assert_eq!(saved(unpriced).await, "$0.00250", "what it saved with a price that it had");
 }

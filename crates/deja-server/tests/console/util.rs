@@ -10,6 +10,7 @@ use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::{Request, Response};
 use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Entry, NewEntry, PromptHash, Scope};
+use deja_core::embedding::{Embedded, EmbedderId, Embedding};
 use deja_core::id::{EntryId, OperatorId, SystemEntropy};
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
@@ -122,12 +123,38 @@ impl World {
         answer: &str,
         context: Option<&str>,
     ) -> EntryId {
+        let vector = match self.wired.embedder.embed(prompt).await.unwrap() {
+            Embedded::Vector { embedding, .. } => Some((self.wired.embedder.id().clone(), embedding)),
+            Embedded::TooLong { .. } => None,
+        };
+        self.put(project, "gpt-4o-mini", [prompt, answer], context, vector).await
+    }
+
+    /// An entry that is not found by meaning, which takes less time.
+    pub async fn entry_without_vector(
+        &self,
+        project: &Project,
+        model: &str,
+        prompt: &str,
+        context: Option<&str>,
+    ) -> EntryId {
+        self.put(project, model, [prompt, "An answer."], context, None).await
+    }
+
+    async fn put(
+        &self,
+        project: &Project,
+        model: &str,
+        [prompt, answer]: [&str; 2],
+        context: Option<&str>,
+        vector: Option<(EmbedderId, Embedding)>,
+    ) -> EntryId {
         let now = self.wired.admin.clock.now();
         let id = EntryId::generate(now, &SystemEntropy).unwrap();
         let entry = Entry {
             id,
             prompt: prompt.into(),
-            model: "gpt-4o-mini".into(),
+            model: model.into(),
             answer: Answer {
                 text: answer.into(),
                 provider: "openai".into(),
@@ -139,15 +166,8 @@ impl World {
             created: now,
             expires: None,
         };
-        let scope = Scope::new(project.id, Some("gpt-4o-mini"), context);
+        let scope = Scope::new(project.id, Some(model), context);
         let prompt_hash = PromptHash::of(prompt);
-        let embedded = self.wired.embedder.embed(prompt).await.unwrap();
-        let vector = match embedded {
-            deja_core::embedding::Embedded::Vector { embedding, .. } => {
-                Some((self.wired.embedder.id().clone(), embedding))
-            }
-            deja_core::embedding::Embedded::TooLong { .. } => None,
-        };
         let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000 };
         self.wired.store.insert(new).await.unwrap();
         id

@@ -125,8 +125,8 @@ async fn usage_adds_up(mut subject: Subject) {
     let gone = key(2, id).id;
     for (requests, at) in [(3, later(20)), (4, later(10)), (0, later(30))] {
         let mut batch = UsageBatch::default();
-        // One over the limit is no use of the key.
-        batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::RateLimited, later(40)));
+        // One over the limit is a request like any other.
+        batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::RateLimited, later(5)));
         for _ in 0..requests {
             batch.add(&UsageEvent::bare(id, key(1, id).id, Outcome::Refused, at));
             batch.add(&UsageEvent::bare(id, gone, Outcome::Miss, at));
@@ -134,7 +134,7 @@ async fn usage_adds_up(mut subject: Subject) {
         store.record(&batch).await.unwrap();
     }
     let store = subject.reopened().await;
-    let usage = KeyUsage { requests: 7, last_used: Some(later(20)) };
+    let usage = KeyUsage { requests: 10, last_used: Some(later(20)) };
     assert_eq!(store.keys(id).await.unwrap(), [(key(1, id), usage)]);
 }
 

@@ -124,7 +124,7 @@ impl Usage for MemoryStore {
             }
         }
         let mut ranked: Vec<_> = sums.into_iter().collect();
-        ranked.sort_by_key(|(_, totals)| Reverse(totals.requests() + totals.rate_limited));
+        ranked.sort_by_key(|(_, totals)| Reverse(totals.requests()));
         ranked.truncate(limit.get());
         Ok(ranked)
     }

@@ -1,0 +1,77 @@
+//! What the address of the analytics page asks for.
+
+use deja_core::analytics::{ContextKey, Slice};
+use deja_core::clock::Timestamp;
+use deja_core::id::KeyId;
+use serde::Deserialize;
+
+use super::filter::query;
+use super::range::Span;
+
+/// The range and the filters, as they stand in the address.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Address {
+    range: String,
+    from: String,
+    until: String,
+    /// A key's id.
+    pub(super) key: String,
+    pub(super) model: String,
+    /// A context's number.
+    pub(super) context: String,
+}
+
+/// What is asked for, as far as it can be read.
+pub(super) struct Asked {
+    pub(super) span: Span,
+    pub(super) slice: Slice,
+    /// What cannot be read, for people.
+    pub(super) problem: Option<String>,
+    /// Without what cannot be read.
+    pub(super) address: Address,
+}
+
+impl Address {
+    pub(super) fn read(self, now: Timestamp) -> Asked {
+        let mut problems = Vec::new();
+        let custom = (self.range == "custom").then(|| Span::custom(&self.from, &self.until, now));
+        if custom == Some(None) {
+            problems.push("A custom range goes from one moment to a later one.");
+        }
+        let span = custom.flatten().unwrap_or_else(|| Span::named(&self.range, now));
+        let key = self.key.parse::<KeyId>().ok();
+        if key.is_none() && !self.key.is_empty() {
+            problems.push("What the address has for a key is none.");
+        }
+        let context = self.context.parse().ok().map(ContextKey);
+        if context.is_none() && !self.context.is_empty() {
+            problems.push("What the address has for a context is none.");
+        }
+        let slice =
+            Slice { key, model: (!self.model.is_empty()).then(|| self.model.as_str().into()), context };
+        let address = Self {
+            range: span.key.into(),
+            key: key.map(|key| key.to_string()).unwrap_or_default(),
+            context: context.map(|context| context.0.to_string()).unwrap_or_default(),
+            ..self
+        };
+        let problem = (!problems.is_empty()).then(|| problems.join(" "));
+        Asked { span, slice, problem, address }
+    }
+}
+
+impl Asked {
+    /// The same filters with another range.
+    pub(super) fn with_range(&self, range: &str) -> String {
+        let Address { key, model, context, .. } = &self.address;
+        query(&[("range", range), ("key", key), ("model", model), ("context", context)])
+    }
+
+    /// The address again.
+    pub(super) fn query(&self) -> String {
+        let Address { range, from, until, key, model, context } = &self.address;
+        let span = [("range", range.as_str()), ("from", from), ("until", until)];
+        query(&[&span[..], &[("key", key), ("model", model), ("context", context)]].concat())
+    }
+}

@@ -1,0 +1,138 @@
+//! What keys, models and contexts are called in analytics, and the filters that offer them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Slice};
+use deja_core::api_key::ApiKey;
+use deja_core::id::KeyId;
+use deja_core::project::Project;
+
+use super::asked::Asked;
+use super::error::ConsoleError;
+use super::filter::Select;
+use super::page::Visit;
+use super::ranking::{Counts, counts};
+
+/// Models, and contexts, that a filter offers at most.
+const OFFERED: usize = 200;
+/// One more tells whether there are more.
+const READ: NonZeroUsize = NonZeroUsize::new(OFFERED + 1).unwrap();
+
+/// The names of a project's keys and of some contexts.
+pub(super) struct Names {
+    keys: Vec<ApiKey>,
+    contexts: BTreeMap<ContextKey, String>,
+}
+
+impl Names {
+    pub(super) async fn read(
+        visit: &Visit,
+        project: &Project,
+        contexts: impl Iterator<Item = ContextKey>,
+    ) -> Result<Self, ConsoleError> {
+        let store = &visit.console.admin.store;
+        let keys = store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
+        let contexts = Vec::from_iter(contexts.collect::<BTreeSet<_>>());
+        Ok(Self { keys, contexts: store.context_labels(project.id, &contexts).await? })
+    }
+
+    /// What a slice is called that was told apart by this dimension.
+    pub(super) fn of(&self, slice: &Slice, by: Dimension) -> String {
+        let name = match by {
+            Dimension::Key => slice.key.map(|key| self.key(key)),
+            Dimension::Model => slice.model.as_deref().map(model_name),
+            Dimension::Context => slice.context.map(|context| self.context(context)),
+        };
+        name.unwrap_or_default()
+    }
+
+    fn key(&self, id: KeyId) -> String {
+        match self.keys.iter().find(|key| key.id == id) {
+            Some(key) => format!("{} ({}…)", key.name, key.shown),
+            // Who asks at the console has no key.
+            None if *id.as_bytes() == [0; 16] => "Console".into(),
+            None => "(unknown key)".into(),
+        }
+    }
+
+    fn context(&self, context: ContextKey) -> String {
+        match (context, self.contexts.get(&context).map(String::as_str)) {
+            (ContextKey::WITHOUT, _) => "(no context)".into(),
+            (ContextKey::OTHER, _) => "(other contexts)".into(),
+            (_, None) => "(unknown context)".into(),
+            (_, Some("")) => "(empty text)".into(),
+            (_, Some(label)) => label.into(),
+        }
+    }
+}
+
+pub(super) fn model_name(model: &str) -> String {
+    match model {
+        "" => "(none: refused before)".into(),
+        OTHER_MODELS => "(other models)".into(),
+        model => model.into(),
+    }
+}
+
+/// What the filters offer: the names of the range, whatever is filtered, and those that are chosen.
+pub(super) struct Offered {
+    models: Vec<Arc<str>>,
+    pub(super) contexts: Vec<ContextKey>,
+    /// What one must know where not all names are offered.
+    pub(super) note: Option<String>,
+}
+
+impl Offered {
+    /// `models` and `contexts` are those of what is asked for. Without a filter they are all.
+    pub(super) async fn read(
+        visit: &Visit,
+        project: &Project,
+        asked: &Asked,
+        models: &Counts,
+        contexts: &Counts,
+    ) -> Result<Self, ConsoleError> {
+        let all = Slice::default();
+        if asked.slice == all {
+            return Ok(Self::of(asked, models, contexts));
+        }
+        let by = |dimension| counts(visit, project, &asked.span, &all, dimension, READ);
+        let (models, contexts) = (by(Dimension::Model).await?, by(Dimension::Context).await?);
+        Ok(Self::of(asked, &models, &contexts))
+    }
+
+    fn of(asked: &Asked, models: &Counts, contexts: &Counts) -> Self {
+        let more = models.len().max(contexts.len()) > OFFERED;
+        let models = models.iter().take(OFFERED).filter_map(|(slice, _)| slice.model.clone());
+        let contexts = contexts.iter().take(OFFERED).filter_map(|(slice, _)| slice.context);
+        Self {
+            models: with(models.filter(|model| !model.is_empty()), asked.slice.model.clone()),
+            contexts: with(contexts, asked.slice.context),
+            note: more.then(|| {
+                format!(
+                    "The filters offer the {OFFERED} models and contexts with most requests in this range."
+                )
+            }),
+        }
+    }
+
+    pub(super) fn selects(&self, asked: &Asked, names: &Names) -> Vec<Select> {
+        let keys = with(names.keys.iter().map(|key| key.id), asked.slice.key).into_iter();
+        let keys = keys.map(|key| (key.to_string(), names.key(key)));
+        let models = self.models.iter().map(|model| (model.to_string(), model_name(model)));
+        let contexts = self.contexts.iter().map(|key| (key.0.to_string(), names.context(*key)));
+        vec![
+            Select::new("key", "Key", &asked.address.key, keys),
+            Select::new("model", "Model", &asked.address.model, models),
+            Select::new("context", "Context", &asked.address.context, contexts),
+        ]
+    }
+}
+
+/// `names`, and the chosen one.
+fn with<T: PartialEq>(names: impl Iterator<Item = T>, chosen: Option<T>) -> Vec<T> {
+    let mut names: Vec<T> = names.collect();
+    names.extend(chosen.filter(|chosen| !names.contains(chosen)));
+    names
+}
