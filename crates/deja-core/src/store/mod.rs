@@ -72,6 +72,12 @@ pub trait Store:
         None
     }
 
+    /// Keeps other processes that share this store from changing projects, providers and operators until what it
+    /// gives is dropped. Whoever changes one reads it, and writes the whole of it.
+    async fn alone(&self) -> Result<Box<dyn Send + '_>, StoreError> {
+        Ok(Box::new(()))
+    }
+
     /// Ends all work in order: what was acknowledged is on disk when this returns.
     async fn close(&self) -> Result<(), StoreError>;
 }

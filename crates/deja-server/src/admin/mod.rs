@@ -68,7 +68,7 @@ pub struct AdminContext {
     pub public_url: String,
     /// Told when entries were imported: their vectors may be of another embedder.
     pub imported: Arc<Notify>,
-    /// Held while a project is read, changed and written, so that no change is lost to another.
+    /// Held by whoever is [alone](Self::alone).
     changes: Mutex<()>,
 }
 
@@ -112,6 +112,13 @@ impl From<EntropyError> for AdminError {
 }
 
 impl AdminContext {
+    /// Holds off other changes, of this process and of all that share its store, until it is dropped: so that none is
+    /// lost between the reading and the writing of another.
+    async fn alone(&self) -> Result<impl Send + '_, AdminError> {
+        let here = self.changes.lock().await;
+        Ok((self.store.alone().await?, here))
+    }
+
     /// A context over these parts, with the machine's clock and random bytes.
     pub fn new(
         store: Arc<dyn Store>,

@@ -79,7 +79,7 @@ pub(super) async fn set(
     role: Option<Role>,
     disabled: Option<bool>,
 ) -> Result<Reply, AdminError> {
-    let _held = context.changes.lock().await;
+    let _held = context.alone().await?;
     let mut operator = found(context, email).await?;
     let mut words = Vec::new();
     if let Some(role) = role.filter(|role| *role != operator.role) {
@@ -117,7 +117,7 @@ pub async fn change_password(
     let actor = Actor::Operator { id: operator.id, email: operator.email.to_string() };
     let acting = Acting { context, actor };
     let password = context.passwords.hash(password).await?;
-    let _held = context.changes.lock().await;
+    let _held = context.alone().await?;
     let operator = Operator { password, ..found(context, operator.email.as_str()).await? };
     let change = acting.change("operator.change-password").of(operator.email.as_str());
     context.store.update_operator(&operator, &change).await?;
@@ -146,7 +146,7 @@ pub async fn accept(
 ) -> Result<Operator, AdminError> {
     let useless = || AdminError::NotFound("this link does not work any more: ask for a new one".to_owned());
     // One at a time, so that a first-owner link cannot make a second owner.
-    let _held = context.changes.lock().await;
+    let _held = context.alone().await?;
     let now = context.clock.now();
     let invite = context.store.invite(&token.hash(), now).await?.ok_or_else(useless)?;
     let operators = context.store.operators().await?;

@@ -154,7 +154,7 @@ pub(super) async fn change(
     action: &'static str,
     edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
 ) -> Result<Reply, AdminError> {
-    let _held = context.changes.lock().await;
+    let _held = context.alone().await?;
     let mut project = context.project(slug).await?;
     let detail = edit(&mut project)?;
     let change = context.change(action).within(project.id).of(project.slug.as_str()).how(detail);
@@ -166,7 +166,7 @@ pub(super) async fn change(
 }
 
 pub(super) async fn delete(context: &Acting<'_>, slug: &str) -> Result<Reply, AdminError> {
-    let _held = context.changes.lock().await;
+    let _held = context.alone().await?;
     let project = context.project(slug).await?;
     let change = context.change("project.delete").within(project.id).of(project.slug.as_str());
     context.store.delete_project(project.id, &change).await?;

@@ -43,7 +43,7 @@ pub(super) async fn set(
     name: &str,
     wanted: ProviderChange,
 ) -> Result<Reply, AdminError> {
-    let _held = context.changes.lock().await;
+    let _held = context.alone().await?;
     let project = context.project(slug).await?;
     let missing = || AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name)));
     let providers = context.store.providers(project.id).await?;

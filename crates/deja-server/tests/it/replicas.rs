@@ -107,6 +107,24 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
     }
 }
 
+#[test]
+fn a_change_on_one_replica_is_not_lost_to_another_on_the_next() {
+    let provider = FakeProvider::start();
+    let [first, second, _third] = three(&provider);
+    let slug = first.cli(&["project", "create", "changed"]);
+    for round in 0..30 {
+        let name = format!("name {round}");
+        std::thread::scope(|threads| {
+            threads.spawn(|| first.cli(&["project", "suspend", &slug]));
+            threads.spawn(|| second.cli(&["project", "set", &slug, "--name", &name]));
+        });
+        let listed = second.try_cli(&["project", "list", "--json"]).stdout;
+        let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
+        assert_eq!((&listed[0]["state"], &listed[0]["name"]), (&json!("suspended"), &json!(name)), "{listed}");
+        first.cli(&["project", "resume", &slug]);
+    }
+}
+
 /// Sends a query on a thread of its own.
 fn begin<'s>(
     threads: &'s std::thread::Scope<'s, '_>,

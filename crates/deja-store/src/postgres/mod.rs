@@ -46,6 +46,9 @@ pub(crate) struct PostgresStore {
     bell: Bell,
 }
 
+/// The number of the lock that a change of projects, providers and operators holds.
+const ALONE: i64 = 0x6465_6a61_0001_0000;
+
 #[async_trait]
 impl Store for PostgresStore {
     async fn ready(&self) -> Result<(), StoreError> {
@@ -65,6 +68,13 @@ impl Store for PostgresStore {
 
     fn claims(&self) -> Option<&dyn Claims> {
         Some(self)
+    }
+
+    async fn alone(&self) -> Result<Box<dyn Send + '_>, StoreError> {
+        let mut transaction = self.connections.begin().await?;
+        // Until the transaction ends, and it does with the connection.
+        transaction.query("SELECT pg_advisory_xact_lock($1)", &[&ALONE]).await?;
+        Ok(Box::new(transaction))
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -22,6 +22,8 @@ use crate::admin::{Acting, AdminError, Reply, models_of, name_of, projects, prov
 
 /// Entries that are written side by side, so that they share commits.
 const SIDE_BY_SIDE: usize = 128;
+/// The same with a store that other processes share: it is reached by few connections, which queries need too.
+const SIDE_BY_SIDE_SHARED: usize = 4;
 /// Components of a vector at most, as in the settings.
 const MAX_DIMENSION: usize = 8192;
 
@@ -90,8 +92,9 @@ pub(in crate::admin) async fn import(context: &Acting<'_>, batch: Batch) -> Resu
     let inserts = entries
         .into_iter()
         .map(|(at, new)| async move { Ok::<_, AdminError>((at, insert(context, new).await?)) });
+    let at_once = if context.store.claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
     let inserted: Vec<(usize, Fate)> =
-        futures::stream::iter(inserts).buffer_unordered(SIDE_BY_SIDE).try_collect().await?;
+        futures::stream::iter(inserts).buffer_unordered(at_once).try_collect().await?;
     if inserted.iter().any(|(_, fate)| *fate == Fate::Stored) {
         context.imported.notify_one();
     }
