@@ -20,7 +20,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A flight that this process alone may fly, until it is [ended](Claim::end).
 pub(super) struct Claim<'a> {
     claims: &'a dyn Claims,
-    engine: &'a Engine,
     flight: FlightKey,
     owner: FlightId,
 }
@@ -37,7 +36,7 @@ impl Engine {
             .map_err(|error| QueryError::Internal(error.to_string()))?;
         let flight =
             FlightKey { project: miss.project.id, scope: miss.scope.key(), prompt: miss.prompt_hash };
-        let claim = Claim { claims, engine: self, flight, owner };
+        let claim = Claim { claims, flight, owner };
         loop {
             if claim.take().await? {
                 return Ok(Some(claim));
@@ -52,8 +51,7 @@ impl Engine {
 
 impl Claim<'_> {
     async fn take(&self) -> Result<bool, QueryError> {
-        let now = self.engine.parts.clock.now();
-        Ok(self.claims.claim(&self.flight, self.owner, now, now.plus(LEASE)).await?)
+        Ok(self.claims.claim(&self.flight, self.owner, LEASE).await?)
     }
 
     /// Does `work` while the claim is prolonged. A claim that cannot be prolonged does not stop the work: at

@@ -5,7 +5,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::cache::{PromptHash, ScopeKey};
-use crate::clock::Timestamp;
 use crate::id::{FlightId, ProjectId};
 use crate::store::StoreError;
 
@@ -23,15 +22,9 @@ pub struct FlightKey {
 /// Claims on flights, so that of several processes with one database only one asks the provider.
 #[async_trait]
 pub trait Claims: Send + Sync {
-    /// Claims the flight for `owner` until `until`; claiming again prolongs. `false` while another owner's claim
-    /// has not run out at `now`.
-    async fn claim(
-        &self,
-        flight: &FlightKey,
-        owner: FlightId,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool, StoreError>;
+    /// Claims the flight for `owner` for the time of `lease`; claiming again prolongs. `false` while another owner's
+    /// claim has not run out, by the store's own clock: those of the processes may differ.
+    async fn claim(&self, flight: &FlightKey, owner: FlightId, lease: Duration) -> Result<bool, StoreError>;
 
     /// Gives the claim up and wakes who waits for it. Does nothing to another owner's claim.
     async fn release(&self, flight: &FlightKey, owner: FlightId) -> Result<(), StoreError>;

@@ -120,7 +120,11 @@ fn a_change_on_one_replica_is_not_lost_to_another_on_the_next() {
         });
         let listed = second.try_cli(&["project", "list", "--json"]).stdout;
         let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap();
-        assert_eq!((&listed[0]["state"], &listed[0]["name"]), (&json!("suspended"), &json!(name)), "{listed}");
+        assert_eq!(
+            (&listed[0]["state"], &listed[0]["name"]),
+            (&json!("suspended"), &json!(name)),
+            "{listed}"
+        );
         first.cli(&["project", "resume", &slug]);
     }
 }

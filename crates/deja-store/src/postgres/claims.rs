@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
 use deja_core::store::{Claims, FlightKey, StoreError};
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -15,16 +14,19 @@ use super::PostgresStore;
 use super::rows::uuid;
 use super::server::Server;
 
-/// $1 project, $2 scope, $3 prompt, $4 owner, $5 now, $6 until. Rows that nobody released go with the next claim.
+/// $1 project, $2 scope, $3 prompt, $4 owner, $5 the lease. By the server's clock, in nanoseconds: those of replicas
+/// differ. Rows that nobody released go with the next claim.
 const CLAIM: &str = "
-    WITH old AS (
+    WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint AS now),
+    old AS (
         DELETE FROM flights
         WHERE (project_id, scope_key, prompt_hash) IN (
             SELECT project_id, scope_key, prompt_hash FROM flights
-            WHERE project_id = $1 AND until < $5 - 60000000000 LIMIT 10 FOR UPDATE SKIP LOCKED))
-    INSERT INTO flights AS f (project_id, scope_key, prompt_hash, owner, until) VALUES ($1, $2, $3, $4, $6)
+            WHERE project_id = $1 AND until < (SELECT now FROM clock) - 60000000000 LIMIT 10 FOR UPDATE SKIP LOCKED))
+    INSERT INTO flights AS f (project_id, scope_key, prompt_hash, owner, until)
+    VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5)
     ON CONFLICT (project_id, scope_key, prompt_hash) DO UPDATE SET owner = excluded.owner, until = excluded.until
-    WHERE f.owner = excluded.owner OR f.until <= $5
+    WHERE f.owner = excluded.owner OR f.until <= excluded.until - $5
     RETURNING 1";
 const RELEASE: &str = "
     WITH gone AS (
@@ -39,17 +41,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[async_trait]
 impl Claims for PostgresStore {
-    async fn claim(
-        &self,
-        flight: &FlightKey,
-        owner: FlightId,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool, StoreError> {
+    async fn claim(&self, flight: &FlightKey, owner: FlightId, lease: Duration) -> Result<bool, StoreError> {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
-        let (now, until) = (now.as_nanos(), until.as_nanos());
-        let params: super::connections::Params<'_> = &[&project, &scope, &prompt, &owner, &now, &until];
+        let lease = i64::try_from(lease.as_nanos()).unwrap_or(i64::MAX);
+        let params: super::connections::Params<'_> = &[&project, &scope, &prompt, &owner, &lease];
         Ok(self.connections.query_opt(CLAIM, params).await?.is_some())
     }
 

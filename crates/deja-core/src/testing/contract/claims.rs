@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Subject;
-use super::fixtures::{NOW, project_id};
+use super::fixtures::project_id;
 use crate::cache::{PromptHash, Scope};
 use crate::id::FlightId;
 use crate::store::FlightKey;
@@ -16,7 +16,8 @@ super::register!("claims":
     who_waits_is_woken,
 );
 
-const LEASE: Duration = Duration::from_secs(6);
+const LONG: Duration = Duration::from_hours(1);
+const SHORT: Duration = Duration::from_millis(100);
 
 fn flight(project: u32, prompt: &str) -> FlightKey {
     let project = project_id(project);
@@ -30,48 +31,45 @@ fn owner(number: u8) -> FlightId {
 async fn one_owner_at_a_time(subject: Subject) {
     let store = subject.store();
     let claims = store.claims().unwrap();
-    let (flight, until) = (flight(1, "p"), NOW.plus(LEASE));
-    assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap());
-    assert!(!claims.claim(&flight, owner(2), NOW, until).await.unwrap());
-    assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap(), "one's own claim is prolonged");
-    // A microsecond is what every backend tells apart.
-    let (later, still) = (NOW.plus(Duration::from_micros(5_999_999)), until.plus(LEASE));
-    assert!(!claims.claim(&flight, owner(2), later, still).await.unwrap());
+    let flight = flight(1, "p");
+    assert!(claims.claim(&flight, owner(1), LONG).await.unwrap());
+    assert!(!claims.claim(&flight, owner(2), LONG).await.unwrap());
+    assert!(claims.claim(&flight, owner(1), LONG).await.unwrap(), "one's own claim is prolonged");
+    assert!(!claims.claim(&flight, owner(2), LONG).await.unwrap());
     claims.release(&flight, owner(1)).await.unwrap();
-    assert!(claims.claim(&flight, owner(2), NOW, until).await.unwrap());
-    assert!(!claims.claim(&flight, owner(1), NOW, until).await.unwrap());
+    assert!(claims.claim(&flight, owner(2), LONG).await.unwrap());
+    assert!(!claims.claim(&flight, owner(1), LONG).await.unwrap());
 }
 
 async fn a_claim_that_ran_out_is_taken_over(subject: Subject) {
     let store = subject.store();
     let claims = store.claims().unwrap();
-    let flight = flight(1, "p");
-    let first = NOW.plus(LEASE);
-    assert!(claims.claim(&flight, owner(1), NOW, first).await.unwrap());
-    let second = first.plus(LEASE);
-    assert!(claims.claim(&flight, owner(1), NOW.plus(LEASE / 2), second).await.unwrap());
-    assert!(!claims.claim(&flight, owner(2), first, second.plus(LEASE)).await.unwrap(), "it was prolonged");
-    assert!(claims.claim(&flight, owner(2), second, second.plus(LEASE)).await.unwrap());
-    assert!(!claims.claim(&flight, owner(1), second, second.plus(LEASE)).await.unwrap(), "it was taken over");
+    let (left, prolonged) = (flight(1, "p"), flight(1, "q"));
+    for flight in [&left, &prolonged] {
+        assert!(claims.claim(flight, owner(1), SHORT).await.unwrap());
+    }
+    assert!(claims.claim(&prolonged, owner(1), LONG).await.unwrap());
+    tokio::time::sleep(2 * SHORT).await;
+    assert!(!claims.claim(&prolonged, owner(2), LONG).await.unwrap(), "it was prolonged");
+    assert!(claims.claim(&left, owner(2), LONG).await.unwrap());
+    assert!(!claims.claim(&left, owner(1), LONG).await.unwrap(), "it was taken over");
 }
 
 async fn only_the_owner_releases(subject: Subject) {
     let store = subject.store();
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");
-    let until = NOW.plus(LEASE);
-    assert!(claims.claim(&flight, owner(1), NOW, until).await.unwrap());
+    assert!(claims.claim(&flight, owner(1), LONG).await.unwrap());
     claims.release(&flight, owner(2)).await.unwrap();
-    assert!(!claims.claim(&flight, owner(3), NOW, until).await.unwrap());
+    assert!(!claims.claim(&flight, owner(3), LONG).await.unwrap());
     claims.release(&self::flight(1, "nobody's"), owner(1)).await.unwrap();
 }
 
 async fn flights_are_apart(subject: Subject) {
     let store = subject.store();
     let claims = store.claims().unwrap();
-    let until = NOW.plus(LEASE);
     for (number, flight) in [flight(1, "p"), flight(1, "q"), flight(2, "p")].iter().enumerate() {
-        assert!(claims.claim(flight, owner(number as u8), NOW, until).await.unwrap());
+        assert!(claims.claim(flight, owner(number as u8), LONG).await.unwrap());
     }
 }
 
@@ -79,7 +77,7 @@ async fn who_waits_is_woken(subject: Subject) {
     let store = subject.store();
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");
-    assert!(claims.claim(&flight, owner(1), NOW, NOW.plus(LEASE)).await.unwrap());
+    assert!(claims.claim(&flight, owner(1), LONG).await.unwrap());
     let release = async {
         // Whether the other waits already or not: released is released.
         tokio::time::sleep(Duration::from_millis(100)).await;

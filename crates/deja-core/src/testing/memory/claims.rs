@@ -1,28 +1,22 @@
 //! Claims on flights.
 
 use std::collections::hash_map::Entry as Slot;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::clock::Timestamp;
 use crate::id::FlightId;
 use crate::store::{Claims, FlightKey, StoreError};
 
 #[async_trait]
 impl Claims for MemoryStore {
-    async fn claim(
-        &self,
-        flight: &FlightKey,
-        owner: FlightId,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool, StoreError> {
+    async fn claim(&self, flight: &FlightKey, owner: FlightId, lease: Duration) -> Result<bool, StoreError> {
+        let now = Instant::now();
         match self.state().claims.entry(*flight) {
             Slot::Occupied(held) if held.get().0 != owner && held.get().1 > now => Ok(false),
             slot => {
-                slot.insert_entry((owner, until));
+                slot.insert_entry((owner, now + lease));
                 Ok(true)
             }
         }

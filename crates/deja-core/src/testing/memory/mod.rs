@@ -53,7 +53,7 @@ struct State {
     operators: Vec<Operator>,
     invites: Vec<Invite>,
     sessions: Vec<Session>,
-    claims: HashMap<FlightKey, (FlightId, Timestamp)>,
+    claims: HashMap<FlightKey, (FlightId, std::time::Instant)>,
     /// Row `n` is at `n - 1`.
     changes: Vec<Change>,
 }
