@@ -5,7 +5,7 @@
 //! of the version before keep running meanwhile, so a file only adds; what nobody uses any more is removed by
 //! the version after. The first line of each file says which schema versions' programs it still serves.
 
-use deadpool_postgres::tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error};
 
 const MIGRATIONS: &[(i32, &str)] = &[
     (1, include_str!("../../migrations/postgres/0001_first.sql")),

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use secrecy::ExposeSecret;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_postgres::config::{Config, Host};
 use tokio_postgres::tls::MakeTlsConnect;
@@ -76,26 +76,21 @@ impl Server {
         }
     }
 
-    /// The pool; it connects when it is asked for a connection.
-    pub(super) fn pool(&self) -> Result<Pool, String> {
-        let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(self.config.clone(), self.tls.clone(), fast);
-        let session = session(&self.settings);
-        let prepared = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
-            let session = session.clone();
-            Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
+    /// One connection with the settings of a session. It closes when what is beside it, which drives it, is dropped.
+    pub(super) async fn session(&self) -> Result<(Client, JoinSet<()>), String> {
+        let (client, connection) = self.connection().await?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(error = describe(&error), "a connection to PostgreSQL broke");
+            }
         });
-        Pool::builder(manager)
-            .max_size(self.settings.pool_size.max(1))
-            .runtime(Runtime::Tokio1)
-            .timeouts(Timeouts {
-                wait: Some(self.settings.acquire_timeout),
-                create: Some(self.settings.connect_timeout),
-                recycle: Some(self.settings.connect_timeout),
-            })
-            .post_create(prepared)
-            .build()
-            .map_err(|error| error.to_string())
+        let session = session(&self.settings);
+        match timeout(self.settings.connect_timeout, client.batch_execute(&session)).await {
+            Ok(Ok(())) => Ok((client, driver)),
+            Ok(Err(error)) => Err(describe(&error)),
+            Err(_) => Err("it does not answer".to_owned()),
+        }
     }
 
     /// Host, port and database: what may be shown of the URL.

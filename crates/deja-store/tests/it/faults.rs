@@ -8,7 +8,8 @@ use std::time::Duration;
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{PromptHash, Scope};
-use deja_core::id::KeyId;
+use deja_core::id::{KeyId, OperatorId};
+use deja_core::operator::{Operator, PasswordHash, Role};
 use deja_core::rate_limit::Quota;
 use deja_core::store::{EntryFilter, Probe, Store, StoreError};
 use deja_core::testing::change;
@@ -377,6 +378,60 @@ fn the_host_that_takes_writes_is_used() {
     });
 }
 
+/// Project 1 with keys 1 to 39.
+async fn fill_with_keys(store: &dyn Store) {
+    fill(store).await;
+    for number in 2..40 {
+        store.create_key(&key(number), &change()).await.unwrap();
+    }
+}
+
+/// Many calls at once by way of a slow network, most of which are given up, at all stages.
+async fn hang_up_often(store: &Arc<dyn Store>, proxy: &Proxy) {
+    // Late answers, so that hanging up meets all stages of a call.
+    proxy.set(Weather::Slow);
+    let mut callers = JoinSet::new();
+    for round in 0..200u32 {
+        let store = Arc::clone(store);
+        callers.spawn(async move {
+            let number = u8::try_from(round % 38 + 2).unwrap();
+            let patience = Duration::from_millis(u64::from(round * 7 % 180));
+            let call = async {
+                match round % 4 {
+                    0 => {
+                        let new = entry(1000 + round, &scope(), &round.to_string());
+                        store.insert(new).await.map(drop)
+                    }
+                    1 => store.purge(project_id(9), &EntryFilter::default(), &change()).await.map(drop),
+                    // A transaction of several statements.
+                    2 => store.update_operator(&nobody(), &change()).await.map(drop),
+                    _ => store.admit(&key(number).hash).await.map(|admission| {
+                        assert_eq!(admission.unwrap().key.id, key(number).id, "its own answer");
+                    }),
+                }
+            };
+            // Whether it was answered before it hung up does not matter.
+            let _hung_up = timeout(patience, Box::pin(call)).await;
+        });
+    }
+    while let Some(done) = callers.join_next().await {
+        done.unwrap();
+    }
+    proxy.set(Weather::Fair);
+}
+
+/// An operator that was never stored.
+fn nobody() -> Operator {
+    Operator {
+        id: OperatorId::from_bytes([9; 16]),
+        email: "nobody@example.com".parse().unwrap(),
+        role: Role::Member,
+        password: PasswordHash::from_phc("$argon2id$none".to_owned()),
+        created: NOW,
+        disabled: None,
+    }
+}
+
 /// Callers that hang up at any moment: the others get their own answers, and nothing stays open.
 #[test]
 fn callers_that_hang_up_leave_no_connection_out_of_step() {
@@ -384,38 +439,8 @@ fn callers_that_hang_up_leave_no_connection_out_of_step() {
         let database = Database::create().await;
         let (proxy, url) = behind_proxy(&database).await;
         let store = open_store(PostgresSettings { pool_size: 3, ..settings(&url) }).await;
-        fill(&*store).await;
-        for number in 2..40 {
-            store.create_key(&key(number), &change()).await.unwrap();
-        }
-        // Late answers, so that hanging up meets all stages of a call.
-        proxy.set(Weather::Slow);
-        let mut callers = JoinSet::new();
-        for round in 0..200u32 {
-            let store = Arc::clone(&store);
-            callers.spawn(async move {
-                let number = u8::try_from(round % 38 + 2).unwrap();
-                let patience = Duration::from_millis(u64::from(round * 7 % 180));
-                let call = async {
-                    match round % 3 {
-                        0 => {
-                            let new = entry(1000 + round, &scope(), &round.to_string());
-                            store.insert(new).await.map(drop)
-                        }
-                        1 => store.purge(project_id(9), &EntryFilter::default(), &change()).await.map(drop),
-                        _ => store.admit(&key(number).hash).await.map(|admission| {
-                            assert_eq!(admission.unwrap().key.id, key(number).id, "its own answer");
-                        }),
-                    }
-                };
-                // Whether it was answered before it hung up does not matter.
-                let _hung_up = timeout(patience, call).await;
-            });
-        }
-        while let Some(done) = callers.join_next().await {
-            done.unwrap();
-        }
-        proxy.set(Weather::Fair);
+        fill_with_keys(&*store).await;
+        hang_up_often(&store, &proxy).await;
         for number in 2..40 {
             assert_eq!(store.admit(&key(number).hash).await.unwrap().unwrap().key.id, key(number).id);
         }
@@ -427,6 +452,48 @@ fn callers_that_hang_up_leave_no_connection_out_of_step() {
         let row = client.query_one(sql, &[]).await.unwrap();
         let counts: [i64; 3] = [row.get(0), row.get(1), row.get(2)];
         assert_eq!(counts, [counts[0]; 3]);
+        database.remove().await;
+    });
+}
+
+/// Neither those that hang up during a statement nor those that hang up while they are being connected.
+#[test]
+fn callers_that_hang_up_cost_no_connection() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(PostgresSettings { pool_size: 3, ..settings(&url) }).await;
+        let opened = proxy.accepted();
+        fill_with_keys(&*store).await;
+        for _ in 0..3 {
+            hang_up_often(&store, &proxy).await;
+            assert_eq!(proxy.accepted() - opened, 3, "as many as there may be, each made once");
+        }
+        database.remove().await;
+    });
+}
+
+#[test]
+fn a_caller_that_hangs_up_leaves_no_transaction_to_the_next() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(PostgresSettings { pool_size: 1, ..settings(&url) }).await;
+        fill(&*store).await;
+        let client = database.client().await;
+        let open = "SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        let everything = EntryFilter::default();
+        proxy.set(Weather::Slow);
+        for patience in (0..240).step_by(30).map(Duration::from_millis) {
+            // Hung up or not, by the time it has taken.
+            let _several = timeout(patience, store.update_operator(&nobody(), &change())).await;
+            assert!(store.admit(&key(1).hash).await.unwrap().is_some());
+            assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
+            let _at_once = timeout(patience, store.purge(project_id(9), &everything, &change())).await;
+            assert!(store.admit(&key(1).hash).await.unwrap().is_some());
+            assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
+        }
         database.remove().await;
     });
 }
