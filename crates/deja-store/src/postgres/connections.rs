@@ -4,21 +4,20 @@
 //! called back. So the connection stays taken until the server has answered, and then serves the next caller
 //! ([`Lease`]): making it anew would cost more than the statement. It is closed if that takes too long.
 
-use std::collections::HashMap;
+mod pool;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::store::StoreError;
-use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error, Row, Statement};
+use tokio_postgres::{Error, Row};
 
-use super::fault::{fault, is_transient, too_late, unavailable};
+use super::fault::{ends_connection, fault, is_transient, too_late, unavailable};
 use super::server::Server;
 use crate::PostgresSettings;
+use pool::{Connection, Held, Pool};
 
 /// How often a statement is sent that deadlocked with another one.
 const ATTEMPTS: u32 = 4;
@@ -37,9 +36,8 @@ pub(super) struct Connections {
 impl Connections {
     /// None yet: they are made when they are needed.
     pub(super) fn new(server: Server, settings: &PostgresSettings) -> Self {
-        let slots = Arc::new(Semaphore::new(settings.pool_size.max(1)));
         Self {
-            pool: Arc::new(Pool { server, slots, idle: Mutex::default() }),
+            pool: Arc::new(Pool::new(server, settings)),
             acquire: settings.acquire_timeout,
             call: settings.call_timeout,
             bulk: settings.bulk_timeout,
@@ -102,107 +100,31 @@ impl Connections {
 
     /// Closes the connections: what is asked later is refused.
     pub(super) fn close(&self) {
-        self.pool.slots.close();
-        self.pool.idle.lock().clear();
+        self.pool.close();
     }
 
     async fn lease(&self, patience: Duration) -> Result<Lease, StoreError> {
         let started = Instant::now();
         let deadline = started + patience;
-        let slot = Arc::clone(&self.pool.slots).acquire_owned();
-        let slot = timeout_at(deadline.min(started + self.acquire), slot).await;
-        let slot = slot
-            .map_err(|_| unavailable("all connections are in use"))?
-            .map_err(|_| unavailable("the store is closed"))?;
         let pool = Arc::clone(&self.pool);
+        let slot = timeout_at(deadline.min(started + self.acquire), pool.slot()).await;
+        let slot = slot.map_err(|_| unavailable("all connections are in use"))??;
         let lease = move |connection, pool| {
-            let held = Held { connection, pool, _slot: slot };
-            Lease { held: Some(held), started, deadline, busy: false, open: false }
+            let held = Held { connection, pool, slot };
+            Lease { held: Some(held), deadline, busy: false, open: false }
         };
-        if let Some(connection) = pool.idle() {
-            return Ok(lease(connection, pool));
-        }
+        let found = match pool.idle() {
+            Some((connection, true)) => return Ok(lease(connection, pool)),
+            other => other,
+        };
         // It is made in any case: if this caller goes away, the next one will want it.
         #[expect(clippy::disallowed_methods, reason = "it ends within the deadlines of connecting")]
         let making = tokio::spawn(async move {
-            let (client, driver) = pool.server.session().await.map_err(unavailable)?;
-            Ok(lease(Connection::new(client, driver), pool))
+            let connection = pool.connection(found).await?;
+            Ok(lease(connection, pool))
         });
         let made = timeout_at(deadline, making).await.map_err(|_| too_late("connecting"))?;
         made.map_err(|error| unavailable(error.to_string()))?
-    }
-}
-
-/// The connections that are not in use, and places for those that are.
-struct Pool {
-    server: Server,
-    slots: Arc<Semaphore>,
-    idle: Mutex<Vec<Connection>>,
-}
-
-impl Pool {
-    /// A connection that waits for work: the one that had some last.
-    fn idle(&self) -> Option<Connection> {
-        let mut idle = self.idle.lock();
-        std::iter::from_fn(|| idle.pop()).find(|connection| !connection.client.is_closed())
-    }
-}
-
-/// One connection. Dropped, it is closed.
-struct Connection {
-    client: Client,
-    _driver: JoinSet<()>,
-    statements: HashMap<String, Statement>,
-    /// What is being prepared.
-    preparing: Option<String>,
-    created: Instant,
-}
-
-impl Connection {
-    fn new(client: Client, driver: JoinSet<()>) -> Self {
-        let created = Instant::now();
-        Self { client, _driver: driver, statements: HashMap::new(), preparing: None, created }
-    }
-
-    async fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        if let Some(statement) = self.statements.get(sql) {
-            return Ok(statement.clone());
-        }
-        self.preparing = Some(sql.to_owned());
-        let prepared = self.client.prepare(sql).await;
-        self.preparing = None;
-        let statement = prepared?;
-        self.statements.insert(sql.to_owned(), statement.clone());
-        Ok(statement)
-    }
-
-    /// Waits until all that was asked is answered. No transaction is open then.
-    async fn settle(&mut self, open: bool) -> Result<(), Error> {
-        // The server answers in order. Without a transaction it would log a warning about the rollback.
-        self.client.batch_execute(if open { "ROLLBACK" } else { "" }).await?;
-        // The server has it by now, but its name is lost here. If nobody waited for it to the end, however often
-        // it is asked for, the server would collect them.
-        match self.preparing.take() {
-            Some(sql) => self.prepare(&sql).await.map(drop),
-            None => Ok(()),
-        }
-    }
-}
-
-/// A connection in use. Dropped, it is closed, and its place is free.
-struct Held {
-    connection: Connection,
-    pool: Arc<Pool>,
-    _slot: OwnedSemaphorePermit,
-}
-
-impl Held {
-    /// Makes it available to the next caller.
-    fn give_back(self) {
-        let mut idle = self.pool.idle.lock();
-        if !self.pool.slots.is_closed() {
-            idle.push(self.connection);
-        }
     }
 }
 
@@ -210,7 +132,6 @@ impl Held {
 struct Lease {
     /// None after a failure that closed it.
     held: Option<Held>,
-    started: Instant,
     deadline: Instant,
     /// Something was asked that is not answered yet.
     busy: bool,
@@ -311,21 +232,15 @@ impl Lease {
             }
             Ok(Err(error)) => {
                 self.busy = false;
-                let fault = fault(&error);
-                // An error that the server told leaves the connection in step; but one that cannot be reached
-                // or became read-only must be looked for anew.
-                if matches!(fault, StoreError::Unavailable(_)) {
+                if ends_connection(&error) {
                     self.held = None;
                 }
-                Err(fault)
+                Err(fault(&error))
             }
             Err(_) => {
-                // The server may be gone without a word, and all that were connected before with it: they
-                // would make as many calls wait in vain.
                 if let Some(held) = self.held.take() {
-                    held.pool.idle.lock().retain(|idle| idle.created > self.started);
+                    held.pool.doubt();
                 }
-                tracing::warn!("PostgreSQL does not answer: connecting anew");
                 Err(too_late("a statement"))
             }
         }
@@ -340,8 +255,10 @@ impl Drop for Lease {
         } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let (deadline, open) = (self.deadline, self.open);
             runtime.spawn(async move {
-                if let Ok(Ok(())) = timeout_at(deadline, held.connection.settle(open)).await {
-                    held.give_back();
+                match timeout_at(deadline, held.connection.settle(open)).await {
+                    Ok(Ok(())) => held.give_back(),
+                    Ok(Err(_)) => {}
+                    Err(_) => held.pool.doubt(),
                 }
             });
         }

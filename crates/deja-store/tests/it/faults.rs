@@ -286,6 +286,41 @@ fn a_statement_that_waits_for_a_lock_ends_in_time() {
 }
 
 #[test]
+fn a_row_that_is_locked_costs_the_other_connections_nothing() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(impatient(&url)).await;
+        let opened = proxy.accepted();
+        fill(&*store).await;
+        // More calls at once than there are connections, each of which takes a while.
+        let all_connections = async || {
+            proxy.set(Weather::Slow);
+            let mut calls = JoinSet::new();
+            for _ in 0..12 {
+                let store = Arc::clone(&store);
+                calls.spawn(async move { store.admit(&key(1).hash).await.unwrap().is_some() });
+            }
+            assert!(calls.join_all().await.into_iter().all(|found| found));
+            proxy.set(Weather::Fair);
+            proxy.accepted() - opened
+        };
+        assert_eq!(all_connections().await, 4);
+        store.ready().await.unwrap();
+        let mut client = database.client().await;
+        let lock = client.transaction().await.unwrap();
+        lock.batch_execute("SELECT FROM facts WHERE name = 'ready' FOR UPDATE").await.unwrap();
+        for refused in 1..=3 {
+            assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
+            assert!(all_connections().await <= 4 + refused, "only the one that waited is made anew");
+        }
+        lock.rollback().await.unwrap();
+        assert_recovers(&store).await;
+        database.remove().await;
+    });
+}
+
+#[test]
 fn a_read_only_server_is_unavailable_for_writes_until_it_is_not() {
     run(async {
         let database = Database::create().await;
