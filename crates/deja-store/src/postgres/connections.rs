@@ -1,19 +1,23 @@
-//! Connections to PostgreSQL: every call has a deadline, and a connection that was left in the middle of
-//! something is closed instead of being used again.
+//! Connections to PostgreSQL, at most as many as a replica may have. Every call has a deadline.
 //!
-//! A caller may go away at any moment, and its future with it. What it leaves is dropped here: [`Lease`] takes
-//! its connection out of the pool unless the last statement was answered and no transaction is open. The
-//! server rolls back what the closed connection had begun.
+//! A caller may go away at any moment, and its future with it. Its statement is on the way then, and cannot be
+//! called back. So the connection stays taken until the server has answered, and then serves the next caller
+//! ([`Lease`]): making it anew would cost more than the statement. It is closed if that takes too long.
 
+mod pool;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
 use deja_core::store::StoreError;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Error, Row};
 
-use super::fault::{describe, fault, is_transient, too_late, unavailable};
+use super::fault::{ends_connection, fault, is_transient, too_late, unavailable};
+use super::server::Server;
+use crate::PostgresSettings;
+use pool::{Connection, Held, Pool};
 
 /// How often a statement is sent that deadlocked with another one.
 const ATTEMPTS: u32 = 4;
@@ -21,16 +25,23 @@ const ATTEMPTS: u32 = 4;
 /// Parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// The pool with its deadlines.
+/// The connections with their deadlines.
 pub(super) struct Connections {
-    pool: Pool,
+    pool: Arc<Pool>,
+    acquire: Duration,
     call: Duration,
     bulk: Duration,
 }
 
 impl Connections {
-    pub(super) fn new(pool: Pool, call: Duration, bulk: Duration) -> Self {
-        Self { pool, call, bulk }
+    /// None yet: they are made when they are needed.
+    pub(super) fn new(server: Server, settings: &PostgresSettings) -> Self {
+        Self {
+            pool: Arc::new(Pool::new(server, settings)),
+            acquire: settings.acquire_timeout,
+            call: settings.call_timeout,
+            bulk: settings.bulk_timeout,
+        }
     }
 
     /// Runs one statement as a transaction of its own.
@@ -80,38 +91,47 @@ impl Connections {
     }
 
     /// Begins a transaction of several statements. Dropped before [`Transaction::commit`], it is rolled back.
-    pub(super) async fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+    pub(super) async fn begin(&self) -> Result<Transaction, StoreError> {
         let mut lease = self.lease(self.call).await?;
         lease.open = true;
         lease.simple("BEGIN").await?;
         Ok(Transaction(lease))
     }
 
-    /// Closes the pool: what is asked later is refused.
+    /// Closes the connections: what is asked later is refused.
     pub(super) fn close(&self) {
         self.pool.close();
     }
 
-    async fn lease(&self, patience: Duration) -> Result<Lease<'_>, StoreError> {
+    async fn lease(&self, patience: Duration) -> Result<Lease, StoreError> {
         let started = Instant::now();
         let deadline = started + patience;
-        let got = timeout_at(deadline, self.pool.get()).await.map_err(|_| too_late("a connection"))?;
-        let object = got.map_err(|error| match error {
-            PoolError::Timeout(TimeoutType::Wait) => unavailable("all connections are in use"),
-            PoolError::Timeout(_) => too_late("connecting"),
-            PoolError::Backend(error) => unavailable(describe(&error)),
-            PoolError::Closed => unavailable("the store is closed"),
-            other => unavailable(other.to_string()),
-        })?;
-        Ok(Lease { object: Some(object), pool: &self.pool, started, deadline, busy: false, open: false })
+        let pool = Arc::clone(&self.pool);
+        let slot = timeout_at(deadline.min(started + self.acquire), pool.slot()).await;
+        let slot = slot.map_err(|_| unavailable("all connections are in use"))??;
+        let lease = move |connection, pool| {
+            let held = Held { connection, pool, slot };
+            Lease { held: Some(held), deadline, busy: false, open: false }
+        };
+        let found = match pool.idle() {
+            Some((connection, true)) => return Ok(lease(connection, pool)),
+            other => other,
+        };
+        // It is made in any case: if this caller goes away, the next one will want it.
+        #[expect(clippy::disallowed_methods, reason = "it ends within the deadlines of connecting")]
+        let making = tokio::spawn(async move {
+            let connection = pool.connection(found).await?;
+            Ok(lease(connection, pool))
+        });
+        let made = timeout_at(deadline, making).await.map_err(|_| too_late("connecting"))?;
+        made.map_err(|error| unavailable(error.to_string()))?
     }
 }
 
 /// A connection for the time of one call.
-struct Lease<'a> {
-    object: Option<Object>,
-    pool: &'a Pool,
-    started: Instant,
+struct Lease {
+    /// None after a failure that closed it.
+    held: Option<Held>,
     deadline: Instant,
     /// Something was asked that is not answered yet.
     busy: bool,
@@ -120,9 +140,9 @@ struct Lease<'a> {
 }
 
 /// Several statements, all of them or none.
-pub(super) struct Transaction<'a>(Lease<'a>);
+pub(super) struct Transaction(Lease);
 
-impl Transaction<'_> {
+impl Transaction {
     pub(super) async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.0.query(sql, params).await
     }
@@ -136,7 +156,7 @@ impl Transaction<'_> {
     }
 }
 
-impl Lease<'_> {
+impl Lease {
     async fn end(&mut self, how: &str) -> Result<(), StoreError> {
         self.simple(how).await?;
         self.open = false;
@@ -146,10 +166,10 @@ impl Lease<'_> {
     async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let deadline = self.deadline;
         for attempt in 1.. {
-            let object = self.object()?;
+            let connection = self.ask()?;
             let answer = async {
-                let statement = object.prepare_cached(sql).await?;
-                object.query(&statement, params).await
+                let statement = connection.prepare(sql).await?;
+                connection.client.query(&statement, params).await
             };
             let answer = timeout_at(deadline, answer).await;
             match answer {
@@ -168,15 +188,17 @@ impl Lease<'_> {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let deadline = self.deadline;
-        let object = self.object()?;
+        let connection = self.ask()?;
         let answer = async {
-            let statement = object.prepare_cached(sql).await?;
-            // They are sent in this order, and the server goes through them in it. It makes a rollback of the
-            // commit if one before it failed.
+            let statement = connection.prepare(sql).await?;
+            let client = &connection.client;
+            // They are sent in this order and in one step, so that no caller can go away between them. The server
+            // goes through them in it, and makes a rollback of the commit if one before it failed.
             let (begun, rows, ended) = tokio::join!(
-                object.batch_execute(begin),
-                object.query(&statement, params),
-                object.batch_execute("COMMIT"),
+                biased;
+                client.batch_execute(begin),
+                client.query(&statement, params),
+                client.batch_execute("COMMIT"),
             );
             begun?;
             let rows = rows?;
@@ -188,20 +210,20 @@ impl Lease<'_> {
 
     async fn simple(&mut self, sql: &str) -> Result<(), StoreError> {
         let deadline = self.deadline;
-        let object = self.object()?;
-        let answer = timeout_at(deadline, object.batch_execute(sql)).await;
+        let answer = timeout_at(deadline, self.ask()?.client.batch_execute(sql)).await;
         self.answered(answer)
     }
 
     /// The connection, from now on in the middle of something.
-    fn object(&mut self) -> Result<&Object, StoreError> {
+    fn ask(&mut self) -> Result<&mut Connection, StoreError> {
         self.busy = true;
-        self.object.as_ref().ok_or_else(|| unavailable("the connection was given back"))
+        let held = self.held.as_mut().ok_or_else(|| unavailable("the connection was closed"))?;
+        Ok(&mut held.connection)
     }
 
     fn answered<T>(
         &mut self,
-        answer: Result<Result<T, tokio_postgres::Error>, tokio::time::error::Elapsed>,
+        answer: Result<Result<T, Error>, tokio::time::error::Elapsed>,
     ) -> Result<T, StoreError> {
         match answer {
             Ok(Ok(value)) => {
@@ -209,34 +231,36 @@ impl Lease<'_> {
                 Ok(value)
             }
             Ok(Err(error)) => {
-                let fault = fault(&error);
-                // An error that the server told leaves the connection in step; but one that cannot be reached
-                // or became read-only must be looked for anew.
-                self.busy = matches!(fault, StoreError::Unavailable(_));
-                Err(fault)
+                self.busy = false;
+                if ends_connection(&error) {
+                    self.held = None;
+                }
+                Err(fault(&error))
             }
             Err(_) => {
-                // The server may be gone without a word, and all that were connected before with it: they
-                // would make as many calls wait in vain.
-                let before = self.started.into_std();
-                let gone = self.pool.retain(|_, metrics| metrics.created > before);
-                tracing::warn!(
-                    connections = gone.removed.len() + 1,
-                    "PostgreSQL does not answer: connecting anew"
-                );
+                if let Some(held) = self.held.take() {
+                    held.pool.doubt();
+                }
                 Err(too_late("a statement"))
             }
         }
     }
 }
 
-impl Drop for Lease<'_> {
+impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(object) = self.object.take()
-            && (self.busy || self.open)
-        {
-            // Out of the pool, and closed.
-            drop(Object::take(object));
+        let Some(mut held) = self.held.take() else { return };
+        if !self.busy && !self.open {
+            held.give_back();
+        } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (deadline, open) = (self.deadline, self.open);
+            runtime.spawn(async move {
+                match timeout_at(deadline, held.connection.settle(open)).await {
+                    Ok(Ok(())) => held.give_back(),
+                    Ok(Err(_)) => {}
+                    Err(_) => held.pool.doubt(),
+                }
+            });
         }
     }
 }

@@ -64,6 +64,15 @@ pub(super) fn is_transient(error: &Error) -> bool {
     matches!(error.code(), Some(code) if [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code))
 }
 
+/// Whether its connection is of no more use: it broke, or its server goes or takes no writes any more. After all
+/// else that the server says, it answers the next statement.
+pub(super) fn ends_connection(error: &Error) -> bool {
+    match error.code().map(SqlState::code) {
+        Some(code) => matches!(code.get(..2), Some("08" | "25" | "28")) || code.starts_with("57P"),
+        None => !is_decoding(error),
+    }
+}
+
 fn is_decoding(error: &Error) -> bool {
     error.to_string().starts_with("error deserializing")
 }

@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::tokio_postgres::error::SqlState;
-use deadpool_postgres::tokio_postgres::{Client, Error};
 use tokio::time::sleep;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error};
 
 const MIGRATIONS: &[(i32, &str)] = &[
     (1, include_str!("../../migrations/postgres/0001_first.sql")),

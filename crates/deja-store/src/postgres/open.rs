@@ -22,9 +22,7 @@ impl PostgresStore {
     pub(crate) async fn open(settings: &PostgresSettings) -> Result<Self, OpenError> {
         let server = Server::parse(settings)?;
         migrated(&server).await?;
-        let failed = |reason| OpenError::Database { server: server.name(), reason };
-        let pool = server.pool().map_err(failed)?;
-        let connections = Connections::new(pool, settings.call_timeout, settings.bulk_timeout);
+        let connections = Connections::new(server.clone(), settings);
         let bell = Bell::new(server.clone());
         Ok(Self { connections, plans: Plans::new(settings.graph_from), graphs: Graphs::new(server), bell })
     }

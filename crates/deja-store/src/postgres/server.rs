@@ -1,13 +1,14 @@
 //! Where PostgreSQL is, how it is reached, and what each connection is told first.
 
-use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use secrecy::ExposeSecret;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_postgres::config::{Config, Host};
+use tokio_postgres::config::{Config, Host, LoadBalanceHosts, TargetSessionAttrs};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -18,26 +19,33 @@ use crate::{OpenError, PostgresSettings};
 /// A socket after the TLS handshake, where there is one.
 type Encrypted = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 
+/// A connection, and what drives it.
+type Connected = (Client, Connection<Socket, Encrypted>);
+
 /// Where PostgreSQL is and how it is reached.
 #[derive(Clone)]
 pub(super) struct Server {
-    config: Config,
+    hosts: Arc<[Config]>,
+    /// The host to begin with: the one that worked last, or the one after it if the load is to be spread.
+    first: Arc<AtomicUsize>,
     tls: MakeRustlsConnect,
     settings: PostgresSettings,
 }
 
 impl Server {
     pub(super) fn parse(settings: &PostgresSettings) -> Result<Self, OpenError> {
-        let (mut config, tls) = super::tls::parse(settings.url.expose_secret())
-            .map_err(|reason| OpenError::DatabaseUrl { reason })?;
+        let failed = |reason| OpenError::DatabaseUrl { reason };
+        let (mut config, tls) = super::tls::parse(settings.url.expose_secret()).map_err(failed)?;
         if config.get_application_name().is_none() {
             config.application_name("deja");
         }
-        config.connect_timeout(settings.connect_timeout);
+        // The name of a host may have several addresses, and the first of them be silent.
+        config.connect_timeout(settings.connect_timeout / 2);
         // A peer that is gone without a word is noticed in about the time that a call may take.
         config.keepalives_idle(Duration::from_secs(15)).keepalives_interval(Duration::from_secs(5));
         config.keepalives_retries(3).tcp_user_timeout(settings.call_timeout * 2);
-        Ok(Self { config, tls, settings: settings.clone() })
+        let hosts = hosts(&config).map_err(failed)?.into();
+        Ok(Self { hosts, first: Arc::default(), tls, settings: settings.clone() })
     }
 
     /// One connection outside of the pool.
@@ -68,50 +76,125 @@ impl Server {
         Ok((client, said))
     }
 
-    async fn connection(&self) -> Result<(Client, Connection<Socket, Encrypted>), String> {
-        let connecting = self.config.connect(self.tls.clone());
-        match timeout(self.settings.connect_timeout * 2, connecting).await {
-            Ok(connected) => connected.map_err(|error| describe(&error)),
+    /// A connection to the first host that works. Each has its time, from the look-up of its name to the word on
+    /// whether it takes writes. A host that is gone may be silent, so the next is tried beside it before that ends.
+    async fn connection(&self) -> Result<Connected, String> {
+        let patience = self.settings.connect_timeout;
+        let (count, first) = (self.hosts.len(), self.first.load(Ordering::Relaxed));
+        let mut hosts = self.hosts.iter().enumerate().cycle().skip(first).take(count);
+        let (mut tries, mut reasons) = (JoinSet::new(), Vec::new());
+        loop {
+            if let Some((at, host)) = hosts.next() {
+                let (host, tls) = (host.clone(), self.tls.clone());
+                tries.spawn(async move {
+                    let connected = match timeout(patience, host.connect(tls)).await {
+                        Ok(connected) => connected.map_err(|error| describe(&error)),
+                        Err(_) => Err("it does not answer".to_owned()),
+                    };
+                    (at, host, connected)
+                });
+            }
+            match timeout(patience / 4, tries.join_next()).await {
+                Ok(Some(Ok((at, host, Ok(connected))))) => {
+                    let spread = host.get_load_balance_hosts() == LoadBalanceHosts::Random;
+                    self.first.store(at + usize::from(spread), Ordering::Relaxed);
+                    return Ok(connected);
+                }
+                Ok(Some(Ok((_, host, Err(reason))))) if count > 1 => {
+                    reasons.push(format!("{}: {reason}", address(&host)));
+                }
+                Ok(Some(Ok((_, _, Err(reason))))) => reasons.push(reason),
+                Ok(Some(Err(error))) => reasons.push(error.to_string()),
+                Ok(None) => return Err(reasons.join("; ")),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// One connection with the settings of a session. It closes when what is beside it, which drives it, is dropped.
+    pub(super) async fn session(&self) -> Result<(Client, JoinSet<()>), String> {
+        let (client, connection) = self.connection().await?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::warn!(error = describe(&error), "a connection to PostgreSQL broke");
+            }
+        });
+        let session = session(&self.settings);
+        match timeout(self.settings.connect_timeout, client.batch_execute(&session)).await {
+            Ok(Ok(())) => Ok((client, driver)),
+            Ok(Err(error)) => Err(describe(&error)),
             Err(_) => Err("it does not answer".to_owned()),
         }
     }
 
-    /// The pool; it connects when it is asked for a connection.
-    pub(super) fn pool(&self) -> Result<Pool, String> {
-        let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(self.config.clone(), self.tls.clone(), fast);
-        let session = session(&self.settings);
-        let prepared = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
-            let session = session.clone();
-            Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
-        });
-        Pool::builder(manager)
-            .max_size(self.settings.pool_size.max(1))
-            .runtime(Runtime::Tokio1)
-            .timeouts(Timeouts {
-                wait: Some(self.settings.acquire_timeout),
-                create: Some(self.settings.connect_timeout),
-                recycle: Some(self.settings.connect_timeout),
-            })
-            .post_create(prepared)
-            .build()
-            .map_err(|error| error.to_string())
-    }
-
-    /// Host, port and database: what may be shown of the URL.
+    /// Hosts, ports and database: what may be shown of the URL.
     pub(super) fn name(&self) -> String {
-        let mut name = String::new();
-        for (at, host) in self.config.get_hosts().iter().enumerate() {
-            let ports = self.config.get_ports();
-            let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
-            let comma = if at == 0 { "" } else { "," };
-            let _infallible = match host {
-                Host::Tcp(host) => write!(name, "{comma}{host}:{port}"),
-                Host::Unix(path) => write!(name, "{comma}{}:{port}", path.display()),
-            };
-        }
-        format!("{name}/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())
+        let addresses: Vec<_> = self.hosts.iter().map(address).collect();
+        let database = self.hosts.first().and_then(|host| host.get_dbname().or(host.get_user()));
+        format!("{}/{}", addresses.join(","), database.unwrap_or_default())
     }
+}
+
+fn address(host: &Config) -> String {
+    let port = host.get_ports().first().copied().unwrap_or(5432);
+    match (host.get_hosts().first(), host.get_hostaddrs().first()) {
+        (Some(Host::Tcp(name)), _) => format!("{name}:{port}"),
+        (Some(Host::Unix(path)), _) => format!("{}:{port}", path.display()),
+        (None, Some(address)) => format!("{address}:{port}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// One configuration for each host: the driver, given all, would wait for one that is silent.
+fn hosts(all: &Config) -> Result<Vec<Config>, String> {
+    let (names, addresses, ports) = (all.get_hosts(), all.get_hostaddrs(), all.get_ports());
+    let count = names.len().max(addresses.len());
+    if count == 0 {
+        return Err("it names no host".to_owned());
+    }
+    let fits = |given: usize, least: usize| given <= least || given == count;
+    if !fits(names.len(), 0) || !fits(addresses.len(), 0) || !fits(ports.len(), 1) {
+        return Err("it must have as many addresses and ports as hosts".to_owned());
+    }
+    let one = |at: usize| {
+        let mut config = without_hosts(all);
+        match names.get(at) {
+            Some(Host::Tcp(name)) => config.host(name),
+            Some(Host::Unix(path)) => config.host_path(path),
+            None => &mut config,
+        };
+        addresses.get(at).map(|address| config.hostaddr(*address));
+        ports.get(at).or(ports.first()).map(|port| config.port(*port));
+        // Of several, the one that takes writes is meant: what another knows may be old.
+        if count > 1 && all.get_target_session_attrs() == TargetSessionAttrs::Any {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        config
+    };
+    Ok((0..count).map(one).collect())
+}
+
+fn without_hosts(all: &Config) -> Config {
+    let mut config = Config::new();
+    all.get_user().map(|user| config.user(user));
+    all.get_password().map(|password| config.password(password));
+    all.get_dbname().map(|name| config.dbname(name));
+    all.get_options().map(|options| config.options(options));
+    all.get_application_name().map(|name| config.application_name(name));
+    all.get_connect_timeout().map(|timeout| config.connect_timeout(*timeout));
+    all.get_tcp_user_timeout().map(|timeout| config.tcp_user_timeout(*timeout));
+    all.get_keepalives_interval().map(|interval| config.keepalives_interval(interval));
+    all.get_keepalives_retries().map(|retries| config.keepalives_retries(retries));
+    config
+        .ssl_mode(all.get_ssl_mode())
+        .ssl_negotiation(all.get_ssl_negotiation())
+        .channel_binding(all.get_channel_binding())
+        .keepalives(all.get_keepalives())
+        .keepalives_idle(all.get_keepalives_idle())
+        .target_session_attrs(all.get_target_session_attrs())
+        .load_balance_hosts(all.get_load_balance_hosts());
+    config
 }
 
 /// How far a search goes in a graph where the vectors of other scopes lie nearer: about 0.2 s. Then the scope is scanned.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{PromptHash, Scope};
-use deja_core::id::KeyId;
+use deja_core::id::{KeyId, OperatorId};
+use deja_core::operator::{Operator, PasswordHash, Role};
 use deja_core::rate_limit::Quota;
 use deja_core::store::{EntryFilter, Probe, Store, StoreError};
 use deja_core::testing::change;
@@ -16,18 +17,18 @@ use deja_store::PostgresSettings;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::postgres::{Database, Server, connect, open_store, settings};
+use crate::postgres::{Database, Server, open_store, settings};
 use crate::proxy::{Proxy, Weather};
 use crate::support::{NOW, embedder, entry, entry_id, project, project_id, vector};
 
 /// Far longer than any deadline here: what takes that long hangs.
-const HANG: Duration = Duration::from_secs(15);
+pub(crate) const HANG: Duration = Duration::from_secs(15);
 /// How soon after its return the database is used again: thrice the 2 s of the design, for a busy machine. How
 /// long it takes is measured by `deja-bench postgres`.
-const RECOVERY: Duration = Duration::from_secs(6);
+pub(crate) const RECOVERY: Duration = Duration::from_secs(6);
 
 /// A replica that is impatient, but not so that a busy machine makes it give up.
-fn impatient(url: &str) -> PostgresSettings {
+pub(crate) fn impatient(url: &str) -> PostgresSettings {
     PostgresSettings {
         pool_size: 4,
         connect_timeout: Duration::from_secs(1),
@@ -56,7 +57,7 @@ fn scope() -> Scope {
 }
 
 /// Project 1 with key 1 and entry 1.
-async fn fill(store: &dyn Store) {
+pub(crate) async fn fill(store: &dyn Store) {
     store.create_project(&project(1), &change()).await.unwrap();
     store.create_key(&key(1), &change()).await.unwrap();
     store.insert(entry(1, &scope(), "hello")).await.unwrap();
@@ -121,7 +122,7 @@ async fn assert_unavailable(store: &Arc<dyn Store>) {
 }
 
 /// Asserts that all calls work soon from now on.
-async fn assert_recovers(store: &Arc<dyn Store>) {
+pub(crate) async fn assert_recovers(store: &Arc<dyn Store>) {
     let back = Instant::now();
     while store.ready().await.is_err() {
         assert!(back.elapsed() < RECOVERY, "it works {RECOVERY:?} after the return");
@@ -133,7 +134,7 @@ async fn assert_recovers(store: &Arc<dyn Store>) {
     assert!(store.admit(&key(1).hash).await.unwrap().is_some(), "what was stored is there");
 }
 
-fn run(test: impl Future<Output = ()>) {
+pub(crate) fn run(test: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -143,7 +144,7 @@ fn run(test: impl Future<Output = ()>) {
 }
 
 /// The same database by way of a proxy.
-async fn behind_proxy(database: &Database) -> (Proxy, String) {
+pub(crate) async fn behind_proxy(database: &Database) -> (Proxy, String) {
     let (before, rest) = database.url.split_once('@').unwrap();
     let (server, name) = rest.split_once('/').unwrap();
     let proxy = Proxy::to(server.to_owned()).await;
@@ -285,6 +286,41 @@ fn a_statement_that_waits_for_a_lock_ends_in_time() {
 }
 
 #[test]
+fn a_row_that_is_locked_costs_the_other_connections_nothing() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(impatient(&url)).await;
+        let opened = proxy.accepted();
+        fill(&*store).await;
+        // More calls at once than there are connections, each of which takes a while.
+        let all_connections = async || {
+            proxy.set(Weather::Slow);
+            let mut calls = JoinSet::new();
+            for _ in 0..12 {
+                let store = Arc::clone(&store);
+                calls.spawn(async move { store.admit(&key(1).hash).await.unwrap().is_some() });
+            }
+            assert!(calls.join_all().await.into_iter().all(|found| found));
+            proxy.set(Weather::Fair);
+            proxy.accepted() - opened
+        };
+        assert_eq!(all_connections().await, 4);
+        store.ready().await.unwrap();
+        let mut client = database.client().await;
+        let lock = client.transaction().await.unwrap();
+        lock.batch_execute("SELECT FROM facts WHERE name = 'ready' FOR UPDATE").await.unwrap();
+        for refused in 1..=3 {
+            assert!(matches!(store.ready().await, Err(StoreError::Unavailable(_))));
+            assert!(all_connections().await <= 4 + refused, "only the one that waited is made anew");
+        }
+        lock.rollback().await.unwrap();
+        assert_recovers(&store).await;
+        database.remove().await;
+    });
+}
+
+#[test]
 fn a_read_only_server_is_unavailable_for_writes_until_it_is_not() {
     run(async {
         let database = Database::create().await;
@@ -339,42 +375,58 @@ fn a_full_disk_is_unavailable_until_there_is_room() {
     });
 }
 
-#[test]
-fn the_next_host_of_the_url_is_used_when_the_first_is_gone() {
-    run(async {
-        let database = Database::create().await;
-        let (first, url) = behind_proxy(&database).await;
-        let (second, _) = behind_proxy(&database).await;
-        let hosts = format!("{},{}", first.address, second.address);
-        let store = open_store(impatient(&url.replace(&first.address.to_string(), &hosts))).await;
-        fill(&*store).await;
-        for (dead, live) in [(&first, &second), (&second, &first)] {
-            dead.set(Weather::Cut);
-            live.set(Weather::Fair);
-            assert_recovers(&store).await;
-        }
-        database.remove().await;
-    });
+/// Project 1 with keys 1 to 39.
+async fn fill_with_keys(store: &dyn Store) {
+    fill(store).await;
+    for number in 2..40 {
+        store.create_key(&key(number), &change()).await.unwrap();
+    }
 }
 
-#[test]
-fn the_host_that_takes_writes_is_used() {
-    run(async {
-        let database = Database::create().await;
-        let (_, rest) = database.url.split_once('@').unwrap();
-        let (primary, name) = rest.split_once('/').unwrap();
-        let mut other = Server::start();
-        other.tell(&format!("create {name}"));
-        let (address, _) = other.url.rsplit_once('/').unwrap();
-        let read_only = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
-        connect(&other.url).await.batch_execute(&read_only).await.unwrap();
-        let store =
-            open_store(impatient(&format!("{address},{primary}/{name}?target_session_attrs=read-write")))
-                .await;
-        fill(&*store).await;
-        assert_recovers(&store).await;
-        database.remove().await;
-    });
+/// Many calls at once by way of a slow network, most of which are given up, at all stages.
+async fn hang_up_often(store: &Arc<dyn Store>, proxy: &Proxy) {
+    // Late answers, so that hanging up meets all stages of a call.
+    proxy.set(Weather::Slow);
+    let mut callers = JoinSet::new();
+    for round in 0..200u32 {
+        let store = Arc::clone(store);
+        callers.spawn(async move {
+            let number = u8::try_from(round % 38 + 2).unwrap();
+            let patience = Duration::from_millis(u64::from(round * 7 % 180));
+            let call = async {
+                match round % 4 {
+                    0 => {
+                        let new = entry(1000 + round, &scope(), &round.to_string());
+                        store.insert(new).await.map(drop)
+                    }
+                    1 => store.purge(project_id(9), &EntryFilter::default(), &change()).await.map(drop),
+                    // A transaction of several statements.
+                    2 => store.update_operator(&nobody(), &change()).await.map(drop),
+                    _ => store.admit(&key(number).hash).await.map(|admission| {
+                        assert_eq!(admission.unwrap().key.id, key(number).id, "its own answer");
+                    }),
+                }
+            };
+            // Whether it was answered before it hung up does not matter.
+            let _hung_up = timeout(patience, Box::pin(call)).await;
+        });
+    }
+    while let Some(done) = callers.join_next().await {
+        done.unwrap();
+    }
+    proxy.set(Weather::Fair);
+}
+
+/// An operator that was never stored.
+fn nobody() -> Operator {
+    Operator {
+        id: OperatorId::from_bytes([9; 16]),
+        email: "nobody@example.com".parse().unwrap(),
+        role: Role::Member,
+        password: PasswordHash::from_phc("$argon2id$none".to_owned()),
+        created: NOW,
+        disabled: None,
+    }
 }
 
 /// Callers that hang up at any moment: the others get their own answers, and nothing stays open.
@@ -384,38 +436,8 @@ fn callers_that_hang_up_leave_no_connection_out_of_step() {
         let database = Database::create().await;
         let (proxy, url) = behind_proxy(&database).await;
         let store = open_store(PostgresSettings { pool_size: 3, ..settings(&url) }).await;
-        fill(&*store).await;
-        for number in 2..40 {
-            store.create_key(&key(number), &change()).await.unwrap();
-        }
-        // Late answers, so that hanging up meets all stages of a call.
-        proxy.set(Weather::Slow);
-        let mut callers = JoinSet::new();
-        for round in 0..200u32 {
-            let store = Arc::clone(&store);
-            callers.spawn(async move {
-                let number = u8::try_from(round % 38 + 2).unwrap();
-                let patience = Duration::from_millis(u64::from(round * 7 % 180));
-                let call = async {
-                    match round % 3 {
-                        0 => {
-                            let new = entry(1000 + round, &scope(), &round.to_string());
-                            store.insert(new).await.map(drop)
-                        }
-                        1 => store.purge(project_id(9), &EntryFilter::default(), &change()).await.map(drop),
-                        _ => store.admit(&key(number).hash).await.map(|admission| {
-                            assert_eq!(admission.unwrap().key.id, key(number).id, "its own answer");
-                        }),
-                    }
-                };
-                // Whether it was answered before it hung up does not matter.
-                let _hung_up = timeout(patience, call).await;
-            });
-        }
-        while let Some(done) = callers.join_next().await {
-            done.unwrap();
-        }
-        proxy.set(Weather::Fair);
+        fill_with_keys(&*store).await;
+        hang_up_often(&store, &proxy).await;
         for number in 2..40 {
             assert_eq!(store.admit(&key(number).hash).await.unwrap().unwrap().key.id, key(number).id);
         }
@@ -427,6 +449,48 @@ fn callers_that_hang_up_leave_no_connection_out_of_step() {
         let row = client.query_one(sql, &[]).await.unwrap();
         let counts: [i64; 3] = [row.get(0), row.get(1), row.get(2)];
         assert_eq!(counts, [counts[0]; 3]);
+        database.remove().await;
+    });
+}
+
+/// Neither those that hang up during a statement nor those that hang up while they are being connected.
+#[test]
+fn callers_that_hang_up_cost_no_connection() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(PostgresSettings { pool_size: 3, ..settings(&url) }).await;
+        let opened = proxy.accepted();
+        fill_with_keys(&*store).await;
+        for _ in 0..3 {
+            hang_up_often(&store, &proxy).await;
+            assert_eq!(proxy.accepted() - opened, 3, "as many as there may be, each made once");
+        }
+        database.remove().await;
+    });
+}
+
+#[test]
+fn a_caller_that_hangs_up_leaves_no_transaction_to_the_next() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(PostgresSettings { pool_size: 1, ..settings(&url) }).await;
+        fill(&*store).await;
+        let client = database.client().await;
+        let open = "SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        let everything = EntryFilter::default();
+        proxy.set(Weather::Slow);
+        for patience in (0..240).step_by(30).map(Duration::from_millis) {
+            // Hung up or not, by the time it has taken.
+            let _several = timeout(patience, store.update_operator(&nobody(), &change())).await;
+            assert!(store.admit(&key(1).hash).await.unwrap().is_some());
+            assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
+            let _at_once = timeout(patience, store.purge(project_id(9), &everything, &change())).await;
+            assert!(store.admit(&key(1).hash).await.unwrap().is_some());
+            assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
+        }
         database.remove().await;
     });
 }

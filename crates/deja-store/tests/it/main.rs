@@ -12,6 +12,7 @@ mod damage;
 mod faults;
 mod full;
 mod graph;
+mod hosts;
 mod index;
 mod model;
 #[path = "../postgres/mod.rs"]

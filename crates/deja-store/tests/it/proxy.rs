@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,6 +50,7 @@ impl Weather {
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     weather: watch::Sender<Weather>,
+    accepted: Arc<AtomicUsize>,
     /// Ends with the proxy, and all connections with it.
     _accepting: JoinSet<()>,
 }
@@ -60,19 +62,27 @@ impl Proxy {
         let address = listener.local_addr().unwrap();
         let (weather, changes) = watch::channel(Weather::Fair);
         let server: Arc<str> = server.into();
+        let accepted = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&accepted);
         let accepting = async move {
             let mut carried = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::Relaxed);
                 carried.spawn(carry(client, Arc::clone(&server), changes.clone()));
             }
         };
         let mut task = JoinSet::new();
         task.spawn(accepting);
-        Self { address, weather, _accepting: task }
+        Self { address, weather, accepted, _accepting: task }
     }
 
     pub(crate) fn set(&self, weather: Weather) {
         self.weather.send_replace(weather);
+    }
+
+    /// How many connections were made through it, ever.
+    pub(crate) fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
     }
 }
 
