@@ -128,6 +128,19 @@ fn the_openapi_document_is_printed() {
 }
 
 #[test]
+fn an_export_to_a_dash_is_on_standard_output() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    for arguments in [&["export", "--with-projects"][..], &["export", "--with-projects", "-"]] {
+        let output = deja.run(arguments);
+        let lines = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && lines.contains("\"project\":\"a\""), "{arguments:?}: {lines}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("1 project"), "the summary is apart");
+    }
+    assert!(deja.error(2, &["export", "--resume", "-"]).contains("name one"));
+}
+
+#[test]
 fn keys_from_first_to_last() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);

@@ -8,7 +8,7 @@ use super::shared::Form;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ExportTask {
-    /// The file to write; without it the lines go to standard output, and the summary to standard error
+    /// The file to write; without it, or with -, the lines go to standard output, and the summary to standard error
     #[arg(value_name = "FILE")]
     pub(in crate::cli) file: Option<PathBuf>,
     /// Go on with a file that an export began: its whole lines stay

@@ -21,14 +21,20 @@ pub(in crate::cli) async fn export(
     config: &Config,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
+    // As with import, and with most tools: - is the standard stream.
+    let file = task.file.as_deref().filter(|path| *path != Path::new("-"));
+    if task.resume && file.is_none() {
+        let advice = "--resume goes on with a file, not with standard output: name one";
+        return Err(AdminError::Invalid(advice.into()).into());
+    }
     let mut reach = Reach::new(config);
-    let exported = match &task.file {
+    let exported = match file {
         Some(path) => to_file(&task, path, &mut reach).await.with_context(|| path.display().to_string()),
         None => write(&task, None, &mut reach, out).await,
     };
     reach.close().await?;
     let summary = exported?;
-    if task.file.is_some() {
+    if file.is_some() {
         summary.print(task.form.json, out)
     } else {
         // Standard output has the entries.
