@@ -41,7 +41,8 @@ pub trait Usage: Send + Sync {
     ) -> Result<BTreeMap<i64, Rollup>, StoreError>;
 
     /// The totals of a slice over these periods, told apart `by` a dimension that the slice leaves open: as
-    /// slices with that dimension filled in, most requests first, equal ones in the order of slices; at most `limit`. A slice that gives the dimension already is the only one.
+    /// slices with that dimension filled in, most requests first, equal ones in the order of slices; at most
+    /// `limit`. A slice that gives the dimension already is the only one.
     async fn usage_by(
         &self,
         project: ProjectId,

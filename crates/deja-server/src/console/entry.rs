@@ -12,6 +12,7 @@ use super::flash::Flash;
 use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
+use super::prices;
 use crate::admin::{Command, Hidden};
 
 #[derive(Template)]
@@ -48,11 +49,11 @@ pub(super) async fn get(
         visit.console.admin.store.entry(project.id, id(&entry)?).await?.ok_or(ConsoleError::NotFound)?;
     let row = Row::of(&visit, &detail);
     let answer = detail.entry.answer;
-    let prices = visit.console.admin.prices.book.current();
+    let list = visit.console.admin.prices.book.current();
     let served = answer.served_model.as_deref();
-    let price = price_for(&project.settings, &prices, &answer.provider, served, &detail.entry.model);
+    let price = price_for(&project.settings, &list, &answer.provider, served, &detail.entry.model);
     let saved = if detail.saved == NanoUsd::ZERO && price.is_none() {
-        "unknown: the model has no known price".into()
+        prices::UNKNOWN.into()
     } else {
         format::money(detail.saved)
     };

@@ -6,12 +6,11 @@ use deja_core::project::Project;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Confirm, Frame, Visit};
-use super::paging;
+use super::paging::Paged;
 use crate::admin::{AdminError, Command, Hidden, Reply};
 
 #[derive(Template)]
@@ -45,23 +44,17 @@ pub(super) struct NewForm {
     models: String,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Paged {
-    after: String,
-}
-
 /// `GET /console/p/{slug}/keys`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(paged): Query<Paged>) -> Answer {
     let project = visit.project(&slug).await?;
-    let page = page(&visit, &project, &paged.after, NewForm::default(), None).await?;
+    let page = page(&visit, &project, &paged, NewForm::default(), None).await?;
     Ok(visit.page(&page))
 }
 
 async fn page(
     visit: &Visit,
     project: &Project,
-    after: &str,
+    paged: &Paged,
     form: NewForm,
     problem: Option<&str>,
 ) -> Result<KeysPage, ConsoleError> {
@@ -70,9 +63,8 @@ async fn page(
     let place = |(key, _): &(ApiKey, KeyUsage)| {
         format!("{}-{:019}-{}", u8::from(key.revoked.is_some()), i64::MAX - key.created.as_nanos(), key.id)
     };
-    let (keys, next) = paging::page(keys, place, after);
-    let here = format!("/console/p/{}/keys", project.slug);
-    let rows = keys.into_iter().map(|(key, usage)| Row {
+    let page = paged.page(&format!("/console/p/{}/keys", project.slug), keys, place);
+    let rows = page.rows.into_iter().map(|(key, usage)| Row {
         id: key.id.to_string(),
         active: key.status() == KeyStatus::Active,
         name: key.name,
@@ -86,8 +78,8 @@ async fn page(
         frame: visit.frame_in(project, "API Keys", "API Keys").complaining(problem),
         slug: project.slug.to_string(),
         keys: rows.collect(),
-        next: next.map(|after| format!("{here}{}", query(&[("after", &after)]))),
-        first: (!after.is_empty()).then_some(here),
+        next: page.next,
+        first: page.first,
         form,
         secret: visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key),
     })
@@ -105,7 +97,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         }
         Ok(_) => Err(ConsoleError::Failed("no key came back".into())),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, &project, "", form, Some(&problem)).await?))
+            Ok(visit.again(&page(&visit, &project, &Paged::default(), form, Some(&problem)).await?))
         }
         Err(error) => Err(error.into()),
     }

@@ -18,6 +18,7 @@ use super::filter::OFFERED;
 use super::form::{Form, Path};
 use super::format;
 use super::page::{Answer, Frame, Visit};
+use super::prices;
 use super::providers::{USUAL_MODEL, usable_model};
 
 const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
@@ -261,11 +262,7 @@ fn asked(reply: &Reply) -> Outcome {
         ),
         (
             if reply.is_hit() { "Saved" } else { "Cost" },
-            if cost.price.is_some() {
-                format::money(cost.amount)
-            } else {
-                "unknown: the model has no known price".into()
-            },
+            if cost.price.is_some() { format::money(cost.amount) } else { prices::UNKNOWN.into() },
         ),
     ];
     facts.extend(timings(&reply.trace));

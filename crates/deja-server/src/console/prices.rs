@@ -14,6 +14,9 @@ use super::form::{Form, Path, number};
 use super::page::{Answer, Visit};
 use crate::admin::{AdminError, Command, Reply};
 
+/// What stands where an amount would, if it cannot be known.
+pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
+
 /// Those of `models` that have no price in the project.
 pub(super) async fn unknown(
     visit: &Visit,

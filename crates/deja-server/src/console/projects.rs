@@ -9,13 +9,12 @@ use serde::Deserialize;
 
 use super::chart::sparkline;
 use super::error::ConsoleError;
-use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Query};
 use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Frame, Visit};
-use super::paging;
+use super::paging::Paged;
 use crate::admin::{AdminError, Command, NewProject, Reply};
 
 const DAYS: i64 = 7;
@@ -40,22 +39,15 @@ struct Row {
     saved: (String, String),
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Paged {
-    /// The last project of the page before.
-    after: String,
-}
-
 /// `GET /console/projects`.
-pub(super) async fn get(visit: Visit, Query(Paged { after }): Query<Paged>) -> Answer {
+pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let store = &visit.console.admin.store;
     let today = visit.now().as_secs().div_euclid(86_400);
     let first = today - DAYS + 1;
     let daily = store.daily_totals(first, today + 1).await?;
     let none = BTreeMap::new();
-    let (projects, next) = paging::page(store.projects().await?, |project| project.slug.to_string(), &after);
-    let rows = projects.into_iter().map(|project| {
+    let page = paged.page("/console/projects", store.projects().await?, |project| project.slug.to_string());
+    let rows = page.rows.into_iter().map(|project| {
         let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =
             (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
@@ -74,12 +66,11 @@ pub(super) async fn get(visit: Visit, Query(Paged { after }): Query<Paged>) -> A
             saved: (format::money(week.saved), spark(|day| day.saved.as_dollars())),
         }
     });
-    let here = "/console/projects";
     let page = ProjectsPage {
         frame: visit.frame("Projects", "projects"),
         projects: rows.collect(),
-        next: next.map(|after| format!("{here}{}", query(&[("after", &after)]))),
-        first: (!after.is_empty()).then(|| here.into()),
+        next: page.next,
+        first: page.first,
     };
     Ok(visit.page(&page))
 }

@@ -56,8 +56,7 @@ impl Graphs {
                     // Another replica builds.
                     Ok(false) => Duration::from_secs(10),
                     Err(reason) => {
-                        let meanwhile = "no graph index yet: large scopes are scanned, which is slower";
-                        tracing::warn!(dimension, reason, "{meanwhile}");
+                        tracing::warn!(dimension, reason, "no graph index yet: large scopes are scanned");
                         Duration::from_mins(5)
                     }
                 };

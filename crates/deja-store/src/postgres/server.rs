@@ -197,11 +197,12 @@ fn without_hosts(all: &Config) -> Config {
     config
 }
 
-/// How far a search goes in a graph where the vectors of other scopes lie nearer: about 0.2 s. Then the scope is scanned.
+/// How far a search goes in a graph where the vectors of other scopes lie nearer, about 0.2 s. Then the scope is
+/// scanned.
 const GRAPH_STEPS: u32 = 5_000;
 
 /// What each connection is told first. The server gives up a little after the caller did, and notices a caller
-/// that is gone; a graph is searched until enough candidates pass the filter.
+/// that is gone; a graph is searched until enough candidates pass the filter, or it took [`GRAPH_STEPS`].
 fn session(settings: &PostgresSettings) -> String {
     let call = settings.call_timeout.as_millis();
     format!(

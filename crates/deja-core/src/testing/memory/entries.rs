@@ -13,6 +13,7 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
+use crate::project::Project;
 use crate::store::{EVICTED_AT_ONCE, Entries, EntryFilter, Probe, StaleEntry, StoreError, Vectors};
 
 /// The vector as every store keeps it.
@@ -180,17 +181,17 @@ impl Entries for MemoryStore {
         for (_, id) in &expired {
             state.entries.remove(id);
         }
-        let mut gone = expired.len() as u64;
-        if gone == 0 {
-            let mut projects: Vec<_> =
-                state.projects.iter().map(|(id, of)| (*id, of.settings.max_entries)).collect();
-            projects.sort_unstable();
-            for (project, most) in projects {
-                let over = state.count(project).saturating_sub(most.max(1));
-                gone += state.evict(project, over.min(limit.get() as u64 - gone), None);
-            }
+        if !expired.is_empty() {
+            return Ok(expired.len() as u64);
         }
-        Ok(gone)
+        let surplus = |project: &Project| {
+            let over = state.count(project.id).saturating_sub(project.settings.max_entries.max(1));
+            (over > 0).then_some((project.id, over))
+        };
+        let Some((project, over)) = state.projects.values().find_map(surplus) else {
+            return Ok(0);
+        };
+        Ok(state.evict(project, over.min(limit.get() as u64), None))
     }
 }
 

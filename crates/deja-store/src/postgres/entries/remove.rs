@@ -80,10 +80,12 @@ pub(super) async fn swept(
     }
     // By whoever has the project's lock, as in an insert.
     let choose = "SELECT e.project_id, e.entry_id
-                  FROM (SELECT p.project_id, sum(c.entries)::bigint - greatest((p.settings::json->>'max_entries')::bigint, 1) AS over
-                        FROM projects p JOIN entry_counts c ON c.project_id = p.project_id GROUP BY p.project_id
-                        HAVING sum(c.entries) > greatest((p.settings::json->>'max_entries')::bigint, 1)
-                        LIMIT 1) o
+                  FROM (SELECT project_id, over
+                        FROM (SELECT p.project_id, sum(c.entries)::bigint
+                                     - greatest((p.settings::json->>'max_entries')::bigint, 1) AS over
+                              FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
+                              GROUP BY p.project_id) counted
+                        WHERE over > 0 LIMIT 1) o
                        CROSS JOIN LATERAL (
                            SELECT project_id, entry_id FROM entries WHERE project_id = o.project_id
                            ORDER BY last_used, entry_id LIMIT least(o.over, $1) FOR UPDATE SKIP LOCKED) e

@@ -101,7 +101,7 @@ fn surplus_rows(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<Row
         .prepare_cached(
             "WITH over AS (
                  SELECT project_id, entry_count - max(1, json_extract(settings, '$.max_entries')) AS entries
-                 FROM projects WHERE entry_count > max(1, json_extract(settings, '$.max_entries')) LIMIT 1)
+                 FROM projects WHERE entries > 0 LIMIT 1)
              SELECT entry FROM entries WHERE project_id = (SELECT project_id FROM over)
              ORDER BY last_used, entry_id LIMIT coalesce((SELECT min(entries, ?1) FROM over), 0)",
         )?
