@@ -18,9 +18,9 @@ use tokio_util::task::TaskTracker;
 use crate::admin::{self, AdminContext};
 use crate::config::{Account, Config, EmbedderSource};
 use crate::console::Console;
-use crate::prices::PriceFeed;
-use crate::upstreams::Upstreams;
-use crate::vault::Vault;
+use crate::feeds::prices::PriceFeed;
+use crate::feeds::upstreams::Upstreams;
+use crate::secrets::vault::Vault;
 
 /// Bounds of a request's body.
 #[derive(Clone, Copy, Debug)]

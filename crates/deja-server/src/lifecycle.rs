@@ -17,7 +17,7 @@ use crate::admin::socket::{self, AdminSocket};
 use crate::app::{self, Wired};
 use crate::config::Config;
 use crate::listener::{self, ListenerLimits};
-use crate::{background, routes, telemetry};
+use crate::{jobs, routes, telemetry};
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
@@ -77,10 +77,10 @@ impl Server {
         let admin = AdminSocket::bind(&socket::path_in(&config.data_dir))?;
         background.spawn(admin.serve(wired.admin.clone(), stop.clone()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        background.spawn(background::sweep(wired.store.clone(), clock.clone(), stop.clone()));
-        background.spawn(background::sweep_history(wired.store.clone(), clock.clone(), stop.clone()));
+        background.spawn(jobs::sweep::entries(wired.store.clone(), clock.clone(), stop.clone()));
+        background.spawn(jobs::sweep::history(wired.store.clone(), clock.clone(), stop.clone()));
         let imported = wired.admin.imported.clone();
-        background.spawn(background::reembed(
+        background.spawn(jobs::reembed::run(
             wired.store.clone(),
             wired.embedder.clone(),
             imported,
@@ -177,7 +177,7 @@ async fn observe(
     prices: Arc<deja_core::pricing::PriceBook>,
     stop: CancellationToken,
 ) {
-    let counts = background::flush_counts(engine.clone(), stop.clone());
+    let counts = jobs::counts::flush(engine.clone(), stop.clone());
     let states = async {
         loop {
             let age = prices.current().source.age(engine.clock().now()).unwrap_or_default();

@@ -36,9 +36,9 @@ pub use view::{
     ProviderView, Reply, TotalsView,
 };
 
-use crate::auth::password::Passwords;
-use crate::prices::PriceFeed;
-use crate::vault::{Vault, VaultError};
+use crate::feeds::prices::PriceFeed;
+use crate::secrets::passwords::Passwords;
+use crate::secrets::vault::{Vault, VaultError};
 
 /// Whether deja calls this URL, with private networks allowed or not; the error is one line for people.
 pub type UrlCheck = fn(&str, bool) -> Result<Url, String>;

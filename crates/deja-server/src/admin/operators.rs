@@ -8,8 +8,8 @@ use deja_core::operator::{Email, Invite, Operator, PlainToken, Purpose, Role, To
 use secrecy::SecretString;
 
 use super::{Acting, AdminContext, AdminError, Hidden, LinkView, OperatorView, Reply, shown};
-use crate::auth::password::PasswordError;
 use crate::moment;
+use crate::secrets::passwords::PasswordError;
 
 /// How long links work. Long enough to be sent to somebody, short enough to be forgotten in a mailbox.
 const SETUP_LASTS: Duration = Duration::from_hours(24);

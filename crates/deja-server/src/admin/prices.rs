@@ -4,8 +4,8 @@ use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceList, price_for};
 use deja_core::project::ProjectSettings;
 
 use super::{Acting, AdminError, PriceTableView, PriceView, Reply, model_of, projects, shown};
+use crate::feeds::prices::{RefreshError, Refreshed};
 use crate::moment;
-use crate::prices::{RefreshError, Refreshed};
 
 /// A project's own prices at most: they are read with the project, on every request.
 const MAX_PRICES: usize = 500;

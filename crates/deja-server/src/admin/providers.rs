@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{Acting, AdminError, Hidden, NewProvider, ProviderChange, ProviderView, Reply, models_of, shown};
 use crate::moment;
-use crate::vault::binding;
+use crate::secrets::vault::binding;
 
 /// Names that responses use for something else.
 const RESERVED: [&str; 4] = ["openai", "anthropic", "google", "cache"];

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::vault::{MasterKey, binding};
+use crate::secrets::vault::{MasterKey, binding};
 
 fn context() -> (Arc<MemoryStore>, AdminContext) {
     let store = MemoryStore::new();

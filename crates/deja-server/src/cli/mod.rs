@@ -6,6 +6,7 @@
 mod admin;
 mod args;
 mod db;
+mod demo;
 mod health;
 mod print;
 mod reach;
@@ -23,7 +24,7 @@ use deja_store::OpenError;
 
 use crate::admin::AdminError;
 use crate::config::{Config, ConfigError, Settings, Sources};
-use crate::vault::VaultError;
+use crate::secrets::vault::VaultError;
 use args::{Cli, ConfigTask, Global, Task};
 
 const WRONG_USAGE: u8 = 2;
@@ -79,7 +80,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Export(task) => runtime.block_on(transfer::export(task, &config, out)),
         Task::Import(task) => runtime.block_on(transfer::import(task, &config, out)),
         Task::Db(task) => runtime.block_on(db::run(task, &config, out)),
-        Task::Demo { exit } => runtime.block_on(crate::demo::run(config, exit)),
+        Task::Demo { exit } => runtime.block_on(demo::run(config, exit)),
         task => runtime.block_on(admin::run(task, &config, &sources.env, out)),
     }
 }

@@ -11,8 +11,8 @@ use deja_store::{OpenError, StoreSettings};
 
 use crate::admin::{AdminContext, Command, Reply, execute, socket};
 use crate::config::Config;
-use crate::prices::PriceFeed;
-use crate::vault::Vault;
+use crate::feeds::prices::PriceFeed;
+use crate::secrets::vault::Vault;
 
 /// A server that starts holds the lock before it listens, and another command line holds it for a moment.
 const TRIES: u32 = 30;

@@ -16,7 +16,7 @@ use super::{
     Account, Config, ConfigError, ConnectionSettings, Credentials, EmbedderSettings, EmbedderSource,
     LogFormat, RequestSettings, Settings, UpstreamSettings,
 };
-use crate::vault::MasterKey;
+use crate::secrets::vault::MasterKey;
 
 const ADDRESS: &str = "an address and port, such as 127.0.0.1:8080 or [::1]:8080";
 const WEB_URL: &str = "a URL that begins with http:// or https://";

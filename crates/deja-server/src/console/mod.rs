@@ -51,7 +51,7 @@ pub use session::Access;
 
 use crate::admin::AdminContext;
 use crate::app::App;
-use crate::upstreams::Upstreams;
+use crate::feeds::upstreams::Upstreams;
 
 /// What the pages work with.
 pub struct Console {

@@ -19,8 +19,8 @@ use crate::admin::{AdminContext, AdminError};
 use crate::cli::args::{CopyTask, Exported};
 use crate::cli::reach::{self, Reach};
 use crate::config::Config;
-use crate::prices::PriceFeed;
-use crate::vault::{self, Vault};
+use crate::feeds::prices::PriceFeed;
+use crate::secrets::vault::{self, Vault};
 
 pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     let (from, to) = (Place::of(&task.from, config)?, Place::of(&task.to, config)?);

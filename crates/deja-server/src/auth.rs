@@ -1,7 +1,5 @@
 //! Who is asking: the key, its project, its limit, its permission; in this order, 401, 429, 403.
 
-pub mod password;
-
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use deja_core::api_key::PlainKey;

@@ -33,7 +33,7 @@ const PROMPTS: [&str; 12] = [
 ];
 
 /// Runs sample queries, and then serves unless `exit_after`.
-pub async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
+pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
     crate::telemetry::init_log("warn", config.log_format)?;
     let directory = tempfile::tempdir()?;
     config.data_dir = directory.path().to_path_buf();

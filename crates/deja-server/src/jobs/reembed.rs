@@ -1,82 +1,21 @@
-//! Work that nobody waits for: writing counts, sweeping expired entries, fresh prices, new vectors after a
-//! change of embedder. Every task runs until `stop` and is waited for at shutdown.
+//! New vectors after a change of embedder.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
-use deja_core::engine::Engine;
 use deja_core::store::Store;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-const FLUSH_EVERY: Duration = Duration::from_secs(1);
-const SWEEP_EVERY: Duration = Duration::from_mins(1);
-const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 const REEMBED_BATCH: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 const REEMBED_EVERY: Duration = Duration::from_mins(10);
 const PROGRESS_EVERY: u64 = 1000;
 
-/// Writes counts once a second, and once more at the end.
-pub async fn flush_counts(engine: Engine, stop: CancellationToken) {
-    loop {
-        let last = stop.run_until_cancelled(tokio::time::sleep(FLUSH_EVERY)).await.is_none();
-        if let Err(error) = engine.recorder().flush(&**engine.store()).await {
-            tracing::error!(error = %error, "counts could not be written; they are kept for the next try");
-        }
-        if last {
-            return;
-        }
-    }
-}
-
-/// Forgets old rollups, and sessions and links that expired.
-pub async fn sweep_history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    loop {
-        let now = clock.now();
-        let swept = store.sweep_usage(now, SWEEP_BATCH).await;
-        if matches!(swept, Ok(n) if n == SWEEP_BATCH.get() as u64) && !stop.is_cancelled() {
-            continue;
-        }
-        if let Err(error) = swept.and(store.sweep_sessions(now).await) {
-            tracing::error!(error = %error, "old counts and sessions could not be deleted");
-        }
-        if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
-            return;
-        }
-    }
-}
-
-/// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.
-pub async fn sweep(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    let mut swept = 0;
-    loop {
-        match store.sweep(clock.now(), SWEEP_BATCH).await {
-            Ok(n) if n == SWEEP_BATCH.get() as u64 => {
-                swept += n;
-                if stop.is_cancelled() {
-                    return;
-                }
-                continue;
-            }
-            Ok(n) if swept + n > 0 => {
-                tracing::info!(entries = swept + n, "entries deleted that expired or were beyond a maximum");
-                swept = 0;
-            }
-            Ok(_) => {}
-            Err(error) => tracing::error!(error = %error, "expired and surplus entries could not be deleted"),
-        }
-        if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
-            return;
-        }
-    }
-}
-
 /// Gives entries of another embedder vectors of this one: at the start, when entries were imported here, and once
 /// in a while, because another process may have imported some. Until then they are found by the same prompt only.
-pub async fn reembed(
+pub async fn run(
     store: Arc<dyn Store>,
     embedder: Arc<dyn Embedder>,
     imported: Arc<Notify>,

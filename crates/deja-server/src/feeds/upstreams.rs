@@ -10,7 +10,7 @@ use deja_providers::Registry;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::vault::{Vault, binding};
+use crate::secrets::vault::{Vault, binding};
 
 /// The `Providers` port over the store's custom providers and the built-in ones.
 pub struct Upstreams {

@@ -1,0 +1,21 @@
+//! Counts of requests, from memory into the store.
+
+use std::time::Duration;
+
+use deja_core::engine::Engine;
+use tokio_util::sync::CancellationToken;
+
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Writes counts once a second, and once more at the end.
+pub async fn flush(engine: Engine, stop: CancellationToken) {
+    loop {
+        let last = stop.run_until_cancelled(tokio::time::sleep(FLUSH_EVERY)).await.is_none();
+        if let Err(error) = engine.recorder().flush(&**engine.store()).await {
+            tracing::error!(error = %error, "counts could not be written; they are kept for the next try");
+        }
+        if last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What must not be read by whoever gets the database: secrets are sealed, passwords hashed.
+
+pub mod passwords;
+pub mod vault;
