@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Makes crates/deja-core/data/prices.json, the price table that is compiled into deja.
 
-Input is the price map of LiteLLM and a file of later entries in the same shape, which win. Kept are models
-that are billed by the token and have a price for input and for output, and of them only what
-deja-core/src/pricing reads. The output is the same for the same input, one model a line, so that a new
-snapshot gives a readable diff.
+Input is the price map of LiteLLM as published (HEADER says where) and scripts/prices_later.json, entries in the same
+shape that were gathered by hand, each with its source; they win. Kept are models that are billed by the token and
+have a price for input and for output, and of them only what deja-core/src/pricing reads. The output is the same for
+the same input, one model a line, so that a new snapshot gives a readable diff. Set `revision` below to the new dates.
 
-    scripts/prices.py [DATA_DIRECTORY]        (default: ../shared/data beside the checkout)
+    scripts/prices.py model_prices_and_context_window.json[.gz]
 """
 
 import gzip
@@ -16,6 +16,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LATER = ROOT / "scripts" / "prices_later.json"
 OUTPUT = ROOT / "crates" / "deja-core" / "data" / "prices.json"
 MODES = {"chat", "responses", "completion"}
 NO_MODELS = {"sample_spec", "fallback_generalizations"}
@@ -37,10 +38,12 @@ def reduced(entry):
 
 
 def main():
-    data = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared" / "data"
-    with gzip.open(data / "model_prices_and_context_window.json.gz", "rt", encoding="utf-8") as file:
+    if len(sys.argv) != 2:
+        sys.exit("usage: scripts/prices.py model_prices_and_context_window.json[.gz]")
+    published = pathlib.Path(sys.argv[1])
+    with (gzip.open if published.suffix == ".gz" else open)(published, "rt", encoding="utf-8") as file:
         models = json.load(file)
-    models.update(json.loads((data / "model_prices_after_snapshot.json").read_text("utf-8")))
+    models.update(json.loads(LATER.read_text("utf-8")))
     lines = ['"_deja":' + json.dumps(HEADER, separators=(",", ":"))]
     for name in sorted(models.keys() - NO_MODELS):
         entry = models[name]

@@ -179,9 +179,8 @@ fn amount(value: Option<&Value>) -> Result<Option<PicoUsdPerToken>, NoPrice> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -266,17 +265,54 @@ mod tests {
         assert_eq!(PriceTable::default().check_replacement(&of(0..1)), Ok(()));
     }
 
-    /// The map as upstream publishes it, not only our reduction of it.
+    /// The whole map as upstream publishes it: the compiled-in models with all that we leave out of them, entries that
+    /// are not billed by the token, and the two that are no models.
+    fn as_published() -> Value {
+        let mut map: Map<String, Value> = serde_json::from_slice(COMPILED_IN).unwrap();
+        map.remove(HEADER);
+        let more = json!({
+            "litellm_provider": "openai", "max_input_tokens": 128_000, "max_tokens": 16_384.0, "supports_vision": true,
+            "cache_read_input_token_cost": 7.5e-8, "cache_read_input_token_cost_above_200k_tokens": 1.5e-7,
+            "input_cost_per_token_batches": 7.5e-8, "output_cost_per_token_above_200k_tokens_priority": 9e-6,
+            "search_context_cost_per_query": {"search_context_size_low": 0.035}, "deprecation_date": "2026-10-01",
+            "supported_endpoints": ["/v1/chat/completions"], "provider_specific_entry": {"us": 1.1}, "rpm": 2000,
+            "tiered_pricing": [{"range": [0, 32_000.0], "input_cost_per_token": 1e-6}], "metadata": {"notes": "x"},
+        });
+        for entry in map.values_mut() {
+            entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        }
+        for (name, entry) in [
+            (
+                "sample_spec",
+                json!({"mode": "one of: chat, embedding", "input_cost_per_token": 0.0,
+                "output_cost_per_token": 0.0, "max_tokens": "LEGACY parameter"}),
+            ),
+            (
+                "fallback_generalizations",
+                json!({"rules": [{"name": "x", "pattern": "^claude-(?!3)", "model_info": {}}]}),
+            ),
+            (
+                "text-embedding-3-small",
+                json!({"mode": "embedding", "input_cost_per_token": 2e-8, "output_cost_per_token": 0.0}),
+            ),
+            ("1024-x-1024/dall-e-2", json!({"mode": "image_generation", "input_cost_per_pixel": 1.9e-8})),
+            ("by-the-hour", json!({"mode": "chat", "input_cost_per_second": 0.01})),
+            ("mistaken", json!({"mode": "chat", "input_cost_per_token": 1.5, "output_cost_per_token": 2.0})),
+        ] {
+            map.insert(name.to_owned(), entry);
+        }
+        Value::Object(map)
+    }
+
     #[test]
-    fn the_whole_upstream_map_can_be_read() {
-        let shared = std::env::var_os("DEJA_SHARED_DIR")
-            .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-        let packed = shared.join("data/model_prices_and_context_window.json.gz");
-        let unpacked = std::process::Command::new("gzip").arg("-dc").arg(&packed).output().unwrap();
-        assert!(unpacked.status.success(), "{} cannot be read", packed.display());
-        let table = PriceTable::parse(&unpacked.stdout).unwrap();
-        assert!(table.len() > 2000 && table.skipped() < 30, "{} {}", table.len(), table.skipped());
-        PriceTable::compiled_in().check_replacement(&table).unwrap();
+    fn the_whole_map_as_published_can_be_read() {
+        let shipped = PriceTable::compiled_in();
+        let text = serde_json::to_string_pretty(&as_published()).unwrap();
+        assert!(text.len() > 1_500_000, "upstream's has 1.7 MB: {}", text.len());
+        let table = PriceTable::parse(text.as_bytes()).unwrap();
+        assert_eq!(table.models, shipped.models, "what is added changes no price");
+        assert_eq!((table.revision(), table.skipped()), (None, shipped.skipped() + 1));
+        shipped.check_replacement(&table).unwrap();
     }
 
     proptest! {

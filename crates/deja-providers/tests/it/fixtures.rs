@@ -1,4 +1,8 @@
-//! Every recorded shape of an answer, served over a real socket to the real adapters.
+//! Every known shape of an answer, served over a real socket to the real adapters.
+//!
+//! `data` holds one file a case, written for this project from the providers' documentation and their SDKs' types:
+//! `{case, provider, api, as_of, note?, http: {status, headers, body | body_text}, expect}`. `body_text` are the bytes
+//! as they are sent, `expect` is what deja makes of them.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -14,12 +18,8 @@ use crate::server::{Server, custom, http, one_attempt, provider};
 const COUNT: usize = 78;
 
 pub(crate) fn all() -> Vec<Value> {
-    let shared = std::env::var_os("DEJA_SHARED_DIR")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
-    let folder = shared.join("data/provider_fixtures");
-    let files = std::fs::read_dir(&folder).unwrap_or_else(|error| {
-        panic!("the provider fixtures are missing: {} ({error}); set DEJA_SHARED_DIR", folder.display())
-    });
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/data");
+    let files = std::fs::read_dir(&folder).unwrap();
     let paths =
         files.map(|file| file.unwrap().path()).filter(|path| path.extension() == Some("json".as_ref()));
     let mut paths: Vec<PathBuf> = paths.collect();
