@@ -20,9 +20,12 @@ e2e:
 # The same, and takes the pictures of docs/images anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
+# Format, lints, the documentation's links, and what may be linked in.
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --all-features --no-deps --document-private-items
+	scripts/deny
 bench:
 	cargo build --release -p deja-server -p deja-bench
 	target/release/deja-bench all
