@@ -3,7 +3,7 @@
 //! Reading order for a newcomer:
 //!
 //! 1. [`cache`]: what an entry is, what partitions entries ([`cache::Scope`]), when an entry may answer
-//!    a prompt ([`cache::decision`]) and what may be stored at all ([`cache::policy`]).
+//!    a prompt ([`cache::judge`]) and what may be stored at all ([`cache::policy`]).
 //! 2. [`engine`]: the request path, one function, top to bottom.
 //! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
 //!    the embedding model and to the LLM providers.

@@ -1,10 +1,11 @@
-//! The cache's own nouns and rules: entries, scopes, the hit-or-miss decision, what may be stored.
+//! The cache's own nouns and rules: entries, scopes, the judgement of hits, what may be stored.
 
-pub mod decision;
+pub mod judge;
 pub mod policy;
 
 mod entry;
 mod scope;
 
 pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry, WrongAnswer};
+pub use judge::{Hit, Judge, Verdict};
 pub use scope::{PromptHash, Scope, ScopeKey};

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::cache::policy::NotStored;
-use crate::cache::{Entry, PromptHash, ScopeKey};
-use crate::embedding::{Embedding, Similarity, Threshold};
-use crate::engine::QueryError;
+use crate::cache::{Entry, Judge, ScopeKey, Verdict};
+use crate::embedding::{Embedding, Similarity};
+use crate::engine::{Query, QueryError};
 use crate::money::NanoUsd;
 
 /// How a flight ended.
@@ -62,7 +62,7 @@ pub(super) enum Boarding {
 }
 
 struct Flight {
-    prompt: PromptHash,
+    query: Arc<Query>,
     vector: Option<Embedding>,
     outcome: watch::Receiver<Option<Outcome>>,
 }
@@ -74,31 +74,33 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// Joins the flight of the same prompt in `scope`, else the one of the most similar prompt that reaches
-    /// `threshold`, else starts one.
+    /// Joins the flight of the same prompt in `scope`, else the one of the most similar prompt whose answer
+    /// `judge` would take, else starts one.
     pub(super) fn board(
         self: &Arc<Self>,
         scope: ScopeKey,
-        prompt: PromptHash,
+        query: &Arc<Query>,
         vector: Option<&Embedding>,
-        threshold: Threshold,
+        judge: Judge<'_>,
     ) -> Boarding {
         let mut by_scope = self.lock();
         let flights = by_scope.entry(scope).or_default();
-        if let Some(same) = flights.iter().find(|flight| flight.prompt == prompt) {
+        if let Some(same) = flights.iter().find(|flight| flight.query.prompt == query.prompt) {
             return Boarding::Follow(Watch(same.outcome.clone()), Similarity::ONE);
         }
         let nearest = flights
             .iter()
             .filter_map(|flight| Some((flight, flight.vector.as_ref()?.similarity(vector?))))
-            .filter(|(_, similarity)| threshold.reached_by(*similarity))
+            .filter(|(flight, similarity)| {
+                judge.verdict(&flight.query.prompt, *similarity, false) == Verdict::Semantic
+            })
             .max_by(|a, b| a.1.get().total_cmp(&b.1.get()));
         if let Some((flight, similarity)) = nearest {
             return Boarding::Follow(Watch(flight.outcome.clone()), similarity);
         }
         let (sender, outcome) = watch::channel(None);
-        flights.push(Flight { prompt, vector: vector.cloned(), outcome: outcome.clone() });
-        Boarding::Lead(Pilot { flights: Arc::clone(self), scope, prompt, sender }, Watch(outcome))
+        flights.push(Flight { query: query.clone(), vector: vector.cloned(), outcome: outcome.clone() });
+        Boarding::Lead(Pilot { flights: Arc::clone(self), scope, sender }, Watch(outcome))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ScopeKey, Vec<Flight>>> {
@@ -111,7 +113,6 @@ impl Flights {
 pub(super) struct Pilot {
     flights: Arc<Flights>,
     scope: ScopeKey,
-    prompt: PromptHash,
     sender: watch::Sender<Option<Outcome>>,
 }
 
@@ -125,9 +126,8 @@ impl Pilot {
     fn leave(&self) {
         let mut by_scope = self.flights.lock();
         if let Some(flights) = by_scope.get_mut(&self.scope) {
-            flights.retain(|flight| {
-                flight.prompt != self.prompt || !flight.outcome.same_channel(&self.sender.subscribe())
-            });
+            let own = self.sender.subscribe();
+            flights.retain(|flight| !flight.outcome.same_channel(&own));
             if flights.is_empty() {
                 by_scope.remove(&self.scope);
             }

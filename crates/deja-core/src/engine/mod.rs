@@ -3,7 +3,7 @@
 mod claim;
 mod embedding;
 mod flight;
-mod look;
+mod preview;
 mod query;
 mod record;
 mod savings;
@@ -22,13 +22,13 @@ use crate::pricing::PriceBook;
 use crate::provider::{Providers, TokenCounter};
 use crate::store::Store;
 
-pub use look::{Look, Seen};
+pub use preview::Preview;
 pub use query::{Query, QueryError, Reply, Source, Trace};
 pub use record::Recorder;
 pub use savings::Cost;
 
-/// How many candidates are looked at for each prompt: the best, and a few for a check of more than similarity.
-const CANDIDATES: NonZeroUsize = NonZeroUsize::new(5).unwrap();
+/// How many candidates are judged for each prompt: the best, and a few for where it is refused.
+const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// What the engine works with.
 pub struct Parts {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::analytics::{Outcome as Counted, UsageEvent};
 use crate::cache::policy::NotStored;
-use crate::cache::{Entry, PromptHash, Scope, decision};
+use crate::cache::{Candidate, Entry, Hit, Judge, PromptHash, Scope};
 use crate::embedding::{EmbedError, Embedded, Embedding, Similarity, Threshold};
 use crate::engine::flight::{Boarding, Landed, Outcome};
 use crate::engine::savings::Cost;
@@ -151,8 +151,8 @@ impl From<EmbedError> for QueryError {
 
 /// What a search found.
 pub(super) struct Found {
-    /// What answers, and how it matches.
-    pub hit: Option<(Arc<Entry>, Source)>,
+    /// What answers.
+    pub hit: Option<Hit>,
     /// The similarity of the best candidate, whether it answers or not.
     pub best: Option<Similarity>,
 }
@@ -182,15 +182,16 @@ impl Engine {
         }
         let scope = project.scope(&query.model, query.context.as_deref());
         let prompt_hash = PromptHash::of(&query.prompt);
+        let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
 
         let mut route = None;
         for _round in 0..MAX_ROUNDS {
             // The same prompt: no embedding needed.
             let looked = Instant::now();
-            let exact = self.parts.store.exact(&scope, &prompt_hash, self.parts.clock.now()).await?;
+            let exact = self.exact(&scope, prompt_hash, judge).await?;
             trace.search += looked.elapsed();
-            if let Some(entry) = exact {
-                return Ok(self.hit(caller, query, entry, Source::Exact));
+            if let Some(hit) = exact {
+                return Ok(self.reply_with(caller, query, &hit));
             }
 
             // Only now is the provider looked for: an answer that is there needs none.
@@ -205,15 +206,14 @@ impl Engine {
             // A similar one.
             let vector = self.vector(caller, query, prompt_hash, trace).await?;
             let looked = Instant::now();
-            let threshold = query.threshold;
-            let found = self.search(&scope, prompt_hash, vector.as_ref(), threshold, threshold).await?;
+            let found = self.search(&scope, prompt_hash, vector.as_ref(), judge, judge.threshold()).await?;
             trace.search += looked.elapsed();
-            if let Some((entry, source)) = found.hit {
-                return Ok(self.hit(caller, query, entry, source));
+            if let Some(hit) = found.hit {
+                return Ok(self.reply_with(caller, query, &hit));
             }
 
             // Neither: one call to the provider, shared with everybody who asks the same meanwhile.
-            let boarding = self.flights.board(scope.key(), prompt_hash, vector.as_ref(), query.threshold);
+            let boarding = self.flights.board(scope.key(), query, vector.as_ref(), judge);
             let (watch, likeness) = match boarding {
                 Boarding::Follow(watch, likeness) => (watch, Some(likeness)),
                 Boarding::Lead(pilot, watch) => {
@@ -237,33 +237,44 @@ impl Engine {
             };
             trace.provider = Some(landed.provider_time);
             trace.near_miss = landed.near_miss.filter(|_| likeness.is_none());
-            if let Some(reply) = self.shared(caller, query, &landed, likeness) {
+            if let Some(reply) = self.shared(caller, query, judge, &landed, likeness) {
                 return Ok(reply);
             }
         }
         Err(QueryError::Internal("the answer was gone each time it was looked for".into()))
     }
 
-    /// The entry that answers, by the same prompt or a similar one, and the best of those down to `floor`.
+    /// The entry of the same prompt.
+    async fn exact(
+        &self,
+        scope: &Scope,
+        prompt_hash: PromptHash,
+        judge: Judge<'_>,
+    ) -> Result<Option<Hit>, QueryError> {
+        let entry = self.parts.store.exact(scope, &prompt_hash, self.parts.clock.now()).await?;
+        let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE });
+        Ok(candidate.and_then(|candidate| judge.judge(candidate, false).ok()))
+    }
+
+    /// What answers, the same prompt or a similar one, and the best of those down to `floor`.
     pub(super) async fn search(
         &self,
         scope: &Scope,
         prompt_hash: PromptHash,
         vector: Option<&Embedding>,
-        threshold: Threshold,
+        judge: Judge<'_>,
         floor: Threshold,
     ) -> Result<Found, QueryError> {
-        let now = self.parts.clock.now();
-        if let Some(entry) = self.parts.store.exact(scope, &prompt_hash, now).await? {
-            return Ok(Found { hit: Some((entry, Source::Exact)), best: Some(Similarity::ONE) });
+        if let Some(hit) = self.exact(scope, prompt_hash, judge).await? {
+            return Ok(Found { hit: Some(hit), best: Some(Similarity::ONE) });
         }
         let Some(embedding) = vector else { return Ok(Found { hit: None, best: None }) };
         let embedder = self.parts.embedder.id();
         let probe = Probe { embedder, embedding, threshold: floor, limit: CANDIDATES };
-        let candidates = self.parts.store.nearest(scope, probe, now).await?;
+        let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
         let best = candidates.first().map(|candidate| candidate.similarity);
-        let hit = decision::decide(candidates, threshold);
-        Ok(Found { hit: hit.map(|hit| (hit.entry, Source::Semantic(hit.similarity))), best })
+        let hit = candidates.into_iter().find_map(|candidate| judge.judge(candidate, false).ok());
+        Ok(Found { hit, best })
     }
 
     /// The prompt's vector; `None` if it is too long for one.
@@ -286,9 +297,11 @@ impl Engine {
         })
     }
 
-    fn hit(&self, caller: &Admission, query: &Query, entry: Arc<Entry>, source: Source) -> Reply {
-        let cost = self.avoided(&caller.project, query, &entry, source == Source::Exact);
-        Reply { entry, source, cost, trace: Trace::default() }
+    /// A reply from the cache.
+    fn reply_with(&self, caller: &Admission, query: &Query, hit: &Hit) -> Reply {
+        let cost = self.avoided(&caller.project, query, hit.entry(), hit.is_exact());
+        let source = if hit.is_exact() { Source::Exact } else { Source::Semantic(hit.similarity()) };
+        Reply { entry: hit.entry().clone(), source, cost, trace: Trace::default() }
     }
 
     /// The reply to one of the callers of a flight. The caller that began it (`likeness` is `None`) has a
@@ -298,18 +311,17 @@ impl Engine {
         &self,
         caller: &Admission,
         query: &Query,
+        judge: Judge<'_>,
         landed: &Landed,
         likeness: Option<Similarity>,
     ) -> Option<Reply> {
-        let same_prompt = landed.entry.prompt == query.prompt;
+        let candidate =
+            Candidate { entry: landed.entry.clone(), similarity: likeness.unwrap_or(Similarity::ONE) };
+        let hit = judge.judge(candidate, false).ok()?;
         if likeness.is_some() && landed.stored.is_ok() {
-            let source = match likeness {
-                Some(similarity) if !same_prompt => Source::Semantic(similarity),
-                _ => Source::Exact,
-            };
-            return Some(self.hit(caller, query, landed.entry.clone(), source));
+            return Some(self.reply_with(caller, query, &hit));
         }
-        if !same_prompt {
+        if !hit.is_exact() {
             return None;
         }
         let answer = &landed.entry.answer;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cache::policy::{NotStored, may_store};
-use crate::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
+use crate::cache::{Answer, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
 use crate::embedding::{Embedding, Threshold};
 use crate::engine::flight::{Landed, Outcome, Pilot};
 use crate::engine::query::Found;
@@ -78,9 +78,10 @@ impl Engine {
 
     /// Looks for the answer once more, and for what comes near: analytics shows it to choose a threshold by.
     pub(super) async fn search_again(&self, miss: &Miss) -> Result<Found, QueryError> {
-        let threshold = miss.query.threshold;
-        let floor = threshold.min(Threshold::NEAR);
-        self.search(&miss.scope, miss.prompt_hash, miss.vector.as_ref(), threshold, floor).await
+        let query = &miss.query;
+        let judge = Judge::new(&query.prompt, query.threshold, &miss.project.settings);
+        let floor = judge.threshold().min(Threshold::NEAR);
+        self.search(&miss.scope, miss.prompt_hash, miss.vector.as_ref(), judge, floor).await
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use askama::Template;
 use deja_core::cache::EntryDetail;
 use deja_core::clock::Timestamp;
-use deja_core::engine::Look;
+use deja_core::engine;
 use deja_core::project::Project;
 use deja_core::store::EntryCursor;
 use serde::Deserialize;
@@ -169,14 +169,18 @@ async fn near(
     let (Some(context), true) = (filter.context(), shared || !filter.model.is_empty()) else {
         return Ok(Err("Choose a model and a context: entries of different ones are never compared.".into()));
     };
-    let look =
-        Look { prompt: filter.q.trim(), model: &filter.model, context: context.as_deref(), limit: NEAREST };
-    let seen = visit.console.app.engine().look(project, look).await?;
-    if seen.trace.too_long.is_some() {
+    let query = engine::Query {
+        prompt: filter.q.trim().to_owned(),
+        model: filter.model.clone(),
+        threshold: project.settings.threshold(None),
+        context,
+    };
+    let preview = visit.console.app.engine().preview(project, &query, NEAREST).await?;
+    if preview.trace.too_long.is_some() {
         return Ok(Err("This text is too long to be searched by meaning. Search for a part of it.".into()));
     }
-    let mut rows = Vec::with_capacity(seen.near.len());
-    for candidate in seen.near {
+    let mut rows = Vec::with_capacity(preview.near.len());
+    for (candidate, _) in preview.near {
         // An entry that went meanwhile is left out.
         let Some(detail) = visit.console.admin.store.entry(project.id, candidate.entry.id).await? else {
             continue;

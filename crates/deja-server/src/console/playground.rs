@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
-use deja_core::embedding::{Similarity, Threshold};
-use deja_core::engine::{Look, Query, QueryError, Reply, Seen, Source, Trace};
+use deja_core::embedding::Threshold;
+use deja_core::engine::{Preview, Query, QueryError, Reply, Source, Trace};
 use deja_core::project::Project;
 use deja_core::store::Admission;
 use serde::Deserialize;
@@ -164,30 +164,23 @@ async fn attempt(
     ask: bool,
 ) -> Result<(Outcome, Nearest), ConsoleError> {
     let engine = visit.console.app.engine();
-    let threshold = query.threshold;
-    let look = Look {
-        prompt: &query.prompt,
-        model: &query.model,
-        context: query.context.as_deref(),
-        limit: NEAREST,
-    };
     // Looked at first: afterwards a miss would be its own nearest entry.
-    let seen = engine.look(project, look).await?;
-    let near = seen.near.iter().map(|candidate| Near {
+    let preview = engine.preview(project, &query, NEAREST).await?;
+    let near = preview.near.iter().map(|(candidate, verdict)| Near {
         id: candidate.entry.id.to_string(),
         prompt: format::excerpt(&candidate.entry.prompt),
         answer: format::excerpt(&candidate.entry.answer.text),
         similarity: format!("{:.3}", candidate.similarity.get()),
         exact: candidate.similarity.get(),
-        reached: threshold.reached_by(candidate.similarity),
+        reached: verdict.answers(),
     });
-    let none = match seen.trace.too_long {
+    let none = match preview.trace.too_long {
         Some(_) => "The prompt is too long to be searched by meaning: only the same prompt can answer it.",
         None => "There is no entry of this model and context yet.",
     };
     let near = Nearest { rows: near.collect(), none };
     if !ask {
-        return Ok((looked(&seen, threshold), near));
+        return Ok((expected(&preview), near));
     }
     let caller = Admission::of_console(Arc::new(project.clone()));
     match engine.query(&caller, query).await {
@@ -196,41 +189,36 @@ async fn attempt(
     }
 }
 
-fn looked(seen: &Seen, threshold: Threshold) -> Outcome {
-    let best = match &seen.exact {
-        Some(entry) => Some((entry.clone(), Similarity::ONE)),
-        None => seen.near.first().map(|best| (best.entry.clone(), best.similarity)),
-    };
-    let hit = best.as_ref().filter(|(_, similarity)| threshold.reached_by(*similarity));
-    let (title, text) = match (&seen.exact, hit, &best) {
-        (Some(_), ..) => {
+/// What would come of asking.
+fn expected(preview: &Preview) -> Outcome {
+    let hit = preview.hit.as_ref();
+    let (title, text) = match (hit, preview.near.first()) {
+        (Some(hit), _) if hit.is_exact() => {
             ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into())
         }
-        (None, Some((_, similarity)), _) => (
+        (Some(hit), _) => (
             "A similar prompt is in the cache",
             format!(
                 "Its similarity {:.3} reaches the threshold: a query would get its answer.",
-                similarity.get()
+                hit.similarity().get()
             ),
         ),
-        (None, None, Some((_, similarity))) => (
+        (None, Some((nearest, _))) => (
             "Nothing is similar enough",
             format!(
                 "The nearest entry has a similarity of {:.3}: a query would ask the provider.",
-                similarity.get()
+                nearest.similarity.get()
             ),
         ),
-        (None, None, None) => {
-            ("Nothing is near", "A query would ask the provider and store its answer.".into())
-        }
+        (None, None) => ("Nothing is near", "A query would ask the provider and store its answer.".into()),
     };
     Outcome {
         title,
         hit: hit.is_some(),
         text,
-        facts: timings(&seen.trace),
-        answer: hit.map(|(entry, _)| entry.answer.text.clone()),
-        wrong: hit.map(|(entry, _)| entry.id.to_string()),
+        facts: timings(&preview.trace),
+        answer: hit.map(|hit| hit.entry().answer.text.clone()),
+        wrong: hit.map(|hit| hit.entry().id.to_string()),
     }
 }
 

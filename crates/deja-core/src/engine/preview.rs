@@ -1,56 +1,48 @@
-//! Looking at the cache without asking anybody: what a prompt would meet. Nothing is stored or counted.
+//! What a query would meet in the cache. Nobody is asked, nothing is stored or counted.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::time::Instant;
 
-use crate::cache::{Candidate, Entry, PromptHash};
+use crate::cache::{Candidate, Hit, Judge, PromptHash, Verdict};
 use crate::embedding::{Embedded, Similarity, Threshold};
-use crate::engine::{Engine, QueryError, Trace};
+use crate::engine::{Engine, Query, QueryError, Trace};
 use crate::id::ProjectId;
 use crate::project::Project;
 use crate::store::Probe;
 
-/// What is looked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
-    /// The prompt.
-    pub prompt: &'a str,
-    /// The model; without meaning where the project shares answers across models.
-    pub model: &'a str,
-    /// The context.
-    pub context: Option<&'a str>,
-    /// How many entries at most.
-    pub limit: NonZeroUsize,
-}
-
 /// What is there.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// The entry of this very prompt.
-    pub exact: Option<Arc<Entry>>,
-    /// The nearest entries whatever their similarity, best first.
-    pub near: Vec<Candidate>,
+pub struct Preview {
+    /// What would answer the query.
+    pub hit: Option<Hit>,
+    /// The nearest entries whatever their similarity, best first, and how they were judged.
+    pub near: Vec<(Candidate, Verdict)>,
     /// How long it took.
     pub trace: Trace,
 }
 
 impl Engine {
-    /// The entries nearest to a prompt, in the scope that a query for it would have.
-    pub async fn look(&self, project: &Project, look: Look<'_>) -> Result<Seen, QueryError> {
+    /// What `query` would meet, and up to `limit` of the entries nearest to its prompt.
+    pub async fn preview(
+        &self,
+        project: &Project,
+        query: &Query,
+        limit: NonZeroUsize,
+    ) -> Result<Preview, QueryError> {
         let started = Instant::now();
         let mut trace = Trace::default();
-        let scope = project.scope(look.model, look.context);
-        let hash = PromptHash::of(look.prompt);
+        let scope = project.scope(&query.model, query.context.as_deref());
+        let hash = PromptHash::of(&query.prompt);
+        let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
         let now = self.parts.clock.now();
-        let embedded = self.embeddings.of(project.id, hash, look.prompt).await?;
+        let embedded = self.embeddings.of(project.id, hash, &query.prompt).await?;
         trace.embedding = started.elapsed();
         let searched = Instant::now();
         let exact = self.parts.store.exact(&scope, &hash, now).await?;
         let near = match &*embedded {
             Embedded::Vector { embedding, .. } => {
                 let embedder = self.parts.embedder.id();
-                let probe = Probe { embedder, embedding, threshold: Threshold::ZERO, limit: look.limit };
+                let probe = Probe { embedder, embedding, threshold: Threshold::ZERO, limit };
                 self.parts.store.nearest(&scope, probe, now).await?
             }
             Embedded::TooLong { tokens, window } => {
@@ -60,7 +52,13 @@ impl Engine {
         };
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
-        Ok(Seen { exact, near, trace })
+        let exact = exact.map(|entry| Candidate { entry, similarity: Similarity::ONE });
+        let hit = exact.iter().chain(&near).find_map(|candidate| judge.judge(candidate.clone(), false).ok());
+        let judged = |candidate: Candidate| {
+            let verdict = judge.verdict(&candidate.entry.prompt, candidate.similarity, false);
+            (candidate, verdict)
+        };
+        Ok(Preview { hit, near: near.into_iter().map(judged).collect(), trace })
     }
 
     /// How similar two prompts are; `None` where one of them is too long to tell.
