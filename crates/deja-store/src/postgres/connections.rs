@@ -4,11 +4,14 @@
 //! called back. So the connection stays taken until the server has answered, and then serves the next caller
 //! ([`Lease`]): making it anew would cost more than the statement. It is closed if that takes too long.
 
-mod pool;
+mod manager;
 
-use std::sync::Arc;
+use std::future::{Future as _, poll_fn};
+use std::task::Poll;
 use std::time::Duration;
 
+use deadpool::Runtime;
+use deadpool::managed::{BuildError, Object, Pool, PoolError, QueueMode, Timeouts};
 use deja_core::store::StoreError;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::types::ToSql;
@@ -17,7 +20,7 @@ use tokio_postgres::{Error, Row};
 use super::fault::{ends_connection, fault, is_transient, too_late, unavailable};
 use super::server::Server;
 use crate::PostgresSettings;
-use pool::{Connection, Held, Pool};
+use manager::{Connection, Manager};
 
 /// How often a statement is sent that deadlocked with another one.
 const ATTEMPTS: u32 = 4;
@@ -27,7 +30,7 @@ pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The connections with their deadlines.
 pub(super) struct Connections {
-    pool: Arc<Pool>,
+    pool: Pool<Manager>,
     acquire: Duration,
     call: Duration,
     bulk: Duration,
@@ -35,13 +38,18 @@ pub(super) struct Connections {
 
 impl Connections {
     /// None yet: they are made when they are needed.
-    pub(super) fn new(server: Server, settings: &PostgresSettings) -> Self {
-        Self {
-            pool: Arc::new(Pool::new(server, settings)),
+    pub(super) fn new(server: Server, settings: &PostgresSettings) -> Result<Self, BuildError> {
+        let pool = Pool::builder(Manager::new(server, settings))
+            .max_size(settings.pool_size.max(1))
+            .queue_mode(QueueMode::Lifo)
+            .runtime(Runtime::Tokio1)
+            .build()?;
+        Ok(Self {
+            pool,
             acquire: settings.acquire_timeout,
             call: settings.call_timeout,
             bulk: settings.bulk_timeout,
-        }
+        })
     }
 
     /// Runs one statement as a transaction of its own.
@@ -104,34 +112,41 @@ impl Connections {
     }
 
     async fn lease(&self, patience: Duration) -> Result<Lease, StoreError> {
-        let started = Instant::now();
-        let deadline = started + patience;
-        let pool = Arc::clone(&self.pool);
-        let slot = timeout_at(deadline.min(started + self.acquire), pool.slot()).await;
-        let slot = slot.map_err(|_| unavailable("all connections are in use"))??;
-        let lease = move |connection, pool| {
-            let held = Held { connection, pool, slot };
-            Lease { held: Some(held), deadline, busy: false, open: false }
+        let deadline = Instant::now() + patience;
+        let timeouts = Timeouts { wait: Some(self.acquire.min(patience)), ..Timeouts::default() };
+        let pool = self.pool.clone();
+        let mut getting = Box::pin(async move { pool.timeout_get(&timeouts).await });
+        let got = match poll_fn(|context| Poll::Ready(getting.as_mut().poll(context))).await {
+            Poll::Ready(got) => got,
+            Poll::Pending => {
+                // It is made in any case: if this caller goes away, the next one will want it.
+                #[expect(clippy::disallowed_methods, reason = "it ends within the deadlines of connecting")]
+                let getting = tokio::spawn(getting);
+                let got = timeout_at(deadline, getting).await.map_err(|_| too_late("connecting"))?;
+                got.map_err(|error| unavailable(error.to_string()))?
+            }
         };
-        let found = match pool.idle() {
-            Some((connection, true)) => return Ok(lease(connection, pool)),
-            other => other,
-        };
-        // It is made in any case: if this caller goes away, the next one will want it.
-        #[expect(clippy::disallowed_methods, reason = "it ends within the deadlines of connecting")]
-        let making = tokio::spawn(async move {
-            let connection = pool.connection(found).await?;
-            Ok(lease(connection, pool))
-        });
-        let made = timeout_at(deadline, making).await.map_err(|_| too_late("connecting"))?;
-        made.map_err(|error| unavailable(error.to_string()))?
+        let connection = got.map_err(|error| match error {
+            PoolError::Timeout(_) => unavailable("all connections are in use"),
+            PoolError::Closed => unavailable("the store is closed"),
+            PoolError::Backend(reason) => unavailable(reason),
+            other => unavailable(other.to_string()),
+        })?;
+        Ok(Lease {
+            pool: self.pool.clone(),
+            connection: Some(connection),
+            deadline,
+            busy: false,
+            open: false,
+        })
     }
 }
 
 /// A connection for the time of one call.
 struct Lease {
+    pool: Pool<Manager>,
     /// None after a failure that closed it.
-    held: Option<Held>,
+    connection: Option<Object<Manager>>,
     deadline: Instant,
     /// Something was asked that is not answered yet.
     busy: bool,
@@ -217,8 +232,7 @@ impl Lease {
     /// The connection, from now on in the middle of something.
     fn ask(&mut self) -> Result<&mut Connection, StoreError> {
         self.busy = true;
-        let held = self.held.as_mut().ok_or_else(|| unavailable("the connection was closed"))?;
-        Ok(&mut held.connection)
+        self.connection.as_deref_mut().ok_or_else(|| unavailable("the connection was closed"))
     }
 
     fn answered<T>(
@@ -233,14 +247,13 @@ impl Lease {
             Ok(Err(error)) => {
                 self.busy = false;
                 if ends_connection(&error) {
-                    self.held = None;
+                    close(self.connection.take());
                 }
                 Err(fault(&error))
             }
             Err(_) => {
-                if let Some(held) = self.held.take() {
-                    held.pool.doubt();
-                }
+                close(self.connection.take());
+                self.pool.manager().doubt();
                 Err(too_late("a statement"))
             }
         }
@@ -249,18 +262,26 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(mut held) = self.held.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
         if !self.busy && !self.open {
-            held.give_back();
+            connection.answered();
         } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (deadline, open) = (self.deadline, self.open);
+            let (pool, deadline, open) = (self.pool.clone(), self.deadline, self.open);
             runtime.spawn(async move {
-                match timeout_at(deadline, held.connection.settle(open)).await {
-                    Ok(Ok(())) => held.give_back(),
+                match timeout_at(deadline, connection.settle(open)).await {
+                    Ok(Ok(())) => return connection.answered(),
                     Ok(Err(_)) => {}
-                    Err(_) => held.pool.doubt(),
+                    Err(_) => pool.manager().doubt(),
                 }
+                close(Some(connection));
             });
+        } else {
+            close(Some(connection));
         }
     }
+}
+
+/// Ends a connection, and lets the pool make another in its place.
+fn close(connection: Option<Object<Manager>>) {
+    drop(connection.map(Object::take));
 }

@@ -22,7 +22,8 @@ impl PostgresStore {
     pub(crate) async fn open(settings: &PostgresSettings) -> Result<Self, OpenError> {
         let server = Server::parse(settings)?;
         migrated(&server).await?;
-        let connections = Connections::new(server.clone(), settings);
+        let connections = Connections::new(server.clone(), settings)
+            .map_err(|error| OpenError::Database { server: server.name(), reason: error.to_string() })?;
         let bell = Bell::new(server.clone());
         Ok(Self { connections, plans: Plans::new(settings.graph_from), graphs: Graphs::new(server), bell })
     }
