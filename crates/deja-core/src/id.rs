@@ -83,4 +83,5 @@ id_type!(KeyId, "an API key");
 id_type!(EntryId, "a cache entry");
 id_type!(ProviderId, "a provider that a project brought itself");
 id_type!(FlightId, "one process's call to a provider, among the processes that share a store");
+id_type!(RecorderId, "a process that counts, from its start to its end");
 id_type!(OperatorId, "a person who signs in to the console");

@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::socket::{self, AdminSocket};
+use crate::admin::socket::OwnDirectory;
 use crate::app::{self, Wired};
 use crate::config::Config;
 use crate::listener::{self, ListenerLimits};
@@ -71,11 +71,11 @@ impl Server {
             let router = Router::new().route("/metrics", get(move || async move { handle.render() }));
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
+        let directory = OwnDirectory::take(&config.data_dir)?;
         let wired = app::wire(&config, upstream.clone(), leaving.clone()).await?;
         let router = routes::router(wired.app.clone(), wired.console.clone())?;
 
-        let admin = AdminSocket::bind(&socket::path_in(&config.data_dir))?;
-        background.spawn(admin.serve(wired.admin.clone(), stop.clone()));
+        background.spawn(directory.listen()?.serve(wired.admin.clone(), stop.clone()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         background.spawn(jobs::sweep::entries(wired.store.clone(), clock.clone(), stop.clone()));
         background.spawn(jobs::sweep::history(wired.store.clone(), clock.clone(), stop.clone()));
@@ -163,9 +163,11 @@ impl Server {
         if rest.is_err() {
             tracing::warn!("background work did not end in time");
         }
-        let flushed = self.wired.app.engine().recorder().flush(&*self.wired.store).await;
-        if let Err(error) = flushed {
-            tracing::error!(error = %error, "the last counts could not be written");
+        let flush = self.wired.app.engine().flush_counts();
+        match tokio::time::timeout(Duration::from_secs(5), flush).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(error = %error, "the last counts could not be written"),
+            Err(_) => tracing::error!("the last counts could not be written in time"),
         }
         self.wired.store.close().await?;
         Ok(())

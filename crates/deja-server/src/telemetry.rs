@@ -29,6 +29,7 @@ const SAVED: &str = "deja_saved_nanodollars_total";
 const SPENT: &str = "deja_spent_nanodollars_total";
 const NOT_STORED: &str = "deja_not_stored_total";
 const SHED: &str = "deja_shed_total";
+const DROPPED: &str = "deja_counts_dropped_total";
 const UPSTREAM_CALLS: &str = "deja_upstream_calls";
 const PRICE_AGE: &str = "deja_price_table_age_seconds";
 
@@ -50,6 +51,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(SPENT, "Nano-dollars (1e-9 USD) spent on misses, where the price is known.");
     describe_counter!(NOT_STORED, "Answers returned but not stored, by reason.");
     describe_counter!(SHED, "Queries refused because deja was too busy.");
+    describe_counter!(DROPPED, "Requests that analytics lack, because too many counts waited to be written.");
     describe_gauge!(UPSTREAM_CALLS, "Provider calls under way.");
     describe_gauge!(PRICE_AGE, "Age of the price table in force.");
     Ok(handle)
@@ -88,6 +90,11 @@ pub fn count_query(answered: Result<&Reply, &QueryError>) {
             counter!(NOT_STORED, "reason" => reason.code()).increment(1);
         }
     }
+}
+
+/// Counts requests that analytics lack.
+pub fn count_dropped(requests: u64) {
+    counter!(DROPPED).increment(requests);
 }
 
 /// Tells the states that nobody counts as they change.

@@ -1,14 +1,29 @@
 //! A batch: what happened since the last write, added up by minute.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::analytics::names::{Names, label};
 use crate::analytics::{ContextKey, Distribution, Outcome, Rollup, RollupKey, Slice, Step, UsageEvent};
 use crate::api_key::KeyUsage;
 use crate::clock::Timestamp;
-use crate::id::{EntryId, KeyId, ProjectId};
+use crate::id::{EntryId, KeyId, ProjectId, RecorderId};
 use crate::money::NanoUsd;
+
+/// What a batch, and what waits to be written, holds at most of each kind: about 25 MB. It takes an outage of hours
+/// with much use to reach it.
+const MOST: usize = 65_536;
+
+/// Tells a batch from all others, for a store that may have written it without the recorder being told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchId {
+    /// Whose batch it is.
+    pub recorder: RecorderId,
+    /// When it was taken: later than the recorder's batch before.
+    pub taken: Timestamp,
+}
 
 /// Hits of an entry since the last write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,9 +63,12 @@ struct Counted {
 }
 
 /// What happened since the last write, added up. Bounded by the keys, models, contexts and entries in use, models
-/// and contexts by [`super::MAX_NAMES_PER_HOUR`] besides.
+/// and contexts by [`super::MAX_NAMES_PER_HOUR`] besides; where nothing can be written for hours, by a fixed number
+/// of each.
 #[derive(Clone, Debug, Default)]
 pub struct UsageBatch {
+    /// Without one it is counted as often as it is recorded.
+    pub id: Option<BatchId>,
     cells: HashMap<Cell, Counted>,
     names: Names,
     /// Hits by entry.
@@ -65,45 +83,37 @@ impl UsageBatch {
         self.cells.is_empty() && self.entries.is_empty()
     }
 
-    /// Counts one request.
-    pub fn add(&mut self, event: &UsageEvent<'_>) {
+    /// Counts one request. `false`: there is no room for all of it.
+    pub fn add(&mut self, event: &UsageEvent<'_>) -> bool {
         let hour = Step::Hour.period_of(event.at);
+        let mut new = None;
         let (model, context) = self.names.of(event.project, hour, event.model, event.context, |key, text| {
-            self.contexts.insert((event.project, key), ContextLabel { text: label(text), hour });
+            new = Some((key, ContextLabel { text: label(text), hour }));
         });
         let minute = Step::Minute.period_of(event.at);
         let cell = Cell { project: event.project, minute, key: event.key, model, context };
-        self.cells.entry(cell).or_default().count(event);
-        if let Some(entry) = event.entry {
-            let hits = self.entries.entry((event.project, entry)).or_default();
-            hits.hits += 1;
-            hits.last_hit = hits.last_hit.max(event.at);
-            hits.saved = hits.saved.plus(event.saved);
-        }
+        let Some(counted) = slot(&mut self.cells, cell) else { return false };
+        counted.count(event);
+        // At most one a cell.
+        self.contexts.extend(new.map(|(key, label)| ((event.project, key), label)));
+        let Some(entry) = event.entry else { return true };
+        let Some(hits) = slot(&mut self.entries, (event.project, entry)) else { return false };
+        hits.hits += 1;
+        hits.last_hit = hits.last_hit.max(event.at);
+        hits.saved = hits.saved.plus(event.saved);
+        true
     }
 
-    /// Takes what was counted and leaves an empty batch, which goes on telling the same names apart.
+    /// Takes what was counted, up to `at_most` of each kind; the rest stays, and the same names are told apart.
     #[must_use]
-    pub fn take(&mut self) -> Self {
-        let mut taken = std::mem::take(self);
-        std::mem::swap(&mut self.names, &mut taken.names);
-        taken
-    }
-
-    /// Adds a batch that could not be written back to this one.
-    pub fn merge(&mut self, other: Self) {
-        for (cell, counted) in other.cells {
-            let mine = self.cells.entry(cell).or_default();
-            mine.rollup.add(&counted.rollup);
-            mine.last_used = mine.last_used.max(counted.last_used);
+    pub fn take(&mut self, at_most: usize) -> Self {
+        Self {
+            id: None,
+            names: Names::default(),
+            cells: some(&mut self.cells, at_most),
+            entries: some(&mut self.entries, at_most),
+            contexts: some(&mut self.contexts, at_most),
         }
-        for (id, hits) in other.entries {
-            let entry = self.entries.entry(id).or_default();
-            entry.hits += hits.hits;
-            entry.last_hit = entry.last_hit.max(hits.last_hit);
-            entry.saved = entry.saved.plus(hits.saved);
-        }
-        self.contexts.extend(other.contexts);
     }
 
     /// Use by key.
@@ -137,6 +147,19 @@ impl UsageBatch {
         }
         rows
     }
+}
+
+/// What is counted under `key`; `None` if that would be one too many.
+fn slot<K: Eq + Hash, V: Default>(map: &mut HashMap<K, V>, key: K) -> Option<&mut V> {
+    let full = map.len() >= MOST;
+    match map.entry(key) {
+        Entry::Vacant(_) if full => None,
+        entry => Some(entry.or_default()),
+    }
+}
+
+fn some<K: Eq + Hash, V>(map: &mut HashMap<K, V>, at_most: usize) -> HashMap<K, V> {
+    map.extract_if(|_, _| true).take(at_most).collect()
 }
 
 impl Counted {
@@ -199,7 +222,7 @@ mod tests {
     fn a_request_is_counted_in_eight_slices_of_three_steps() {
         let mut batch = UsageBatch::default();
         for seconds in [0, 59, 60] {
-            batch.add(&event("m", Some("c"), seconds));
+            assert!(batch.add(&event("m", Some("c"), seconds)));
         }
         assert_eq!(slices(&batch, Step::Minute).len(), 16);
         let hours = slices(&batch, Step::Hour);
@@ -212,10 +235,10 @@ mod tests {
     fn names_beyond_the_bound_are_one_name_until_the_next_hour() {
         let mut batch = UsageBatch::default();
         for number in 0..1000 {
-            batch.add(&event(&format!("m{number}"), Some(&format!("user {number}")), 10));
+            assert!(batch.add(&event(&format!("m{number}"), Some(&format!("user {number}")), 10)));
             if number == 500 {
                 // What is written goes, what is told apart stays.
-                assert_eq!(batch.take().rollups().len(), 3 * (1 + 1 + 4 * 65 + 2 * 65));
+                assert_eq!(batch.take(usize::MAX).rollups().len(), 3 * (1 + 1 + 4 * 65 + 2 * 65));
             }
         }
         let only = |batch: &UsageBatch, dimensions| -> Vec<Slice> {
@@ -224,20 +247,46 @@ mod tests {
         };
         assert_eq!(only(&batch, 4), [Slice { context: Some(ContextKey::OTHER), ..Slice::default() }]);
         assert_eq!(only(&batch, 2), [Slice { model: Some(OTHER_MODELS.into()), ..Slice::default() }]);
-        batch.add(&event("m999", Some("user 999"), 3600));
+        assert!(batch.add(&event("m999", Some("user 999"), 3600)));
         assert!(only(&batch, 2).iter().any(|slice| slice.model.as_deref() == Some("m999")));
         const { assert!(MAX_NAMES_PER_HOUR < 1000, "more names than that are asked for above") };
     }
 
     #[test]
-    fn what_was_not_written_is_added_back() {
-        let mut first = UsageBatch::default();
-        first.add(&event("m", None, 0));
-        let mut second = first.clone();
-        second.add(&event("m", None, 1));
-        first.merge(second);
-        assert!(slices(&first, Step::Hour).iter().all(|(_, _, misses)| *misses == 3));
-        let usage = first.keys().into_values().next().unwrap();
-        assert_eq!((usage.requests, usage.last_used), (3, Some(Timestamp::from_secs(1))));
+    fn pieces_of_a_batch_make_the_whole() {
+        let mut batch = UsageBatch::default();
+        for minute in 0..10 {
+            for entry in 0..3 {
+                let entry = Some(EntryId::from_bytes([entry; 16]));
+                assert!(batch.add(&UsageEvent { entry, ..event("m", Some("c"), minute * 60) }));
+            }
+        }
+        let (mut misses, mut hits, mut requests, mut contexts) = (0, 0, 0, 0);
+        for pieces in 1.. {
+            let piece = batch.take(3);
+            if piece.is_empty() {
+                assert_eq!(pieces, 5);
+                break;
+            }
+            assert!(piece.cells.len() <= 3 && piece.entries.len() <= 3);
+            misses += slices(&piece, Step::Minute).iter().map(|(_, _, misses)| misses).sum::<u64>();
+            hits += piece.entries.values().map(|hits| hits.hits).sum::<u64>();
+            requests += piece.keys().values().map(|usage| usage.requests).sum::<u64>();
+            contexts += piece.contexts.len();
+        }
+        assert_eq!((misses, hits, requests, contexts), (8 * 30, 30, 30, 1));
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_what_is_counted_already_goes_on() {
+        let mut batch = UsageBatch::default();
+        let first = i64::try_from(MOST).unwrap();
+        for minute in 0..first {
+            assert!(batch.add(&event("m", None, minute * 60)));
+        }
+        assert!(!batch.add(&event("m", Some("new"), first * 60)));
+        assert!(batch.add(&event("m", None, 0)));
+        assert_eq!((batch.cells.len(), batch.contexts.len()), (MOST, 0));
+        assert_eq!(batch.keys().into_values().next().unwrap().requests, MOST as u64 + 1);
     }
 }

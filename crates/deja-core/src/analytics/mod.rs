@@ -16,7 +16,7 @@ use crate::embedding::Similarity;
 use crate::id::{EntryId, KeyId, ProjectId};
 use crate::money::NanoUsd;
 
-pub use batch::{ContextLabel, EntryHits, UsageBatch};
+pub use batch::{BatchId, ContextLabel, EntryHits, UsageBatch};
 pub use histogram::{
     BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, SIMILARITY_BUCKETS, latency_bound, quantile,
 };

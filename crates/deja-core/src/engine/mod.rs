@@ -20,11 +20,10 @@ use crate::embedding::Embedder;
 use crate::id::Entropy;
 use crate::pricing::PriceBook;
 use crate::provider::{Providers, TokenCounter};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 pub use preview::Preview;
 pub use query::{Query, QueryError, Reply, Source, Trace};
-pub use record::Recorder;
 pub use savings::Cost;
 
 /// How many candidates are judged for each prompt: the best, and a few for where it is refused.
@@ -57,7 +56,7 @@ pub struct Engine {
     embeddings: Arc<embedding::Embeddings>,
     flights: Arc<flight::Flights>,
     upstream_slots: Arc<Semaphore>,
-    recorder: Arc<Recorder>,
+    recorder: Arc<record::Recorder>,
     tasks: TaskTracker,
 }
 
@@ -68,7 +67,7 @@ impl Engine {
             embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
             flights: Arc::new(flight::Flights::default()),
             upstream_slots: Arc::new(Semaphore::new(parts.max_upstream_calls)),
-            recorder: Arc::new(Recorder::default()),
+            recorder: Arc::default(),
             parts: Arc::new(parts),
             tasks,
         }
@@ -84,9 +83,15 @@ impl Engine {
         &self.parts.clock
     }
 
-    /// The counts that are not written yet.
-    pub fn recorder(&self) -> &Arc<Recorder> {
-        &self.recorder
+    /// Writes what was counted since the last call. What cannot be written is kept for the next call.
+    pub async fn flush_counts(&self) -> Result<(), StoreError> {
+        let Parts { store, clock, entropy, .. } = &*self.parts;
+        self.recorder.flush(&**store, &**clock, &**entropy).await
+    }
+
+    /// Requests since the last call that were not counted, because too much waits to be written.
+    pub fn take_dropped_counts(&self) -> u64 {
+        self.recorder.take_dropped()
     }
 
     /// Calls to providers under way.

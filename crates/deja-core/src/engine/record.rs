@@ -1,32 +1,82 @@
 //! Counting, off the request path: events are added up in memory and written in batches.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::analytics::{UsageBatch, UsageEvent};
+use crate::analytics::{BatchId, UsageBatch, UsageEvent};
+use crate::clock::{Clock, Timestamp};
+use crate::id::{Entropy, RecorderId};
 use crate::store::{Store, StoreError};
 
-/// Counts that are not written yet. Bounded by the number of keys, entries and models in use.
+/// Minutes of keys, models and contexts, and entries, that are written at a time: some thousand rows, whatever has
+/// gathered while nothing could be written.
+const AT_ONCE: usize = 256;
+
+/// Counts that are not written yet. Bounded by the number of keys, entries and models in use, and by a fixed number
+/// while nothing can be written.
 #[derive(Default)]
-pub struct Recorder {
+pub(super) struct Recorder {
     pending: Mutex<UsageBatch>,
+    writing: tokio::sync::Mutex<Writing>,
+    dropped: AtomicU64,
+}
+
+/// What is on its way into the store.
+#[derive(Default)]
+struct Writing {
+    /// Of the last batch.
+    id: Option<BatchId>,
+    /// Given to the store, which has not said that it has it. Perhaps it has: so the same one is given again.
+    batch: Option<UsageBatch>,
 }
 
 impl Recorder {
     /// Counts one request.
-    pub fn count(&self, event: &UsageEvent<'_>) {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+    pub(super) fn count(&self, event: &UsageEvent<'_>) {
+        let counted = self.pending.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+        self.dropped.fetch_add(u64::from(!counted), Ordering::Relaxed);
+    }
+
+    /// Requests since the last call that were not counted, wholly or for their entry, because too much waits to be
+    /// written.
+    pub(super) fn take_dropped(&self) -> u64 {
+        self.dropped.swap(0, Ordering::Relaxed)
     }
 
     /// Writes what was counted since the last call. What cannot be written is kept for the next call.
-    pub async fn flush(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let batch = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if batch.is_empty() {
-            return Ok(());
+    pub(super) async fn flush(
+        &self,
+        store: &dyn Store,
+        clock: &dyn Clock,
+        entropy: &dyn Entropy,
+    ) -> Result<(), StoreError> {
+        let mut writing = self.writing.lock().await;
+        loop {
+            if writing.batch.is_none() {
+                let mut batch = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take(AT_ONCE);
+                if batch.is_empty() {
+                    return Ok(());
+                }
+                // Without random bytes it has no id, and is counted twice at worst.
+                writing.id = next_id(writing.id, clock.now(), entropy);
+                batch.id = writing.id;
+                writing.batch = Some(batch);
+            }
+            if let Some(batch) = &writing.batch {
+                store.record(batch).await?;
+            }
+            writing.batch = None;
         }
-        let written = store.record(&batch).await;
-        if written.is_err() {
-            self.pending.lock().unwrap_or_else(PoisonError::into_inner).merge(batch);
+    }
+}
+
+/// The id of the batch after `last`.
+fn next_id(last: Option<BatchId>, now: Timestamp, entropy: &dyn Entropy) -> Option<BatchId> {
+    match last {
+        Some(last) => {
+            let later = Timestamp::from_nanos(last.taken.as_nanos().saturating_add(1));
+            Some(BatchId { taken: now.max(later), ..last })
         }
-        written
+        None => Some(BatchId { recorder: RecorderId::generate(now, entropy).ok()?, taken: now }),
     }
 }

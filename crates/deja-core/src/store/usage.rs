@@ -17,7 +17,8 @@ use crate::store::{EntryFilter, StoreError};
 #[async_trait]
 pub trait Usage: Send + Sync {
     /// Adds a batch to keys, entries and rollups, all of it or nothing. What is counted for keys, entries or
-    /// projects that are gone is dropped.
+    /// projects that are gone is dropped. A batch with an id is counted once, however often it is given; those of one
+    /// recorder come in the order in which they were taken.
     async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError>;
 
     /// Totals by project over the hours `from..until` (hours since the epoch).
@@ -71,6 +72,6 @@ pub trait Usage: Send + Sync {
     ) -> Result<BTreeMap<ContextKey, String>, StoreError>;
 
     /// Deletes up to `limit` rollups of periods before the oldest that is kept ([`Step::oldest`]), and says how
-    /// many; with the last hour of a context goes its label.
+    /// many; with the last hour of a context goes its label, with that of a recorder what is known of it.
     async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deja_core::analytics::{Totals, hour_of};
+use deja_core::analytics::{BatchId, Step, Totals, UsageBatch, hour_of};
 use deja_core::clock::Clock;
 use deja_core::engine::Query;
 use deja_core::money::NanoUsd;
@@ -13,7 +13,7 @@ use deja_core::store::{Keys, Usage};
 use crate::util::{Bench, failure, query};
 
 async fn flush(bench: &Bench) -> Result<(), deja_core::store::StoreError> {
-    bench.engine.recorder().flush(&*bench.store).await
+    bench.engine.flush_counts().await
 }
 
 async fn totals(bench: &Bench) -> Totals {
@@ -123,4 +123,42 @@ async fn a_model_nobody_knows_does_not_become_a_row() {
         .flat_map(|batch| batch.rollups().into_keys().filter_map(|key| key.slice.model))
         .collect();
     assert!(models.iter().all(|model| model.is_empty()), "{models:?}");
+}
+
+#[tokio::test]
+async fn what_gathered_in_an_outage_is_written_in_pieces_each_with_an_id_of_its_own() {
+    let bench = Bench::new().await;
+    bench.store.fail_record.store(true, Ordering::SeqCst);
+    for _ in 0..600 {
+        bench.engine.count_refused(&bench.caller);
+        bench.clock.advance(Duration::from_mins(1));
+    }
+    flush(&bench).await.unwrap_err();
+    bench.engine.count_rate_limited(&bench.caller);
+    bench.store.fail_record.store(false, Ordering::SeqCst);
+    flush(&bench).await.unwrap();
+    assert_eq!((requests(&bench).await, bench.engine.take_dropped_counts()), (601, 0));
+    let batches = bench.store.recorded.lock().unwrap();
+    assert_eq!(batches.iter().map(minutes).collect::<Vec<_>>(), [256, 256, 89]);
+    let ids: Vec<BatchId> = batches.iter().map(|batch| batch.id.unwrap()).collect();
+    assert!(ids.windows(2).all(|two| two[0].recorder == two[1].recorder && two[0].taken < two[1].taken));
+}
+
+/// Minutes that a batch has requests of.
+fn minutes(batch: &UsageBatch) -> usize {
+    let keys = batch.rollups().into_keys();
+    keys.filter(|key| key.step == Step::Minute && key.slice.dimensions() == 0).count()
+}
+
+#[tokio::test]
+async fn a_batch_that_may_have_been_written_is_given_again_as_it_was() {
+    let bench = Bench::new().await;
+    traffic(&bench).await;
+    bench.store.lose_record.store(true, Ordering::SeqCst);
+    flush(&bench).await.unwrap_err();
+    bench.store.lose_record.store(false, Ordering::SeqCst);
+    bench.engine.count_refused(&bench.caller);
+    flush(&bench).await.unwrap();
+    assert_eq!(totals(&bench).await, Totals { refused: 2, ..expected() });
+    assert_eq!(requests(&bench).await, 8);
 }

@@ -34,6 +34,8 @@ pub struct OddStore {
     pub fail_insert: AtomicBool,
     /// Every `record` fails while this is set.
     pub fail_record: AtomicBool,
+    /// Every `record` is done and says that it failed while this is set: its answer is lost.
+    pub lose_record: AtomicBool,
     /// Other processes use it too.
     pub shared: AtomicBool,
     /// What `record` was given.
@@ -120,7 +122,8 @@ impl Usage for OddStore {
             return Err(down());
         }
         self.recorded.lock().unwrap().push(batch.clone());
-        self.inner.record(batch).await
+        self.inner.record(batch).await?;
+        if self.lose_record.load(Ordering::SeqCst) { Err(down()) } else { Ok(()) }
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {

@@ -5,14 +5,24 @@ use std::time::Duration;
 use deja_core::engine::Engine;
 use tokio_util::sync::CancellationToken;
 
+use crate::telemetry;
+
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// Writes counts once a second, and once more at the end.
 pub async fn flush(engine: Engine, stop: CancellationToken) {
     loop {
         let last = stop.run_until_cancelled(tokio::time::sleep(FLUSH_EVERY)).await.is_none();
-        if let Err(error) = engine.recorder().flush(&**engine.store()).await {
+        if let Err(error) = engine.flush_counts().await {
             tracing::error!(error = %error, "counts could not be written; they are kept for the next try");
+        }
+        let dropped = engine.take_dropped_counts();
+        if dropped > 0 {
+            telemetry::count_dropped(dropped);
+            tracing::error!(
+                requests = dropped,
+                "not counted: too many counts wait to be written; statistics and hits of entries lack them"
+            );
         }
         if last {
             return;

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (1, include_str!("../../migrations/postgres/0001_first.sql")),
     (2, include_str!("../../migrations/postgres/0002_provider_kind.sql")),
     (3, include_str!("../../migrations/postgres/0003_days.sql")),
+    (4, include_str!("../../migrations/postgres/0004_recorders.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

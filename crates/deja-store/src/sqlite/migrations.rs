@@ -9,6 +9,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (2, include_str!("../../migrations/sqlite/0002_console.sql")),
     (3, include_str!("../../migrations/sqlite/0003_provider_kind.sql")),
     (4, include_str!("../../migrations/sqlite/0004_days.sql")),
+    (5, include_str!("../../migrations/sqlite/0005_recorders.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -5,10 +5,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::analytics::{BatchId, EntryHits, Outcome, UsageBatch, UsageEvent};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{PromptHash, Scope};
-use deja_core::id::{KeyId, OperatorId};
+use deja_core::clock::Timestamp;
+use deja_core::id::{KeyId, OperatorId, RecorderId};
 use deja_core::operator::{Operator, PasswordHash, Role};
 use deja_core::rate_limit::Quota;
 use deja_core::store::{EntryFilter, Probe, Store, StoreError};
@@ -491,6 +492,72 @@ fn a_caller_that_hangs_up_leaves_no_transaction_to_the_next() {
             assert!(store.admit(&key(1).hash).await.unwrap().is_some());
             assert_eq!(client.query_one(open, &[]).await.unwrap().get::<_, i64>(0), 0, "{patience:?}");
         }
+        database.remove().await;
+    });
+}
+
+/// One request of key 1, in a recorder's batch of this number.
+fn one_request(number: i64) -> UsageBatch {
+    let taken = Timestamp::from_nanos(NOW.as_nanos() + number);
+    let mut batch = UsageBatch::default();
+    batch.id = Some(BatchId { recorder: RecorderId::from_bytes([1; 16]), taken });
+    batch.add(&UsageEvent::bare(project_id(1), key(1).id, Outcome::Miss, NOW));
+    batch
+}
+
+async fn requests(store: &dyn Store) -> u64 {
+    store.keys(project_id(1)).await.unwrap()[0].1.requests
+}
+
+#[test]
+fn counts_whose_commit_is_not_answered_are_counted_once() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(impatient(&url)).await;
+        fill(&*store).await;
+        let beside = database.store().await;
+        proxy.set(Weather::HalfOpen);
+        let lost = store.record(&one_request(1)).await;
+        assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
+        // It has arrived nevertheless, unless the connection had yet to be made or the statement to be prepared.
+        assert_nothing_left(&database).await;
+        proxy.set(Weather::Fair);
+        assert_recovers(&store).await;
+        store.record(&one_request(1)).await.unwrap();
+        assert_eq!(requests(&*beside).await, 1);
+        // Prepared by now: this time it is the answer to the commit that is lost.
+        proxy.set(Weather::HalfOpen);
+        store.record(&one_request(2)).await.unwrap_err();
+        let begun = Instant::now();
+        while requests(&*beside).await < 2 {
+            assert!(begun.elapsed() < HANG, "it is committed");
+            sleep(Duration::from_millis(20)).await;
+        }
+        proxy.set(Weather::Fair);
+        assert_recovers(&store).await;
+        for batch in [one_request(2), one_request(2), one_request(3)] {
+            store.record(&batch).await.unwrap();
+        }
+        assert_eq!(requests(&*beside).await, 3);
+        database.remove().await;
+    });
+}
+
+#[test]
+fn counts_may_take_longer_to_write_than_a_query() {
+    run(async {
+        let database = Database::create().await;
+        let patient = PostgresSettings { bulk_timeout: Duration::from_mins(1), ..impatient(&database.url) };
+        let store = open_store(patient).await;
+        fill(&*store).await;
+        let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                        PERFORM pg_sleep(3); RETURN new;
+                    END $$;
+                    CREATE TRIGGER slow BEFORE UPDATE ON keys FOR EACH ROW EXECUTE FUNCTION slow();";
+        database.client().await.batch_execute(slow).await.unwrap();
+        store.record(&one_request(1)).await.unwrap();
+        assert_eq!(requests(&*store).await, 1);
         database.remove().await;
     });
 }

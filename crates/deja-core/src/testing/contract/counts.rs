@@ -2,10 +2,11 @@
 
 use tokio::task::JoinSet;
 
-use super::fixtures::{NOW, key, later, project_id, with_project};
+use super::fixtures::{NOW, entry, key, later, project_id, scope, with_project};
 use super::{Subject, register};
-use crate::analytics::{Outcome, Totals, UsageBatch, UsageEvent, hour_of};
-use crate::id::ProjectId;
+use crate::analytics::{BatchId, EntryHits, Outcome, Step, Totals, UsageBatch, UsageEvent, hour_of};
+use crate::clock::Timestamp;
+use crate::id::{ProjectId, RecorderId};
 use crate::money::NanoUsd;
 use crate::testing::change;
 
@@ -13,19 +14,26 @@ register!["usage":
     totals_add_up_by_project_and_span,
     counts_of_gone_projects_are_dropped,
     nothing_is_lost_under_concurrency,
+    a_batch_is_counted_once_however_often_it_is_given,
+    a_recorder_is_forgotten_with_its_last_hour,
 ];
 
 fn batch(project: ProjectId, model: &str, outcomes: &[Outcome], after: i64) -> UsageBatch {
     let mut batch = UsageBatch::default();
+    add(&mut batch, project, model, outcomes, after);
+    batch
+}
+
+fn add(batch: &mut UsageBatch, project: ProjectId, model: &str, outcomes: &[Outcome], after: i64) {
     for outcome in outcomes {
-        batch.add(&UsageEvent {
+        let counted = batch.add(&UsageEvent {
             model,
             saved: NanoUsd::from_nanos(5),
             spent: NanoUsd::from_nanos(7),
             ..UsageEvent::bare(project, key(1, project).id, *outcome, later(after))
         });
+        assert!(counted);
     }
-    batch
 }
 
 async fn totals_add_up_by_project_and_span(mut subject: Subject) {
@@ -66,7 +74,7 @@ async fn counts_of_gone_projects_are_dropped(mut subject: Subject) {
     let store = subject.store();
     let one = with_project(&*store, 1).await;
     let mut mixed = batch(project_id(9), "m", &[Outcome::Miss], 0);
-    mixed.merge(batch(one, "m", &[Outcome::Miss], 0));
+    add(&mut mixed, one, "m", &[Outcome::Miss], 0);
     store.record(&mixed).await.unwrap();
     store.record(&UsageBatch::default()).await.unwrap();
     let store = subject.reopened().await;
@@ -94,4 +102,62 @@ async fn nothing_is_lost_under_concurrency(mut subject: Subject) {
     let totals = store.totals(i64::MIN, i64::MAX).await.unwrap()[&one];
     assert_eq!((totals.misses, totals.exact_hits), (200, 200));
     assert_eq!(store.keys(one).await.unwrap()[0].1.requests, 400);
+}
+
+/// Misses of a project, and the requests of its key.
+async fn counted(store: &dyn crate::store::Store, project: ProjectId) -> (u64, u64) {
+    let totals = store.totals(i64::MIN, i64::MAX).await.unwrap();
+    let misses = totals.get(&project).map_or(0, |totals| totals.misses);
+    (misses, store.keys(project).await.unwrap()[0].1.requests)
+}
+
+fn numbered(number: u8, taken: Timestamp, mut batch: UsageBatch) -> UsageBatch {
+    batch.id = Some(BatchId { recorder: RecorderId::from_bytes([number; 16]), taken });
+    batch
+}
+
+async fn a_batch_is_counted_once_however_often_it_is_given(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    store.create_key(&key(1, one), &change()).await.unwrap();
+    let stored = entry(1, &scope(one), "p");
+    store.insert(stored.clone()).await.unwrap();
+    let misses = |number, taken| numbered(number, taken, batch(one, "m", &[Outcome::Miss], 0));
+    let mut first = misses(1, NOW);
+    let hits = EntryHits { hits: 1, last_hit: NOW, saved: NanoUsd::from_nanos(3) };
+    first.entries.insert((one, stored.entry.id), hits);
+    let mut tasks = JoinSet::new();
+    for _ in 0..8 {
+        let (store, first) = (subject.store(), first.clone());
+        tasks.spawn(async move { store.record(&first).await.unwrap() });
+    }
+    tasks.join_all().await;
+    assert_eq!(counted(&*store, one).await, (1, 1));
+    let detail = store.entry(one, stored.entry.id).await.unwrap().unwrap();
+    assert_eq!((detail.hits, detail.saved), (1, NanoUsd::from_nanos(3)));
+    // The next of the same recorder, and one of another at the same moment.
+    let next = misses(1, later(1));
+    for more in [&next, &misses(2, NOW)] {
+        store.record(more).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    for again in [&next, &first, &misses(2, NOW)] {
+        store.record(again).await.unwrap();
+    }
+    assert_eq!(counted(&*store, one).await, (3, 3));
+}
+
+async fn a_recorder_is_forgotten_with_its_last_hour(subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    store.create_key(&key(1, one), &change()).await.unwrap();
+    let misses = numbered(1, NOW, batch(one, "m", &[Outcome::Miss], 0));
+    store.record(&misses).await.unwrap();
+    let limit = std::num::NonZeroUsize::MAX;
+    let kept = later((hour_of(NOW) - Step::Hour.oldest(NOW)) * 3600);
+    for (at, requests) in [(kept, 1), (kept.plus(std::time::Duration::from_hours(1)), 2)] {
+        store.sweep_usage(at, limit).await.unwrap();
+        store.record(&misses).await.unwrap();
+        assert_eq!(counted(&*store, one).await.1, requests);
+    }
 }

@@ -23,7 +23,7 @@ use crate::audit::Change;
 use crate::cache::{Entry, PromptHash, Scope, WrongAnswer};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
-use crate::id::{EntryId, FlightId, ProjectId};
+use crate::id::{EntryId, FlightId, ProjectId, RecorderId};
 use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
@@ -47,6 +47,8 @@ struct State {
     buckets: HashMap<ProjectId, Bucket>,
     rollups: BTreeMap<RollupKey, Rollup>,
     contexts: BTreeMap<(ProjectId, ContextKey), ContextLabel>,
+    /// When the last batch of each was taken.
+    recorders: HashMap<RecorderId, Timestamp>,
     providers: Vec<ProviderConfig>,
     key_check: Option<Vec<u8>>,
     wrong: Vec<(ProjectId, WrongAnswer)>,

@@ -50,6 +50,12 @@ impl State {
 impl Usage for MemoryStore {
     async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError> {
         let mut state = self.state();
+        if let Some(id) = batch.id {
+            if state.recorders.get(&id.recorder).is_some_and(|taken| *taken >= id.taken) {
+                return Ok(());
+            }
+            state.recorders.insert(id.recorder, id.taken);
+        }
         let used = batch.keys();
         for (key, usage) in &mut state.keys {
             if let Some(more) = used.get(&(key.project, key.id)) {
@@ -162,6 +168,7 @@ impl Usage for MemoryStore {
             state.rollups.remove(key);
         }
         state.contexts.retain(|_, label| label.hour >= Step::Hour.oldest(now));
+        state.recorders.retain(|_, taken| Step::Hour.period_of(*taken) >= Step::Hour.oldest(now));
         Ok(gone.len() as u64)
     }
 }

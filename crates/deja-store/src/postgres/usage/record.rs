@@ -15,15 +15,22 @@ use super::{COUNT_BITS, Names, buckets, seconds};
 use crate::sums::{SUMS, sums};
 
 /// All of a batch in one statement, and so in one transaction. Rows are locked in the order of their keys, so
-/// that the batches of two replicas do not deadlock. What is gone is joined away.
+/// that the batches of two replicas do not deadlock. What is gone is joined away; so is everything if the batch was
+/// written before. If that is going on in another connection, its row of `recorders` is waited for.
 fn statement() -> String {
     let arrays: Vec<String> = (0..SUMS.len()).map(|at| format!("${}::bigint[]", 23 + at)).collect();
     format!(
-        "WITH used_keys AS (
+        "WITH first AS (
+             INSERT INTO recorders AS r (recorder_id, taken)
+             SELECT $36::uuid, $37::bigint WHERE $36::uuid IS NOT NULL
+             ON CONFLICT (recorder_id) DO UPDATE SET taken = excluded.taken WHERE r.taken < excluded.taken
+             RETURNING 1),
+         due AS (SELECT FROM first UNION ALL SELECT WHERE $36::uuid IS NULL),
+         used_keys AS (
              SELECT k.project_id, k.key_id, u.requests, u.last_used
              FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
                   AS u (project_id, key_id, requests, last_used)
-                  JOIN keys k ON k.project_id = u.project_id AND k.key_id = u.key_id
+                  JOIN keys k ON k.project_id = u.project_id AND k.key_id = u.key_id, due
              ORDER BY k.project_id, k.key_id FOR NO KEY UPDATE OF k),
          counted_keys AS (
              UPDATE keys k SET requests = k.requests + u.requests,
@@ -33,7 +40,7 @@ fn statement() -> String {
              SELECT e.project_id, e.entry_id, u.hits, u.last_hit, u.saved
              FROM unnest($5::uuid[], $6::uuid[], $7::bigint[], $8::bigint[], $9::bigint[])
                   AS u (project_id, entry_id, hits, last_hit, saved)
-                  JOIN entries e ON e.project_id = u.project_id AND e.entry_id = u.entry_id
+                  JOIN entries e ON e.project_id = u.project_id AND e.entry_id = u.entry_id, due
              ORDER BY e.project_id, e.entry_id FOR NO KEY UPDATE OF e),
          counted_entries AS (
              UPDATE entries e SET hits = e.hits + u.hits, last_used = greatest(e.last_used, u.last_hit),
@@ -43,7 +50,7 @@ fn statement() -> String {
              INSERT INTO context_labels AS t (project_id, context, label, hour)
              SELECT u.* FROM unnest($10::uuid[], $11::bigint[], $12::bytea[], $13::bigint[])
                              AS u (project_id, context, label, hour)
-                        JOIN projects p ON p.project_id = u.project_id
+                        JOIN projects p ON p.project_id = u.project_id, due
              ORDER BY u.project_id, u.context
              ON CONFLICT (project_id, context) DO UPDATE SET hour = greatest(t.hour, excluded.hour))
          INSERT INTO rollups AS t (project_id, step, dimensions, period, key_id, model, context, histograms, {})
@@ -52,7 +59,7 @@ fn statement() -> String {
          FROM unnest($14::uuid[], $15::integer[], $16::smallint[], $17::bigint[], $18::uuid[], $19::bytea[],
                      $20::bigint[], $21::integer[], $35::integer[], {})
               AS u (project_id, step, dimensions, period, key_id, model, context, first, last, {})
-              JOIN projects p ON p.project_id = u.project_id
+              JOIN projects p ON p.project_id = u.project_id, due
          ORDER BY u.project_id, u.step, u.dimensions, u.period, u.key_id, u.model, u.context
          ON CONFLICT (project_id, step, dimensions, period, key_id, model, context) DO UPDATE SET
              histograms = (
@@ -116,9 +123,12 @@ pub(super) async fn record(connections: &Connections, batch: &UsageBatch) -> Res
         &columns.buckets,
     ];
     let sums = columns.sums.iter().map(|column| column as &(dyn ToSql + Sync));
+    let recorder = batch.id.map(|id| uuid(id.recorder.as_bytes()));
+    let taken = batch.id.map(|id| id.taken.as_nanos());
+    let tail: Params<'_> = &[&columns.lasts, &recorder, &taken];
     let params: Vec<&(dyn ToSql + Sync)> =
-        head.iter().copied().chain(sums).chain([&columns.lasts as &(dyn ToSql + Sync)]).collect();
-    connections.query(&statement(), &params).await.map(drop)
+        head.iter().copied().chain(sums).chain(tail.iter().copied()).collect();
+    connections.bulk(&statement(), &params).await.map(drop)
 }
 
 /// Every choice of the three dimensions.
@@ -132,6 +142,8 @@ pub(super) async fn sweep(
 ) -> Result<u64, StoreError> {
     let labels = "DELETE FROM context_labels WHERE hour < $1";
     connections.bulk(labels, &[&Step::Hour.oldest(now)]).await?;
+    let recorders = "DELETE FROM recorders WHERE taken < $1";
+    connections.bulk(recorders, &[&Step::Hour.start_of(Step::Hour.oldest(now)).as_nanos()]).await?;
     // Project by project and slice by slice: so the primary key finds what is old, and nothing else is read.
     let sql = "WITH old AS (
                    SELECT o.ctid FROM projects p CROSS JOIN LATERAL (

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 
 use deja_core::analytics::{
-    ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Step, UsageBatch,
+    BatchId, ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Step, UsageBatch,
 };
 use deja_core::api_key::KeyUsage;
 use deja_core::clock::Timestamp;
@@ -33,6 +33,7 @@ pub(in super::super) fn add_functions(connection: &Connection) -> rusqlite::Resu
 
 /// A batch on its way into the database.
 pub(super) struct Rows {
+    id: Option<BatchId>,
     keys: HashMap<(ProjectId, KeyId), KeyUsage>,
     entries: HashMap<(ProjectId, EntryId), EntryHits>,
     contexts: HashMap<(ProjectId, ContextKey), ContextLabel>,
@@ -42,6 +43,7 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn of(batch: &UsageBatch) -> Self {
         Self {
+            id: batch.id,
             keys: batch.keys(),
             entries: batch.entries.clone(),
             contexts: batch.contexts.clone(),
@@ -50,10 +52,23 @@ impl Rows {
     }
 
     pub(super) fn write(self, connection: &Connection) -> rusqlite::Result<()> {
+        if !self.is_due(connection)? {
+            return Ok(());
+        }
         self.write_keys(connection)?;
         self.write_entries(connection)?;
         self.write_contexts(connection)?;
         self.write_rollups(connection)
+    }
+
+    /// Whether it was not written before.
+    fn is_due(&self, connection: &Connection) -> rusqlite::Result<bool> {
+        let Some(id) = self.id else { return Ok(true) };
+        let mut take = connection.prepare_cached(
+            "INSERT INTO recorders (recorder_id, taken) VALUES (?1, ?2)
+             ON CONFLICT (recorder_id) DO UPDATE SET taken = excluded.taken WHERE taken < excluded.taken",
+        )?;
+        Ok(take.execute(params![id.recorder.as_bytes(), id.taken.as_nanos()])? > 0)
     }
 
     fn write_keys(&self, connection: &Connection) -> rusqlite::Result<()> {
@@ -153,6 +168,8 @@ pub(super) fn sweep(connection: &Connection, now: Timestamp, limit: NonZeroUsize
             }
         }
     }
-    connection.execute("DELETE FROM context_labels WHERE hour < ?1", [Step::Hour.oldest(now)])?;
+    let oldest = Step::Hour.oldest(now);
+    connection.execute("DELETE FROM context_labels WHERE hour < ?1", [oldest])?;
+    connection.execute("DELETE FROM recorders WHERE taken < ?1", [Step::Hour.start_of(oldest).as_nanos()])?;
     Ok(swept.unsigned_abs())
 }
