@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, AdminContext};
+use crate::api::health::Readiness;
 use crate::config::{Account, Config, EmbedderSource};
 use crate::console::Console;
 use crate::feeds::prices::PriceFeed;
@@ -39,6 +40,7 @@ pub struct RequestLimits {
 pub struct App {
     engine: Engine,
     limits: RequestLimits,
+    readiness: Readiness,
     leaving: CancellationToken,
 }
 
@@ -51,6 +53,11 @@ impl App {
     /// Bounds of a request.
     pub fn limits(&self) -> &RequestLimits {
         &self.limits
+    }
+
+    /// Whether storage works.
+    pub fn readiness(&self) -> &Readiness {
+        &self.readiness
     }
 
     /// Whether shutdown has begun. Requests are still answered; no others should come.
@@ -116,7 +123,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         prompt_bytes: config.request.max_prompt_bytes,
         context_bytes: config.request.max_context_bytes,
     };
-    let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, leaving });
+    let readiness = Readiness::new(store.clone(), tasks.clone());
+    let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, readiness, leaving });
     let admin = Arc::new(AdminContext::new(
         store.clone(),
         vault()?,

@@ -3,17 +3,18 @@
 //! One line of JSON asks, one line answers. The socket is for the server's own user (and root) only: it has
 //! mode 0600, and the other end's user is checked besides.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::audit::Actor;
+use deja_store::OpenError;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ use tokio_util::task::TaskTracker;
 use super::{AdminContext, AdminError, Command, Reply, execute};
 
 const FILE: &str = "deja.sock";
+const LOCK: &str = "deja.sock.lock";
 /// Longest request line: an entry to import may be long.
 pub const MAX_LINE: u64 = 64 << 20;
 /// Longest answer that is read back: a page of an export, or ten thousand projects, are a few megabytes.
@@ -41,12 +43,45 @@ pub fn path_in(data_dir: &Path) -> PathBuf {
     data_dir.join(FILE)
 }
 
-/// Takes commands at `path` until `shutdown`, then ends the ones under way and removes the socket.
+/// A data directory that one server has for its own: commands for that directory go to it.
 ///
-/// Call it only while holding the lock of the data directory: a socket that is there is taken for a leftover.
-pub async fn serve(context: Arc<AdminContext>, path: PathBuf, shutdown: CancellationToken) -> io::Result<()> {
-    AdminSocket::bind(&path)?.serve(context, shutdown).await;
-    Ok(())
+/// The lock of the embedded store will not do: replicas on PostgreSQL have no such store, and two of them in one
+/// directory would take each other's socket. The kernel drops the lock when the process ends, however it ends.
+pub struct OwnDirectory {
+    path: PathBuf,
+    lock: File,
+}
+
+impl OwnDirectory {
+    /// Makes the directory if it is not there, with access for its owner only, and takes it.
+    pub fn take(path: &Path) -> Result<Self, OpenError> {
+        let unusable = |source| OpenError::DataDir { path: path.into(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let lock = options.open(path.join(LOCK)).map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.into(), lock }),
+            Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.into() }),
+            Err(TryLockError::Error(source)) => Err(unusable(source)),
+        }
+    }
+
+    /// Binds the socket, in place of a leftover. Needs a Tokio runtime.
+    pub fn listen(self) -> Result<AdminSocket, OpenError> {
+        let path = path_in(&self.path);
+        let bound = bind(&path).map_err(|source| OpenError::DataDir { path: path.clone(), source });
+        bound.map(|(listener, owner)| AdminSocket { listener, path, owner, _lock: self.lock })
+    }
+}
+
+fn bind(path: &Path) -> io::Result<(UnixListener, u32)> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        fs::remove_file(path)?;
+    }
+    let listener = with_short_path(path, |short| UnixListener::bind(short))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok((listener, fs::metadata(path)?.uid()))
 }
 
 /// A socket that was bound and is not served yet: requests wait.
@@ -54,20 +89,10 @@ pub struct AdminSocket {
     listener: UnixListener,
     path: PathBuf,
     owner: u32,
+    _lock: File,
 }
 
 impl AdminSocket {
-    /// Binds `path`, in place of a leftover. Needs a Tokio runtime.
-    pub fn bind(path: &Path) -> io::Result<Self> {
-        if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
-            fs::remove_file(path)?;
-        }
-        let listener = with_short_path(path, |short| UnixListener::bind(short))?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-        let owner = fs::metadata(path)?.uid();
-        Ok(Self { listener, path: path.into(), owner })
-    }
-
     /// Takes commands until `shutdown`, ends the ones under way and removes the socket.
     pub async fn serve(self, context: Arc<AdminContext>, shutdown: CancellationToken) {
         let calls = TaskTracker::new();

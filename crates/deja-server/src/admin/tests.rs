@@ -256,7 +256,8 @@ async fn the_socket_does_what_the_function_does() {
     for _ in 0..2 {
         let stop = CancellationToken::new();
         let served = tokio_util::task::TaskTracker::new();
-        let bound = socket::AdminSocket::bind(&path).unwrap();
+        let bound = socket::OwnDirectory::take(&directory).unwrap().listen().unwrap();
+        assert!(matches!(socket::OwnDirectory::take(&directory), Err(deja_store::OpenError::Locked { .. })));
         let task = served.spawn(bound.serve(context.clone(), stop.clone()));
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let new = NewProject { name: "Über".into(), tier: Tier::Pro, per_minute: None, burst: None };

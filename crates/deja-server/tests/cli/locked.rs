@@ -48,7 +48,11 @@ fn a_running_server_does_what_it_is_told() {
         "https://deja.example",
     );
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let served = socket::serve(Arc::new(context), socket::path_in(&data), stop.clone());
+    let (directory, shutdown) = (data.clone(), stop.clone());
+    let served = async move {
+        let socket = socket::OwnDirectory::take(&directory).unwrap().listen().unwrap();
+        socket.serve(Arc::new(context), shutdown).await;
+    };
     let task = tasks.spawn_on(served, runtime.handle());
     assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
     let key = deja.key(&["--project", "a", "--name", "k"]);
@@ -58,6 +62,6 @@ fn a_running_server_does_what_it_is_told() {
     assert!(runtime.block_on(store.admit(&hash)).unwrap().is_none(), "for the very next request");
     assert_eq!(deja.error(1, &["key", "list", "--project", "b"]), "deja: there is no project 'b'");
     stop.cancel();
-    runtime.block_on(task).unwrap().unwrap();
+    runtime.block_on(task).unwrap();
     assert!(!socket::path_in(&data).exists());
 }

@@ -1,11 +1,14 @@
 //! Three servers on one PostgreSQL behave as one.
 
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::postgres::{Database, Server};
+use crate::postgres::{Database, Server, connect};
 use crate::util::deja::new_database;
 use crate::util::http::{Connection, PATIENCE, request};
 use crate::util::tenant::{MODEL, PATH};
@@ -95,7 +98,7 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
     for (away, back) in [("pause", "resume"), ("kill", "start")] {
         server.tell(away);
         assert_eq!(ask(&deja, &key, "Who wrote Faust?").0, 503, "{away}: neither served nor refused");
-        assert_eq!(deja.get("/readyz").status, 503);
+        becomes(&deja, 503);
         assert_eq!(deja.get("/livez").status, 200);
         server.tell(back);
         let began = Instant::now();
@@ -103,8 +106,104 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
             assert!(began.elapsed() < PATIENCE, "{back}: it is never served again");
             std::thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!(deja.get("/readyz").status, 200);
+        becomes(&deja, 200);
     }
+}
+
+/// Waits until `/readyz` says this: its answer is a second old at most, and a check may take two.
+fn becomes(deja: &Deja, ready: u16) {
+    let began = Instant::now();
+    while deja.get("/readyz").status != ready {
+        assert!(began.elapsed() < PATIENCE, "/readyz never says {ready}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn readiness_is_checked_once_at_a_time_and_once_a_second() {
+    let provider = FakeProvider::start();
+    let url = new_database();
+    let deja = Deja::on(&url, &provider);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let mut client = runtime.block_on(connect(&url));
+    let counted = "CREATE TABLE checks (at timestamptz);
+                   CREATE FUNCTION checked() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                       INSERT INTO checks VALUES (clock_timestamp()); RETURN NULL;
+                   END $$;
+                   CREATE TRIGGER checked AFTER INSERT OR UPDATE ON facts EXECUTE FUNCTION checked();";
+    runtime.block_on(client.batch_execute(counted)).unwrap();
+    let began = Instant::now();
+    std::thread::scope(|threads| {
+        for _ in 0..8 {
+            threads.spawn(|| (0..50).for_each(|_| assert_eq!(deja.get("/readyz").status, 200)));
+        }
+    });
+    let most = began.elapsed().as_secs() as i64 + 2;
+    let checks: i64 = runtime.block_on(client.query_one("SELECT count(*) FROM checks", &[])).unwrap().get(0);
+    assert!((1..=most).contains(&checks), "400 requests caused {checks} checks, of at most {most}");
+
+    // One that takes long: all others wait for the same, and those that hang up do not cause another.
+    std::thread::sleep(Duration::from_millis(1_100));
+    let transaction = runtime.block_on(client.transaction()).unwrap();
+    runtime.block_on(transaction.batch_execute("LOCK TABLE facts IN ACCESS EXCLUSIVE MODE")).unwrap();
+    std::thread::scope(|threads| {
+        let asked: Vec<_> = (0..8).map(|_| threads.spawn(|| deja.get("/readyz").status)).collect();
+        for _ in 0..8 {
+            let mut hangs_up = std::net::TcpStream::connect(deja.address()).unwrap();
+            hangs_up.write_all(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        }
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%facts%'";
+        let began = Instant::now();
+        while asked.iter().any(|asked| !asked.is_finished()) {
+            let waiting: i64 = runtime.block_on(transaction.query_one(waiting, &[])).unwrap().get(0);
+            assert!(waiting <= 1, "{waiting} checks at a time");
+            assert!(began.elapsed() < PATIENCE, "a check has a deadline");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let said: Vec<u16> = asked.into_iter().map(|asked| asked.join().unwrap()).collect();
+        assert_eq!(said, [503; 8]);
+    });
+    runtime.block_on(transaction.rollback()).unwrap();
+    becomes(&deja, 200);
+}
+
+#[test]
+fn a_replica_makes_its_data_directory() {
+    let provider = FakeProvider::start();
+    for master_key in [None, Some("ab".repeat(32))] {
+        let mut builder = Deja::builder().provider(&provider).env("DEJA_DATABASE_URL", new_database());
+        if let Some(key) = master_key {
+            builder = builder.env("DEJA_MASTER_KEY", key);
+        }
+        let deja = builder.below("not/there/yet").start();
+        assert_eq!(deja.cli(&["project", "create", "made"]), "made");
+        let mode = std::fs::metadata(deja.data().join("not/there/yet")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+}
+
+#[test]
+fn a_second_replica_in_one_data_directory_is_refused_and_the_first_goes_on() {
+    let provider = FakeProvider::start();
+    let url = new_database();
+    let mut first = Deja::on(&url, &provider);
+    let socket = |deja: &Deja| std::fs::metadata(deja.data().join("deja.sock")).unwrap().ino();
+    let before = socket(&first);
+    let mut second = first.command(&["serve"]);
+    let second = second.env("DEJA_LISTEN", "127.0.0.1:0").stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    let refused: Vec<&str> = said.lines().filter(|line| line.contains("DEJA_DATA_DIR")).collect();
+    assert_eq!(refused.len(), 1, "{said}");
+    assert!(refused[0].contains("in use by another deja process"), "{said}");
+    assert_eq!(socket(&first), before, "the first one's own");
+    assert_eq!(first.cli(&["project", "create", "still"]), "still");
+    // Killed, it leaves nothing that keeps the next one from starting.
+    first.signal("KILL");
+    first.wait();
+    first.restart();
+    assert_eq!(first.cli(&["project", "create", "again"]), "again");
 }
 
 #[test]

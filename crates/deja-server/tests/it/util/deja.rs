@@ -21,6 +21,7 @@ type Log = Arc<Mutex<Vec<u8>>>;
 /// How to start a server.
 pub struct Builder {
     env: Vec<(String, String)>,
+    below: Option<&'static str>,
     outlives_tests: bool,
 }
 
@@ -55,11 +56,18 @@ impl Builder {
         self
     }
 
+    /// Keeps its data in this directory below its own, which is not there yet.
+    pub fn below(mut self, path: &'static str) -> Self {
+        self.below = Some(path);
+        self
+    }
+
     /// Starts the server and waits until it is ready.
     pub fn start(self) -> Deja {
         let data = tempfile::tempdir().unwrap();
         let port = free_port();
-        let env = [("DEJA_LISTEN", format!("127.0.0.1:{port}")), ("DEJA_DATA_DIR", path(data.path()))];
+        let directory = self.below.map_or_else(|| data.path().to_owned(), |below| data.path().join(below));
+        let env = [("DEJA_LISTEN", format!("127.0.0.1:{port}")), ("DEJA_DATA_DIR", path(&directory))];
         let mut builder = self;
         if std::env::var("DEJA_TEST_BACKEND").is_ok_and(|backend| backend == "postgres")
             && !builder.env.iter().any(|(name, _)| name == "DEJA_DATABASE_URL")
@@ -105,7 +113,7 @@ pub struct Deja {
 impl Deja {
     /// A server with defaults: nothing of the caller's environment, no price refresh, quiet.
     pub fn builder() -> Builder {
-        Builder { env: Vec::new(), outlives_tests: false }
+        Builder { env: Vec::new(), below: None, outlives_tests: false }
             .env("DEJA_PRICES_URL", "")
             .env("DEJA_LOG", "info")
             .env("RUST_BACKTRACE", "1")
