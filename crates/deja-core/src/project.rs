@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cache::Scope;
+use crate::cache::{Frame, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
@@ -206,7 +206,7 @@ impl Project {
 
     /// Where answers to prompts for this model in this context belong.
     pub fn scope(&self, model: &str, context: Option<&str>) -> Scope {
-        Scope::new(self.id, (!self.settings.share_models).then_some(model), context)
+        Scope::new(self.id, Frame::query((!self.settings.share_models).then_some(model), context))
     }
 }
 

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use deja_core::cache::{PromptHash, Scope};
+use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::embedding::Threshold;
 use deja_core::store::{Probe, Store};
 use deja_core::testing::change;
@@ -76,7 +76,10 @@ async fn fill(directory: &Path, entries: usize, own_contexts: bool) -> Outcome {
         let store = Arc::clone(&store);
         let mut new = synthetic::entry(number as u64, sentences.draw(&mut noise));
         if own_contexts {
-            new.scope = Scope::new(new.scope.project(), new.scope.model(), Some(&number.to_string()));
+            new.scope = Scope::new(
+                new.scope.project(),
+                Frame::query(new.scope.frame().model(), Some(&number.to_string())),
+            );
         }
         if tasks.len() >= 256 {
             tasks.join_next().await;

@@ -4,8 +4,10 @@ pub mod judge;
 pub mod policy;
 
 mod entry;
+mod frame;
 mod scope;
 
 pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry, WrongAnswer};
+pub use frame::{Frame, Kind};
 pub use judge::{Hit, Judge, Verdict};
 pub use scope::{PromptHash, Scope, ScopeKey};

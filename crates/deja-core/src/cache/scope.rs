@@ -1,9 +1,10 @@
-//! What partitions a cache: project, model and context. Nothing is ever compared across scopes.
+//! What partitions a cache: the project, and the frame that a prompt is asked in. Nothing is ever compared across scopes.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::cache::Frame;
 use crate::id::ProjectId;
 
 /// A hard partition of the cache.
@@ -12,31 +13,15 @@ use crate::id::ProjectId;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scope {
     project: ProjectId,
-    /// `None` where the project shares answers across models.
-    model: Option<Box<str>>,
-    /// `None` is a scope of its own, different from the empty string.
-    context: Option<Box<str>>,
+    frame: Frame,
     key: ScopeKey,
 }
 
 impl Scope {
-    /// The scope of these three, compared byte for byte. `model` is `None` where models share answers.
-    pub fn new(project: ProjectId, model: Option<&str>, context: Option<&str>) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(project.as_bytes());
-        for part in [model, context] {
-            // Tag and length first: no two different triples give the same bytes.
-            match part {
-                None => hash.update([0]),
-                Some(text) => {
-                    hash.update([1]);
-                    hash.update((text.len() as u64).to_le_bytes());
-                    hash.update(text.as_bytes());
-                }
-            }
-        }
-        let key = ScopeKey(hash.finalize().into());
-        Self { project, model: model.map(Into::into), context: context.map(Into::into), key }
+    /// The scope of the prompts that are asked in this frame.
+    pub fn new(project: ProjectId, frame: Frame) -> Self {
+        let hash = Sha256::new().chain_update(project.as_bytes()).chain_update(frame.bytes());
+        Self { project, key: ScopeKey(hash.finalize().into()), frame }
     }
 
     /// The project.
@@ -44,14 +29,9 @@ impl Scope {
         self.project
     }
 
-    /// The model, unless models share answers.
-    pub fn model(&self) -> Option<&str> {
-        self.model.as_deref()
-    }
-
-    /// The context.
-    pub fn context(&self) -> Option<&str> {
-        self.context.as_deref()
+    /// The frame.
+    pub const fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     /// The key that indexes and tables partition by.
@@ -60,7 +40,7 @@ impl Scope {
     }
 }
 
-/// SHA-256 of a scope.
+/// SHA-256 over the project and the bytes of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScopeKey(pub [u8; 32]);
 
@@ -94,14 +74,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn different_triples_have_different_keys() {
+    fn different_scopes_have_different_keys() {
         let projects = [ProjectId::from_bytes([1; 16]), ProjectId::from_bytes([2; 16])];
         let texts = [None, Some(""), Some("a"), Some("ab"), Some("\0"), Some("\u{1}a")];
         let mut keys = HashSet::new();
         for project in projects {
             for model in texts {
                 for context in texts {
-                    assert!(keys.insert(Scope::new(project, model, context).key()), "{model:?} {context:?}");
+                    let scope = Scope::new(project, Frame::query(model, context));
+                    assert!(keys.insert(scope.key()), "{model:?} {context:?}");
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deja_core::api_key::{ApiKey, PlainKey};
-use deja_core::cache::{PromptHash, Scope};
+use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
 use deja_core::engine::{Engine, Parts, Query, QueryError, Reply, Source};
@@ -336,7 +336,7 @@ pub fn query(prompt: &str) -> Query {
 
 /// The scope of such queries.
 pub fn scope(project: ProjectId) -> (Scope, fn(&str) -> PromptHash) {
-    (Scope::new(project, Some("cheap"), None), PromptHash::of)
+    (Scope::new(project, Frame::query(Some("cheap"), None)), PromptHash::of)
 }
 
 /// Whether this is a miss that was stored.

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::{Request, Response};
 use deja_core::audit::{Actor, Change};
-use deja_core::cache::{Answer, Entry, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{Embedded, EmbedderId, Embedding};
 use deja_core::id::{EntryId, OperatorId, SystemEntropy};
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
@@ -166,7 +166,7 @@ impl World {
             created: now,
             expires: None,
         };
-        let scope = Scope::new(project.id, Some(model), context);
+        let scope = Scope::new(project.id, Frame::query(Some(model), context));
         let prompt_hash = PromptHash::of(prompt);
         let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000 };
         self.wired.store.insert(new).await.unwrap();

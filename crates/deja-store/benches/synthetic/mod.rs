@@ -6,7 +6,7 @@
 //! between topics, as measured with all-MiniLM-L6-v2. Templates are drawn with the density of u^3: the most
 //! frequent one has some percent of all entries.
 
-use deja_core::cache::{Answer, Entry, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
@@ -77,7 +77,7 @@ pub(crate) fn embedder() -> EmbedderId {
 }
 
 pub(crate) fn scope() -> Scope {
-    Scope::new(ProjectId::from_bytes([1; 16]), Some("m"), None)
+    Scope::new(ProjectId::from_bytes([1; 16]), Frame::query(Some("m"), None))
 }
 
 pub(crate) fn project() -> Project {

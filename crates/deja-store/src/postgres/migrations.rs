@@ -16,6 +16,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (2, include_str!("../../migrations/postgres/0002_provider_kind.sql")),
     (3, include_str!("../../migrations/postgres/0003_days.sql")),
     (4, include_str!("../../migrations/postgres/0004_recorders.sql")),
+    (5, include_str!("../../migrations/postgres/0005_frames.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -2,7 +2,11 @@
 //!
 //! A released file never changes; a change of the schema is a new file at the end of [`MIGRATIONS`].
 
+use deja_core::cache::{Frame, Scope, ScopeKey};
+use deja_core::id::ProjectId;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OptionalExtension};
+use sha2::{Digest, Sha256};
 
 const MIGRATIONS: &[(u32, &str)] = &[
     (1, include_str!("../../migrations/sqlite/0001_first.sql")),
@@ -10,6 +14,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (3, include_str!("../../migrations/sqlite/0003_provider_kind.sql")),
     (4, include_str!("../../migrations/sqlite/0004_days.sql")),
     (5, include_str!("../../migrations/sqlite/0005_recorders.sql")),
+    (6, include_str!("../../migrations/sqlite/0006_frames.sql")),
 ];
 
 /// Why the schema could not be brought up to date.
@@ -48,6 +53,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrateError> {
     if found > known {
         return Err(MigrateError::Newer { found, known });
     }
+    add_functions(connection)?;
     for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
         let transaction = connection.transaction()?;
         transaction.execute_batch(sql)?;
@@ -55,4 +61,32 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrateError> {
         transaction.commit()?;
     }
     Ok(())
+}
+
+/// `framed(key, project, model, context)` of migration 6: the key of the frame of a scope whose key was `key` before
+/// there were frames. A key that is of no such scope stays.
+fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
+    let flags =
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("framed", 4, flags, |context| {
+        let (key, project) = (context.get::<[u8; 32]>(0)?, ProjectId::from_bytes(context.get(1)?));
+        let (model, text) = (context.get::<Option<String>>(2)?, context.get::<Option<String>>(3)?);
+        let models = [model.as_deref(), None];
+        let model =
+            models.into_iter().find(|model| key_before_frames(project, *model, text.as_deref()).0 == key);
+        Ok(model.map_or(key, |model| Scope::new(project, Frame::query(model, text.as_deref())).key().0))
+    })
+}
+
+/// The key of a scope up to schema 4.
+fn key_before_frames(project: ProjectId, model: Option<&str>, context: Option<&str>) -> ScopeKey {
+    let mut hash = Sha256::new_with_prefix(project.as_bytes());
+    for part in [model, context] {
+        hash.update([part.is_some().into()]);
+        if let Some(text) = part {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        }
+    }
+    ScopeKey(hash.finalize().into())
 }

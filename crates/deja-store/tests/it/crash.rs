@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use deja_core::cache::{PromptHash, Scope};
+use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::store::Store;
 use deja_core::testing::change;
 
@@ -16,7 +16,7 @@ const DIRECTORY: &str = "DEJA_CRASH_TEST_DIRECTORY";
 const FIRST: &str = "DEJA_CRASH_TEST_FIRST";
 
 fn scope() -> Scope {
-    Scope::new(project_id(1), Some("m"), None)
+    Scope::new(project_id(1), Frame::query(Some("m"), None))
 }
 
 /// The child of the test below: stores entries and prints the number of each that is acknowledged, until it is

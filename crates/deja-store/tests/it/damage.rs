@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-use deja_core::cache::Scope;
+use deja_core::cache::{Frame, Scope};
 use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open};
 
@@ -23,7 +23,7 @@ async fn refusal(directory: &Path) -> (OpenError, String) {
 }
 
 async fn filled(directory: &Path) {
-    let scope = Scope::new(project_id(1), Some("m"), None);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let store = store_in(directory).await;
     store.create_project(&project(1), &change()).await.unwrap();
     for number in 0..200 {
@@ -65,7 +65,7 @@ async fn damage_anywhere_is_an_error_or_harmless() {
             }
             // The damage lies in a page that opening does not read: reads say so, or find the entry.
             Ok(store) => {
-                let scope = Scope::new(project_id(1), Some("m"), None);
+                let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
                 for number in 0..200u32 {
                     let hash = deja_core::cache::PromptHash::of(&number.to_string());
                     if let Ok(Some(entry)) = store.exact(&scope, &hash, crate::support::NOW).await {
@@ -81,8 +81,13 @@ async fn damage_anywhere_is_an_error_or_harmless() {
         fs::write(&path, &whole).unwrap();
     }
     assert!(refused > 5, "{refused} of 24 refused");
-    assert_whole(&*store_in(directory.path()).await, &Scope::new(project_id(1), Some("m"), None), 7, "7")
-        .await;
+    assert_whole(
+        &*store_in(directory.path()).await,
+        &Scope::new(project_id(1), Frame::query(Some("m"), None)),
+        7,
+        "7",
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use deja_core::analytics::{BatchId, EntryHits, Outcome, UsageBatch, UsageEvent};
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{PromptHash, Scope};
+use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, OperatorId, RecorderId};
 use deja_core::operator::{Operator, PasswordHash, Role};
@@ -54,7 +54,7 @@ fn key(number: u8) -> ApiKey {
 }
 
 fn scope() -> Scope {
-    Scope::new(project_id(1), Some("m"), None)
+    Scope::new(project_id(1), Frame::query(Some("m"), None))
 }
 
 /// Project 1 with key 1 and entry 1.

@@ -1,6 +1,6 @@
 //! A full disk: writes say so, reads go on, and writes work again once there is room.
 
-use deja_core::cache::Scope;
+use deja_core::cache::{Frame, Scope};
 use deja_core::store::{EntryFilter, StoreError};
 use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
@@ -13,7 +13,7 @@ async fn a_full_disk_stops_writes_only() {
     let settings =
         StoreSettings { max_database_bytes: Some(512 * 1024), ..StoreSettings::new(directory.path()) };
     let store = open(&settings).await.unwrap();
-    let scope = Scope::new(project_id(1), Some("m"), None);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     store.create_project(&project(1), &change()).await.unwrap();
     let mut stored = 0;
     let error = loop {

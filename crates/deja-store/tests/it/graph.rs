@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::cache::Scope;
+use deja_core::cache::{Frame, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
 use deja_core::store::Store;
@@ -66,7 +66,7 @@ async fn close(database: &Database, store: Arc<dyn Store>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     let database = Database::create().await;
-    let scope = Scope::new(project_id(1), Some("m"), None);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let plain = database.store().await;
     plain.create_project(&project(1), &change()).await.unwrap();
     for number in 0..300 {
@@ -103,8 +103,8 @@ async fn the_graph_finds_what_a_scan_finds() {
     let plain = database.store().await;
     let model = MemoryStore::new();
     let stores: [&dyn Store; 2] = [&*plain, &*model];
-    let large = Scope::new(project_id(1), Some("m"), None);
-    let small = Scope::new(project_id(1), Some("m"), Some("few"));
+    let large = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let small = Scope::new(project_id(1), Frame::query(Some("m"), Some("few")));
     for store in stores {
         store.create_project(&project(1), &change()).await.unwrap();
         for number in 0..1_200u32 {
@@ -137,8 +137,10 @@ async fn the_graph_finds_what_a_scan_finds() {
 async fn a_neighbour_behind_a_crowd_of_others_is_found() {
     let database = Database::create().await;
     let plain = database.store().await;
-    let (own, foreign) =
-        (Scope::new(project_id(1), Some("m"), None), Scope::new(project_id(2), Some("m"), None));
+    let (own, foreign) = (
+        Scope::new(project_id(1), Frame::query(Some("m"), None)),
+        Scope::new(project_id(2), Frame::query(Some("m"), None)),
+    );
     for (number, scope) in [(1u8, &own), (2, &foreign)] {
         plain.create_project(&project(number), &change()).await.unwrap();
         for entry_number in 0..30 {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use deja_core::cache::Scope;
+use deja_core::cache::{Frame, Scope};
 use deja_core::embedding::Embedding;
 use deja_core::store::{Entries, Projects};
 use deja_core::testing::MemoryStore;
@@ -12,7 +12,7 @@ use deja_core::testing::change;
 use crate::support::{NOW, embedder, entry, entry_id, near, project, project_id, store_in, vector};
 
 fn scope() -> Scope {
-    Scope::new(project_id(1), Some("m"), None)
+    Scope::new(project_id(1), Frame::query(Some("m"), None))
 }
 
 /// Vectors on which sign sketches without a rotation break down: most components zero, all positive, or

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Inserted, PromptHash, Scope};
+use deja_core::cache::{Frame, Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{KeyId, ProjectId};
@@ -44,7 +44,7 @@ fn scopes() -> Vec<Scope> {
     for project in [1, 2] {
         for model in MODELS {
             for context in CONTEXTS {
-                scopes.push(Scope::new(project_id(project), Some(model), context));
+                scopes.push(Scope::new(project_id(project), Frame::query(Some(model), context)));
             }
         }
     }

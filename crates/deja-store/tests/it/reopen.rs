@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deja_core::cache::{PromptHash, Scope};
+use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::id::ProviderId;
 use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::testing::change;
@@ -15,7 +15,7 @@ use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_is_there_the_next_time() {
     let directory = tempfile::tempdir().unwrap();
-    let scope = Scope::new(project_id(1), Some("m"), None);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let store = store_in(directory.path()).await;
     store.create_project(&project(1), &change()).await.unwrap();
     // All at once, so that batches and the chunks of the index fill.
@@ -106,7 +106,7 @@ async fn dropping_the_store_frees_the_directory() {
 #[tokio::test]
 async fn an_insert_goes_on_when_its_caller_goes_away() {
     let directory = tempfile::tempdir().unwrap();
-    let scope = Scope::new(project_id(1), Some("m"), None);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let store = store_in(directory.path()).await;
     store.create_project(&project(1), &change()).await.unwrap();
     {
@@ -146,6 +146,6 @@ async fn a_closed_store_says_so() {
     assert!(store.create_project(&project(1), &change()).await.is_err());
     assert!(store.ready().await.is_err());
     assert!(store.keys(project_id(1)).await.is_err());
-    let scope = Scope::new(project_id(1), None, None);
+    let scope = Scope::new(project_id(1), Frame::query(None, None));
     assert!(store.exact(&scope, &PromptHash::of("x"), NOW).await.unwrap().is_none());
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{NewEntry, Scope};
+use deja_core::cache::{Frame, NewEntry, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
 use deja_core::provider::ProviderKind;
@@ -60,7 +60,7 @@ async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
     let database = Database::create().await;
     let replicas = replicas(&database).await;
     replicas[0].create_project(&project(1), &change()).await.unwrap();
-    let scope = Scope::new(project_id(1), Some("m"), None);
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     for number in 0..700 {
         replicas[0].insert(entry(number, &scope, &number.to_string())).await.unwrap();
     }

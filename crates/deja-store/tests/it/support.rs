@@ -62,7 +62,7 @@ pub(crate) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
         entry: Entry {
             id: entry_id(number),
             prompt: prompt.to_owned(),
-            model: scope.model().unwrap_or("shared").to_owned(),
+            model: scope.frame().model().unwrap_or("shared").to_owned(),
             answer: Answer {
                 text: format!("answer {number}"),
                 provider: "openai".to_owned(),

@@ -7,7 +7,7 @@ use super::fixtures::{
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
-use crate::cache::{NewEntry, Scope};
+use crate::cache::{Frame, NewEntry, Scope};
 use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
@@ -78,7 +78,8 @@ async fn filters_narrow_what_is_browsed(mut subject: Subject) {
     for model in ["m", "n"] {
         for context in [None, Some(""), Some("c")] {
             number += 1;
-            put(&*store, entry(number, &Scope::new(project, Some(model), context), "hello")).await;
+            put(&*store, entry(number, &Scope::new(project, Frame::query(Some(model), context)), "hello"))
+                .await;
         }
     }
     let store = subject.reopened().await;
@@ -137,7 +138,7 @@ async fn purge_deletes_what_was_counted(mut subject: Subject) {
 async fn details_tell_hits_and_savings(mut subject: Subject) {
     let store = subject.store();
     let project = with_project(&*store, 1).await;
-    let scope = Scope::new(project, Some("m"), Some("c"));
+    let scope = Scope::new(project, Frame::query(Some("m"), Some("c")));
     let new = put(&*store, entry(1, &scope, "hello")).await;
     let before = store.entry(project, entry_id(1)).await.unwrap().unwrap();
     assert_eq!((before.hits, before.last_hit, before.saved), (0, None, NanoUsd::ZERO));
@@ -173,8 +174,11 @@ async fn contexts_and_models_are_counted(mut subject: Subject) {
     ] {
         for _ in 0..count {
             number += 1;
-            put(&*store, entry(number, &Scope::new(project, Some(model), context), &number.to_string()))
-                .await;
+            put(
+                &*store,
+                entry(number, &Scope::new(project, Frame::query(Some(model), context)), &number.to_string()),
+            )
+            .await;
         }
     }
     let gone = EntryFilter { context: Some(Some("gone".into())), ..all() };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Subject;
 use super::fixtures::project_id;
-use crate::cache::{PromptHash, Scope};
+use crate::cache::{Frame, PromptHash, Scope};
 use crate::id::FlightId;
 use crate::store::FlightKey;
 
@@ -21,7 +21,11 @@ const SHORT: Duration = Duration::from_millis(100);
 
 fn flight(project: u32, prompt: &str) -> FlightKey {
     let project = project_id(project);
-    FlightKey { project, scope: Scope::new(project, Some("m"), None).key(), prompt: PromptHash::of(prompt) }
+    FlightKey {
+        project,
+        scope: Scope::new(project, Frame::query(Some("m"), None)).key(),
+        prompt: PromptHash::of(prompt),
+    }
 }
 
 fn owner(number: u8) -> FlightId {

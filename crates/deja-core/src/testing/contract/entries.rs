@@ -9,7 +9,7 @@ use super::fixtures::{
     with_project,
 };
 use super::{Subject, register};
-use crate::cache::{Inserted, Scope};
+use crate::cache::{Frame, Inserted, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::store::{EntryFilter, Store, StoreError};
@@ -79,7 +79,7 @@ async fn of_projects_never_meet(mut subject: Subject) {
 fn scopes(project: ProjectId) -> Vec<Scope> {
     let texts = [None, Some(""), Some("a"), Some("A"), Some("a "), Some("\0")];
     let models = texts.into_iter().flat_map(|model| texts.map(|context| (model, context)));
-    models.map(|(model, context)| Scope::new(project, model, context)).collect()
+    models.map(|(model, context)| Scope::new(project, Frame::query(model, context))).collect()
 }
 
 async fn of_scopes_never_meet(mut subject: Subject) {
@@ -133,7 +133,7 @@ async fn different_inserts_at_once_all_stay(mut subject: Subject) {
     let mut tasks = JoinSet::new();
     for number in 0..50u32 {
         let context = (number % 3).to_string();
-        let scope = Scope::new(project, None, Some(&context));
+        let scope = Scope::new(project, Frame::query(None, Some(&context)));
         let (store, new) = (subject.store(), entry(number, &scope, &number.to_string()));
         tasks.spawn(async move {
             put(&*store, new).await;
@@ -205,7 +205,7 @@ async fn purge_by_model_goes_by_the_asked_model(subject: Subject) {
     let store = subject.store();
     let project = with_project(&*store, 1).await;
     // Models share answers here: the scope has none, the entries do.
-    let shared = Scope::new(project, None, None);
+    let shared = Scope::new(project, Frame::query(None, None));
     for (number, model) in [(1, "a"), (2, "b"), (3, "a")] {
         let mut new = entry(number, &shared, &number.to_string());
         new.entry.model = model.to_owned();
@@ -221,14 +221,15 @@ async fn purge_by_context_tells_none_from_empty(subject: Subject) {
     let project = with_project(&*store, 1).await;
     let contexts = [None, Some(""), Some("c")];
     for (number, context) in (0..).zip(contexts) {
-        put(&*store, entry(number, &Scope::new(project, Some("m"), context), "hello")).await;
+        put(&*store, entry(number, &Scope::new(project, Frame::query(Some("m"), context)), "hello")).await;
     }
     for (number, context) in (0..).zip(contexts) {
         let context_of = Some(context.map(str::to_owned));
         let filter =
             EntryFilter { model: Some("m".to_owned()), context: context_of, ..EntryFilter::default() };
         assert_eq!(store.purge(project, &filter, &change()).await.unwrap(), 1, "{context:?}");
-        assert_found(&*store, &Scope::new(project, Some("m"), context), "hello", NOW, false).await;
+        assert_found(&*store, &Scope::new(project, Frame::query(Some("m"), context)), "hello", NOW, false)
+            .await;
         assert_eq!(store.count(project).await.unwrap(), 2 - number);
     }
 }

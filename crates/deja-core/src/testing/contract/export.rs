@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::fixtures::{NOW, at_angle, embedder, entry, entry_id, later, put, scope, turned, with_project};
 use super::{Subject, register};
-use crate::cache::Scope;
+use crate::cache::{Frame, Scope};
 use crate::clock::Timestamp;
 use crate::id::{EntryId, ProjectId};
 use crate::store::{EntryCursor, Store, WholeEntry};
@@ -51,12 +51,13 @@ async fn gives_all_of_an_entry(mut subject: Subject) {
     let contexts = [None, Some(""), Some("legal \u{1F98A}")];
     let mut stored = Vec::new();
     for (number, context) in (1..).zip(contexts) {
-        let mut new = entry(number, &Scope::new(project, Some("m"), context), "the same prompt");
+        let mut new =
+            entry(number, &Scope::new(project, Frame::query(Some("m"), context)), "the same prompt");
         new.entry.expires = (number == 2).then(|| later(60));
         stored.push(put(&*store, new).await);
     }
     // Asked of one model, served for all.
-    let mut shared = entry(4, &Scope::new(project, None, None), "shared");
+    let mut shared = entry(4, &Scope::new(project, Frame::query(None, None)), "shared");
     "m-2".clone_into(&mut shared.entry.model);
     stored.push(put(&*store, shared).await);
     let store = subject.reopened().await;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::api_key::{ApiKey, KeyHash};
-use crate::cache::{Answer, Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use crate::cache::{Answer, Candidate, Entry, Frame, Inserted, NewEntry, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
 use crate::id::{EntryId, KeyId, ProjectId};
@@ -81,7 +81,7 @@ pub(super) fn at_angle(degrees: f32) -> Embedding {
 
 /// The scope of a project, model `m` and no context.
 pub(super) fn scope(project: ProjectId) -> Scope {
-    Scope::new(project, Some("m"), None)
+    Scope::new(project, Frame::query(Some("m"), None))
 }
 
 /// An entry that never expires, with the vector at 0 degrees of the embedder `e`.
@@ -92,7 +92,7 @@ pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
         entry: Entry {
             id: entry_id(number),
             prompt: prompt.to_owned(),
-            model: scope.model().unwrap_or("shared").to_owned(),
+            model: scope.frame().model().unwrap_or("shared").to_owned(),
             answer: Answer {
                 text: format!("answer {number} \0 to {prompt} \u{1F98A}"),
                 provider: "openai".to_owned(),

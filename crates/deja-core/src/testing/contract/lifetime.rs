@@ -7,7 +7,7 @@ use super::fixtures::{
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
-use crate::cache::{NewEntry, Scope};
+use crate::cache::{Frame, NewEntry, Scope};
 use crate::id::ProjectId;
 use crate::store::{EVICTED_AT_ONCE, Store};
 use crate::testing::change;
@@ -140,7 +140,7 @@ async fn eviction_hides_from_nearest_and_exact(mut subject: Subject) {
     let store = subject.store();
     let project = with_project(&*store, 1).await;
     // The limit is the project's, so the evicted one may be in another scope.
-    let (here, there) = (scope(project), Scope::new(project, Some("m"), Some("c")));
+    let (here, there) = (scope(project), Scope::new(project, Frame::query(Some("m"), Some("c"))));
     put(&*store, of_at_most(1, &there, 1)).await;
     put(&*store, of_at_most(2, &here, 1)).await;
     assert_found(&*store, &there, "1", NOW, false).await;

@@ -15,7 +15,7 @@ impl Stored {
     pub(super) fn detail(&self) -> EntryDetail {
         EntryDetail {
             entry: Entry::clone(&self.entry),
-            context: self.scope.context().map(str::to_owned),
+            context: self.scope.frame().instructions().map(str::to_owned),
             hits: self.hits,
             last_hit: (self.hits > 0).then_some(self.last_used),
             saved: self.saved,
@@ -73,7 +73,9 @@ impl Browse for MemoryStore {
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
         let state = self.state();
         let all = EntryFilter::default();
-        let contexts = state.matching(project, &all).map(|stored| stored.scope.context().map(str::to_owned));
+        let contexts = state
+            .matching(project, &all)
+            .map(|stored| stored.scope.frame().instructions().map(str::to_owned));
         Ok(ranked(contexts, limit))
     }
 

@@ -17,7 +17,7 @@ fn whole(stored: &Stored) -> WholeEntry {
     });
     WholeEntry {
         entry: Entry::clone(&stored.entry),
-        context: stored.scope.context().map(str::to_owned),
+        context: stored.scope.frame().instructions().map(str::to_owned),
         vector,
     }
 }

@@ -83,7 +83,7 @@ async fn store(connections: &Connections, new: &NewEntry) -> Result<bool, StoreE
         &answer.provider,
         &entry.model.as_bytes(),
         &answer.served_model.as_ref().map(String::as_bytes),
-        &new.scope.context().map(str::as_bytes),
+        &new.scope.frame().instructions().map(str::as_bytes),
         &entry.prompt.as_bytes(),
         &answer.text.as_bytes(),
         &embedder,

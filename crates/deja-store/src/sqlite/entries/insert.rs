@@ -147,7 +147,7 @@ fn scope_number(connection: &Connection, new: &NewEntry) -> rusqlite::Result<i64
     }
     connection
         .prepare_cached("INSERT INTO scopes (project_id, scope_key, context) VALUES (?1, ?2, ?3)")?
-        .insert(params![project.as_bytes(), key.0, new.scope.context()])
+        .insert(params![project.as_bytes(), key.0, new.scope.frame().instructions()])
 }
 
 /// The number of an embedder, given the first time it is seen.
