@@ -13,7 +13,7 @@ use deja_core::id::{EntryId, ProjectId};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::catalog::Catalog;
-use super::index::{EmbedderNumber, Index, Placed, Row};
+use super::index::{EmbedderNumber, Index, Placed, Row, Vector};
 use super::lock::{DirectoryLock, open_private};
 use super::migrations::{self, MigrateError, migrate};
 use super::readers::{Readers, reader, steady_plans};
@@ -97,7 +97,7 @@ fn load(path: &Path, settings: &StoreSettings) -> rusqlite::Result<Memory> {
     for provider in providers::load(&connection)? {
         catalog.put_provider(provider);
     }
-    let index = load_index(&connection)?;
+    let index = load_index(&connection, place)?;
     let texts = moka::sync::Cache::builder()
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
@@ -116,8 +116,12 @@ struct Loaded {
     vector: Option<(EmbedderNumber, Vec<u8>)>,
 }
 
-/// Rebuilds the index in one pass over the table of vectors: one thread reads, the other sketches and places.
-fn load_index(connection: &Connection) -> rusqlite::Result<Index> {
+/// Rebuilds the index in one pass over the table of vectors: one thread reads, the other has each entry placed. A
+/// panic there is one here: half an index must not serve.
+fn load_index(
+    connection: &Connection,
+    place: impl Fn(&Index, Loaded) -> bool + Send,
+) -> rusqlite::Result<Index> {
     let index = Index::default();
     let mut embedders = connection.prepare("SELECT embedder, name FROM embedders")?;
     let mut rows = embedders.query([])?;
@@ -153,7 +157,7 @@ fn load_index(connection: &Connection) -> rusqlite::Result<Index> {
                     format!("{unreadable} vectors cannot be read").into(),
                 ));
             }
-            Err(_) => tracing::error!("rebuilding the index panicked"),
+            Err(panic) => std::panic::resume_unwind(panic),
         }
         read
     })?;
@@ -203,7 +207,7 @@ fn place(index: &Index, loaded: Loaded) -> bool {
     let Loaded { row, project, id, scope, prompt, expires, vector } = loaded;
     let vector = match vector {
         None => None,
-        Some((embedder, bytes)) => match index.vector_from_bytes(&bytes) {
+        Some((embedder, bytes)) => match Vector::from_bytes(&bytes) {
             Some(vector) => Some((embedder, vector)),
             None => return false,
         },
@@ -228,5 +232,35 @@ fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
         )
         | None => OpenError::Corrupt { path, reason: error.to_string() },
         Some(_) => OpenError::Failed { path, source: Box::new(error) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_while_the_index_loads_is_no_half_index() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        super::super::usage::add_functions(&connection).unwrap();
+        migrate(&mut connection).map_err(|_| "the schema").unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA foreign_keys = OFF; INSERT INTO scopes (project_id, scope_key) VALUES (x'', zeroblob(32))",
+            )
+            .unwrap();
+        for entry in 0..3 * LOAD_BATCH {
+            let sql = "INSERT INTO vectors (entry, project_id, entry_id, scope, prompt_hash, created)
+                       VALUES (?1, zeroblob(16), zeroblob(16), 1, zeroblob(32), 0)";
+            connection.execute(sql, [entry as i64]).unwrap();
+        }
+        assert!(load_index(&connection, place).is_ok());
+        let half = |index: &Index, loaded: Loaded| {
+            assert!(loaded.row < LOAD_BATCH as i64, "the test panics here");
+            place(index, loaded)
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| load_index(&connection, half).is_ok())).is_err());
     }
 }

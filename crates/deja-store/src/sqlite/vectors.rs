@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::embedder_number;
 use super::fault::fault;
-use super::index::{EmbedderNumber, Row};
+use super::index::{EmbedderNumber, Row, Vector};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -50,7 +50,7 @@ impl Vectors for SqliteStore {
         let embedder = embedder.clone();
         let vector = vector
             .map(|vector| {
-                memory.index.vector(vector).ok_or_else(|| {
+                Vector::new(vector).ok_or_else(|| {
                     StoreError::Internal("the vector has no direction at half precision".into())
                 })
             })
@@ -64,7 +64,7 @@ impl Vectors for SqliteStore {
                 connection
                     .prepare_cached("UPDATE vectors SET embedder = ?2, vector = ?3 WHERE entry = ?1")
                     .and_then(|mut update| {
-                        let bytes = vector.as_ref().map(super::index::Vector::to_bytes);
+                        let bytes = vector.as_ref().map(Vector::to_bytes);
                         update.execute(params![before.row, number, bytes])
                     })
                     .map_err(fault)?;

@@ -18,7 +18,7 @@ pub(super) use insert::embedder_number;
 
 use super::audit;
 use super::fault::fault;
-use super::index::{Gone, Search};
+use super::index::{Gone, Search, Vector};
 use super::{Done, Memory, SqliteStore};
 
 #[async_trait]
@@ -71,7 +71,7 @@ impl Entries for SqliteStore {
         let vector = match &new.vector {
             None => None,
             Some((embedder, embedding)) => {
-                let vector = memory.index.vector(embedding).ok_or_else(|| {
+                let vector = Vector::new(embedding).ok_or_else(|| {
                     StoreError::Internal("the vector has no direction at half precision".into())
                 })?;
                 Some((embedder.clone(), vector))

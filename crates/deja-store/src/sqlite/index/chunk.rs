@@ -1,17 +1,21 @@
 //! Up to [`FULL`] vectors with their sketches: the unit that is scanned under one hold of the lock.
 
 use super::kernels::{self, Level, Sketches};
-use super::{Row, Slot};
+use super::sketch::Sketcher;
+use super::{Row, Slot, vector};
 
 /// Vectors in a full chunk: at 384 dimensions its sketches are 48 KB, about a first-level cache.
 pub(super) const FULL: usize = 1024;
+/// A chunk with room for more vectors than this has sketches. To score so few takes no longer than to make the sketch
+/// of the probe, and most scopes hold only a few.
+const UNSKETCHED: usize = 64;
 
 /// A piece of a partition. Grows by doubling, so that a scope with one entry costs one entry.
 #[derive(Default)]
 pub(super) struct Chunk {
     slots: Vec<Slot>,
-    /// Word-major, see [`Sketches`]; the stride is the capacity.
-    sketches: Vec<u64>,
+    /// Word-major, see [`Sketches`]; the stride is the capacity. Empty while the chunk is small.
+    sketches: Box<[u64]>,
     vectors: Vec<u16>,
     capacity: usize,
 }
@@ -19,8 +23,7 @@ pub(super) struct Chunk {
 /// What moves when an entry moves.
 pub(super) struct Taken {
     pub(super) slot: Slot,
-    pub(super) sketch: Box<[u64]>,
-    pub(super) vector: Box<[u16]>,
+    vector: Box<[u16]>,
 }
 
 impl Chunk {
@@ -33,38 +36,37 @@ impl Chunk {
     }
 
     /// Adds a vector; the chunk must not be full.
-    pub(super) fn push(&mut self, slot: Slot, sketch: &[u64], vector: &[u16]) {
+    pub(super) fn push(&mut self, slot: Slot, vector: &[u16], sketcher: &Sketcher) {
         if self.len() == self.capacity {
-            self.resize((self.capacity * 2).max(1), sketch.len(), vector.len());
+            self.resize((self.capacity * 2).max(1), sketcher);
         }
-        let at = self.len();
-        for (w, word) in sketch.iter().enumerate() {
-            self.sketches[w * self.capacity + at] = *word;
-        }
-        self.vectors.extend_from_slice(vector);
         self.slots.push(slot);
+        self.vectors.extend_from_slice(vector);
+        self.sketch(self.len() - 1, sketcher);
     }
 
     /// Takes the last vector out.
-    pub(super) fn pop(&mut self, words: usize, dimension: usize) -> Option<Taken> {
+    pub(super) fn pop(&mut self, sketcher: &Sketcher) -> Option<Taken> {
         let slot = self.slots.pop()?;
         let at = self.slots.len();
-        let sketch = (0..words).map(|w| self.sketches[w * self.capacity + at]).collect();
-        let vector = self.vectors.split_off(at * dimension).into();
+        let vector = self.vectors.split_off(at * sketcher.dimension()).into();
         if at > 0 && at * 4 <= self.capacity {
-            self.resize(self.capacity / 2, words, dimension);
+            self.resize(self.capacity / 2, sketcher);
         }
-        Some(Taken { slot, sketch, vector })
+        Some(Taken { slot, vector })
     }
 
     /// Puts a vector in the place of another.
-    pub(super) fn replace(&mut self, at: usize, taken: &Taken) {
-        for (w, word) in taken.sketch.iter().enumerate() {
-            self.sketches[w * self.capacity + at] = *word;
-        }
+    pub(super) fn replace(&mut self, at: usize, taken: &Taken, sketcher: &Sketcher) {
+        self.slots[at] = taken.slot;
         let dimension = taken.vector.len();
         self.vectors[at * dimension..][..dimension].copy_from_slice(&taken.vector);
-        self.slots[at] = taken.slot;
+        self.sketch(at, sketcher);
+    }
+
+    /// Whether [`Self::within`] can be asked.
+    pub(super) fn has_sketches(&self) -> bool {
+        !self.sketches.is_empty()
     }
 
     /// The places whose sketch lies within `radius` of `probe`.
@@ -84,17 +86,35 @@ impl Chunk {
         self.slots[at].row
     }
 
-    fn resize(&mut self, capacity: usize, words: usize, dimension: usize) {
-        let capacity = capacity.min(FULL);
-        let len = self.len();
-        let mut sketches = vec![0; words * capacity];
-        for w in 0..words {
-            sketches[w * capacity..][..len].copy_from_slice(&self.sketches[w * self.capacity..][..len]);
+    /// Makes the sketch of the vector at `at`, if the chunk has sketches.
+    fn sketch(&mut self, at: usize, sketcher: &Sketcher) {
+        if self.has_sketches() {
+            let dimension = sketcher.dimension();
+            let sketch = sketcher.sketch(&vector::to_f32(&self.vectors[at * dimension..][..dimension]));
+            for (w, word) in sketch.iter().enumerate() {
+                self.sketches[w * self.capacity + at] = *word;
+            }
         }
-        self.sketches = sketches;
-        for_exactly(&mut self.vectors, capacity * dimension);
+    }
+
+    fn resize(&mut self, capacity: usize, sketcher: &Sketcher) {
+        let capacity = capacity.min(FULL);
+        for_exactly(&mut self.vectors, capacity * sketcher.dimension());
         for_exactly(&mut self.slots, capacity);
-        self.capacity = capacity;
+        let before = std::mem::replace(&mut self.capacity, capacity);
+        let sketches = std::mem::take(&mut self.sketches);
+        if capacity <= UNSKETCHED {
+            return;
+        }
+        self.sketches = vec![0; sketcher.words() * capacity].into();
+        if sketches.is_empty() {
+            (0..self.len()).for_each(|at| self.sketch(at, sketcher));
+        } else {
+            for w in 0..sketcher.words() {
+                let len = self.slots.len();
+                self.sketches[w * capacity..][..len].copy_from_slice(&sketches[w * before..][..len]);
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Embedding, Similarity};
+use deja_core::embedding::{EmbedderId, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use parking_lot::{Mutex, RwLock};
 
@@ -209,17 +209,6 @@ impl Index {
         if !self.embedders.read().contains_key(&embedder) {
             self.embedders.write().insert(embedder, number);
         }
-    }
-
-    /// `embedding` as it is stored.
-    pub(super) fn vector(&self, embedding: &Embedding) -> Option<Vector> {
-        Vector::new(embedding, &self.sketcher(embedding.dimension()))
-    }
-
-    /// The stored vector in `bytes`.
-    pub(super) fn vector_from_bytes(&self, bytes: &[u8]) -> Option<Vector> {
-        let whole = !bytes.is_empty() && bytes.len().is_multiple_of(2);
-        whole.then(|| Vector::from_bytes(bytes, &self.sketcher(bytes.len() / 2))).flatten()
     }
 
     /// Makes room for entries that are about to be added.

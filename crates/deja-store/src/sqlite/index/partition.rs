@@ -47,7 +47,7 @@ impl Partition {
         }
         let full = (chunks.len() - 1) * FULL;
         chunks.last_mut().map_or(0, |last| {
-            last.push(slot, &vector.sketch, &vector.stored);
+            last.push(slot, &vector.stored, &self.sketcher);
             (full + last.len() - 1) as u32
         })
     }
@@ -56,8 +56,7 @@ impl Partition {
     /// partition is empty now.
     pub(super) fn remove(&self, place: u32) -> (Option<Row>, bool) {
         let mut chunks = self.chunks.write();
-        let (words, dimension) = (self.sketcher.words(), self.sketcher.dimension());
-        let Some(last) = chunks.last_mut().and_then(|chunk| chunk.pop(words, dimension)) else {
+        let Some(last) = chunks.last_mut().and_then(|chunk| chunk.pop(&self.sketcher)) else {
             return (None, true);
         };
         if chunks.last().is_some_and(|chunk| chunk.len() == 0) {
@@ -65,7 +64,7 @@ impl Partition {
         }
         let (chunk, at) = (place as usize / FULL, place as usize % FULL);
         let moved = chunks.get_mut(chunk).filter(|chunk| at < chunk.len()).map(|chunk| {
-            chunk.replace(at, &last);
+            chunk.replace(at, &last, &self.sketcher);
             last.slot.row
         });
         (moved, chunks.is_empty())
@@ -88,7 +87,7 @@ impl Partition {
         let mut top = Top::new(search.limit.get());
         let mut near = Vec::new();
         let mut radius = self.sketcher.radius(search.threshold.get());
-        let sketch = radius.map(|_| self.sketcher.sketch(&search.probe));
+        let mut sketch = None;
         let mut chunks = self.chunks.read();
         let mut next = chunks.len();
         loop {
@@ -96,7 +95,8 @@ impl Partition {
             let Some(index) = next.checked_sub(1) else { break };
             next = index;
             let chunk = &chunks[index];
-            if let (Some(radius), Some(sketch)) = (radius, &sketch) {
+            if let Some(radius) = radius.filter(|_| chunk.has_sketches()) {
+                let sketch = sketch.get_or_insert_with(|| self.sketcher.sketch(&search.probe));
                 near.clear();
                 chunk.within(level, sketch, radius, &mut near);
                 for at in &near {

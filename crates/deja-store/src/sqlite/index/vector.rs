@@ -3,7 +3,10 @@
 use deja_core::embedding::Embedding;
 use half::f16;
 
-use super::sketch::Sketcher;
+/// The components at full precision.
+pub(super) fn to_f32(stored: &[u16]) -> Vec<f32> {
+    stored.iter().map(|bits| f16::from_bits(*bits).to_f32()).collect()
+}
 
 /// A vector on its way into the index.
 pub(in crate::sqlite) struct Vector {
@@ -11,28 +14,26 @@ pub(in crate::sqlite) struct Vector {
     pub(super) stored: Box<[u16]>,
     /// One over the length that rounding to f16 left: close to 1, not 1.
     pub(super) inverse_norm: f32,
-    pub(super) sketch: Box<[u64]>,
 }
 
 impl Vector {
     /// The vector of `embedding`.
-    pub(super) fn new(embedding: &Embedding, sketcher: &Sketcher) -> Option<Self> {
+    pub(in crate::sqlite) fn new(embedding: &Embedding) -> Option<Self> {
         let stored = embedding.as_slice().iter().map(|value| f16::from_f32(*value).to_bits()).collect();
-        Self::stored(stored, sketcher)
+        Self::stored(stored)
     }
 
     /// The vector in `bytes`, little-endian; `None` if they are none.
-    pub(super) fn from_bytes(bytes: &[u8], sketcher: &Sketcher) -> Option<Self> {
+    pub(in crate::sqlite) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let whole = !bytes.is_empty() && bytes.len().is_multiple_of(2);
         let stored = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-        Self::stored(stored, sketcher)
+        whole.then(|| Self::stored(stored)).flatten()
     }
 
-    fn stored(stored: Box<[u16]>, sketcher: &Sketcher) -> Option<Self> {
-        let rounded: Vec<f32> = stored.iter().map(|bits| f16::from_bits(*bits).to_f32()).collect();
-        let squares: f64 = rounded.iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
+    fn stored(stored: Box<[u16]>) -> Option<Self> {
+        let squares: f64 = to_f32(&stored).iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
         let inverse_norm = (1.0 / squares.sqrt()) as f32;
-        let sketch = sketcher.sketch(&rounded);
-        inverse_norm.is_finite().then_some(Self { stored, inverse_norm, sketch })
+        inverse_norm.is_finite().then_some(Self { stored, inverse_norm })
     }
 
     /// What goes into the database.
