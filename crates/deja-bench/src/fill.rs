@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use deja_core::audit::{Actor, Change};
-use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Entry, Frame, Inserted, NewEntry, PromptHash, Scope};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::{EntryId, ProjectId, SystemEntropy};
 use deja_core::project::{Project, ProjectSettings, Slug, Tier};
@@ -30,15 +30,30 @@ pub(crate) fn fill(data: &Path, entries: usize) -> Result<()> {
 }
 
 /// The same for any store.
+pub(crate) fn fill_store(settings: &StoreSettings, entries: usize) -> Result<()> {
+    fill_scopes(settings, entries, |project, _| scope_of(project))
+}
+
+/// The same with each entry in a scope of its own.
+pub(crate) fn fill_own_scopes(data: &Path, entries: usize) -> Result<()> {
+    fill_scopes(&StoreSettings::new(data), entries, |project, number| {
+        let instructions = format!("You help user {number}.");
+        Scope::new(project, Frame::query(Some(provider::MODEL), Some(&instructions)))
+    })
+}
+
 #[tokio::main]
-pub(crate) async fn fill_store(settings: &StoreSettings, entries: usize) -> Result<()> {
+async fn fill_scopes(
+    settings: &StoreSettings,
+    entries: usize,
+    scope_of: impl Fn(ProjectId, usize) -> Scope,
+) -> Result<()> {
     eprintln!("filling {entries} entries");
     let vectors = Vectors::new().await?;
     let store = deja_store::open(settings).await?;
     let project = project()?;
     store.create_project(&project, &Change::new(project.created, Actor::System, "bench")).await?;
-    let scope = scope_of(project.id);
-    futures::stream::iter((0..entries).map(|number| entry(number, &scope, &vectors)))
+    futures::stream::iter((0..entries).map(|number| entry(number, scope_of(project.id, number), &vectors)))
         .map(|new| async { anyhow::Ok(store.insert(new?).await?) })
         .buffer_unordered(AT_ONCE)
         .try_for_each(|inserted| async move {
@@ -56,7 +71,7 @@ pub(crate) async fn scope(store: &dyn Store) -> Result<Scope> {
 }
 
 fn scope_of(project: ProjectId) -> Scope {
-    Scope::new(project, Some(provider::MODEL), None)
+    Scope::new(project, Frame::query(Some(provider::MODEL), None))
 }
 
 fn project() -> Result<Project> {
@@ -78,11 +93,11 @@ pub(crate) fn prompt(number: usize) -> String {
     format!("{} {number}", prompts::entry(number % prompts::ENTRIES))
 }
 
-fn entry(number: usize, scope: &Scope, vectors: &Vectors) -> Result<NewEntry> {
+fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
     let prompt = prompt(number);
     let created = SystemClock.now();
     Ok(NewEntry {
-        scope: scope.clone(),
+        scope,
         prompt_hash: PromptHash::of(&prompt),
         entry: Entry {
             id: EntryId::generate(created, &SystemEntropy)?,

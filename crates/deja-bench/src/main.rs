@@ -56,6 +56,9 @@ struct Options {
     /// Entries in the store for the time to start.
     #[arg(long, global = true, default_value_t = 100_000)]
     start_entries: usize,
+    /// Scopes of one entry each for `scopes`.
+    #[arg(long, global = true, default_value_t = 1_000_000)]
+    scopes: usize,
     /// Entries in one scope for `index`, one size after the other.
     #[arg(long, global = true, value_delimiter = ',', default_values_t = [100_000, 1_000_000])]
     index_entries: Vec<usize>,
@@ -75,6 +78,8 @@ enum Command {
     Index,
     /// Time to start with a full store, and memory when idle.
     Start,
+    /// The same with every entry in a scope of its own, as where each caller has a context of its own.
+    Scopes,
     /// PostgreSQL beside the embedded store: hits, replicas, limits, revocation, faults. Not part of `all`.
     Postgres,
     /// A server that only answers; prints its address.
@@ -125,12 +130,13 @@ impl Bench {
 type Figure = fn(&Bench) -> Result<Vec<Row>>;
 
 /// The last one needs a database, and is not part of `all`.
-const FIGURES: [(&str, Figure); 6] = [
+const FIGURES: [(&str, Figure); 7] = [
     ("exact", figures::exact::run),
     ("semantic", figures::semantic::run),
     ("durable", figures::durable::run),
     ("index", figures::index::run),
     ("start", figures::start::run),
+    ("scopes", figures::start::scopes),
     ("postgres", figures::postgres::run),
 ];
 
@@ -148,6 +154,7 @@ fn main() -> Result<()> {
         Command::Durable => Some("durable"),
         Command::Index => Some("index"),
         Command::Start => Some("start"),
+        Command::Scopes => Some("scopes"),
         Command::Postgres => Some("postgres"),
     };
     let bench = Bench::new(options)?;
