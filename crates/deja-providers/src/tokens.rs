@@ -2,7 +2,9 @@
 //!
 //! OpenAI's vocabularies are public and compiled in (tiktoken-rs). Everyone else's count is an estimate from the
 //! number of characters. Measured on one core: loading `o200k_base` takes 130 ms and 45 MB, `cl100k_base` 40 ms
-//! and 24 MB; each is loaded when a model first needs it.
+//! and 24 MB; so each is loaded when a model first needs it, beside the request, whose count is an estimate then.
+
+use std::sync::{Once, OnceLock};
 
 use deja_core::provider::TokenCount;
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
@@ -22,21 +24,24 @@ const REPLY_TOKENS: u64 = 3;
 pub struct TokenCounter;
 
 impl TokenCounter {
-    /// Loads the vocabulary of the current OpenAI models, about 130 ms of one core: better before the first
-    /// request than during it.
-    pub fn warm() {
-        o200k_base_singleton();
+    /// Loads the vocabulary of a model here and now, so that no count of it is an estimate because of that.
+    pub fn warm(model: &str) {
+        if let Some(encoding) = encoding(model) {
+            let vocabulary = encoding.vocabulary();
+            vocabulary.loaded.get_or_init(vocabulary.load);
+        }
     }
 }
 
 impl deja_core::provider::TokenCounter for TokenCounter {
     fn text(&self, model: &str, text: &str) -> TokenCount {
-        match encoding(model) {
-            Some(encoding) if text.len() <= MAX_COUNTED_BYTES => {
-                let tokens = encoding.vocabulary().count_ordinary(text) as u64;
+        let encoding = encoding(model).filter(|_| text.len() <= MAX_COUNTED_BYTES);
+        match encoding.and_then(|encoding| Some((encoding, encoding.vocabulary().get()?))) {
+            Some((encoding, vocabulary)) => {
+                let tokens = vocabulary.count_ordinary(text) as u64;
                 TokenCount { tokens, estimated: encoding == Encoding::Unpublished }
             }
-            _ => TokenCount { tokens: estimate(text), estimated: true },
+            None => TokenCount { tokens: estimate(text), estimated: true },
         }
     }
 
@@ -62,11 +67,40 @@ enum Encoding {
 }
 
 impl Encoding {
-    fn vocabulary(self) -> &'static CoreBPE {
+    fn vocabulary(self) -> &'static Vocabulary {
+        static O200K: Vocabulary = Vocabulary::new(o200k_base_singleton);
+        static CL100K: Vocabulary = Vocabulary::new(cl100k_base_singleton);
         match self {
-            Self::O200k | Self::Unpublished => o200k_base_singleton(),
-            Self::Cl100k => cl100k_base_singleton(),
+            Self::O200k | Self::Unpublished => &O200K,
+            Self::Cl100k => &CL100K,
         }
+    }
+}
+
+/// A vocabulary of the process.
+struct Vocabulary {
+    load: fn() -> &'static CoreBPE,
+    loaded: OnceLock<&'static CoreBPE>,
+    asked: Once,
+}
+
+impl Vocabulary {
+    const fn new(load: fn() -> &'static CoreBPE) -> Self {
+        Self { load, loaded: OnceLock::new(), asked: Once::new() }
+    }
+
+    /// The vocabulary; `None` while it loads, which the first who asks begins.
+    fn get(&'static self) -> Option<&'static CoreBPE> {
+        self.asked.call_once(|| {
+            let load = || {
+                self.loaded.get_or_init(self.load);
+            };
+            let loading = std::thread::Builder::new().name("vocabulary".to_owned()).spawn(load);
+            if let Err(error) = loading {
+                tracing::warn!(%error, "no thread to load a vocabulary: tokens are estimated until the next start");
+            }
+        });
+        self.loaded.get().copied()
     }
 }
 
@@ -105,7 +139,27 @@ const fn is_cjk(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::time::{Duration, Instant};
+
     use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_vocabulary() {
+        static MAY_LOAD: Mutex<()> = Mutex::new(());
+        static SLOW: Vocabulary = Vocabulary::new(|| {
+            let _wait = MAY_LOAD.lock();
+            cl100k_base_singleton()
+        });
+        let not_yet = MAY_LOAD.lock();
+        assert!(SLOW.get().is_none() && SLOW.get().is_none());
+        drop(not_yet);
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while SLOW.get().is_none() {
+            assert!(Instant::now() < deadline, "it is loaded in the background");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 
     #[test]
     fn encodings_follow_the_table() {

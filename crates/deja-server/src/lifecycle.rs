@@ -7,7 +7,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use deja_core::clock::{Clock, SystemClock};
-use deja_providers::TokenCounter;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -88,8 +87,6 @@ impl Server {
         ));
         background.spawn(observe(wired.app.engine().clone(), wired.prices.book.clone(), stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
-        // The vocabularies take a tenth of a second to load: not on somebody's first hit.
-        background.spawn_blocking(TokenCounter::warm);
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
         Ok(Self { wired, address, config, leaving, stop, cut, listeners, background, upstream })
     }

@@ -6,9 +6,15 @@ use deja_core::provider::TokenCounter as _;
 use deja_providers::TokenCounter;
 use deja_providers::tokens::MAX_COUNTED_BYTES;
 
+/// Both vocabularies.
+fn warm() {
+    TokenCounter::warm("gpt-4o");
+    TokenCounter::warm("gpt-4");
+}
+
 #[test]
 fn known_counts() {
-    TokenCounter::warm();
+    warm();
     let count = |model, text| TokenCounter.text(model, text);
     for (model, text, tokens) in [
         ("gpt-4", "hello world", 2),
@@ -33,6 +39,7 @@ fn known_counts() {
 
 #[test]
 fn a_prompt_has_the_tokens_of_the_chat_around_it() {
+    warm();
     let input = |model, context| TokenCounter.input(model, context, "hello world").tokens;
     assert_eq!(input("gpt-4o", None), 2 + 4 + 3);
     assert_eq!(input("gpt-4o", Some("")), 2 + 4 + 3, "an empty context is not sent");
@@ -43,8 +50,7 @@ fn a_prompt_has_the_tokens_of_the_chat_around_it() {
 
 #[test]
 fn no_text_takes_long() {
-    TokenCounter::warm();
-    TokenCounter.text("gpt-4", "x");
+    warm();
     for unit in ["a", " ", "\n", "!", "\u{3000}", "漢", "aB", "1", "é", "👩‍👩‍👧", " \n", "The quick fox. "]
     {
         for bytes in [MAX_COUNTED_BYTES - 64, MAX_COUNTED_BYTES + 64, 1 << 20] {

@@ -80,8 +80,8 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
         .ok_or_else(|| anyhow::anyhow!("the key has no key's form"))?;
     let caller = server.wired.store.admit(&key.hash()).await?;
     let caller = caller.ok_or_else(|| anyhow::anyhow!("the key is not known"))?;
-    // Loaded in the background by a server; here it would be on the clock of the first hit.
-    tokio::task::spawn_blocking(TokenCounter::warm).await?;
+    // A server loads it in the background; here the first hit shows what it saved.
+    tokio::task::spawn_blocking(|| TokenCounter::warm(MODEL)).await?;
     let (mut hits, mut total) = (0, 0.0);
     say(&format!("{:<44} {:<9} {:>10} {:>9} {:>12}", "prompt", "result", "similarity", "ms", "saved USD"))?;
     for prompt in PROMPTS {

@@ -53,6 +53,7 @@ fn a_hit_by_the_same_prompt_has_the_published_fields() {
 #[test]
 fn a_hit_by_a_paraphrase_has_the_published_fields() {
     let tenant = World::shared().tenant("semantic-hit");
+    tenant.until_tokens_are_counted();
     tenant.ask(&json!({"prompt": "How do I reset my password?", "model": MODEL}));
     let answer = tenant.ask(&json!({"prompt": "How can I reset my password?", "model": MODEL}));
     assert_eq!(members(&answer), MEMBERS);
@@ -73,6 +74,7 @@ fn a_hit_by_a_paraphrase_has_the_published_fields() {
 #[test]
 fn the_context_counts_among_the_tokens_saved() {
     let tenant = World::shared().tenant("context-tokens");
+    tenant.until_tokens_are_counted();
     let ask = |prompt, context| {
         tenant.ask(&json!({"prompt": prompt, "model": MODEL, "context": context, "include_debug": true}))
     };

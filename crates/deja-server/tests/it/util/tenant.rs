@@ -1,5 +1,8 @@
 //! A project and a key of a test's own, and the ways to ask with it.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::deja::Deja;
@@ -88,6 +91,17 @@ impl<'a> Tenant<'a> {
     #[track_caller]
     pub fn ask_for(&self, prompt: &str) -> Value {
         self.ask(&json!({"prompt": prompt, "model": MODEL, "include_debug": true}))
+    }
+
+    /// Returns when tokens are counted and no longer estimated: a vocabulary is loaded beside the first hit by meaning.
+    #[track_caller]
+    pub fn until_tokens_are_counted(&self) {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        self.ask_for("How do I open the red door?");
+        while self.ask_for("How can I open the red door?")["debug"]["tokens_estimated"] != false {
+            assert!(Instant::now() < deadline, "the vocabulary is loaded");
+            sleep(Duration::from_millis(500));
+        }
     }
 
     /// The bytes of a query's request.
