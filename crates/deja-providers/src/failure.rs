@@ -9,8 +9,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
 use crate::http::{ReadError, chain};
-use crate::retry::{should_retry, wait_in_details, wait_in_headers};
 use crate::ssrf::{ForbiddenName, UrlError};
+use crate::wait::{should_retry, wait_in_details, wait_in_headers};
 
 /// Longest message read and longest message kept, in characters. The key is taken out in between: cut first, half
 /// of it could stay at the end.
@@ -22,8 +22,8 @@ const MAX_CODE: usize = 80;
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: ProviderError,
-    /// Whether deja itself makes the call again. Less than `error.retryable`: a call that timed out may work
-    /// later, but it may also have been billed.
+    /// Whether deja itself makes the call again. Less than `error.retryable`: a call that timed out or lost its connection
+    /// may work later, but it may also have been billed.
     pub(crate) again: bool,
 }
 
@@ -67,8 +67,11 @@ impl Failure {
         if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
             return Self::bad_response(provider, &message);
         }
-        let sent = !error.is_builder();
-        Self::new(provider, FailureClass::Connection, sent, sent, &message)
+        // Without a connection nothing was sent. One that broke later may have carried the whole request: the provider
+        // may be at work on it, and would be paid twice.
+        let unsent =
+            error.is_connect() || find::<hyper::Error>(&error).is_some_and(hyper::Error::is_canceled);
+        Self::new(provider, FailureClass::Connection, !error.is_builder(), unsent, &message)
     }
 
     /// Reading an answer failed.
@@ -199,7 +202,8 @@ impl Said {
         let message = self.message.to_lowercase();
         let word = |words: &[&str]| self.words.iter().any(|w| words.contains(&w.as_str()));
         let said = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
-        let refused = matches!(status, 200 | 400 | 403 | 413 | 422);
+        // llama.cpp says with 500 that a text is too long to embed.
+        let refused = matches!(status, 200 | 400 | 403 | 413 | 422 | 500);
 
         if status == 402 || word(&QUOTA) || (matches!(status, 400 | 403 | 429) && said(&QUOTA_MESSAGES)) {
             FailureClass::Quota
@@ -239,7 +243,7 @@ const QUOTA: [&str; 7] = [
     "billing_hard_limit_reached",
 ];
 const QUOTA_MESSAGES: [&str; 3] = ["credit balance is too low", "spend limit", "spending limit"];
-const CONTEXT_MESSAGES: [&str; 7] = [
+const CONTEXT_MESSAGES: [&str; 10] = [
     "context length",
     "context window",
     "prompt is too long",
@@ -247,6 +251,9 @@ const CONTEXT_MESSAGES: [&str; 7] = [
     "maximum input length",
     "exceeds the maximum number of tokens",
     "exceed context limit",
+    "input length exceeds",
+    "inputs` must have less than",
+    "too large to process",
 ];
 const AUTH: [&str; 6] = [
     "invalid_api_key",

@@ -6,16 +6,17 @@
 //! 2. [`openai`], [`anthropic`], [`gemini`]: one wire format each. `wire` mirrors the JSON, `convert` turns it
 //!    into [`deja_core::provider::Completion`], `mod` puts the request together.
 //! 3. `exchange`: one call from request to answer, the same for all of them; [`http`] holds the only place
-//!    where an HTTP client is built, `retry` says when a call is made again, `failure` what an error means.
+//!    where an HTTP client is built, `retry` says when a call is made again, `failure` what an error means and
+//!    `wait` what it says about asking again.
 //! 4. [`ssrf`]: which addresses deja calls for a user.
-//! 5. [`tokens`], [`prices`], [`embedder`]: counting tokens, fetching the price map, embeddings from a server.
+//! 5. [`tokens`], [`prices`], [`embedding`]: counting tokens, fetching the price map, embeddings from a server.
 //!
 //! Nothing a provider sends is trusted: unknown members, nulls, wrong types and missing members are accepted,
 //! sizes and times are bounded, and an answer counts as one only if it is complete.
 #![warn(missing_docs)]
 
 pub mod anthropic;
-pub mod embedder;
+pub mod embedding;
 mod exchange;
 mod failure;
 pub mod family;
@@ -29,8 +30,9 @@ mod retry;
 mod sse;
 pub mod ssrf;
 pub mod tokens;
+mod wait;
 
-pub use embedder::{ConnectError, RemoteEmbedder, RemoteSettings};
+pub use embedding::{ConnectError, RemoteEmbedder, RemoteSettings, published_window};
 pub use family::{Family, family};
 pub use http::{ClientError, HttpSettings};
 pub use prices::{Fetched, PriceFetchError, fetch_prices};

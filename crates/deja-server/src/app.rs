@@ -143,12 +143,13 @@ async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {
     Ok(match &settings.source {
         EmbedderSource::Builtin => Arc::new(LocalEmbedder::builtin(pool)?),
         EmbedderSource::Directory(path) => Arc::new(LocalEmbedder::from_directory(path, pool)?),
-        EmbedderSource::Remote { base_url, model, api_key, dimensions } => {
+        EmbedderSource::Remote { base_url, model, api_key, dimensions, window } => {
             let remote = RemoteSettings {
                 url: base_url.to_string().trim_end_matches('/').to_owned(),
                 model: model.clone(),
                 key: api_key.clone(),
-                dimensions: u32::try_from(*dimensions).ok(),
+                dimensions: *dimensions,
+                window: Some(*window),
                 deadline: settings.timeout,
                 max_in_flight: settings.queue,
             };

@@ -1,7 +1,6 @@
 //! Google's Gemini API, `generateContent`. Source: the SDK's types of 2026-08 and the API reference.
 
 mod convert;
-pub(crate) mod embeddings;
 mod wire;
 
 use async_trait::async_trait;

@@ -1,31 +1,8 @@
-//! From a chat completion to a [`Completion`].
+//! From the parts of a chat completion to a [`Completion`].
 
 use deja_core::provider::{Completion, Finish, Usage};
-use serde::Deserialize;
-use serde_json::Value;
 
-use super::stream::ChatFold;
 use super::wire;
-use crate::exchange::{Fold, Format, NotAnAnswer};
-
-/// The format of `/chat/completions`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Chat;
-
-impl Format for Chat {
-    fn completion(&self, body: Value) -> Result<Completion, NotAnAnswer> {
-        let answer = wire::Answer::deserialize(body).map_err(|_| NotAnAnswer)?;
-        let choices = answer.choices.len() as u32;
-        let first = answer.choices.into_iter().min_by_key(|choice| choice.index).ok_or(NotAnAnswer)?;
-        let mut seen = Seen::default();
-        seen.add(first);
-        Ok(seen.completion(choices, answer.model, answer.usage.as_ref()))
-    }
-
-    fn fold(&self) -> Box<dyn Fold> {
-        Box::new(ChatFold::default())
-    }
-}
 
 /// What the first choice has said, in one piece or in many.
 #[derive(Debug, Default)]
@@ -96,7 +73,8 @@ impl wire::Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde::Deserialize;
+    use serde_json::{Value, json};
 
     fn usage(value: Value) -> Option<Usage> {
         wire::Usage::deserialize(value).unwrap().shared()
@@ -118,21 +96,5 @@ mod tests {
         let floats =
             usage(json!({"prompt_tokens": 3.0, "completion_tokens": 4, "prompt_tokens_details": 7})).unwrap();
         assert_eq!((floats.input_total, floats.output_total, floats.cache_read), (3, 4, 0));
-    }
-
-    #[test]
-    fn answers_of_other_shapes_are_refused_or_not_stored() {
-        for body in [json!({}), json!({"choices": []}), json!({"choices": null}), json!([]), json!("x")] {
-            assert_eq!(Chat.completion(body.clone()), Err(NotAnAnswer), "{body}");
-        }
-        for choice in
-            [json!({}), json!({"message": {"content": "x"}}), json!({"finish_reason": 7, "message": 1})]
-        {
-            let finish = Chat.completion(json!({"choices": [choice]})).unwrap().finish;
-            assert_eq!(finish, Finish::Unknown, "{choice}");
-        }
-        let tool =
-            json!({"choices": [{"finish_reason": "stop", "message": {"content": "x", "tool_calls": [{}]}}]});
-        assert_eq!(Chat.completion(tool).unwrap().finish, Finish::ToolCalls);
     }
 }

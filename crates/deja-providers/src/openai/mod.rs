@@ -1,10 +1,9 @@
 //! OpenAI's wire formats: chat completions, which half the world speaks, and Responses for the models that are
 //! only there. Sources: OpenAI's OpenAPI description 2.3.0 and the documentation of the compatible servers.
 
+mod chat;
 mod convert;
-pub(crate) mod embeddings;
 mod responses;
-mod stream;
 mod wire;
 
 use async_trait::async_trait;
@@ -56,7 +55,7 @@ impl Provider for OpenAi {
         } else {
             let body = wire::chat_request(model, context, prompt);
             let request = Request { url: endpoint(base, "chat/completions"), headers, body };
-            self.upstream.complete(&request, &convert::Chat).await
+            self.upstream.complete(&request, &chat::Chat).await
         }
     }
 }

@@ -20,6 +20,7 @@ fn settings_do_not_show_keys() {
         model: "m".to_owned(),
         key: Some(SecretString::from(KEY)),
         dimensions: None,
+        window: None,
         deadline: Duration::from_secs(1),
         max_in_flight: 1,
     };
@@ -56,12 +57,14 @@ async fn errors_do_not_show_keys_even_if_the_server_quotes_them() {
 
 #[tokio::test]
 async fn a_remote_embedder_does_not_show_its_key() {
-    let server = Server::always(json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#));
+    let refused = json(400, r#"{"error":{"message":"input is too long"}}"#);
+    let server = Server::script(vec![json(200, r#"{"data":[{"embedding":[1.0,0.0]}]}"#), refused]);
     let settings = RemoteSettings {
         url: server.url.clone(),
         model: "m".to_owned(),
         key: Some(SecretString::from(KEY)),
         dimensions: None,
+        window: Some(512),
         deadline: Duration::from_secs(2),
         max_in_flight: 1,
     };

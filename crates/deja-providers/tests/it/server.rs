@@ -44,6 +44,15 @@ impl Server {
     /// Calls `answer` with the number of the request (from 0) and the connection, once its request was read. Every
     /// connection carries one request.
     pub(crate) fn start(answer: impl Fn(usize, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        Self::serve(move |number, _, stream| answer(number, stream))
+    }
+
+    /// The answer that `answer` makes of each request.
+    pub(crate) fn answering(answer: impl Fn(&Seen) -> String + Send + Sync + 'static) -> Self {
+        Self::serve(move |_, request, stream| drop(stream.write_all(answer(request).as_bytes())))
+    }
+
+    fn serve(answer: impl Fn(usize, &Seen, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -56,10 +65,10 @@ impl Server {
                     let Some(request) = read_request(&mut stream) else { return };
                     let number = {
                         let mut log = log.lock().unwrap();
-                        log.push(request);
+                        log.push(request.clone());
                         log.len() - 1
                     };
-                    answer(number, &mut stream);
+                    answer(number, &request, &mut stream);
                 });
             }
         });

@@ -28,9 +28,62 @@ async fn refused() {
 async fn closed_before_the_header_ends() {
     for part in ["", "HTTP/1.1 200 OK\r\ncontent-ty"] {
         let server = Server::always(part);
-        let error = fail(&server.url, HttpSettings { max_attempts: 2, ..settings() }).await;
+        let error = fail(&server.url, settings()).await;
         assert_eq!((error.class, error.retryable), (FailureClass::Connection, true), "{part:?}: {error}");
-        assert_eq!(server.requests().len(), 2, "{part:?}");
+        assert_eq!(server.requests().len(), 1, "the request had been sent, so it may be billed: {part:?}");
+    }
+}
+
+/// A server that takes the whole request and lets the connection be reset: it is closed with bytes unread.
+#[tokio::test]
+async fn reset_after_the_request_was_sent() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let taken = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&taken);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            let mut bytes = [0; 4096];
+            let sent = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("\"stream\":false");
+            while stream.peek(&mut bytes).is_ok_and(|n| n > 0 && !sent(&bytes[..n])) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let error = fail(&format!("http://{address}"), settings()).await;
+    assert_eq!((error.class, error.retryable), (FailureClass::Connection, true), "{error}");
+    assert_eq!(taken.load(Ordering::SeqCst), 1, "the request had been sent, so it may be billed: {error}");
+}
+
+/// An answer that was never asked for twice: a kept connection that the server has closed is not one to send on.
+#[tokio::test]
+async fn a_connection_that_was_closed_while_nobody_used_it_costs_no_call() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (closed, closing) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = [0; 4096];
+            // One write each: the whole request is there once the first bytes of its body are.
+            while stream.peek(&mut bytes).is_ok_and(|n| !bytes[..n].ends_with(b"}")) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let _ = std::io::Read::read(&mut stream, &mut bytes);
+            let answer = crate::server::chat("x").replace("connection: close\r\n", "");
+            let _ = stream.write_all(answer.as_bytes());
+            drop(stream);
+            let _ = closed.send(());
+        }
+    });
+    let provider = custom(&format!("http://{address}"), one_attempt());
+    for _ in 0..3 {
+        assert_eq!(provider.complete("m", None, "Hi").await.unwrap().text, "x");
+        closing.recv_timeout(FOREVER).unwrap();
+        // The client learns of the end when it next runs.
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

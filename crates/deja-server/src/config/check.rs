@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deja_providers::published_window;
 use deja_store::PostgresSettings;
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -124,12 +125,13 @@ impl Settings {
                 if self.embedder_model.is_empty() {
                     return Err(wrong("embedder_model", "", "set when embedder is a URL"));
                 }
-                let dimensions = within("embedder_dimensions", self.embedder_dimensions, 1..=8192)?;
+                let dimensions = within("embedder_dimensions", self.embedder_dimensions, 0..=8192)? as u32;
                 EmbedderSource::Remote {
                     base_url,
                     model: self.embedder_model.clone(),
                     api_key: secret(&self.embedder_api_key),
-                    dimensions: dimensions as usize,
+                    dimensions: (dimensions > 0).then_some(dimensions),
+                    window: self.embedder_window()?,
                 }
             }
             directory if PathBuf::from(directory).is_dir() => EmbedderSource::Directory(directory.into()),
@@ -146,6 +148,15 @@ impl Settings {
             queue: within("embed_queue", self.embed_queue, 1..=1_000_000)? as usize,
             timeout: millis("embed_timeout_ms", self.embed_timeout_ms)?,
         })
+    }
+
+    fn embedder_window(&self) -> Result<u32, ConfigError> {
+        if self.embedder_window == 0 {
+            let wanted = "set: how many tokens this embedder_model reads is not known";
+            return published_window(&self.embedder_model)
+                .ok_or_else(|| wrong("embedder_window", "0", wanted));
+        }
+        Ok(within("embedder_window", self.embedder_window, 16..=131_072)? as u32)
     }
 
     fn request(&self) -> Result<RequestSettings, ConfigError> {

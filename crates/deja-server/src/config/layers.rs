@@ -54,6 +54,7 @@ pub struct Settings {
     #[serde(skip_serializing)]
     pub(super) embedder_api_key: String,
     pub(super) embedder_dimensions: u64,
+    pub(super) embedder_window: u64,
     pub(super) embed_threads: u64,
     pub(super) embed_queue: u64,
     pub(super) embed_timeout_ms: u64,

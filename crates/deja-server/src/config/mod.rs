@@ -86,16 +86,18 @@ pub enum EmbedderSource {
     Builtin,
     /// Another model, in this directory.
     Directory(PathBuf),
-    /// An OpenAI-compatible server.
+    /// A server.
     Remote {
-        /// Up to and with `/v1`.
+        /// What its path ends in says which format it speaks.
         base_url: Url,
         /// The model to ask for.
         model: String,
         /// The key, if the server wants one.
         api_key: Option<SecretString>,
-        /// Components of a vector.
-        dimensions: usize,
+        /// Components of a vector, where they are asked for.
+        dimensions: Option<u32>,
+        /// The longest text that the model reads, in tokens.
+        window: u32,
     },
 }
 

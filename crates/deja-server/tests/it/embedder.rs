@@ -11,6 +11,9 @@ use crate::util::{Deja, FakeProvider, Gate, Tenant};
 
 const OLD: &str = "How do I reset my password?";
 
+/// Words that the server reads.
+const WINDOW: usize = 64;
+
 /// An `/embeddings` server for which all texts with the same first word are alike, whatever all-MiniLM-L6-v2
 /// thinks. Texts that it is asked to embed again wait at `gate`.
 fn by_first_word(gate: Gate) -> String {
@@ -18,6 +21,9 @@ fn by_first_word(gate: Gate) -> String {
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         let texts: Vec<&str> =
             body["input"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+        if texts.iter().any(|text| text.split(' ').count() > WINDOW) {
+            return json_response(400, &json!({"error": {"message": "input is too long"}}));
+        }
         if texts.contains(&OLD) {
             gate.pass();
         }
@@ -48,7 +54,7 @@ fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
     let gate = Gate::default();
     deja.set("DEJA_EMBEDDER", &by_first_word(gate.clone()));
     deja.set("DEJA_EMBEDDER_MODEL", "first-word");
-    deja.set("DEJA_EMBEDDER_DIMENSIONS", "16");
+    deja.set("DEJA_EMBEDDER_WINDOW", &WINDOW.to_string());
     deja.restart();
     let tenant = Tenant { deja: &deja, slug, key };
 
@@ -81,10 +87,7 @@ fn an_embedder_that_cannot_be_reached_is_one_clear_line() {
     let data = tempfile::tempdir().unwrap();
     let listen = "127.0.0.1:0";
     command.env("DEJA_EMBEDDER", "http://127.0.0.1:9/v1").env("DEJA_EMBEDDER_MODEL", "m");
-    command
-        .env("DEJA_EMBEDDER_DIMENSIONS", "16")
-        .env("DEJA_DATA_DIR", data.path())
-        .env("DEJA_LISTEN", listen);
+    command.env("DEJA_EMBEDDER_WINDOW", "512").env("DEJA_DATA_DIR", data.path()).env("DEJA_LISTEN", listen);
     let output = command.output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success());

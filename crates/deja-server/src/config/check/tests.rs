@@ -113,13 +113,32 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
 }
 
 #[test]
+fn a_server_that_embeds_needs_a_window_unless_its_models_is_published() {
+    let server = |more: &[(&str, &str)]| {
+        env(&[&[("DEJA_EMBEDDER", "http://x/v1"), ("DEJA_EMBEDDER_MODEL", "nomic-embed-text")], more]
+            .concat())
+    };
+    let error = Config::load(&server(&[])).unwrap_err().to_string();
+    assert!(error.contains("DEJA_EMBEDDER_WINDOW") && error.contains("tokens"), "{error}");
+    let error = Config::load(&server(&[("DEJA_EMBEDDER_WINDOW", "15")])).unwrap_err().to_string();
+    assert!(error.contains("between 16 and 131072"), "{error}");
+    let source = |more: &[(&str, &str)]| match Config::load(&server(more)).unwrap().embedder.source {
+        EmbedderSource::Remote { dimensions, window, .. } => (dimensions, window),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(source(&[("DEJA_EMBEDDER_WINDOW", "2048")]), (None, 2048));
+    let openai = [("DEJA_EMBEDDER_MODEL", "text-embedding-3-small"), ("DEJA_EMBEDDER_DIMENSIONS", "512")];
+    assert_eq!(source(&openai), (Some(512), 8191));
+}
+
+#[test]
 fn secrets_show_nowhere() {
     let key = "ab".repeat(32);
     let sources = env(&[
         ("DEJA_MASTER_KEY", &key),
         ("DEJA_EMBEDDER", "https://embed.example/v1"),
         ("DEJA_EMBEDDER_MODEL", "m"),
-        ("DEJA_EMBEDDER_DIMENSIONS", "384"),
+        ("DEJA_EMBEDDER_WINDOW", "512"),
         ("DEJA_EMBEDDER_API_KEY", "hush-1"),
         ("OPENAI_API_KEY", "hush-2"),
         ("GOOGLE_API_KEY", "hush-3\n"),

@@ -1,0 +1,19 @@
+//! The own `/embed` of Hugging Face's text-embeddings-inference: unlike its `/v1/embeddings`, it can be told not to cut
+//! a text. The server has one model, whatever its name.
+
+use serde_json::{Value, json};
+
+use super::model::{Model, Reading, only};
+
+pub(super) fn body(model: &Model, text: &str) -> Value {
+    let mut body = json!({"inputs": [text], "truncate": false});
+    if let Some(dimensions) = model.dimensions {
+        body["dimensions"] = dimensions.into();
+    }
+    body
+}
+
+pub(super) fn read(answer: Value) -> Option<Reading> {
+    let vector = only::<_, Vec<f32>>(answer).ok()?;
+    Some(Reading { vector, tokens: None })
+}
