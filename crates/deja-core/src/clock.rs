@@ -48,6 +48,13 @@ impl Timestamp {
     }
 }
 
+/// All of the range lies inside jiff's.
+impl From<Timestamp> for jiff::Timestamp {
+    fn from(at: Timestamp) -> Self {
+        Self::from_nanosecond(i128::from(at.0)).unwrap_or_default()
+    }
+}
+
 /// Tells the time.
 pub trait Clock: Send + Sync {
     /// Now, by the wall clock.
@@ -63,5 +70,18 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_moment_has_its_day() {
+        for (nanos, day) in [(i64::MIN, "1677-09-21"), (0, "1970-01-01"), (i64::MAX, "2262-04-11")] {
+            let told = jiff::Timestamp::from(Timestamp::from_nanos(nanos)).to_string();
+            assert!(told.starts_with(day), "{nanos}: {told}");
+        }
     }
 }

@@ -7,13 +7,15 @@
 //! 2. [`engine`]: the request path, one function, top to bottom.
 //! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
 //!    the embedding model and to the LLM providers.
-//! 4. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`]: the other nouns and their rules.
+//! 4. [`admin`]: the use cases of operators, one function each.
+//! 5. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`]: the other nouns and their rules.
 //!    [`operator`] are the people of the console, [`audit`] is what they changed.
 //!
 //! This crate does no I/O of its own: time comes from a [`clock::Clock`], randomness from an
 //! [`id::Entropy`], everything else through the ports.
 #![warn(missing_docs)]
 
+pub mod admin;
 pub mod analytics;
 pub mod api_key;
 pub mod audit;

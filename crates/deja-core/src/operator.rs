@@ -95,6 +95,11 @@ impl fmt::Display for Email {
     }
 }
 
+/// Characters that a password has at least: length is what makes it strong.
+pub const PASSWORD_CHARACTERS: usize = 12;
+/// Bytes that a password has at most.
+pub const PASSWORD_MAX_BYTES: usize = 1024;
+
 /// The hash of a password in PHC form (`$argon2id$...`). Prints as `[REDACTED]`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);

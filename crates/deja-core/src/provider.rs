@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::clock::Timestamp;
 use crate::id::{ProjectId, ProviderId};
@@ -244,6 +245,13 @@ pub struct ProviderConfig {
     pub created: Timestamp,
 }
 
+/// What the secret of a provider is bound to when it is sealed: the provider itself, and where its requests go.
+pub fn binding(provider: ProviderId, base_url: &Url) -> Vec<u8> {
+    let host = base_url.host_str().unwrap_or_default();
+    let port = base_url.port_or_known_default().unwrap_or(0);
+    format!("provider {provider} {}://{host}:{port}", base_url.scheme()).into_bytes()
+}
+
 /// Counts the tokens of a text before anybody is asked.
 pub trait TokenCounter: Send + Sync {
     /// Tokens of the bare `text` as `model` would see them, as in an answer. Bounded in time for any text.
@@ -266,6 +274,18 @@ pub struct TokenCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_is_bound_to_provider_and_host() {
+        let id = ProviderId::from_bytes([1; 16]);
+        let of = |url: &str| binding(id, &Url::parse(url).unwrap());
+        assert_eq!(of("https://a.example/v1"), of("https://a.example:443/v2"));
+        for other in ["https://b.example/v1", "http://a.example/v1", "https://a.example:8443/v1"] {
+            assert_ne!(of("https://a.example/v1"), of(other));
+        }
+        let url = Url::parse("https://a.example/v1").unwrap();
+        assert_ne!(binding(id, &url), binding(ProviderId::from_bytes([2; 16]), &url));
+    }
 
     #[test]
     fn a_kind_has_one_name_everywhere() {

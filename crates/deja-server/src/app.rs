@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::admin::Admin;
 use deja_core::clock::SystemClock;
 use deja_core::embedding::Embedder;
 use deja_core::engine::{Engine, Parts};
@@ -15,7 +16,7 @@ use deja_providers::{
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{self, AdminContext};
+use crate::admin;
 use crate::api::health::Readiness;
 use crate::config::{Account, Config, EmbedderSource};
 use crate::console::Console;
@@ -70,8 +71,8 @@ impl App {
 pub struct Wired {
     /// For handlers.
     pub app: Arc<App>,
-    /// For the command line and, later, the console.
-    pub admin: Arc<AdminContext>,
+    /// For the use cases of operators.
+    pub admin: Arc<Admin>,
     /// Storage.
     pub store: Arc<dyn Store>,
     /// The embedding model.
@@ -125,15 +126,9 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
     let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, readiness, leaving });
-    let admin = Arc::new(AdminContext::new(
-        store.clone(),
-        vault()?,
-        admin::check_url,
-        prices.clone(),
-        &config.public_url,
-    ));
+    let admin = Arc::new(admin::over(store.clone(), vault()?, prices.clone(), &config.public_url));
     let proxies = config.trusted_proxies.clone();
-    let console = Console::new(admin.clone(), app.clone(), upstreams, &config.public_url, proxies);
+    let console = Console::new(admin.clone(), app.clone(), upstreams, vault()?, &config.public_url, proxies);
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console) })
 }
 

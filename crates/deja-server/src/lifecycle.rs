@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
+use deja_core::admin::operators;
 use deja_core::clock::{Clock, SystemClock};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -16,6 +17,7 @@ use crate::admin::socket::OwnDirectory;
 use crate::app::{self, Wired};
 use crate::config::Config;
 use crate::listener::{self, ListenerLimits};
+use crate::moment::whole;
 use crate::{jobs, routes, telemetry};
 
 /// Serves until SIGTERM or SIGINT.
@@ -110,13 +112,13 @@ impl Server {
                  sign in shuts out all others for a while"
             );
         }
-        if let Some(link) = crate::admin::setup_link(&self.wired.admin).await? {
+        if let Some(link) = operators::setup_link(&self.wired.admin).await? {
             // Not into the log: whoever has the link becomes the owner.
             let mut out = std::io::stdout().lock();
             writeln!(
                 out,
                 "The console has no operator yet. This link makes the first one, once, until {}:",
-                link.expires
+                whole(link.expires)
             )?;
             writeln!(out, "{}", link.url.expose())?;
         }

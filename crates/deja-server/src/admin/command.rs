@@ -1,16 +1,11 @@
 //! What can be asked for. Crosses the socket as JSON.
 
-use std::fmt;
-
-use deja_core::embedding::Threshold;
-use deja_core::id::EntryId;
+use deja_core::admin::Hidden;
+use deja_core::admin::projects::{NewProject, ProjectPatch};
+use deja_core::admin::providers::NewProvider;
+use deja_core::admin::transfer::{Batch, Cursor, Head};
 use deja_core::operator::Role;
-use deja_core::project::Tier;
-use deja_core::provider::ProviderKind;
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroize;
-
-use super::transfer::{Batch, Cursor, Head};
 
 /// One thing to do. Projects are named by their slug.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,7 +20,7 @@ pub enum Command {
     /// Takes them again.
     ProjectResume { project: String },
     /// Changes a project.
-    ProjectSet { project: String, change: Change },
+    ProjectSet { project: String, patch: ProjectPatch },
     /// Deletes a project with all it has.
     ProjectDelete { project: String },
     /// Makes a key.
@@ -36,8 +31,6 @@ pub enum Command {
     KeyRevoke { key: Hidden, project: Option<String> },
     /// Adds a provider of the project's own.
     ProviderAdd(NewProvider),
-    /// Changes one.
-    ProviderSet { project: String, name: String, change: ProviderChange },
     /// The project's own providers.
     ProviderList { project: String },
     /// Removes one by name.
@@ -51,21 +44,13 @@ pub enum Command {
     /// Fetches the price table now.
     PriceRefresh,
     /// Deletes entries of the project's cache.
-    CachePurge { project: String, model: Option<String>, context: ContextFilter, text: Option<String> },
-    /// Deletes one entry.
-    EntryDelete { project: String, entry: EntryId },
-    /// Deletes an entry that answered a prompt it should not have, and keeps the pair.
-    EntryWrong { project: String, entry: EntryId, asked: Hidden, similarity: f32 },
+    CachePurge { project: String, model: Option<String>, context: ContextFilter },
     /// What the project's cache holds and did.
     CacheStats { project: String },
     /// Makes an operator of the console; without a password, a link with which they choose one.
     OperatorCreate { email: String, role: Option<Role>, password: Option<Hidden> },
     /// All operators.
     OperatorList,
-    /// Changes what an operator may do; `None` stays as it is.
-    OperatorSet { email: String, role: Option<Role>, disabled: Option<bool> },
-    /// Makes a one-time link useless, named by its hash.
-    InviteRevoke { invite: String },
     /// Makes a link with which an operator sets a new password.
     OperatorResetPassword { email: String },
     /// The last changes, newest first.
@@ -92,7 +77,6 @@ impl Command {
             Self::KeyList { .. } => "key list",
             Self::KeyRevoke { .. } => "key revoke",
             Self::ProviderAdd(_) => "provider add",
-            Self::ProviderSet { .. } => "provider set",
             Self::ProviderList { .. } => "provider list",
             Self::ProviderRemove { .. } => "provider remove",
             Self::PriceSet { .. } => "price set",
@@ -101,12 +85,8 @@ impl Command {
             Self::PriceRefresh => "price refresh",
             Self::CachePurge { .. } => "cache purge",
             Self::CacheStats { .. } => "cache stats",
-            Self::EntryDelete { .. } => "entry delete",
-            Self::EntryWrong { .. } => "entry wrong",
-            Self::InviteRevoke { .. } => "invite revoke",
             Self::OperatorCreate { .. } => "operator create",
             Self::OperatorList => "operator list",
-            Self::OperatorSet { .. } => "operator set",
             Self::OperatorResetPassword { .. } => "operator reset-password",
             Self::AuditList { .. } => "audit list",
             Self::ExportHead(_) => "export",
@@ -116,92 +96,7 @@ impl Command {
     }
 }
 
-/// A project to make.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NewProject {
-    /// The name for people; the slug is made from it.
-    pub name: String,
-    /// What it pays for.
-    pub tier: Tier,
-    /// Requests a minute, instead of the tier's.
-    pub per_minute: Option<u32>,
-    /// Requests at once, instead of the tier's.
-    pub burst: Option<u32>,
-}
-
-/// What to change of a project; `None` stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// The name for people. The slug stays.
-    pub name: Option<String>,
-    /// The tier. Without a limit of its own in the same change, the project gets the tier's.
-    pub tier: Option<Tier>,
-    /// Requests a minute.
-    pub per_minute: Option<u32>,
-    /// Requests at once.
-    pub burst: Option<u32>,
-    /// How long answers are served.
-    pub ttl: Option<Ttl>,
-    /// Entries at most.
-    pub max_entries: Option<u64>,
-    /// Whether models share answers.
-    pub share_models: Option<bool>,
-    /// The thresholds.
-    pub thresholds: Option<Thresholds>,
-}
-
-/// What counts as a hit; `None` is deja's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thresholds {
-    /// For queries that name none.
-    pub default: Option<Threshold>,
-    /// What queries that ask for less get.
-    pub minimum: Option<Threshold>,
-}
-
-/// How long answers are served, in seconds; `None` is until they are evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ttl {
-    /// The seconds.
-    pub seconds: Option<u64>,
-}
-
-/// A provider to add.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NewProvider {
-    /// The project's slug.
-    pub project: String,
-    /// The name in responses.
-    pub name: String,
-    /// What it speaks.
-    #[serde(default)]
-    pub kind: ProviderKind,
-    /// What the paths of its kind are put behind.
-    pub base_url: String,
-    /// The models it answers, one or more.
-    pub models: Vec<String>,
-    /// The key, if the server wants one.
-    pub secret: Option<Hidden>,
-    /// Whether it may stand in a private network.
-    pub allow_private: bool,
-}
-
-/// What to change of a provider; `None` stays as it is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ProviderChange {
-    /// What it speaks.
-    pub kind: Option<ProviderKind>,
-    /// What the paths of its kind are put behind. Another host wants the key again, because a key is bound to its host.
-    pub base_url: Option<String>,
-    /// The models it answers, one or more.
-    pub models: Option<Vec<String>>,
-    /// The key.
-    pub secret: Option<Hidden>,
-    /// Whether it may stand in a private network.
-    pub allow_private: Option<bool>,
-}
-
-/// Which contexts a purge means.
+/// Which contexts a purge means. JSON has one `null`, so an option in an option would not cross the socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextFilter {
@@ -214,32 +109,12 @@ pub enum ContextFilter {
     Is(String),
 }
 
-/// A text that no debug output shows. Wiped when dropped.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Hidden(String);
-
-impl Hidden {
-    /// The text itself.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for Hidden {
-    fn from(text: String) -> Self {
-        Self(text)
-    }
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        self.0.zeroize();
-    }
-}
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[REDACTED]")
+impl From<ContextFilter> for Option<Option<String>> {
+    fn from(filter: ContextFilter) -> Self {
+        match filter {
+            ContextFilter::Any => None,
+            ContextFilter::Without => Some(None),
+            ContextFilter::Is(text) => Some(Some(text)),
+        }
     }
 }

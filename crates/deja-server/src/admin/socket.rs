@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::admin::{Admin, AdminError};
 use deja_core::audit::Actor;
 use deja_store::OpenError;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -20,7 +21,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{AdminContext, AdminError, Command, Reply, execute};
+use super::{Command, Reply, execute};
 
 const FILE: &str = "deja.sock";
 const LOCK: &str = "deja.sock.lock";
@@ -94,14 +95,14 @@ pub struct AdminSocket {
 
 impl AdminSocket {
     /// Takes commands until `shutdown`, ends the ones under way and removes the socket.
-    pub async fn serve(self, context: Arc<AdminContext>, shutdown: CancellationToken) {
+    pub async fn serve(self, admin: Arc<Admin>, shutdown: CancellationToken) {
         let calls = TaskTracker::new();
         while let Some(accepted) = shutdown.run_until_cancelled(self.listener.accept()).await {
             match accepted {
                 Ok((stream, _)) => {
-                    let (context, owner) = (context.clone(), self.owner);
+                    let (admin, owner) = (admin.clone(), self.owner);
                     calls.spawn(async move {
-                        if let Err(error) = answer(&context, stream, owner).await {
+                        if let Err(error) = answer(&admin, stream, owner).await {
                             tracing::debug!(%error, "a caller of the admin socket went away");
                         }
                     });
@@ -118,11 +119,11 @@ impl AdminSocket {
     }
 }
 
-async fn answer(context: &AdminContext, mut stream: UnixStream, owner: u32) -> io::Result<()> {
+async fn answer(admin: &Admin, mut stream: UnixStream, owner: u32) -> io::Result<()> {
     let caller = stream.peer_cred()?.uid();
     let result = if caller == owner || caller == 0 {
         match tokio::time::timeout(PATIENCE, read_command(&mut stream)).await {
-            Ok(Ok(command)) => execute(context, Actor::Cli, command).await,
+            Ok(Ok(command)) => execute(&admin.acting(Actor::Cli), command).await,
             Ok(Err(error)) => Err(error),
             Err(_) => return Ok(()),
         }

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context as _;
+use deja_core::admin::projects::{NewProject, ProjectPatch};
+use deja_core::admin::providers::NewProvider;
+use deja_core::admin::{AdminError, Hidden};
 
 use super::args::{
     AuditTask, CacheTask, KeyTask, OperatorTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure, Task,
 };
 use super::{print, reach};
-use crate::admin::{AdminError, Change, Command, ContextFilter, Hidden, NewProject, NewProvider};
+use crate::admin::{Command, ContextFilter};
 use crate::config::Config;
 
 /// A secret is shorter; more is not a secret.
@@ -53,7 +56,7 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
         ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
         ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
         ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models } => {
-            let change = Change {
+            let patch = ProjectPatch {
                 name,
                 tier,
                 per_minute: rpm,
@@ -63,7 +66,7 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
                 share_models,
                 thresholds: None,
             };
-            (Command::ProjectSet { project: slug, change }, false)
+            (Command::ProjectSet { project: slug, patch }, false)
         }
         ProjectTask::Delete { slug, sure } => {
             ask(sure, &format!("Delete the project '{slug}' with its keys, cache, providers and counts?"))?;
@@ -116,7 +119,7 @@ fn cache(task: CacheTask) -> anyhow::Result<(Command, bool)> {
                 None if no_context => ContextFilter::Without,
                 None => ContextFilter::Any,
             };
-            (Command::CachePurge { project: of.project, model, context, text: None }, false)
+            (Command::CachePurge { project: of.project, model, context }, false)
         }
         CacheTask::Stats { of, form } => (Command::CacheStats { project: of.project }, form.json),
     })

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
+use deja_core::admin::AdminError;
 use deja_store::{Backend, SchemaVersion};
 use serde_json::json;
 
 use super::args::DbTask;
 use super::transfer;
-use crate::admin::AdminError;
 use crate::config::Config;
 
 pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use axum::routing::post;
 use axum::{Json, Router};
+use deja_core::admin::projects::{self, NewProject};
+use deja_core::admin::{keys, operators};
 use deja_core::audit::Actor;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Source};
@@ -12,7 +14,6 @@ use deja_providers::TokenCounter;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::admin::{self, Command, NewProject, Reply};
 use crate::config::Config;
 use crate::lifecycle::{self, Server};
 
@@ -56,7 +57,7 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
             "\nTry it:\ncurl http://{}/v1/cache/query -H 'Authorization: Bearer {key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{{\"prompt\": \"How could I reset my password?\", \"model\": \"{MODEL}\", \"include_debug\": true}}'\n\nAPI page: http://{}/docs",
             server.address, server.address
         ))?;
-        if let Some(link) = admin::setup_link(&server.wired.admin).await? {
+        if let Some(link) = operators::setup_link(&server.wired.admin).await? {
             say(&format!("Console:  {}", link.url.expose()))?;
         }
         say("Ctrl-C ends the demo and removes its data.")?;
@@ -66,13 +67,11 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
 }
 
 async fn prepare(server: &Server) -> anyhow::Result<String> {
-    let project = NewProject { name: "demo".into(), tier: Tier::Free, per_minute: None, burst: None };
-    admin::execute(&server.wired.admin, Actor::Cli, Command::ProjectCreate(project)).await?;
-    let key = Command::KeyCreate { project: "demo".into(), name: "demo".into(), models: Vec::new() };
-    match admin::execute(&server.wired.admin, Actor::Cli, key).await? {
-        Reply::KeyCreated { key, .. } => Ok(key.expose().to_owned()),
-        _ => anyhow::bail!("the demo's key could not be made"),
-    }
+    let by = server.wired.admin.acting(Actor::Cli);
+    let new = NewProject { name: "demo".into(), tier: Tier::Free, per_minute: None, burst: None };
+    let project = projects::create(&by, new).await?;
+    let made = keys::create(&by, project.slug.as_str(), "demo", Vec::new()).await?;
+    Ok(made.plain.reveal().to_owned())
 }
 
 async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {

@@ -20,9 +20,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser;
 use clap::error::ErrorKind as ClapError;
+use deja_core::admin::AdminError;
 use deja_store::OpenError;
 
-use crate::admin::AdminError;
 use crate::config::{Config, ConfigError, Settings, Sources};
 use crate::secrets::vault::VaultError;
 use args::{Cli, ConfigTask, Global, Task};

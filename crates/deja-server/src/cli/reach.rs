@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use deja_core::admin::Admin;
 use deja_core::audit::Actor;
 use deja_core::id::SystemEntropy;
 use deja_store::{OpenError, StoreSettings};
 
-use crate::admin::{AdminContext, Command, Reply, execute, socket};
+use crate::admin::{self, Command, Reply, execute, socket};
 use crate::config::Config;
 use crate::feeds::prices::PriceFeed;
 use crate::secrets::vault::Vault;
@@ -29,7 +30,7 @@ pub(super) async fn execute_somewhere(config: &Config, command: Command) -> anyh
 /// Whoever does what is asked: the running server, or this process with the store open.
 pub(super) struct Reach<'a> {
     config: &'a Config,
-    here: Option<AdminContext>,
+    here: Option<Admin>,
 }
 
 impl<'a> Reach<'a> {
@@ -39,8 +40,8 @@ impl<'a> Reach<'a> {
     }
 
     /// This process, with a store that is open already.
-    pub(super) const fn here(config: &'a Config, context: AdminContext) -> Self {
-        Self { config, here: Some(context) }
+    pub(super) const fn here(config: &'a Config, admin: Admin) -> Self {
+        Self { config, here: Some(admin) }
     }
 
     /// Has `command` done. A store that was opened stays open for the next one.
@@ -56,7 +57,7 @@ impl<'a> Reach<'a> {
                 return Ok(reply?);
             }
             match deja_store::open(&settings(self.config)).await {
-                Ok(store) => self.here = Some(context(self.config, store).await?),
+                Ok(store) => self.here = Some(admin_over(self.config, store).await?),
                 Err(OpenError::Locked { .. }) if tries < TRIES => {
                     tries += 1;
                     tokio::time::sleep(PAUSE).await;
@@ -68,7 +69,7 @@ impl<'a> Reach<'a> {
             }
         }
         let here = self.here.as_ref().context("the store is not open")?;
-        Ok(execute(here, Actor::Cli, Arc::unwrap_or_clone(command)).await?)
+        Ok(execute(&here.acting(Actor::Cli), Arc::unwrap_or_clone(command)).await?)
     }
 
     /// Closes the store, if it was opened.
@@ -80,11 +81,11 @@ impl<'a> Reach<'a> {
     }
 }
 
-async fn context(config: &Config, store: Arc<dyn deja_core::store::Store>) -> anyhow::Result<AdminContext> {
+async fn admin_over(config: &Config, store: Arc<dyn deja_core::store::Store>) -> anyhow::Result<Admin> {
     let vault = Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy))?;
     vault.verify(&*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
-    Ok(AdminContext::new(store, vault, crate::admin::check_url, prices, &config.public_url))
+    Ok(admin::over(store, vault, prices, &config.public_url))
 }
 
 /// One reader is enough, and no answer is read twice.

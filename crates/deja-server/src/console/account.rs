@@ -1,6 +1,7 @@
 //! One's own account: sessions and password.
 
 use askama::Template;
+use deja_core::admin::operators;
 use deja_core::audit::Change;
 use deja_core::operator::TokenHash;
 use serde::Deserialize;
@@ -13,7 +14,6 @@ use super::format::Moment;
 use super::links;
 use super::page::{Answer, Frame, Visit};
 use super::sign_in;
-use crate::admin;
 
 const PLACE: &str = "/console/account";
 
@@ -104,16 +104,16 @@ pub(super) async fn password(
         .throttle
         .attempt(operator.email.as_str(), address, visit.now())
         .map_err(ConsoleError::Throttled)?;
-    let right = console.admin.passwords.verify(form.current.into(), Some(operator.password.clone())).await;
-    if !right.map_err(|error| ConsoleError::Failed(error.to_string()))? {
+    if !console.admin.passwords.verify(form.current.into(), Some(operator.password.clone())).await? {
         return visit.to(PLACE, &Flash::bad("The current password is not right."));
     }
     console.throttle.succeeded(operator.email.as_str(), address);
     if form.password != form.again {
         return visit.to(PLACE, &Flash::bad(links::NOT_THE_SAME));
     }
-    if let Err(error) = admin::change_password(&console.admin, operator, form.password.into()).await {
-        return visit.done(PLACE, Err(error), "");
+    let changed = operators::change_password(&visit.acting(), &operator.email, form.password.into()).await;
+    if changed.is_err() {
+        return visit.done(PLACE, changed, "");
     }
     // A new password ends all sessions, this one too: sign in with it.
     sign_in::signed_out(

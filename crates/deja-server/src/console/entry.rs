@@ -1,6 +1,7 @@
 //! One entry: all that is kept of it, delete it, say that it answered wrongly.
 
 use askama::Template;
+use deja_core::admin::cache;
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::pricing::price_for;
@@ -13,7 +14,6 @@ use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
-use crate::admin::{Command, Hidden};
 
 #[derive(Template)]
 #[template(path = "entry.html")]
@@ -49,7 +49,7 @@ pub(super) async fn get(
         visit.console.admin.store.entry(project.id, id(&entry)?).await?.ok_or(ConsoleError::NotFound)?;
     let row = Row::of(&visit, &detail);
     let answer = detail.entry.answer;
-    let list = visit.console.admin.prices.book.current();
+    let list = visit.console.admin.prices.current();
     let served = answer.served_model.as_deref();
     let price = price_for(&project.settings, &list, &answer.provider, served, &detail.entry.model);
     let saved = if detail.saved == NanoUsd::ZERO && price.is_none() {
@@ -81,7 +81,7 @@ pub(super) async fn get(
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
 pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
-    let done = visit.execute(Command::EntryDelete { project: slug.clone(), entry: id(&entry)? }).await;
+    let done = cache::delete(&visit.acting(), &slug, id(&entry)?).await;
     visit.done(&format!("/console/p/{slug}/cache"), done, "The entry is deleted.")
 }
 
@@ -110,13 +110,7 @@ pub(super) async fn wrong(
             "This entry answered another prompt: one as long as this is answered by the very same only.";
         return visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::bad(problem));
     };
-    let command = Command::EntryWrong {
-        project: slug.clone(),
-        entry,
-        asked: Hidden::from(asked),
-        similarity: similarity.get(),
-    };
-    let done = visit.execute(command).await;
+    let done = cache::wrong(&visit.acting(), &slug, entry, &asked, similarity).await;
     let good =
         "The entry is deleted and the pair of prompts is kept below. The next query asks the provider again.";
     visit.done(&format!("/console/p/{slug}/cache"), done, good)

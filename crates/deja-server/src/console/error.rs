@@ -5,13 +5,13 @@ use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Redirect, Response};
 use std::time::Duration;
 
+use deja_core::admin::AdminError;
 use deja_core::engine::QueryError;
 use deja_core::id::EntropyError;
 use deja_core::store::StoreError;
 
 use super::format;
 use super::page::{self, Frame};
-use crate::admin::AdminError;
 
 /// Why there is no page.
 #[derive(Debug)]

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
+use deja_core::admin::AdminError;
+use deja_core::admin::transfer::{self, Cursor, Head, Record, line};
 use futures::stream;
 
 use super::form::Path;
 use super::page::{Answer, Visit};
-use crate::admin::transfer::{Cursor, Head, Record, line};
-use crate::admin::{AdminError, Command, Reply};
 
 /// `GET /console/p/{slug}/export`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let head = Head { project: slug.clone(), settings: false, keys: false, secrets: false };
-    visit.execute(Command::ExportHead(head)).await?;
+    transfer::head(&visit.acting(), &head).await?;
     let headers = [
         (CONTENT_TYPE, "application/x-ndjson".to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-entries.jsonl\"")),
@@ -29,12 +29,10 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
 /// The lines of the page behind `after`, and where it ends; `None` behind the last.
 async fn next(
     visit: Arc<Visit>,
-    project: String,
+    slug: String,
     after: Option<Cursor>,
 ) -> Result<Option<(Vec<u8>, Option<Cursor>)>, AdminError> {
-    let Reply::Records(page) = visit.execute(Command::ExportEntries { project, after }).await? else {
-        return Err(AdminError::Failed("the export gave something else".into()));
-    };
+    let page = transfer::entries(&visit.acting(), &slug, after).await?;
     let Some(end) = page.last().and_then(Record::cursor) else { return Ok(None) };
     let mut lines = Vec::new();
     for record in &page {

@@ -53,7 +53,7 @@ pub(super) fn redirect(
     flash: &Flash,
 ) -> Result<Response, ConsoleError> {
     let bytes = serde_json::to_vec(flash).map_err(|error| ConsoleError::Failed(error.to_string()))?;
-    let sealed = console.admin.vault.seal(&bytes, &binding(session));
+    let sealed = console.vault.seal(&bytes, &binding(session));
     let sealed = sealed.map_err(|error| ConsoleError::Failed(error.to_string()))?;
     let cookie = cookie(console.secure, NAME, &URL_SAFE_NO_PAD.encode(sealed), Some(SECONDS))?;
     let mut response = Redirect::to(to).into_response();
@@ -64,7 +64,7 @@ pub(super) fn redirect(
 /// The message that came with the request, if it was made for this session.
 pub(super) fn read(console: &Console, cookies: &Cookies, session: Option<&TokenHash>) -> Option<Flash> {
     let sealed = URL_SAFE_NO_PAD.decode(cookies.get(console.secure, NAME)?).ok()?;
-    let opened = console.admin.vault.open(&sealed, &binding(session)).ok()?;
+    let opened = console.vault.open(&sealed, &binding(session)).ok()?;
     serde_json::from_slice(&opened).ok()
 }
 

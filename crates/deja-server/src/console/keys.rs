@@ -1,6 +1,7 @@
 //! A project's API keys: create (shown once), list, revoke (confirmed, for the very next request).
 
 use askama::Template;
+use deja_core::admin::{AdminError, keys};
 use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
 use deja_core::project::Project;
 use serde::Deserialize;
@@ -11,7 +12,6 @@ use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
-use crate::admin::{AdminError, Command, Hidden, Reply};
 
 #[derive(Template)]
 #[template(path = "keys.html")]
@@ -90,12 +90,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     let project = visit.project(&slug).await?;
     let models =
         form.models.split([',', '\n']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect();
-    let command = Command::KeyCreate { project: slug.clone(), name: form.name.clone(), models };
-    match visit.execute(command).await {
-        Ok(Reply::KeyCreated { key, .. }) => {
-            visit.to(&format!("/console/p/{slug}/keys"), &Flash::secret("key", key.expose()))
-        }
-        Ok(_) => Err(ConsoleError::Failed("no key came back".into())),
+    match keys::create(&visit.acting(), &slug, &form.name, models).await {
+        Ok(made) => visit.to(&format!("/console/p/{slug}/keys"), &Flash::secret("key", made.plain.reveal())),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&page(&visit, &project, &Paged::default(), form, Some(&problem)).await?))
         }
@@ -125,7 +121,6 @@ pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, Strin
 
 /// `POST /console/p/{slug}/keys/{key}/revoke`.
 pub(super) async fn revoke(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
-    let command = Command::KeyRevoke { key: Hidden::from(key), project: Some(slug.clone()) };
-    let done = visit.execute(command).await;
+    let done = keys::revoke(&visit.acting(), &key, Some(&slug)).await;
     visit.done(&format!("/console/p/{slug}/keys"), done, "The key is revoked.")
 }

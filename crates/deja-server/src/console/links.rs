@@ -6,6 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use deja_core::admin::{AdminError, operators};
 use deja_core::id::OperatorId;
 use deja_core::operator::{Invite, Operator, PlainToken, Purpose};
 use serde::Deserialize;
@@ -15,7 +16,6 @@ use super::error::ConsoleError;
 use super::form::{Form, Query};
 use super::page::{Answer, Frame, html};
 use super::sign_in;
-use crate::admin::{self, AdminError};
 
 pub(super) const NOT_THE_SAME: &str = "The two passwords are not the same.";
 
@@ -99,7 +99,7 @@ pub(super) async fn post(
     let invite = find(&console, &token).await?;
     let token = PlainToken::parse(&token).ok_or(ConsoleError::BadLink)?;
     let accepted = if form.password == form.again {
-        admin::accept(&console.admin, &token, &form.email, form.password.into()).await
+        operators::accept(&console.admin, &token, &form.email, form.password.into()).await
     } else {
         Err(AdminError::Invalid(NOT_THE_SAME.into()))
     };

@@ -1,7 +1,7 @@
 //! The web console under `/console`: one file a page, each with its view-model, its form, and its handlers.
 //!
 //! Pages are rendered on the server and work without JavaScript. A form is posted, done by the use case that the
-//! command line calls too ([`crate::admin`]), and answered with a redirect and a message ([`flash`]). Nothing here
+//! command line calls too ([`deja_core::admin`]), and answered with a redirect and a message ([`flash`]). Nothing here
 //! calls deja's own HTTP API.
 
 mod account;
@@ -43,21 +43,24 @@ mod throttle;
 
 use std::sync::Arc;
 
+use deja_core::admin::Admin;
 use deja_core::clock::Timestamp;
 use ipnet::IpNet;
 
 pub use routes::{listed, router};
 pub use session::Access;
 
-use crate::admin::AdminContext;
 use crate::app::App;
 use crate::feeds::upstreams::Upstreams;
+use crate::secrets::vault::Vault;
 
 /// What the pages work with.
 pub struct Console {
-    pub(crate) admin: Arc<AdminContext>,
+    pub(crate) admin: Arc<Admin>,
     pub(crate) app: Arc<App>,
     pub(crate) upstreams: Arc<Upstreams>,
+    /// Seals the messages between pages.
+    pub(crate) vault: Vault,
     /// Where browsers and clients reach deja, without a slash at the end.
     pub(crate) public_url: String,
     /// Whether that is https.
@@ -70,9 +73,10 @@ pub struct Console {
 impl Console {
     /// A console over these parts.
     pub fn new(
-        admin: Arc<AdminContext>,
+        admin: Arc<Admin>,
         app: Arc<App>,
         upstreams: Arc<Upstreams>,
+        vault: Vault,
         public_url: &str,
         trusted_proxies: Vec<IpNet>,
     ) -> Self {
@@ -80,6 +84,7 @@ impl Console {
             admin,
             app,
             upstreams,
+            vault,
             public_url: public_url.to_owned(),
             secure: public_url.starts_with("https://"),
             trusted_proxies,

@@ -1,6 +1,7 @@
 //! The people of the console: who they are, what they may do, and the links that let them in.
 
 use askama::Template;
+use deja_core::admin::{AdminError, operators};
 use deja_core::operator::{Operator, Purpose, Role};
 use serde::Deserialize;
 
@@ -9,7 +10,6 @@ use super::flash::Flash;
 use super::form::Form;
 use super::format::Moment;
 use super::page::{Answer, Frame, Visit};
-use crate::admin::{AdminError, Command, LinkView, Reply};
 
 const PLACE: &str = "/console/operators";
 
@@ -103,11 +103,8 @@ pub(super) struct Invitation {
 
 /// `POST /console/operators/invite`.
 pub(super) async fn invite(visit: Visit, Form(form): Form<Invitation>) -> Answer {
-    let command =
-        Command::OperatorCreate { email: form.email.clone(), role: Some(form.role), password: None };
-    match visit.execute(command).await {
-        Ok(Reply::Link(link)) => shown(&visit, &format!("Invitation for {}", form.email.trim()), &link),
-        Ok(_) => Err(ConsoleError::Failed("no link came back".into())),
+    match operators::invite(&visit.acting(), &form.email, Some(form.role)).await {
+        Ok(link) => shown(&visit, &format!("Invitation for {}", form.email.trim()), &link),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&page(&visit, form.email, Some(&problem)).await?))
         }
@@ -124,27 +121,23 @@ pub(super) struct Changed {
 /// `POST /console/operators/change`.
 pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
     let email = form.email;
-    let set = |role, disabled| Command::OperatorSet { email: email.clone(), role, disabled };
-    let (command, good) = match form.r#do.as_str() {
-        "owner" => (set(Some(Role::Owner), None), "The role is changed."),
-        "member" => (set(Some(Role::Member), None), "The role is changed."),
-        "disable" => (set(None, Some(true)), "The account is disabled and its sessions are ended."),
-        "enable" => (set(None, Some(false)), "The account may sign in again."),
+    let (role, disabled, good) = match form.r#do.as_str() {
+        "owner" => (Some(Role::Owner), None, "The role is changed."),
+        "member" => (Some(Role::Member), None, "The role is changed."),
+        "disable" => (None, Some(true), "The account is disabled and its sessions are ended."),
+        "enable" => (None, Some(false), "The account may sign in again."),
         "reset" => {
-            let reset = Command::OperatorResetPassword { email: email.clone() };
-            return match visit.execute(reset).await? {
-                Reply::Link(link) => shown(&visit, &format!("New password for {email}"), &link),
-                _ => Err(ConsoleError::Failed("no link came back".into())),
-            };
+            let link = operators::reset_password(&visit.acting(), &email).await?;
+            return shown(&visit, &format!("New password for {email}"), &link);
         }
         _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
     };
-    let done = visit.execute(command).await;
+    let done = operators::set(&visit.acting(), &email, role, disabled).await;
     visit.done(PLACE, done, good)
 }
 
 /// Back to the page, which shows the link once.
-fn shown(visit: &Visit, what: &str, link: &LinkView) -> Answer {
+fn shown(visit: &Visit, what: &str, link: &operators::Link) -> Answer {
     visit.to(PLACE, &Flash::secret(what, link.url.expose()))
 }
 
@@ -155,6 +148,6 @@ pub(super) struct Withdrawn {
 
 /// `POST /console/operators/revoke`.
 pub(super) async fn revoke(visit: Visit, Form(form): Form<Withdrawn>) -> Answer {
-    let done = visit.execute(Command::InviteRevoke { invite: form.invite }).await;
+    let done = operators::revoke_invite(&visit.acting(), &form.invite).await;
     visit.done(PLACE, done, "The link no longer works.")
 }

@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Response};
+use deja_core::admin::{Acting, AdminError};
 use deja_core::audit::Actor;
 use deja_core::clock::Timestamp;
 use deja_core::operator::Role;
@@ -19,7 +20,6 @@ use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::format::Moment;
 use super::session::{Cookies, Who};
-use crate::admin::{self, AdminError, Command, Reply};
 
 /// What a handler gives back.
 pub(super) type Answer = Result<Response, ConsoleError>;
@@ -156,7 +156,7 @@ impl Visit {
     }
 
     /// Goes to another page with good news, or with what went wrong.
-    pub(super) fn done(&self, place: &str, done: Result<Reply, AdminError>, good: &str) -> Answer {
+    pub(super) fn done<T>(&self, place: &str, done: Result<T, AdminError>, good: &str) -> Answer {
         match done {
             Ok(_) => self.to(place, &Flash::good(good)),
             Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
@@ -169,9 +169,9 @@ impl Visit {
         self.console.admin.store.project(slug).await?.ok_or(ConsoleError::NotFound)
     }
 
-    /// Does what the command line would do, as this person.
-    pub(super) async fn execute(&self, command: Command) -> Result<Reply, AdminError> {
-        admin::execute(&self.console.admin, self.actor(), command).await
+    /// For the use cases of [`deja_core::admin`], on behalf of this person.
+    pub(super) fn acting(&self) -> Acting<'_> {
+        self.console.admin.acting(self.actor())
     }
 
     /// This person, for the audit log.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use deja_core::admin::{AdminError, prices};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
 use deja_providers::{Family, family};
@@ -12,7 +13,6 @@ use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, number};
 use super::page::{Answer, Visit};
-use crate::admin::{AdminError, Command, Reply};
 
 /// What stands where an amount would, if it cannot be known.
 pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
@@ -27,7 +27,7 @@ pub(super) async fn unknown(
         return Ok(models);
     }
     let own = visit.console.admin.store.providers(project.id).await?;
-    let list = visit.console.admin.prices.book.current();
+    let list = visit.console.admin.prices.current();
     models.retain(|model| {
         let own = own.iter().find(|provider| provider.models.iter().any(|name| **name == **model));
         let built_in = || family(model).map_or("", Family::name);
@@ -51,17 +51,16 @@ pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form
         Ok(Some(dollars)) => Ok(dollars),
         Ok(None) | Err(_) => Err(Flash::bad(format!("{what} must be a number of dollars such as 1.5."))),
     };
-    let prices = dollars("The input price", &form.input)
+    let both = dollars("The input price", &form.input)
         .and_then(|i| Ok((i, dollars("The output price", &form.output)?)));
-    let (input, output) = match prices {
-        Ok(prices) => prices,
+    let (input, output) = match both {
+        Ok(both) => both,
         Err(flash) => {
             visit.project(&slug).await?;
             return visit.to(&place, &flash);
         }
     };
-    let command = Command::PriceSet { project: slug, model: form.model.trim().to_owned(), input, output };
-    let done = visit.execute(command).await;
+    let done = prices::set(&visit.acting(), &slug, form.model.trim(), input, output).await;
     visit.done(&place, done, "The price is set. It holds from the next request on.")
 }
 
@@ -73,7 +72,7 @@ pub(super) struct Model {
 /// `POST /console/p/{slug}/prices/remove`.
 pub(super) async fn unset(visit: Visit, Path(slug): Path<String>, Form(form): Form<Model>) -> Answer {
     let place = format!("/console/p/{slug}/providers");
-    let done = visit.execute(Command::PriceUnset { project: slug, model: form.model }).await;
+    let done = prices::unset(&visit.acting(), &slug, &form.model).await;
     visit.done(&place, done, "The price is removed; the price table holds again.")
 }
 
@@ -81,13 +80,13 @@ pub(super) async fn unset(visit: Visit, Path(slug): Path<String>, Form(form): Fo
 pub(super) async fn refresh(visit: Visit, Path(slug): Path<String>) -> Answer {
     visit.project(&slug).await?;
     let place = format!("/console/p/{slug}/settings");
-    match visit.execute(Command::PriceRefresh).await {
-        Ok(Reply::PriceTable { changed: true, .. }) => {
-            visit.to(&place, &Flash::good("A fresh price table is in force."))
+    match prices::refresh(&visit.acting()).await {
+        Ok((true, _)) => visit.to(&place, &Flash::good("A fresh price table is in force.")),
+        Ok((false, _)) => {
+            visit.to(&place, &Flash::good("The price table is current: its source has not changed."))
         }
-        Ok(_) => visit.to(&place, &Flash::good("The price table is current: its source has not changed.")),
         // A source that does not answer is news for the owner and no failure of ours.
         Err(AdminError::Failed(problem)) => visit.to(&place, &Flash::bad(problem)),
-        Err(error) => visit.done(&place, Err(error), ""),
+        failed => visit.done(&place, failed, ""),
     }
 }

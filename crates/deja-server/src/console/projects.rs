@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use deja_core::admin::AdminError;
+use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::Totals;
 use deja_core::project::Tier;
 use serde::Deserialize;
@@ -15,7 +17,6 @@ use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Frame, Visit};
 use super::paging::Paged;
-use crate::admin::{AdminError, Command, NewProject, Reply};
 
 const DAYS: i64 = 7;
 
@@ -111,12 +112,11 @@ pub(super) async fn post(visit: Visit, Form(form): Form<NewForm>) -> Answer {
         Err(error) => return Err(error),
     };
     let new = NewProject { name: form.name.clone(), tier, per_minute, burst };
-    match visit.execute(Command::ProjectCreate(new)).await {
-        Ok(Reply::Project(made)) => {
+    match projects::create(&visit.acting(), new).await {
+        Ok(made) => {
             let flash = Flash::good(format!("Project {} is ready. Its first API key comes next.", made.name));
             visit.to(&format!("/console/p/{}", made.slug), &flash)
         }
-        Ok(_) => Err(ConsoleError::Failed("no project came back".into())),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => again(form, &problem),
         Err(error) => Err(error.into()),
     }

@@ -1,6 +1,8 @@
 //! Providers and models: the built-in families with the state of their credentials, and the project's own.
 
 use askama::Template;
+use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
+use deja_core::admin::{AdminError, Hidden};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
 use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
@@ -12,7 +14,6 @@ use super::flash::Flash;
 use super::form::{Form, Path};
 use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
-use crate::admin::{AdminError, Command, Hidden, NewProvider, ProviderChange};
 
 /// What snippets and forms name where no other model is known.
 pub(super) const USUAL_MODEL: &str = "gpt-4o-mini";
@@ -53,7 +54,7 @@ struct Row {
 /// `GET /console/p/{slug}/providers`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
-    let list = visit.console.admin.prices.book.current();
+    let list = visit.console.admin.prices.current();
     let unpriced = |provider: &ProviderConfig| {
         let priced =
             |model: &&String| price_for(&project.settings, &list, &provider.name, None, model).is_some();
@@ -217,8 +218,7 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
         secret: form.secret(),
         allow_private: form.allow_private,
     };
-    let done = visit.execute(Command::ProviderAdd(new)).await;
-    match done {
+    match providers::add(&visit.acting(), new).await {
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&form_page(&visit, &project, form, false, Some(&problem))))
         }
@@ -257,14 +257,14 @@ pub(super) async fn save(
     let same_server = origin(&form.base_url) == origin(&stored.base_url);
     let kept = stored.allow_private && same_server;
     let allow_private = if visit.is_owner() { form.allow_private } else { kept };
-    let change = ProviderChange {
+    let patch = ProviderPatch {
         kind: form.kind,
         base_url: Some(form.base_url.trim().to_owned()),
         models: Some(form.models()),
         secret: form.secret(),
         allow_private: Some(allow_private),
     };
-    match visit.execute(Command::ProviderSet { project: slug.clone(), name, change }).await {
+    match providers::set(&visit.acting(), &slug, &name, patch).await {
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&form_page(&visit, &project, form, true, Some(&problem))))
         }
@@ -292,7 +292,7 @@ pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, Stri
 
 /// `POST /console/p/{slug}/providers/own/{name}/remove`.
 pub(super) async fn remove(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
-    let done = visit.execute(Command::ProviderRemove { project: slug.clone(), name }).await;
+    let done = providers::remove(&visit.acting(), &slug, &name).await;
     visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is removed.")
 }
 

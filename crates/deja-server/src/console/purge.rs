@@ -1,15 +1,14 @@
 //! Deleting many entries: a filter, a count of what it means, and a typed confirmation.
 
 use askama::Template;
+use deja_core::admin::cache;
 use serde::Deserialize;
 
 use super::cache::entries_of;
-use super::error::ConsoleError;
 use super::filter::{Filter, Select};
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
 use super::page::{Answer, Frame, Visit};
-use crate::admin::{Command, ContextFilter, Reply};
 
 #[derive(Template)]
 #[template(path = "purge.html")]
@@ -53,19 +52,6 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         visit.project(&slug).await?;
         return visit.to(&back, &Flash::bad(format!("Nothing was deleted: type {slug} to confirm.")));
     }
-    let wanted = filter.entries();
-    let context = match wanted.context {
-        None => ContextFilter::Any,
-        Some(None) => ContextFilter::Without,
-        Some(Some(text)) => ContextFilter::Is(text),
-    };
-    let command =
-        Command::CachePurge { project: slug.clone(), model: wanted.model, context, text: wanted.text };
-    match visit.execute(command).await? {
-        Reply::Purged { entries } => visit.to(
-            &format!("/console/p/{slug}/cache"),
-            &Flash::good(format!("{} deleted.", entries_of(entries))),
-        ),
-        _ => Err(ConsoleError::Failed("no count came back".into())),
-    }
+    let deleted = cache::purge(&visit.acting(), &slug, &filter.entries()).await?;
+    visit.to(&format!("/console/p/{slug}/cache"), &Flash::good(format!("{} deleted.", entries_of(deleted))))
 }

@@ -1,6 +1,8 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
 use askama::Template;
+use deja_core::admin::AdminError;
+use deja_core::admin::projects::{self, ProjectPatch, Thresholds, Ttl};
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
 use serde::Deserialize;
@@ -12,7 +14,6 @@ use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::providers::checked;
-use crate::admin::{AdminError, Change, Command, Thresholds, Ttl};
 
 #[derive(Template)]
 #[template(path = "settings.html")]
@@ -49,7 +50,7 @@ pub(super) struct SettingsForm {
 }
 
 fn page(visit: &Visit, project: &Project, form: SettingsForm, problem: Option<&str>) -> SettingsPage {
-    let list = visit.console.admin.prices.book.current();
+    let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
     SettingsPage {
         frame: visit.frame_in(project, "Settings", "Settings").complaining(problem),
@@ -85,14 +86,14 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
 /// `POST /console/p/{slug}/settings`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    let change = match read(&form) {
-        Ok(change) => change,
+    let patch = match read(&form) {
+        Ok(patch) => patch,
         Err(ConsoleError::Refused(problem)) => {
             return Ok(visit.again(&page(&visit, &project, form, Some(&problem))));
         }
         Err(error) => return Err(error),
     };
-    match visit.execute(Command::ProjectSet { project: slug.clone(), change }).await {
+    match projects::set(&visit.acting(), &slug, patch).await {
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&page(&visit, &project, form, Some(&problem))))
         }
@@ -100,10 +101,10 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     }
 }
 
-fn read(form: &SettingsForm) -> Result<Change, ConsoleError> {
+fn read(form: &SettingsForm) -> Result<ProjectPatch, ConsoleError> {
     let hours: Option<f64> = number("How long answers live", &form.ttl)?;
     let missing = || ConsoleError::Refused("Entries at most must be a number".into());
-    Ok(Change {
+    Ok(ProjectPatch {
         name: Some(form.name.clone()),
         ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
         max_entries: Some(number("Entries at most", &form.max_entries)?.ok_or_else(missing)?),
@@ -112,7 +113,7 @@ fn read(form: &SettingsForm) -> Result<Change, ConsoleError> {
             default: threshold("The default threshold", &form.threshold)?,
             minimum: threshold("The minimum threshold", &form.minimum)?,
         }),
-        ..Change::default()
+        ..ProjectPatch::default()
     })
 }
 
@@ -137,8 +138,8 @@ pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): F
         }
         Err(error) => return Err(error),
     };
-    let change = Change { tier: Some(tier), per_minute, burst, ..Change::default() };
-    let done = visit.execute(Command::ProjectSet { project: slug, change }).await;
+    let patch = ProjectPatch { tier: Some(tier), per_minute, burst, ..ProjectPatch::default() };
+    let done = projects::set(&visit.acting(), &slug, patch).await;
     visit.done(&place, done, "The limits hold from the next request on.")
 }
 
@@ -150,14 +151,12 @@ pub(super) struct State {
 /// `POST /console/p/{slug}/settings/state`.
 pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Form<State>) -> Answer {
     let place = format!("/console/p/{slug}/settings");
-    let (command, good) = match form.state.as_str() {
-        "suspended" => {
-            (Command::ProjectSuspend { project: slug }, "The project is suspended: its requests get 403.")
-        }
-        "active" => (Command::ProjectResume { project: slug }, "The project is active again."),
+    let (suspended, good) = match form.state.as_str() {
+        "suspended" => (true, "The project is suspended: its requests get 403."),
+        "active" => (false, "The project is active again."),
         _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
     };
-    let done = visit.execute(command).await;
+    let done = projects::suspend(&visit.acting(), &slug, suspended).await;
     visit.done(&place, done, good)
 }
 
@@ -189,6 +188,6 @@ pub(super) async fn delete(visit: Visit, Path(slug): Path<String>, Form(form): F
         let flash = Flash::bad(format!("Nothing was deleted: type {slug} to confirm."));
         return visit.to(&format!("/console/p/{slug}/delete"), &flash);
     }
-    let done = visit.execute(Command::ProjectDelete { project: slug }).await;
+    let done = projects::delete(&visit.acting(), &slug).await;
     visit.done("/console/projects", done, &format!("{} is deleted.", project.name))
 }

@@ -80,8 +80,7 @@ pub(super) async fn post(
     };
     // Checked in any case, so that the time it takes does not tell whether the address is known.
     let hash = operator.as_ref().map(|operator| operator.password.clone());
-    let right = console.admin.passwords.verify(form.password.into(), hash).await;
-    let right = right.map_err(|error| ConsoleError::Failed(error.to_string()))?;
+    let right = console.admin.passwords.verify(form.password.into(), hash).await?;
     let Some(operator) = operator.filter(|operator| right && operator.disabled.is_none()) else {
         let subject: String = form.email.chars().filter(|c| !c.is_control()).take(100).collect();
         let change =

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use deja_core::admin::{AdminError, Prices};
 use deja_core::clock::{Clock, Timestamp};
-use deja_core::pricing::{PriceBook, PriceSource, PriceTable, PriceTableError};
+use deja_core::pricing::{PriceBook, PriceList, PriceSource, PriceTable, PriceTableError};
 use deja_providers::{Fetched, HttpSettings, PriceFetchError, fetch_prices};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -77,11 +79,6 @@ impl PriceFeed {
         Self { book, url, file, etag: Mutex::new(etag) }
     }
 
-    /// Whether there is somewhere to fetch prices from.
-    pub const fn is_refreshed(&self) -> bool {
-        self.url.is_some()
-    }
-
     /// Fetches the table, unless it is the one in force. A table that fails the checks changes nothing.
     pub async fn refresh(&self, clock: &dyn Clock) -> Result<Refreshed, RefreshError> {
         let url = self.url.as_ref().ok_or(RefreshError::NoUrl)?;
@@ -143,6 +140,29 @@ impl PriceFeed {
         let draft = self.file.with_extension("json.new");
         tokio::fs::write(&draft, serde_json::to_vec(&kept)?).await?;
         tokio::fs::rename(&draft, &self.file).await
+    }
+}
+
+#[async_trait]
+impl Prices for PriceFeed {
+    fn current(&self) -> Arc<PriceList> {
+        self.book.current()
+    }
+
+    fn is_refreshed(&self) -> bool {
+        self.url.is_some()
+    }
+
+    async fn refresh(&self, clock: &dyn Clock) -> Result<bool, AdminError> {
+        match self.refresh(clock).await {
+            Ok(refreshed) => Ok(refreshed == Refreshed::New),
+            Err(error @ RefreshError::NoUrl) => Err(AdminError::Invalid(error.to_string())),
+            Err(error) => Err(AdminError::Failed(format!("{error}; the old prices stay in force"))),
+        }
+    }
+
+    fn provider_of(&self, model: &str) -> &'static str {
+        deja_providers::family(model).map_or("", deja_providers::Family::name)
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::project::Project;
-use deja_core::provider::{ProviderConfig, Providers, Route};
+use deja_core::provider::{ProviderConfig, Providers, Route, binding};
 use deja_core::store::{Store, StoreError};
 use deja_providers::Registry;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::secrets::vault::{Vault, binding};
+use crate::secrets::vault::Vault;
 
 /// The `Providers` port over the store's custom providers and the built-in ones.
 pub struct Upstreams {

@@ -6,28 +6,15 @@ use std::sync::{Arc, LazyLock};
 
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
+use async_trait::async_trait;
+use deja_core::admin::{AdminError, PasswordHasher};
 use deja_core::id::Entropy;
-use deja_core::operator::PasswordHash;
+use deja_core::operator::{PASSWORD_MAX_BYTES, PasswordHash};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 
-/// Fewest characters: length is what makes a password strong, so there is no other rule.
-pub const MIN_CHARACTERS: usize = 12;
-/// More is not a password.
-const MAX_BYTES: usize = 1024;
 /// Hashes computed at once: each takes 19 MiB and a core for tens of milliseconds.
 const AT_ONCE: usize = 2;
-
-/// Why there is no hash.
-#[derive(Debug, thiserror::Error)]
-pub enum PasswordError {
-    /// Not a password that deja takes.
-    #[error("the password needs at least {MIN_CHARACTERS} characters, and at most {MAX_BYTES} bytes")]
-    Length,
-    /// The machine has no memory or random bytes left.
-    #[error("the password cannot be hashed: {0}")]
-    Failed(String),
-}
 
 /// Hashes and checks passwords. Callers wait for their turn.
 pub struct Passwords {
@@ -41,25 +28,33 @@ impl Passwords {
         Self { turns: Arc::new(Semaphore::new(AT_ONCE)), entropy }
     }
 
-    /// The hash of a new password.
-    pub async fn hash(&self, password: SecretString) -> Result<PasswordHash, PasswordError> {
-        let text = password.expose_secret();
-        if text.chars().count() < MIN_CHARACTERS || text.len() > MAX_BYTES {
-            return Err(PasswordError::Length);
-        }
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, AdminError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            AdminError::Failed(format!("the password cannot be hashed: {error}"))
+        };
+        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|error| failed(&error))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work();
+            drop(turn);
+            done
+        });
+        done.await.map_err(|error| failed(&error))
+    }
+}
+
+#[async_trait]
+impl PasswordHasher for Passwords {
+    async fn hash(&self, password: SecretString) -> Result<PasswordHash, AdminError> {
         let mut salt = [0; 16];
-        self.entropy.fill(&mut salt).map_err(|error| PasswordError::Failed(error.to_string()))?;
+        self.entropy.fill(&mut salt)?;
         self.in_turn(move || hash(&password, &salt)).await?
     }
 
-    /// Whether `password` is the one that `hash` was made of. Without a hash, because there is no such operator,
-    /// it is not, and takes as long to say so.
-    pub async fn verify(
-        &self,
-        password: SecretString,
-        hash: Option<PasswordHash>,
-    ) -> Result<bool, PasswordError> {
-        if password.expose_secret().len() > MAX_BYTES {
+    async fn verify(&self, password: SecretString, hash: Option<PasswordHash>) -> Result<bool, AdminError> {
+        if password.expose_secret().len() > PASSWORD_MAX_BYTES {
             return Ok(false);
         }
         self.in_turn(move || {
@@ -68,20 +63,6 @@ impl Passwords {
             hash.is_some_and(|hash| matches(&password, hash)) && known
         })
         .await
-    }
-
-    async fn in_turn<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, PasswordError> {
-        let failed = |error: &dyn std::fmt::Display| PasswordError::Failed(error.to_string());
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|error| failed(&error))?;
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work();
-            drop(turn);
-            done
-        });
-        done.await.map_err(|error| failed(&error))
     }
 }
 
@@ -93,8 +74,10 @@ fn argon2() -> Argon2<'static> {
     Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::default())
 }
 
-fn hash(password: &SecretString, salt: &[u8]) -> Result<PasswordHash, PasswordError> {
-    let failed = |error: argon2::password_hash::Error| PasswordError::Failed(error.to_string());
+fn hash(password: &SecretString, salt: &[u8]) -> Result<PasswordHash, AdminError> {
+    let failed = |error: argon2::password_hash::Error| {
+        AdminError::Failed(format!("the password cannot be hashed: {error}"))
+    };
     let salt = SaltString::encode_b64(salt).map_err(failed)?;
     let hash = argon2().hash_password(password.expose_secret().as_bytes(), &salt).map_err(failed)?;
     Ok(PasswordHash::from_phc(hash.to_string()))
@@ -120,15 +103,5 @@ mod tests {
         assert!(!passwords.verify("correct horse batterx".into(), Some(hash)).await.unwrap());
         assert!(!passwords.verify("nobody".into(), None).await.unwrap());
         assert!(!passwords.verify("x".into(), Some(PasswordHash::from_phc("nonsense"))).await.unwrap());
-    }
-
-    #[tokio::test]
-    async fn short_and_endless_passwords_are_refused() {
-        let passwords = Passwords::new(Arc::new(SystemEntropy));
-        for text in ["", "elevenchars", &"x".repeat(MAX_BYTES + 1)] {
-            let refused = passwords.hash(text.into()).await;
-            assert!(matches!(refused, Err(PasswordError::Length)), "{text}");
-        }
-        passwords.hash("ä".repeat(MIN_CHARACTERS).into()).await.unwrap();
     }
 }

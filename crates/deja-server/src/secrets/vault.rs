@@ -1,7 +1,7 @@
 //! Keeps secrets of projects encrypted: XChaCha20-Poly1305 under the master key, a random nonce each.
 //!
-//! What a secret belongs to goes in as associated data ([`binding`]): a sealed secret that was moved to another
-//! provider, or whose provider was given another host, does not open.
+//! What a secret belongs to goes in as associated data ([`binding`](deja_core::provider::binding)): a sealed secret
+//! that was moved to another provider, or whose provider was given another host, does not open.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -13,10 +13,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use deja_core::id::{Entropy, EntropyError, ProviderId};
+use deja_core::admin::{AdminError, SecretSealer};
+use deja_core::id::{Entropy, EntropyError};
 use deja_core::store::{ProviderConfigs, StoreError};
 use secrecy::{ExposeSecret, SecretString};
-use url::Url;
 use zeroize::{Zeroize, Zeroizing};
 
 const FILE: &str = "master.key";
@@ -193,11 +193,10 @@ impl Vault {
     }
 }
 
-/// What the secret of a provider is bound to: the provider itself, and where its requests go.
-pub fn binding(provider: ProviderId, base_url: &Url) -> Vec<u8> {
-    let host = base_url.host_str().unwrap_or_default();
-    let port = base_url.port_or_known_default().unwrap_or(0);
-    format!("provider {provider} {}://{host}:{port}", base_url.scheme()).into_bytes()
+impl SecretSealer for Vault {
+    fn seal(&self, plaintext: &[u8], binding: &[u8]) -> Result<Vec<u8>, AdminError> {
+        Self::seal(self, plaintext, binding).map_err(|error| AdminError::Failed(error.to_string()))
+    }
 }
 
 #[cfg(test)]
@@ -226,18 +225,6 @@ mod tests {
             assert!(vault(1).open(&changed, b"a").is_err(), "byte {at}");
             assert!(vault(1).open(&sealed[..at], b"a").is_err(), "length {at}");
         }
-    }
-
-    #[test]
-    fn a_secret_is_bound_to_provider_and_host() {
-        let id = ProviderId::from_bytes([1; 16]);
-        let of = |url: &str| binding(id, &Url::parse(url).unwrap());
-        assert_eq!(of("https://a.example/v1"), of("https://a.example:443/v2"));
-        for other in ["https://b.example/v1", "http://a.example/v1", "https://a.example:8443/v1"] {
-            assert_ne!(of("https://a.example/v1"), of(other));
-        }
-        let url = Url::parse("https://a.example/v1").unwrap();
-        assert_ne!(binding(id, &url), binding(ProviderId::from_bytes([2; 16]), &url));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deja_core::api_key::PlainKey;
 use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
-use deja_server::admin::{AdminContext, check_url, socket};
+use deja_server::admin::{self, socket};
 use deja_server::feeds::prices::PriceFeed;
 use deja_server::secrets::vault::Vault;
 use deja_store::StoreSettings;
@@ -40,18 +40,13 @@ fn a_running_server_does_what_it_is_told() {
     let (runtime, store) = hold(&deja);
     let data = deja.path().join("deja-data");
     let vault = Vault::load(None, &data, Arc::new(SystemEntropy)).unwrap();
-    let context = AdminContext::new(
-        store.clone(),
-        vault,
-        check_url,
-        Arc::new(PriceFeed::open(None, "nowhere".as_ref())),
-        "https://deja.example",
-    );
+    let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
+    let admin = admin::over(store.clone(), vault, prices, "https://deja.example");
     let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
     let (directory, shutdown) = (data.clone(), stop.clone());
     let served = async move {
         let socket = socket::OwnDirectory::take(&directory).unwrap().listen().unwrap();
-        socket.serve(Arc::new(context), shutdown).await;
+        socket.serve(Arc::new(admin), shutdown).await;
     };
     let task = tasks.spawn_on(served, runtime.handle());
     assert_eq!(deja.last_line(&["project", "create", "a"]), "a");

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use deja_core::admin::operators;
+use deja_core::admin::projects::{self, ProjectPatch, Thresholds};
+use deja_core::admin::transfer::{self, Batch, Imported, line};
 use deja_core::api_key::PlainKey;
 use deja_core::embedding::Threshold;
 use deja_core::operator::Role;
 use deja_core::provider::ProviderKind;
-use deja_server::admin::transfer::{Batch, Fate, line};
-use deja_server::admin::{Change, Command, Reply, Thresholds};
 
 use crate::util::{Page, World};
 
@@ -154,11 +155,11 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Miss", "Miss"]);
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
     // A project's threshold is shown and sent in full.
-    let change = Change {
+    let patch = ProjectPatch {
         thresholds: Some(Thresholds { default: Threshold::new(0.975), minimum: None }),
-        ..Change::default()
+        ..ProjectPatch::default()
     };
-    world.execute(Command::ProjectSet { project: "furnished".into(), change }).await;
+    projects::set(&world.acting(), "furnished", patch).await.unwrap();
     let page = member.get("/console/p/furnished/playground").await;
     assert_eq!(
         (page.one("output"), page.attributes("#threshold", "value")),
@@ -171,15 +172,15 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert!(page.one("section[aria-labelledby=near] p").contains("too long to be searched by meaning"));
     // What the project's minimum makes a miss with the API is one here.
     let minimum = Thresholds { default: None, minimum: Threshold::new(0.999) };
-    let change = Change { thresholds: Some(minimum), ..Change::default() };
-    world.execute(Command::ProjectSet { project: "furnished".into(), change }).await;
+    let patch = ProjectPatch { thresholds: Some(minimum), ..ProjectPatch::default() };
+    projects::set(&world.acting(), "furnished", patch).await.unwrap();
     let page = member.post("/console/p/furnished/playground", &form("0.9")).await;
     assert_eq!(page.one("#result .badge"), "Miss");
     assert_eq!(page.attributes("#threshold", "value"), ["0.999"]);
     assert_eq!(page.one("#threshold-hint"), "This project’s minimum is 0.999.");
     let minimum = Thresholds { default: None, minimum: None };
-    let change = Change { thresholds: Some(minimum), ..Change::default() };
-    world.execute(Command::ProjectSet { project: "furnished".into(), change }).await;
+    let patch = ProjectPatch { thresholds: Some(minimum), ..ProjectPatch::default() };
+    projects::set(&world.acting(), "furnished", patch).await.unwrap();
     // Without credentials, asking says what is missing.
     let mut ask = form("1");
     ask[4] = ("ask", "provider");
@@ -304,8 +305,8 @@ async fn export_is_every_entry_as_a_line_that_an_import_takes() {
     let elsewhere = World::new().await;
     let project = elsewhere.project("Furnished").await;
     let batch = Batch { records, skip_bad: false, first: true };
-    let Reply::Imported(fates) = elsewhere.execute(Command::Import(batch)).await else { panic!("no fates") };
-    assert_eq!(fates, [Fate::Stored, Fate::Stored]);
+    let imported = transfer::import(&elsewhere.acting(), batch).await.unwrap();
+    assert_eq!(imported, [Imported::Stored, Imported::Stored]);
     let imported = elsewhere.wired.store.entry(project.id, entry).await.unwrap().unwrap();
     assert_eq!(
         (imported.entry.prompt.as_str(), imported.entry.answer.text.as_str(), imported.context),
@@ -326,12 +327,6 @@ async fn the_last_owner_stays_one() {
     let roles: Vec<Role> =
         world.wired.store.operators().await.unwrap().iter().map(|operator| operator.role).collect();
     assert_eq!(roles, [Role::Owner, Role::Owner]);
-    world
-        .execute(Command::OperatorSet {
-            email: "owner-0@example.com".into(),
-            role: Some(Role::Member),
-            disabled: None,
-        })
-        .await;
+    operators::set(&world.acting(), "owner-0@example.com", Some(Role::Member), None).await.unwrap();
     assert_eq!(owner.get("/console/operators").await.status, 403, "a role is looked up with every request");
 }

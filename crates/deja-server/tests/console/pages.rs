@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use deja_core::admin::keys;
 use deja_core::operator::Role;
-use deja_server::admin::Command;
 use deja_server::console::listed;
 use scraper::{Html, Selector};
 
@@ -173,13 +173,10 @@ async fn projects_and_keys_are_paged() {
     let project = world.project("Keys").await;
     for number in 0..101 {
         world.project(&format!("Other {number:03}")).await;
-        let command =
-            Command::KeyCreate { project: "keys".into(), name: format!("key {number}"), models: vec![] };
-        world.execute(command).await;
+        keys::create(&world.acting(), "keys", &format!("key {number}"), vec![]).await.unwrap();
     }
-    let keys = world.wired.store.keys(project.id).await.unwrap();
-    let revoked = keys[40].0.id.to_string();
-    world.execute(Command::KeyRevoke { key: revoked.into(), project: None }).await;
+    let all = world.wired.store.keys(project.id).await.unwrap();
+    keys::revoke(&world.acting(), &all[40].0.id.to_string(), None).await.unwrap();
     let mut owner = world.browser_of(Role::Owner).await;
     for (path, rows, last) in [("/console/p/keys/keys", 101, "Revoked"), ("/console/projects", 102, "Active")]
     {

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::Request;
+use deja_core::admin::operators;
 use deja_core::operator::Role;
-use deja_server::admin::{self, Command, Hidden};
 use deja_server::listener::Peer;
 
 use crate::util::World;
@@ -22,14 +22,13 @@ async fn with_ada() -> World {
 }
 
 async fn add_ada(world: &World) {
-    let password = Some(Hidden::from(PASSWORD.to_owned()));
-    world.execute(Command::OperatorCreate { email: "ada@example.com".into(), role: None, password }).await;
+    operators::create(&world.acting(), "ada@example.com", None, PASSWORD.into()).await.unwrap();
 }
 
 #[tokio::test]
 async fn the_first_link_makes_the_first_owner_once() {
     let world = World::new().await;
-    let link = path(admin::setup_link(&world.wired.admin).await.unwrap().unwrap().url.expose());
+    let link = path(operators::setup_link(&world.wired.admin).await.unwrap().unwrap().url.expose());
     let mut browser = world.stranger();
     assert_eq!(browser.get(&link).await.one("h1"), "Welcome to deja");
     let form = |password: &'static str, again| {
@@ -101,16 +100,9 @@ async fn a_password_opens_and_everything_else_says_the_same() {
     assert_eq!(ada.get("/console/sign-in").await.location(), "/console/projects");
     let audit = ada.get("/console/audit").await;
     assert_eq!(audit.all("td.mono").iter().filter(|action| *action == "session.refuse").count(), 3);
-    world
-        .execute(Command::OperatorCreate {
-            email: "b@example.com".into(),
-            role: Some(Role::Owner),
-            password: Some(Hidden::from(PASSWORD.to_owned())),
-        })
-        .await;
-    world
-        .execute(Command::OperatorSet { email: "ada@example.com".into(), role: None, disabled: Some(true) })
-        .await;
+    let by = world.acting();
+    operators::create(&by, "b@example.com", Some(Role::Owner), PASSWORD.into()).await.unwrap();
+    operators::set(&by, "ada@example.com", None, Some(true)).await.unwrap();
     assert_eq!(ada.get("/console/account").await.status, 303, "a disabled operator's sessions end");
     assert_eq!(world.stranger().post("/console/sign-in", &form).await.status, 422);
 }
@@ -208,8 +200,7 @@ async fn a_new_password_ends_all_sessions() {
 #[tokio::test]
 async fn cookies_are_bound_to_the_host_over_https() {
     let world = World::at("https://deja.test").await;
-    let password = Some(Hidden::from(PASSWORD.to_owned()));
-    world.execute(Command::OperatorCreate { email: "ada@example.com".into(), role: None, password }).await;
+    add_ada(&world).await;
     let mut ada = world.stranger();
     let page = ada.post("/console/sign-in", &[("email", "ada@example.com"), ("password", PASSWORD)]).await;
     let cookie = page.headers["set-cookie"].to_str().unwrap();

@@ -8,13 +8,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::{Request, Response};
+use deja_core::admin::projects::{self, NewProject};
+use deja_core::admin::{Acting, keys};
 use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{Embedded, EmbedderId, Embedding};
 use deja_core::id::{EntryId, OperatorId, SystemEntropy};
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
-use deja_server::admin::{self, Command, NewProject, Reply};
 use deja_server::app::{Wired, wire};
 use deja_server::config::{Config, Sources};
 use deja_server::routes;
@@ -97,18 +98,15 @@ impl World {
         browser
     }
 
-    /// Does what the command line would.
-    pub async fn execute(&self, command: Command) -> Reply {
-        admin::execute(&self.wired.admin, Actor::Cli, command).await.unwrap()
+    /// For use cases, as the command line would call them.
+    pub fn acting(&self) -> Acting<'_> {
+        self.wired.admin.acting(Actor::Cli)
     }
 
     /// A project.
     pub async fn project(&self, name: &str) -> Project {
         let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
-        let Reply::Project(made) = self.execute(Command::ProjectCreate(new)).await else {
-            panic!("no project")
-        };
-        self.reload(&made.slug).await
+        projects::create(&self.acting(), new).await.unwrap()
     }
 
     pub async fn reload(&self, slug: &str) -> Project {
@@ -176,8 +174,7 @@ impl World {
     /// All there is to look at in one project.
     pub async fn furnished(self: &Arc<Self>) -> (Project, EntryId) {
         let project = self.project("Furnished").await;
-        let key = Command::KeyCreate { project: "furnished".into(), name: "first".into(), models: vec![] };
-        self.execute(key).await;
+        keys::create(&self.acting(), "furnished", "first", vec![]).await.unwrap();
         let entry = self.entry(&project, "What is the capital of France?", "Paris.", None).await;
         self.entry(&project, "How do I reset my password?", "Like this.", Some("Be brief.")).await;
         (project, entry)

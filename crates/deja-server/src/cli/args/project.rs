@@ -1,10 +1,10 @@
 //! `deja project`.
 
 use clap::Subcommand;
+use deja_core::admin::projects::Ttl;
 use deja_core::project::Tier;
 
 use super::shared::{Form, Sure};
-use crate::admin::Ttl;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProjectTask {

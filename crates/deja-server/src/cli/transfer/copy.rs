@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use deja_core::admin::AdminError;
 use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::SystemEntropy;
@@ -15,7 +16,7 @@ use deja_store::{PostgresSettings, StoreSettings};
 use super::import::Sink;
 use super::pages::Pages;
 use super::progress;
-use crate::admin::{AdminContext, AdminError};
+use crate::admin;
 use crate::cli::args::{CopyTask, Exported};
 use crate::cli::reach::{self, Reach};
 use crate::config::Config;
@@ -61,14 +62,12 @@ async fn copy_all(
     }
     load()?.verify(&**target).await.context("the target is sealed with another master key")?;
 
-    let context = |store: &Arc<dyn Store>| {
+    let over = |store: &Arc<dyn Store>| {
         let prices = Arc::new(PriceFeed::open(None, &config.data_dir));
-        let url = &config.public_url;
-        let context = AdminContext::new(store.clone(), load()?, crate::admin::check_url, prices, url);
-        Ok::<_, anyhow::Error>(context)
+        Ok::<_, anyhow::Error>(admin::over(store.clone(), load()?, prices, &config.public_url))
     };
-    let mut reads = Reach::here(config, context(source)?);
-    let mut writes = Reach::here(config, context(target)?);
+    let mut reads = Reach::here(config, over(source)?);
+    let mut writes = Reach::here(config, over(target)?);
     let everything = Exported { projects: task.projects.clone(), with_projects: true, with_keys: true };
     let mut pages = Pages::new(&mut reads, everything, true, None).await?;
     let bar = progress(Some(pages.count(&mut reads).await?), false);

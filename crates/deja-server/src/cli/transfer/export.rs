@@ -10,11 +10,11 @@ use anyhow::Context as _;
 use super::pages::Pages;
 use super::summary::ExportSummary;
 use super::{progress, resume};
-use crate::admin::AdminError;
-use crate::admin::transfer::{Record, line};
 use crate::cli::args::ExportTask;
 use crate::cli::reach::Reach;
 use crate::config::Config;
+use deja_core::admin::AdminError;
+use deja_core::admin::transfer::{Record, line};
 
 pub(in crate::cli) async fn export(
     task: ExportTask,

@@ -10,11 +10,11 @@ use indicatif::ProgressBar;
 use super::pages::unexpected;
 use super::summary::{ImportSummary, Told};
 use super::{lines, progress};
-use crate::admin::transfer::{Batch, Fate, Record, line};
 use crate::admin::{Command, Reply};
 use crate::cli::args::ImportTask;
 use crate::cli::reach::Reach;
 use crate::config::Config;
+use deja_core::admin::transfer::{Batch, Imported, Record, line};
 
 /// Records and bytes after which a batch is handed over.
 const BATCH: usize = 500;
@@ -117,16 +117,16 @@ impl Sink {
         }
         let (records, told) = (mem::take(&mut self.records), mem::take(&mut self.told));
         let batch = Batch { records, skip_bad: self.skip_bad, first: mem::take(&mut self.first) };
-        let fates = match reach.execute(Command::Import(batch)).await? {
-            Reply::Imported(fates) => fates,
+        let imported = match reach.execute(Command::Import(batch)).await? {
+            Reply::Imported(imported) => imported,
             other => return Err(unexpected(&other)),
         };
-        for ((number, told), fate) in told.iter().zip(&fates) {
-            match fate {
-                Fate::Stored => self.summary.stored(told),
-                Fate::There => self.summary.already_there.merge(told.counts),
-                Fate::Expired => self.summary.expired += 1,
-                Fate::Bad(reason) => self.bad(*number, reason)?,
+        for ((number, told), imported) in told.iter().zip(&imported) {
+            match imported {
+                Imported::Stored => self.summary.stored(told),
+                Imported::There => self.summary.already_there.merge(told.counts),
+                Imported::Expired => self.summary.expired += 1,
+                Imported::Bad(reason) => self.bad(*number, reason)?,
             }
         }
         Ok(())

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::admin::transfer::{Cursor, Head, Record};
-use crate::admin::{AdminError, CacheView, Command, Reply};
+use deja_core::admin::AdminError;
+use deja_core::admin::transfer::{Cursor, Head, Record};
+
+use crate::admin::{CacheView, Command, Reply};
 use crate::cli::args::Exported;
 use crate::cli::reach::Reach;
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use super::lines::MAX_LINE;
-use crate::admin::transfer::{Record, line};
+use deja_core::admin::transfer::{Record, line};
 
 /// What is read of the end at first; more if a line is longer.
 const TAIL: u64 = 64 << 10;

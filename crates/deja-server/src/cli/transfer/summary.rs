@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::admin::transfer::Record;
+use deja_core::admin::transfer::Record;
 
 /// Records by what they are.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

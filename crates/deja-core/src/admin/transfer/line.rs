@@ -49,7 +49,7 @@ fn told(error: &serde_json::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use deja_core::provider::ProviderKind;
+    use crate::provider::ProviderKind;
 
     use super::*;
 

@@ -1,11 +1,21 @@
 //! What comes back: plain data for listings and scripts. Times are RFC 3339, money is US dollars.
 
+use deja_core::admin::Hidden;
+use deja_core::admin::audit::AuditLine;
+use deja_core::admin::cache::CacheStats;
+use deja_core::admin::keys::NewKey;
+use deja_core::admin::operators::Link;
+use deja_core::admin::prices::PriceInForce;
+use deja_core::admin::transfer::{Imported, Record};
 use deja_core::analytics::Totals;
-use deja_core::provider::ProviderKind;
+use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
+use deja_core::operator::Operator;
+use deja_core::pricing::{PicoUsdPerToken, PriceList};
+use deja_core::project::Project;
+use deja_core::provider::{ProviderConfig, ProviderKind};
 use serde::{Deserialize, Serialize};
 
-use super::Hidden;
-use super::transfer::{Fate, Record};
+use crate::moment;
 
 /// The answer to a command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,7 +54,7 @@ pub enum Reply {
     /// What was exported.
     Records(Vec<Record>),
     /// What became of what was imported, in its order.
-    Imported(Vec<Fate>),
+    Imported(Vec<Imported>),
     /// Done; there is nothing to tell.
     Done,
 }
@@ -67,6 +77,33 @@ pub struct ProjectView {
     pub created: jiff::Timestamp,
     /// The last seven days.
     pub week: TotalsView,
+}
+
+impl From<(Project, Totals)> for ProjectView {
+    fn from((project, week): (Project, Totals)) -> Self {
+        let quota = project.quota();
+        Self {
+            slug: project.slug.to_string(),
+            id: project.id.to_string(),
+            name: project.name,
+            tier: project.tier.as_str().into(),
+            requests_per_minute: quota.per_minute(),
+            burst: quota.burst(),
+            state: if project.suspended { "suspended" } else { "active" }.into(),
+            ttl_seconds: project.settings.ttl_seconds,
+            max_entries: project.settings.max_entries,
+            share_models: project.settings.share_models,
+            created: moment::whole(project.created),
+            week: TotalsView::from(week),
+        }
+    }
+}
+
+/// One that was just made or changed: what it did is not looked up.
+impl From<Project> for ProjectView {
+    fn from(project: Project) -> Self {
+        Self::from((project, Totals::default()))
+    }
 }
 
 /// Counts over seven days.
@@ -120,6 +157,39 @@ pub struct KeyView {
     pub revoked: Option<jiff::Timestamp>,
 }
 
+impl From<(ApiKey, KeyUsage)> for KeyView {
+    fn from((key, usage): (ApiKey, KeyUsage)) -> Self {
+        let status = match key.status() {
+            KeyStatus::Active => "Active",
+            KeyStatus::Revoked => "Revoked",
+        };
+        Self {
+            prefix: key.shown,
+            id: key.id.to_string(),
+            name: key.name,
+            models: key.models,
+            created: moment::whole(key.created),
+            last_used: usage.last_used.map(moment::whole),
+            requests: usage.requests,
+            status: status.into(),
+            revoked: key.revoked.map(moment::whole),
+        }
+    }
+}
+
+/// One that was just made or revoked: how much it was used is not looked up.
+impl From<ApiKey> for KeyView {
+    fn from(key: ApiKey) -> Self {
+        Self::from((key, KeyUsage::default()))
+    }
+}
+
+impl From<NewKey> for Reply {
+    fn from(new: NewKey) -> Self {
+        Self::KeyCreated { key: Hidden::from(new.plain.reveal().to_owned()), view: new.key.into() }
+    }
+}
+
 /// A provider, without its secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProviderView {
@@ -131,6 +201,21 @@ pub struct ProviderView {
     pub has_secret: bool,
     pub allow_private: bool,
     pub created: jiff::Timestamp,
+}
+
+impl From<ProviderConfig> for ProviderView {
+    fn from(provider: ProviderConfig) -> Self {
+        Self {
+            name: provider.name,
+            id: provider.id.to_string(),
+            kind: provider.kind,
+            base_url: provider.base_url,
+            models: provider.models,
+            has_secret: provider.sealed_secret.is_some(),
+            allow_private: provider.allow_private,
+            created: moment::whole(provider.created),
+        }
+    }
 }
 
 /// A price in force, in US dollars per million tokens.
@@ -148,6 +233,24 @@ pub struct PriceView {
     pub table: PriceTableView,
 }
 
+impl PriceView {
+    /// The price of `model`, and where it was found.
+    pub fn new(model: String, found: PriceInForce) -> Self {
+        let dollars = PicoUsdPerToken::dollars_per_million;
+        let price = found.priced.price;
+        let above = price.above.iter();
+        Self {
+            model,
+            key: found.priced.key,
+            origin: found.priced.origin.as_str().into(),
+            input: dollars(price.input),
+            output: dollars(price.output),
+            above: above.map(|tier| (tier.tokens, dollars(tier.input), dollars(tier.output))).collect(),
+            table: PriceTableView::from(&*found.list),
+        }
+    }
+}
+
 /// The price table in force.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PriceTableView {
@@ -158,6 +261,18 @@ pub struct PriceTableView {
     pub models: usize,
 }
 
+impl From<&PriceList> for PriceTableView {
+    fn from(list: &PriceList) -> Self {
+        let source = &list.source;
+        Self {
+            source: source.name.clone(),
+            revision: source.revision.clone(),
+            fetched: source.fetched_at.map(moment::whole),
+            models: list.table.len(),
+        }
+    }
+}
+
 /// A project's cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CacheView {
@@ -165,6 +280,17 @@ pub struct CacheView {
     pub max_entries: u64,
     pub ttl_seconds: Option<u64>,
     pub week: TotalsView,
+}
+
+impl From<CacheStats> for CacheView {
+    fn from(stats: CacheStats) -> Self {
+        Self {
+            entries: stats.entries,
+            max_entries: stats.settings.max_entries,
+            ttl_seconds: stats.settings.ttl_seconds,
+            week: TotalsView::from(stats.week),
+        }
+    }
 }
 
 /// An operator, without the hash of the password.
@@ -180,12 +306,31 @@ pub struct OperatorView {
     pub disabled: Option<jiff::Timestamp>,
 }
 
+impl From<Operator> for OperatorView {
+    fn from(operator: Operator) -> Self {
+        Self {
+            id: operator.id.to_string(),
+            email: operator.email.to_string(),
+            role: operator.role.as_str().into(),
+            state: if operator.disabled.is_some() { "disabled" } else { "active" }.into(),
+            created: moment::whole(operator.created),
+            disabled: operator.disabled.map(moment::whole),
+        }
+    }
+}
+
 /// A one-time link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkView {
     /// The whole link, token included.
     pub url: Hidden,
     pub expires: jiff::Timestamp,
+}
+
+impl From<Link> for LinkView {
+    fn from(link: Link) -> Self {
+        Self { url: link.url, expires: moment::whole(link.expires) }
+    }
 }
 
 /// A row of the audit log.
@@ -200,4 +345,19 @@ pub struct AuditView {
     pub project: Option<String>,
     pub subject: String,
     pub detail: String,
+}
+
+impl From<AuditLine> for AuditView {
+    fn from(line: AuditLine) -> Self {
+        let change = line.row.change;
+        Self {
+            number: line.row.number,
+            at: moment::whole(change.at),
+            actor: change.actor.name().to_owned(),
+            action: change.action.into_owned(),
+            project: line.project,
+            subject: change.subject,
+            detail: change.detail,
+        }
+    }
 }

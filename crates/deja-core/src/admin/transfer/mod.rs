@@ -6,12 +6,13 @@ mod import;
 pub mod line;
 mod record;
 
-use deja_core::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub(super) use export::{entries, head};
-pub(super) use import::import;
+pub use export::{entries, head};
+pub use import::import;
 pub use record::{AnswerRecord, EntryRecord, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord};
+
+use crate::clock::Timestamp;
 
 /// What goes out before a project's entries.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,7 +50,7 @@ pub struct Batch {
 /// What became of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum Imported {
     /// It is stored.
     Stored,
     /// It was there already, and stays as it was.

@@ -4,21 +4,22 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Answer, Entry, Inserted, NewEntry, PromptHash};
-use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Embedding};
-use deja_core::project::{Project, Slug};
-use deja_core::provider::ProviderConfig;
-use deja_core::rate_limit::Quota;
-use deja_core::store::StoreError;
 use futures::{StreamExt as _, TryStreamExt as _};
 use half::f16;
 
 use super::{
-    Batch, EntryRecord, Fate, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord, timestamp,
+    Batch, EntryRecord, Imported, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord, timestamp,
 };
-use crate::admin::{Acting, AdminError, Reply, models_of, name_of, projects, providers, shown};
+use crate::admin::names::{models_of, name_of, shown};
+use crate::admin::{Acting, AdminError, projects, providers};
+use crate::api_key::{ApiKey, KeyHash};
+use crate::cache::{Answer, Entry, Inserted, NewEntry, PromptHash};
+use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding};
+use crate::project::{Project, Slug};
+use crate::provider::ProviderConfig;
+use crate::rate_limit::Quota;
+use crate::store::StoreError;
 
 /// Entries that are written side by side, so that they share commits.
 const SIDE_BY_SIDE: usize = 128;
@@ -56,57 +57,56 @@ impl From<StoreError> for Refused {
 
 /// Stores what is not there yet, and says of each record what became of it, up to the first bad one unless those
 /// are skipped.
-pub(in crate::admin) async fn import(context: &Acting<'_>, batch: Batch) -> Result<Reply, AdminError> {
+pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, AdminError> {
     if batch.first {
-        context.store.note(&context.change("cache.import")).await?;
+        by.store().note(&by.change("cache.import")).await?;
     }
     let mut known = HashMap::new();
-    let mut fates = Vec::with_capacity(batch.records.len());
+    let mut all = Vec::with_capacity(batch.records.len());
     let mut entries = Vec::new();
     for record in batch.records {
-        let at = fates.len();
+        let at = all.len();
         let taken = match record {
-            Record::Project(record) => project(context, *record).await,
-            Record::Provider(record) => provider(context, &mut known, record).await,
-            Record::Key(record) => key(context, &mut known, record).await,
-            Record::Entry(record) => match entry(context, &mut known, *record).await {
+            Record::Project(record) => project(by, *record).await,
+            Record::Provider(record) => provider(by, &mut known, record).await,
+            Record::Key(record) => key(by, &mut known, record).await,
+            Record::Entry(record) => match entry(by, &mut known, *record).await {
                 Ok(Some(new)) => {
                     entries.push((at, new));
-                    Ok(Fate::Stored)
+                    Ok(Imported::Stored)
                 }
-                Ok(None) => Ok(Fate::Expired),
+                Ok(None) => Ok(Imported::Expired),
                 Err(refused) => Err(refused),
             },
         };
-        let fate = match taken {
-            Ok(fate) => fate,
-            Err(Refused::Bad(reason)) => Fate::Bad(reason),
+        let imported = match taken {
+            Ok(imported) => imported,
+            Err(Refused::Bad(reason)) => Imported::Bad(reason),
             Err(Refused::Failed(error)) => return Err(error),
         };
-        let is_bad = matches!(fate, Fate::Bad(_));
-        fates.push(fate);
+        let is_bad = matches!(imported, Imported::Bad(_));
+        all.push(imported);
         if is_bad && !batch.skip_bad {
             break;
         }
     }
-    let inserts = entries
-        .into_iter()
-        .map(|(at, new)| async move { Ok::<_, AdminError>((at, insert(context, new).await?)) });
-    let at_once = if context.store.claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
-    let inserted: Vec<(usize, Fate)> =
+    let inserts =
+        entries.into_iter().map(|(at, new)| async move { Ok::<_, AdminError>((at, insert(by, new).await?)) });
+    let at_once = if by.store().claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
+    let inserted: Vec<(usize, Imported)> =
         futures::stream::iter(inserts).buffer_unordered(at_once).try_collect().await?;
-    if inserted.iter().any(|(_, fate)| *fate == Fate::Stored) {
-        context.imported.notify_one();
+    if inserted.iter().any(|(_, imported)| *imported == Imported::Stored) {
+        by.admin.imported.notify_one();
     }
-    for (at, fate) in inserted {
-        fates[at] = fate;
+    for (at, imported) in inserted {
+        all[at] = imported;
     }
-    Ok(Reply::Imported(fates))
+    Ok(all)
 }
 
 /// The project of this slug, looked up once a batch.
 async fn owner<'a>(
-    context: &Acting<'_>,
+    by: &Acting<'_>,
     known: &'a mut HashMap<String, Project>,
     slug: &str,
 ) -> Result<&'a Project, Refused> {
@@ -115,16 +115,16 @@ async fn owner<'a>(
             let slug = shown(slug);
             format!("there is no project '{slug}' here: create it, or export it too (--with-projects)")
         };
-        let project = context.store.project(slug).await?.ok_or_else(missing)?;
+        let project = by.store().project(slug).await?.ok_or_else(missing)?;
         known.insert(slug.to_owned(), project);
     }
     known.get(slug).ok_or_else(|| Refused::Bad("no project".into()))
 }
 
-async fn project(context: &Acting<'_>, record: ProjectRecord) -> Result<Fate, Refused> {
+async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Refused> {
     let slug: Slug = record.project.parse().map_err(|error| format!("{error}"))?;
-    if context.store.project(slug.as_str()).await?.is_some() {
-        return Ok(Fate::There);
+    if by.store().project(slug.as_str()).await?.is_some() {
+        return Ok(Imported::There);
     }
     let custom_quota = match (record.requests_per_minute, record.burst) {
         (Some(rate), Some(burst)) => Some(Quota::new(rate, burst).map_err(|error| error.to_string())?),
@@ -141,22 +141,21 @@ async fn project(context: &Acting<'_>, record: ProjectRecord) -> Result<Fate, Re
         settings: record.settings,
         created: timestamp(record.created)?,
     };
-    let change =
-        context.change("project.create").within(project.id).of(project.slug.as_str()).how("imported");
-    context.store.create_project(&project, &change).await?;
-    Ok(Fate::Stored)
+    let change = by.change("project.create").within(project.id).of(project.slug.as_str()).how("imported");
+    by.store().create_project(&project, &change).await?;
+    Ok(Imported::Stored)
 }
 
 async fn provider(
-    context: &Acting<'_>,
+    by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
     record: ProviderRecord,
-) -> Result<Fate, Refused> {
-    let project = owner(context, known, &record.project).await?.id;
-    if context.store.providers(project).await?.iter().any(|other| other.name == record.name) {
-        return Ok(Fate::There);
+) -> Result<Imported, Refused> {
+    let project = owner(by, known, &record.project).await?.id;
+    if by.store().providers(project).await?.iter().any(|other| other.name == record.name) {
+        return Ok(Imported::There);
     }
-    (context.url_check)(&record.base_url, record.allow_private)?;
+    (by.admin.url_check)(&record.base_url, record.allow_private)?;
     let unreadable = |_| "the sealed secret is not base64".to_owned();
     let provider = ProviderConfig {
         id: id(&record.id)?,
@@ -169,24 +168,24 @@ async fn provider(
         allow_private: record.allow_private,
         created: timestamp(record.created)?,
     };
-    let change = context.change("provider.add").within(project).of(&provider.name).how("imported");
-    context.store.add_provider(&provider, &change).await?;
-    Ok(Fate::Stored)
+    let change = by.change("provider.add").within(project).of(&provider.name).how("imported");
+    by.store().add_provider(&provider, &change).await?;
+    Ok(Imported::Stored)
 }
 
 async fn key(
-    context: &Acting<'_>,
+    by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
     record: KeyRecord,
-) -> Result<Fate, Refused> {
-    let project = owner(context, known, &record.project).await?.id;
+) -> Result<Imported, Refused> {
+    let project = owner(by, known, &record.project).await?.id;
     let mut hash = [0; 32];
     hex::decode_to_slice(record.hash.expose(), &mut hash)
         .map_err(|_| "the key's hash is not that of a key".to_owned())?;
-    if let Some(admission) = context.store.admit(&KeyHash(hash)).await? {
+    if let Some(admission) = by.store().admit(&KeyHash(hash)).await? {
         let same = admission.project.id == project;
         return if same {
-            Ok(Fate::There)
+            Ok(Imported::There)
         } else {
             Err(Refused::Bad("the key opens another project".into()))
         };
@@ -202,29 +201,26 @@ async fn key(
         revoked: record.revoked.map(timestamp).transpose()?,
     };
     // One that is revoked here stays revoked.
-    let found = context.store.find_keys(&record.id).await?;
+    let found = by.store().find_keys(&record.id).await?;
     if found.iter().any(|other| other.project == project && other.id == key.id) {
-        return Ok(Fate::There);
+        return Ok(Imported::There);
     }
-    let change = context
-        .change("key.create")
-        .within(project)
-        .of(format!("{} {}", key.shown, key.name))
-        .how("imported");
-    match context.store.create_key(&key, &change).await {
-        Err(StoreError::Conflict(_)) => Ok(Fate::There),
-        created => Ok(created.map(|()| Fate::Stored)?),
+    let change =
+        by.change("key.create").within(project).of(format!("{} {}", key.shown, key.name)).how("imported");
+    match by.store().create_key(&key, &change).await {
+        Err(StoreError::Conflict(_)) => Ok(Imported::There),
+        created => Ok(created.map(|()| Imported::Stored)?),
     }
 }
 
 /// The entry to store; `None` if it is no longer served. It goes where its project looks for it, whatever the
 /// project it comes from had set about sharing answers between models.
 async fn entry(
-    context: &Acting<'_>,
+    by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
     record: EntryRecord,
 ) -> Result<Option<NewEntry>, Refused> {
-    let project = owner(context, known, &record.project).await?;
+    let project = owner(by, known, &record.project).await?;
     let (created, expires) = (timestamp(record.created)?, record.expires.map(timestamp).transpose()?);
     if record.prompt.is_empty() || record.model.is_empty() {
         return Err(Refused::Bad("an entry needs a prompt and a model".into()));
@@ -251,7 +247,7 @@ async fn entry(
         vector,
         max_entries: project.settings.max_entries,
     };
-    let now: Timestamp = context.clock.now();
+    let now: Timestamp = by.now();
     Ok(new.entry.is_live(now).then_some(new))
 }
 
@@ -269,13 +265,13 @@ fn vector(record: VectorRecord) -> Result<(EmbedderId, Embedding), String> {
     Ok((EmbedderId::new(record.embedder), embedding))
 }
 
-async fn insert(context: &Acting<'_>, new: NewEntry) -> Result<Fate, AdminError> {
+async fn insert(by: &Acting<'_>, new: NewEntry) -> Result<Imported, AdminError> {
     let (project, id) = (new.scope.project(), new.entry.id);
-    match context.store.insert(new).await {
-        Ok(Inserted::New) => Ok(Fate::Stored),
-        Ok(Inserted::Twin(_)) => Ok(Fate::There),
+    match by.store().insert(new).await {
+        Ok(Inserted::New) => Ok(Imported::Stored),
+        Ok(Inserted::Twin(_)) => Ok(Imported::There),
         // The same entry in another scope: it came before the project began, or ceased, to share answers.
-        Err(StoreError::Conflict(_)) if context.store.entry(project, id).await?.is_some() => Ok(Fate::There),
+        Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Ok(Imported::There),
         Err(error) => Err(error.into()),
     }
 }

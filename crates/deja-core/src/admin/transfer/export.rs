@@ -4,59 +4,54 @@ use std::num::NonZeroUsize;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use deja_core::api_key::ApiKey;
-use deja_core::embedding::Embedding;
-use deja_core::project::Project;
-use deja_core::provider::ProviderConfig;
-use deja_core::rate_limit::Quota;
-use deja_core::store::{EntryCursor, WholeEntry};
 use half::f16;
 
 use super::{
     AnswerRecord, Cursor, EntryRecord, Head, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord,
     timestamp,
 };
-use crate::admin::{Acting, AdminError, Hidden, Reply};
-use crate::moment;
+use crate::admin::{Acting, AdminError, Hidden};
+use crate::api_key::ApiKey;
+use crate::embedding::Embedding;
+use crate::project::Project;
+use crate::provider::ProviderConfig;
+use crate::rate_limit::Quota;
+use crate::store::{EntryCursor, WholeEntry};
 
 /// Entries of a page at most. The store makes it shorter where they are long.
 const PAGE: NonZeroUsize = NonZeroUsize::new(500).unwrap();
 
 /// What comes before a project's entries; always the same lines in the same order while nothing changes.
-pub(in crate::admin) async fn head(context: &Acting<'_>, wanted: &Head) -> Result<Reply, AdminError> {
-    let project = context.project(&wanted.project).await?;
+pub async fn head(by: &Acting<'_>, wanted: &Head) -> Result<Vec<Record>, AdminError> {
+    let project = by.project(&wanted.project).await?;
     let what = match (wanted.settings, wanted.keys) {
         (false, false) => "entries",
         (true, false) => "entries, settings",
         (false, true) => "entries, key hashes",
         (true, true) => "entries, settings, key hashes",
     };
-    let change = context.change("cache.export").within(project.id).of(wanted.project.as_str()).how(what);
-    context.store.note(&change).await?;
+    let change = by.change("cache.export").within(project.id).of(wanted.project.as_str()).how(what);
+    by.store().note(&change).await?;
     let slug = project.slug.as_str();
     let mut records = Vec::new();
     if wanted.settings {
         records.push(project_record(&project));
-        let providers = context.store.providers(project.id).await?;
+        let providers = by.store().providers(project.id).await?;
         records.extend(providers.iter().map(|provider| provider_record(slug, provider, wanted.secrets)));
     }
     if wanted.keys {
-        let keys = context.store.keys(project.id).await?;
+        let keys = by.store().keys(project.id).await?;
         records.extend(keys.iter().map(|(key, _)| key_record(slug, key)));
     }
-    Ok(Reply::Records(records))
+    Ok(records)
 }
 
 /// The project's entries behind `after`, oldest first; none at the end.
-pub(in crate::admin) async fn entries(
-    context: &Acting<'_>,
-    slug: &str,
-    after: Option<Cursor>,
-) -> Result<Reply, AdminError> {
-    let project = context.project(slug).await?;
+pub async fn entries(by: &Acting<'_>, slug: &str, after: Option<Cursor>) -> Result<Vec<Record>, AdminError> {
+    let project = by.project(slug).await?;
     let after = after.map(|after| cursor(&after).map_err(AdminError::Invalid)).transpose()?;
-    let page = context.store.export(project.id, after, context.clock.now(), PAGE).await?;
-    Ok(Reply::Records(page.into_iter().map(|whole| entry_record(slug, whole)).collect()))
+    let page = by.store().export(project.id, after, by.now(), PAGE).await?;
+    Ok(page.into_iter().map(|whole| entry_record(slug, whole)).collect())
 }
 
 fn cursor(at: &Cursor) -> Result<EntryCursor, String> {
@@ -74,7 +69,7 @@ fn project_record(project: &Project) -> Record {
         burst: project.custom_quota.map(Quota::burst),
         suspended: project.suspended,
         settings: project.settings.clone(),
-        created: moment::exact(project.created),
+        created: project.created.into(),
     }))
 }
 
@@ -88,7 +83,7 @@ fn provider_record(slug: &str, provider: &ProviderConfig, secrets: bool) -> Reco
         base_url: provider.base_url.clone(),
         models: provider.models.clone(),
         allow_private: provider.allow_private,
-        created: moment::exact(provider.created),
+        created: provider.created.into(),
         has_secret: provider.sealed_secret.is_some(),
         sealed: sealed.map(|bytes| STANDARD.encode(bytes)),
     })
@@ -102,8 +97,8 @@ fn key_record(slug: &str, key: &ApiKey) -> Record {
         shown: key.shown.clone(),
         hash: Hidden::from(hex::encode(key.hash.0)),
         models: key.models.clone(),
-        created: moment::exact(key.created),
-        revoked: key.revoked.map(moment::exact),
+        created: key.created.into(),
+        revoked: key.revoked.map(Into::into),
     })
 }
 
@@ -127,8 +122,8 @@ fn entry_record(slug: &str, whole: WholeEntry) -> Record {
             output_tokens: entry.answer.output_tokens,
             tokens_estimated: entry.answer.tokens_estimated,
         },
-        created: moment::exact(entry.created),
-        expires: entry.expires.map(moment::exact),
+        created: entry.created.into(),
+        expires: entry.expires.map(Into::into),
         vector,
     }))
 }

@@ -1,12 +1,12 @@
 //! What a line of an export holds. A member that is added later has a default here; one that changes its meaning
 //! needs another format number.
 
-use deja_core::project::{ProjectSettings, Tier};
-use deja_core::provider::ProviderKind;
 use serde::{Deserialize, Serialize};
 
 use super::Cursor;
 use crate::admin::Hidden;
+use crate::project::{ProjectSettings, Tier};
+use crate::provider::ProviderKind;
 
 /// One thing that moves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -47,28 +47,43 @@ impl Record {
 pub struct ProjectRecord {
     /// The slug.
     pub project: String,
+    /// The identity.
     pub id: String,
+    /// What people call it.
     pub name: String,
+    /// What it pays for.
     pub tier: Tier,
     /// Limits of its own; both or none.
     pub requests_per_minute: Option<u32>,
+    /// Requests at once.
     pub burst: Option<u32>,
+    /// Whether its requests are refused.
     pub suspended: bool,
+    /// How its cache works.
     pub settings: ProjectSettings,
+    /// When it was made.
     pub created: jiff::Timestamp,
 }
 
 /// A provider of a project's own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProviderRecord {
+    /// The slug of the project.
     pub project: String,
+    /// The identity.
     pub id: String,
+    /// What people call it.
     pub name: String,
+    /// What it speaks.
     #[serde(default)]
     pub kind: ProviderKind,
+    /// What the paths of its kind are put behind.
     pub base_url: String,
+    /// The models it answers.
     pub models: Vec<String>,
+    /// Whether it may stand in a private network.
     pub allow_private: bool,
+    /// When it was made.
     pub created: jiff::Timestamp,
     /// Whether it had a secret, which has to be given again.
     pub has_secret: bool,
@@ -80,32 +95,46 @@ pub struct ProviderRecord {
 /// A key, as far as it is kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeyRecord {
+    /// The slug of the project.
     pub project: String,
+    /// The identity.
     pub id: String,
+    /// What people call it.
     pub name: String,
+    /// The first characters, for listings.
     pub shown: String,
     /// SHA-256 of the key, in hexadecimal.
     pub hash: Hidden,
     /// The models it may ask for; `None` means all.
     pub models: Option<Vec<String>>,
+    /// When it was made.
     pub created: jiff::Timestamp,
+    /// When it was revoked; `None` while it is active.
     pub revoked: Option<jiff::Timestamp>,
 }
 
 /// A stored answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryRecord {
+    /// The slug of the project.
     pub project: String,
+    /// The identity.
     pub id: String,
+    /// The model that was asked for.
     pub model: String,
     /// `None` is not the same as the empty text.
     #[serde(default)]
     pub context: Option<String>,
+    /// The prompt.
     pub prompt: String,
+    /// What the provider said.
     pub answer: AnswerRecord,
+    /// When it was made.
     pub created: jiff::Timestamp,
+    /// When it is served no more; `None` is until it is evicted.
     #[serde(default)]
     pub expires: Option<jiff::Timestamp>,
+    /// The vector of the prompt; `None` if it was too long for one.
     #[serde(default)]
     pub vector: Option<VectorRecord>,
 }
@@ -113,12 +142,18 @@ pub struct EntryRecord {
 /// What the provider said.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnswerRecord {
+    /// The visible text.
     pub text: String,
+    /// The provider's name.
     pub provider: String,
+    /// The model that really answered, if the provider said.
     #[serde(default)]
     pub served_model: Option<String>,
+    /// Tokens of the question.
     pub input_tokens: u64,
+    /// Tokens of the answer.
     pub output_tokens: u64,
+    /// Whether the tokens are an estimate.
     #[serde(default)]
     pub tokens_estimated: bool,
 }

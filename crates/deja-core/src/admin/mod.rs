@@ -1,0 +1,132 @@
+//! Use cases of operators: what people do to projects, keys, providers, prices, caches and each other.
+//!
+//! Each is a plain function: arguments in, a noun out, the change and its audit row in one transaction. The console
+//! calls them; so does the command line, through the socket of a running server where there is one.
+
+pub mod audit;
+pub mod cache;
+mod hidden;
+pub mod keys;
+mod names;
+pub mod operators;
+mod ports;
+pub mod prices;
+pub mod projects;
+pub mod providers;
+pub mod transfer;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Mutex, Notify};
+
+pub use hidden::Hidden;
+pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
+
+use crate::audit::{Actor, Change};
+use crate::clock::{Clock, Timestamp};
+use crate::id::{Entropy, EntropyError};
+use crate::project::Project;
+use crate::store::{Store, StoreError};
+use names::shown;
+
+/// What use cases work with.
+pub struct Admin {
+    /// Where everything is kept.
+    pub store: Arc<dyn Store>,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// For ids, keys and links.
+    pub entropy: Arc<dyn Entropy>,
+    /// Seals the secrets of providers.
+    pub sealer: Arc<dyn SecretSealer>,
+    /// Hashes and checks passwords.
+    pub passwords: Arc<dyn PasswordHasher>,
+    /// The prices in force.
+    pub prices: Arc<dyn Prices>,
+    /// Guards what a project may have called.
+    pub url_check: UrlCheck,
+    /// What links begin with: the URL that people reach deja under.
+    pub public_url: String,
+    /// Told when entries were imported: their vectors may be of another embedder.
+    pub imported: Arc<Notify>,
+    /// Held by whoever is [alone](Acting::alone) in this process.
+    pub changes: Mutex<()>,
+}
+
+impl Admin {
+    /// For the use cases that `actor` asks for.
+    pub const fn acting(&self, actor: Actor) -> Acting<'_> {
+        Acting { admin: self, actor }
+    }
+}
+
+/// Somebody who does something: the first argument of each use case.
+pub struct Acting<'a> {
+    admin: &'a Admin,
+    actor: Actor,
+}
+
+impl Acting<'_> {
+    fn store(&self) -> &dyn Store {
+        &*self.admin.store
+    }
+
+    fn now(&self) -> Timestamp {
+        self.admin.clock.now()
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.admin.entropy
+    }
+
+    /// The audit row of what is about to be done.
+    fn change(&self, action: &'static str) -> Change {
+        Change::new(self.now(), self.actor.clone(), action)
+    }
+
+    /// Holds off other changes, of this process and of all that share its store, until it is dropped: so that none is
+    /// lost between the reading and the writing of another.
+    async fn alone(&self) -> Result<impl Send + '_, AdminError> {
+        let here = self.admin.changes.lock().await;
+        Ok((self.admin.store.alone().await?, here))
+    }
+
+    async fn project(&self, slug: &str) -> Result<Project, AdminError> {
+        let missing = || AdminError::NotFound(format!("there is no project '{}'", shown(slug)));
+        self.store().project(slug).await?.ok_or_else(missing)
+    }
+}
+
+/// Why something was not done, in one line for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdminError {
+    /// What was asked for is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// What it is about is not there.
+    #[error("{0}")]
+    NotFound(String),
+    /// It is there already, or is more than one.
+    #[error("{0}")]
+    Conflict(String),
+    /// It could not be done now.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<StoreError> for AdminError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict(_) => Self::Conflict(error.to_string()),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<EntropyError> for AdminError {
+    fn from(error: EntropyError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

@@ -1,0 +1,229 @@
+//! Operators: invite, make, list, change, and the one-time links that let them in.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::names::shown;
+use super::{Acting, Admin, AdminError, Hidden};
+use crate::audit::{Actor, Change};
+use crate::clock::Timestamp;
+use crate::id::OperatorId;
+use crate::operator::{
+    Email, Invite, Operator, PASSWORD_CHARACTERS, PASSWORD_MAX_BYTES, PasswordHash, PlainToken, Purpose,
+    Role, TokenHash,
+};
+
+/// How long links work. Long enough to be sent to somebody, short enough to be forgotten in a mailbox.
+const SETUP_LASTS: Duration = Duration::from_hours(24);
+const INVITE_LASTS: Duration = Duration::from_hours(72);
+const RESET_LASTS: Duration = Duration::from_hours(2);
+
+/// A one-time link. Whoever has it gets in.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The whole link, token included: shown this once.
+    pub url: Hidden,
+    /// When it stops working.
+    pub expires: Timestamp,
+}
+
+/// Makes an operator with a password. The first one is an owner unless `role` says otherwise, the others are members.
+pub async fn create(
+    by: &Acting<'_>,
+    email: &str,
+    role: Option<Role>,
+    password: SecretString,
+) -> Result<Operator, AdminError> {
+    let (email, role) = newcomer(by, email, role).await?;
+    let operator = Operator {
+        id: OperatorId::generate(by.now(), by.entropy())?,
+        email,
+        role,
+        password: hashed(by.admin, password).await?,
+        created: by.now(),
+        disabled: None,
+    };
+    let change = by.change("operator.create").of(operator.email.as_str()).how(role.as_str());
+    by.store().create_operator(&operator, &change).await?;
+    Ok(operator)
+}
+
+/// Makes a link with which somebody becomes an operator and chooses a password; the role is as in [`create`].
+pub async fn invite(by: &Acting<'_>, email: &str, role: Option<Role>) -> Result<Link, AdminError> {
+    let (email, role) = newcomer(by, email, role).await?;
+    let change = by.change("operator.invite").of(email.as_str()).how(role.as_str());
+    link(by, Purpose::Join { role, email: Some(email) }, INVITE_LASTS, &change).await
+}
+
+/// Address and role of an operator to be, who is none yet.
+async fn newcomer(by: &Acting<'_>, email: &str, role: Option<Role>) -> Result<(Email, Role), AdminError> {
+    let email = email_of(email)?;
+    let role = match role {
+        Some(role) => role,
+        None if by.store().operators().await?.is_empty() => Role::Owner,
+        None => Role::Member,
+    };
+    match by.store().operator(&email).await? {
+        Some(_) => Err(AdminError::Conflict(format!("there is an operator '{email}' already"))),
+        None => Ok((email, role)),
+    }
+}
+
+/// All operators.
+pub async fn list(by: &Acting<'_>) -> Result<Vec<Operator>, AdminError> {
+    Ok(by.store().operators().await?)
+}
+
+/// Makes a link with which an operator sets a new password. The old one works until then.
+pub async fn reset_password(by: &Acting<'_>, email: &str) -> Result<Link, AdminError> {
+    let operator = found(by, email).await?;
+    let change = by.change("operator.reset-link").of(operator.email.as_str());
+    let purpose = Purpose::ResetPassword { operator: operator.id };
+    link(by, purpose, RESET_LASTS, &change).await
+}
+
+/// Changes what an operator may do. `None` stays as it is.
+pub async fn set(
+    by: &Acting<'_>,
+    email: &str,
+    role: Option<Role>,
+    disabled: Option<bool>,
+) -> Result<Operator, AdminError> {
+    let _held = by.alone().await?;
+    let mut operator = found(by, email).await?;
+    let mut words = Vec::new();
+    if let Some(role) = role.filter(|role| *role != operator.role) {
+        words.push(format!("{} -> {}", operator.role.as_str(), role.as_str()));
+        operator.role = role;
+    }
+    if let Some(disabled) = disabled.filter(|disabled| *disabled != operator.disabled.is_some()) {
+        words.push(if disabled { "disabled" } else { "enabled" }.to_owned());
+        operator.disabled = disabled.then(|| by.now());
+    }
+    let change = by.change("operator.set").of(operator.email.as_str()).how(words.join(", "));
+    if !words.is_empty() && !by.store().update_operator(&operator, &change).await? {
+        return Err(AdminError::NotFound(format!("the operator '{}' is gone", operator.email)));
+    }
+    Ok(operator)
+}
+
+/// Makes a one-time link useless, named by the hash of its token in hexadecimal.
+pub async fn revoke_invite(by: &Acting<'_>, invite: &str) -> Result<(), AdminError> {
+    let gone = || AdminError::NotFound("the link did not work any more".into());
+    let token = TokenHash::from_hex(invite).ok_or_else(gone)?;
+    if by.store().revoke_invite(&token, &by.change("operator.revoke-link")).await? {
+        Ok(())
+    } else {
+        Err(gone())
+    }
+}
+
+/// Gives an operator another password. All their sessions end.
+pub async fn change_password(
+    by: &Acting<'_>,
+    email: &Email,
+    password: SecretString,
+) -> Result<(), AdminError> {
+    let password = hashed(by.admin, password).await?;
+    let _held = by.alone().await?;
+    let operator = Operator { password, ..found(by, email.as_str()).await? };
+    let change = by.change("operator.change-password").of(operator.email.as_str());
+    by.store().update_operator(&operator, &change).await?;
+    Ok(())
+}
+
+/// The link with which the first owner signs up; `None` if there are operators. A new one makes the last one
+/// useless.
+pub async fn setup_link(admin: &Admin) -> Result<Option<Link>, AdminError> {
+    if !admin.store.operators().await?.is_empty() {
+        return Ok(None);
+    }
+    let by = admin.acting(Actor::System);
+    let purpose = Purpose::Join { role: Role::Owner, email: None };
+    let change = by.change("operator.setup-link");
+    link(&by, purpose, SETUP_LASTS, &change).await.map(Some)
+}
+
+/// Uses a link up: makes its operator, or sets their new password. `email` is what they typed, for a link that
+/// leaves it open. A first-owner link works only while there is no operator.
+pub async fn accept(
+    admin: &Admin,
+    token: &PlainToken,
+    email: &str,
+    password: SecretString,
+) -> Result<Operator, AdminError> {
+    let useless = || AdminError::NotFound("this link does not work any more: ask for a new one".to_owned());
+    // Nobody acts until it is known who they become.
+    let by = admin.acting(Actor::System);
+    // One at a time, so that a first-owner link cannot make a second owner.
+    let _held = by.alone().await?;
+    let now = by.now();
+    let invite = by.store().invite(&token.hash(), now).await?.ok_or_else(useless)?;
+    let operators = by.store().operators().await?;
+    let (operator, action) = match invite.purpose {
+        Purpose::Join { email: None, .. } if !operators.is_empty() => return Err(useless()),
+        Purpose::Join { role, email: given } => {
+            let email = given.map_or_else(|| email_of(email), Ok)?;
+            let id = OperatorId::generate(now, by.entropy())?;
+            let password = hashed(admin, password).await?;
+            (Operator { id, email, role, password, created: now, disabled: None }, "operator.join")
+        }
+        Purpose::ResetPassword { operator } => {
+            let found = operators.into_iter().find(|other| other.id == operator).ok_or_else(useless)?;
+            (Operator { password: hashed(admin, password).await?, ..found }, "operator.reset-password")
+        }
+    };
+    let actor = Actor::Operator { id: operator.id, email: operator.email.to_string() };
+    let change = Change::new(now, actor, action).of(operator.email.as_str());
+    if by.store().accept_invite(&token.hash(), &operator, &change).await? {
+        Ok(operator)
+    } else {
+        Err(useless())
+    }
+}
+
+async fn link(
+    by: &Acting<'_>,
+    purpose: Purpose,
+    lasts: Duration,
+    change: &Change,
+) -> Result<Link, AdminError> {
+    let token = PlainToken::generate(by.entropy())?;
+    let page = match &purpose {
+        Purpose::Join { email: None, .. } => "setup",
+        Purpose::Join { .. } => "join",
+        Purpose::ResetPassword { .. } => "reset",
+    };
+    let invite = Invite {
+        token: token.hash(),
+        purpose,
+        created_by: by.actor.operator(),
+        created: change.at,
+        expires: change.at.plus(lasts),
+    };
+    by.store().create_invite(&invite, change).await?;
+    let base = by.admin.public_url.trim_end_matches('/');
+    let url = format!("{base}/console/{page}?token={}", token.reveal());
+    Ok(Link { url: Hidden::from(url), expires: invite.expires })
+}
+
+/// The hash of a password that somebody chose. Length is what makes it strong, so there is no other rule.
+async fn hashed(admin: &Admin, password: SecretString) -> Result<PasswordHash, AdminError> {
+    let text = password.expose_secret();
+    if text.chars().count() < PASSWORD_CHARACTERS || text.len() > PASSWORD_MAX_BYTES {
+        return Err(AdminError::Invalid(format!(
+            "the password needs at least {PASSWORD_CHARACTERS} characters, and at most {PASSWORD_MAX_BYTES} bytes"
+        )));
+    }
+    admin.passwords.hash(password).await
+}
+
+async fn found(by: &Acting<'_>, email: &str) -> Result<Operator, AdminError> {
+    let missing = || AdminError::NotFound(format!("there is no operator '{}'", shown(email)));
+    by.store().operator(&email_of(email)?).await?.ok_or_else(missing)
+}
+
+fn email_of(text: &str) -> Result<Email, AdminError> {
+    text.parse().map_err(|error| AdminError::Invalid(format!("'{}': {error}", shown(text))))
+}

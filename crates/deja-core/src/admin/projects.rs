@@ -1,0 +1,241 @@
+//! Projects: make, list, change, suspend, delete.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::names::{name_of, shown};
+use super::{Acting, AdminError};
+use crate::analytics::{Totals, hour_of};
+use crate::embedding::Threshold;
+use crate::id::ProjectId;
+use crate::project::{Project, ProjectSettings, Slug, Tier};
+use crate::rate_limit::{MAX_PER_MINUTE, Quota};
+use crate::store::StoreError;
+
+/// Slugs tried for one name before giving up.
+const SLUG_TRIES: u32 = 10_000;
+const MAX_TTL_SECONDS: u64 = 10 * 365 * 24 * 3600;
+const MAX_ENTRIES: u64 = 100_000_000;
+const WEEK_HOURS: i64 = 7 * 24;
+
+/// A project to make.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewProject {
+    /// The name for people; the slug is made from it.
+    pub name: String,
+    /// What it pays for.
+    pub tier: Tier,
+    /// Requests a minute, instead of the tier's.
+    pub per_minute: Option<u32>,
+    /// Requests at once, instead of the tier's.
+    pub burst: Option<u32>,
+}
+
+/// What to change of a project; `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectPatch {
+    /// The name for people. The slug stays.
+    pub name: Option<String>,
+    /// The tier. Without a limit of its own in the same patch, the project gets the tier's.
+    pub tier: Option<Tier>,
+    /// Requests a minute.
+    pub per_minute: Option<u32>,
+    /// Requests at once.
+    pub burst: Option<u32>,
+    /// How long answers are served.
+    pub ttl: Option<Ttl>,
+    /// Entries at most.
+    pub max_entries: Option<u64>,
+    /// Whether models share answers.
+    pub share_models: Option<bool>,
+    /// The thresholds.
+    pub thresholds: Option<Thresholds>,
+}
+
+/// What counts as a hit; `None` is deja's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// For queries that name none.
+    pub default: Option<Threshold>,
+    /// What queries that ask for less get.
+    pub minimum: Option<Threshold>,
+}
+
+/// How long answers are served, in seconds; `None` is until they are evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ttl {
+    /// The seconds.
+    pub seconds: Option<u64>,
+}
+
+/// Makes a project. Its slug is the name, numbered where that is taken.
+pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminError> {
+    let name = name_of("the name", &new.name)?;
+    let no_letters =
+        || AdminError::Invalid(format!("the name '{}' needs a letter or digit of a-z, 0-9", shown(&name)));
+    let wanted = Slug::from_name(&name).ok_or_else(no_letters)?;
+    let now = by.now();
+    let mut project = Project {
+        id: ProjectId::generate(now, by.entropy())?,
+        slug: wanted.clone(),
+        name,
+        tier: new.tier,
+        custom_quota: quota(new.tier.quota(), new.per_minute, new.burst)?,
+        suspended: false,
+        settings: ProjectSettings::default(),
+        created: now,
+    };
+    for number in 2..SLUG_TRIES {
+        let change = by.change("project.create").within(project.id).of(project.slug.as_str());
+        match by.store().create_project(&project, &change.how(told_limits(&project))).await {
+            Ok(()) => return Ok(project),
+            Err(StoreError::Conflict(_)) => project.slug = wanted.numbered(number),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(AdminError::Conflict(format!("too many projects are called {wanted}")))
+}
+
+/// All projects, and what each did in the last seven days.
+pub async fn list(by: &Acting<'_>) -> Result<Vec<(Project, Totals)>, AdminError> {
+    let totals = week(by).await?;
+    let projects = by.store().projects().await?;
+    let with_week = |project: Project| {
+        let week = totals.get(&project.id).copied().unwrap_or_default();
+        (project, week)
+    };
+    Ok(projects.into_iter().map(with_week).collect())
+}
+
+/// Refuses the project's requests from now on, or takes them again.
+pub async fn suspend(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Project, AdminError> {
+    let action = if suspended { "project.suspend" } else { "project.resume" };
+    change(by, slug, action, |project| {
+        project.suspended = suspended;
+        Ok(String::new())
+    })
+    .await
+}
+
+/// Changes a project.
+pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Project, AdminError> {
+    if patch == ProjectPatch::default() {
+        return Err(AdminError::Invalid("there is nothing to change: name at least one setting".into()));
+    }
+    change(by, slug, "project.set", |project| {
+        let before = project.clone();
+        apply(project, patch)?;
+        Ok(told(&before, project))
+    })
+    .await
+}
+
+fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
+    if let Some(name) = patch.name {
+        project.name = name_of("the name", &name)?;
+    }
+    if let Some(tier) = patch.tier {
+        project.tier = tier;
+        project.custom_quota = None;
+    }
+    if let Some(quota) = quota(project.quota(), patch.per_minute, patch.burst)? {
+        project.custom_quota = Some(quota);
+    }
+    if let Some(ttl) = patch.ttl {
+        project.settings.ttl_seconds = ttl.seconds;
+    }
+    if let Some(entries) = patch.max_entries {
+        project.settings.max_entries = entries;
+    }
+    if let Some(share) = patch.share_models {
+        project.settings.share_models = share;
+    }
+    if let Some(thresholds) = patch.thresholds {
+        project.settings.default_threshold = thresholds.default;
+        project.settings.minimum_threshold = thresholds.minimum;
+    }
+    check(&project.settings)
+}
+
+/// Whether a project may have these settings.
+pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
+    if settings.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
+        return Err(AdminError::Invalid("the TTL must lie between 1 second and 3650 days".into()));
+    }
+    if !(1..=MAX_ENTRIES).contains(&settings.max_entries) {
+        return Err(AdminError::Invalid(format!(
+            "the number of entries at most must lie between 1 and {MAX_ENTRIES}"
+        )));
+    }
+    Ok(())
+}
+
+/// A project's limits, in a few words.
+fn told_limits(project: &Project) -> String {
+    let quota = project.quota();
+    format!("{}, {} a minute, {} at once", project.tier.as_str(), quota.per_minute(), quota.burst())
+}
+
+/// What changed, in a few words.
+fn told(before: &Project, after: &Project) -> String {
+    let of = |project: &Project| {
+        let settings = &project.settings;
+        [
+            ("name", project.name.clone()),
+            ("limits", told_limits(project)),
+            ("ttl", settings.ttl_seconds.map_or_else(|| "none".to_owned(), |ttl| format!("{ttl} s"))),
+            ("max entries", settings.max_entries.to_string()),
+            ("share models", settings.share_models.to_string()),
+            ("threshold", settings.threshold(None).get().to_string()),
+            ("minimum threshold", settings.threshold(Some(Threshold::ZERO)).get().to_string()),
+        ]
+    };
+    let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);
+    pairs.map(|((what, from), (_, to))| format!("{what}: {from} -> {to}")).collect::<Vec<_>>().join("; ")
+}
+
+/// The limit that replaces `base`, if one is asked for. Without a burst it is six fifths of the rate, as in
+/// the tiers.
+fn quota(base: Quota, per_minute: Option<u32>, burst: Option<u32>) -> Result<Option<Quota>, AdminError> {
+    if per_minute.is_none() && burst.is_none() {
+        return Ok(None);
+    }
+    let rate = per_minute.unwrap_or(base.per_minute());
+    let burst = burst.unwrap_or_else(|| rate.saturating_add(rate / 5).min(MAX_PER_MINUTE));
+    Quota::new(rate, burst).map(Some).map_err(|error| AdminError::Invalid(error.to_string()))
+}
+
+/// Reads a project, changes it and writes it, with no other change between. `edit` says what it changed, for the
+/// audit log.
+pub(super) async fn change(
+    by: &Acting<'_>,
+    slug: &str,
+    action: &'static str,
+    edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
+) -> Result<Project, AdminError> {
+    let _held = by.alone().await?;
+    let mut project = by.project(slug).await?;
+    let detail = edit(&mut project)?;
+    let change = by.change(action).within(project.id).of(project.slug.as_str()).how(detail);
+    if by.store().update_project(&project, &change).await? {
+        Ok(project)
+    } else {
+        Err(AdminError::NotFound(format!("the project '{slug}' was deleted meanwhile")))
+    }
+}
+
+/// Deletes a project with all it has.
+pub async fn delete(by: &Acting<'_>, slug: &str) -> Result<(), AdminError> {
+    let _held = by.alone().await?;
+    let project = by.project(slug).await?;
+    let change = by.change("project.delete").within(project.id).of(project.slug.as_str());
+    by.store().delete_project(project.id, &change).await?;
+    Ok(())
+}
+
+/// What all projects did in the last seven days, the running hour included.
+pub(super) async fn week(by: &Acting<'_>) -> Result<BTreeMap<ProjectId, Totals>, AdminError> {
+    let until = hour_of(by.now()) + 1;
+    Ok(by.store().totals(until - WEEK_HOURS, until).await?)
+}

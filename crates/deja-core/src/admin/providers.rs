@@ -1,0 +1,166 @@
+//! Providers of a project's own: add, list, remove.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::names::{models_of, shown};
+use super::{Acting, AdminError, Hidden};
+use crate::id::ProviderId;
+use crate::provider::{ProviderConfig, ProviderKind, binding};
+
+/// Names that responses use for something else.
+const RESERVED: [&str; 4] = ["openai", "anthropic", "google", "cache"];
+const MAX_SECRET_BYTES: usize = 8192;
+const MAX_MODELS: usize = 200;
+
+/// A provider to add.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewProvider {
+    /// The project's slug.
+    pub project: String,
+    /// The name in responses.
+    pub name: String,
+    /// What it speaks.
+    #[serde(default)]
+    pub kind: ProviderKind,
+    /// What the paths of its kind are put behind.
+    pub base_url: String,
+    /// The models it answers, one or more.
+    pub models: Vec<String>,
+    /// The key, if the server wants one.
+    pub secret: Option<Hidden>,
+    /// Whether it may stand in a private network.
+    pub allow_private: bool,
+}
+
+/// What to change of a provider; `None` stays as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ProviderPatch {
+    /// What it speaks.
+    pub kind: Option<ProviderKind>,
+    /// What the paths of its kind are put behind. Another host wants the key again, because a key is bound to its host.
+    pub base_url: Option<String>,
+    /// The models it answers, one or more.
+    pub models: Option<Vec<String>>,
+    /// The key.
+    pub secret: Option<Hidden>,
+    /// Whether it may stand in a private network.
+    pub allow_private: Option<bool>,
+}
+
+/// Adds a provider of the project's own.
+pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, AdminError> {
+    let name = provider_name(&new.name)?;
+    let models = models_in(new.models)?;
+    let url = (by.admin.url_check)(&new.base_url, new.allow_private).map_err(AdminError::Invalid)?;
+    let project = by.project(&new.project).await?;
+    let now = by.now();
+    let id = ProviderId::generate(now, by.entropy())?;
+    let sealed_secret = new.secret.as_ref().map(|secret| seal(by, secret, id, &url)).transpose()?;
+    let provider = ProviderConfig {
+        id,
+        project: project.id,
+        name,
+        kind: new.kind,
+        base_url: url.as_str().trim_end_matches('/').to_owned(),
+        models,
+        sealed_secret,
+        allow_private: new.allow_private,
+        created: now,
+    };
+    let change = by.change("provider.add").within(project.id).of(&provider.name).how(told(&provider));
+    by.store().add_provider(&provider, &change).await?;
+    Ok(provider)
+}
+
+/// Changes a provider.
+pub async fn set(
+    by: &Acting<'_>,
+    slug: &str,
+    name: &str,
+    patch: ProviderPatch,
+) -> Result<ProviderConfig, AdminError> {
+    let _held = by.alone().await?;
+    let project = by.project(slug).await?;
+    let missing = || AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name)));
+    let providers = by.store().providers(project.id).await?;
+    let mut provider = providers.into_iter().find(|provider| provider.name == name).ok_or_else(missing)?;
+    provider.allow_private = patch.allow_private.unwrap_or(provider.allow_private);
+    let check = |url: &str| (by.admin.url_check)(url, provider.allow_private).map_err(AdminError::Invalid);
+    let url = check(patch.base_url.as_deref().unwrap_or(&provider.base_url))?;
+    let before: Url =
+        provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is none".into()))?;
+    let moved = binding(provider.id, &before) != binding(provider.id, &url);
+    match &patch.secret {
+        Some(secret) => provider.sealed_secret = Some(seal(by, secret, provider.id, &url)?),
+        None if moved && provider.sealed_secret.is_some() => {
+            let why = "the key is bound to its host: give it again with the new URL";
+            return Err(AdminError::Invalid(why.into()));
+        }
+        None => {}
+    }
+    provider.base_url = url.as_str().trim_end_matches('/').to_owned();
+    provider.kind = patch.kind.unwrap_or(provider.kind);
+    if let Some(models) = patch.models {
+        provider.models = models_in(models)?;
+    }
+    let key = if patch.secret.is_some() { ", with a new key" } else { "" };
+    let detail = format!("{}{key}", told(&provider));
+    let change = by.change("provider.set").within(project.id).of(name).how(detail);
+    if by.store().update_provider(&provider, &change).await? { Ok(provider) } else { Err(missing()) }
+}
+
+/// What the audit log says of a provider.
+fn told(provider: &ProviderConfig) -> String {
+    format!("{} at {} for {}", provider.kind, provider.base_url, provider.models.join(", "))
+}
+
+fn models_in(texts: Vec<String>) -> Result<Vec<String>, AdminError> {
+    let models = models_of(texts)?;
+    if models.is_empty() || models.len() > MAX_MODELS {
+        return Err(AdminError::Invalid(format!("a provider needs 1 to {MAX_MODELS} models")));
+    }
+    Ok(models)
+}
+
+fn seal(by: &Acting<'_>, secret: &Hidden, id: ProviderId, url: &Url) -> Result<Vec<u8>, AdminError> {
+    let secret = secret.expose().trim();
+    let printable = secret.bytes().all(|b| b.is_ascii_graphic());
+    if secret.is_empty() || secret.len() > MAX_SECRET_BYTES || !printable {
+        return Err(AdminError::Invalid("the key must be printable ASCII, without spaces".into()));
+    }
+    by.admin.sealer.seal(secret.as_bytes(), &binding(id, url))
+}
+
+/// The project's own providers.
+pub async fn list(by: &Acting<'_>, slug: &str) -> Result<Vec<ProviderConfig>, AdminError> {
+    let project = by.project(slug).await?;
+    Ok(by.store().providers(project.id).await?)
+}
+
+/// Removes a provider by name.
+pub async fn remove(by: &Acting<'_>, slug: &str, name: &str) -> Result<(), AdminError> {
+    let project = by.project(slug).await?;
+    let change = by.change("provider.remove").within(project.id).of(name);
+    if by.store().remove_provider(project.id, name, &change).await? {
+        Ok(())
+    } else {
+        Err(AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name))))
+    }
+}
+
+pub(super) fn provider_name(text: &str) -> Result<String, AdminError> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    // Dots alone are steps of a path, wherever a name becomes part of an address.
+    let dots = text.bytes().all(|b| b == b'.');
+    if !(1..=40).contains(&text.len()) || !text.bytes().all(allowed) || dots {
+        let wanted = "1 to 40 of a-z, A-Z, 0-9, '-', '_' and '.', not dots alone";
+        return Err(AdminError::Invalid(format!("the name '{}' is not allowed: use {wanted}", shown(text))));
+    }
+    if RESERVED.contains(&text.to_ascii_lowercase().as_str()) {
+        return Err(AdminError::Invalid(format!(
+            "the name '{text}' is taken by deja itself: choose another one"
+        )));
+    }
+    Ok(text.to_owned())
+}
