@@ -48,19 +48,21 @@ pub trait Browse: Send + Sync {
     /// How many of the project's entries pass the filter: what a purge would delete.
     async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError>;
 
-    /// The contexts of the project's entries with their counts, most entries first, equal ones by text with
-    /// none at the front; at most `limit`.
+    /// The contexts of the `among` newest of the project's entries with their counts among these, most entries first,
+    /// equal ones by text with none at the front; at most `limit`. A project may have a context for every entry.
     async fn contexts_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(Option<String>, u64)>, StoreError>;
 
-    /// The models of the project's entries with their counts, most entries first, equal ones by name; at most
-    /// `limit`.
+    /// The models of the `among` newest of the project's entries with their counts among these, most entries first,
+    /// equal ones by name; at most `limit`.
     async fn models_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(String, u64)>, StoreError>;
 }

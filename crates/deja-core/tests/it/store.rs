@@ -230,8 +230,8 @@ forward! { Browse:
     fn browse(project: ProjectId, filter: &EntryFilter, after: Option<EntryCursor>, limit: NonZeroUsize) -> Vec<EntryDetail>;
     fn entry(project: ProjectId, entry: EntryId) -> Option<EntryDetail>;
     fn count_matching(project: ProjectId, filter: &EntryFilter) -> u64;
-    fn contexts_of(project: ProjectId, limit: NonZeroUsize) -> Vec<(Option<String>, u64)>;
-    fn models_of(project: ProjectId, limit: NonZeroUsize) -> Vec<(String, u64)>;
+    fn contexts_of(project: ProjectId, among: NonZeroUsize, limit: NonZeroUsize) -> Vec<(Option<String>, u64)>;
+    fn models_of(project: ProjectId, among: NonZeroUsize, limit: NonZeroUsize) -> Vec<(String, u64)>;
 }
 forward! { Export:
     fn export(project: ProjectId, after: Option<EntryCursor>, now: Timestamp, limit: NonZeroUsize) -> Vec<WholeEntry>;

@@ -12,6 +12,8 @@ use super::format;
 
 /// Models and contexts that a filter offers at most.
 pub(super) const OFFERED: NonZeroUsize = NonZeroUsize::new(100).unwrap();
+/// They are those of this many of the newest entries.
+pub(super) const NEWEST: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A choice in a filter.
 pub(super) struct Select {
@@ -82,8 +84,8 @@ impl Filter {
     ) -> Result<Vec<Select>, ConsoleError> {
         let store = &console.admin.store;
         let counted = |name: String, count: u64| format!("{name} ({})", format::count(count));
-        let models = store.models_of(project.id, OFFERED).await?.into_iter();
-        let contexts = store.contexts_of(project.id, OFFERED).await?.into_iter();
+        let models = store.models_of(project.id, NEWEST, OFFERED).await?.into_iter();
+        let contexts = store.contexts_of(project.id, NEWEST, OFFERED).await?.into_iter();
         let contexts = contexts.map(|(context, count)| match context {
             None => ("-".to_owned(), counted("none".into(), count)),
             Some(text) => {

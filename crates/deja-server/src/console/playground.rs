@@ -14,7 +14,7 @@ use deja_core::store::Admission;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::filter::OFFERED;
+use super::filter::{NEWEST, OFFERED};
 use super::form::{Form, Path};
 use super::format;
 use super::page::{Answer, Frame, Visit};
@@ -296,7 +296,7 @@ fn refusal(error: QueryError) -> ConsoleError {
 async fn models(visit: &Visit, project: &Project) -> Result<Vec<String>, ConsoleError> {
     let store = &visit.console.admin.store;
     let mut models: Vec<String> =
-        store.models_of(project.id, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
+        store.models_of(project.id, NEWEST, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
     for model in store.providers(project.id).await?.into_iter().flat_map(|provider| provider.models) {
         if !models.contains(&model) {
             models.push(model);

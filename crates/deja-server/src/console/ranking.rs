@@ -12,6 +12,7 @@ use deja_core::store::EntryFilter;
 use super::asked::Asked;
 use super::chart::{self, Unit};
 use super::error::ConsoleError;
+use super::filter::NEWEST;
 use super::format;
 use super::names::Names;
 use super::page::Visit;
@@ -24,8 +25,6 @@ const SHOWN: usize = 20;
 const LISTED: usize = 1000;
 /// Top prompts, on the page and in the file.
 const TOP: NonZeroUsize = NonZeroUsize::new(SHOWN).unwrap();
-/// Contexts of a cache that are looked through for the one of a number.
-const CONTEXTS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 /// A ranking.
 pub(super) struct Table {
@@ -258,7 +257,7 @@ async fn entry_filter(
     let label = store.context_labels(project.id, &[key]).await?.remove(&key);
     let mut context = [None, label].into_iter().find(is_wanted);
     if context.is_none() {
-        let contexts = store.contexts_of(project.id, CONTEXTS).await?;
+        let contexts = store.contexts_of(project.id, NEWEST, NEWEST).await?;
         context = contexts.into_iter().map(|(context, _)| context).find(is_wanted);
     }
     Ok(context.map(|context| EntryFilter { model, context: Some(context), text: None }))

@@ -73,22 +73,30 @@ impl Browse for PostgresStore {
     async fn contexts_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         at_most: NonZeroUsize,
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
-        let sql = "SELECT context, count(*) AS entries FROM entries WHERE project_id = $1
-                   GROUP BY context ORDER BY entries DESC, context NULLS FIRST LIMIT $2";
-        let rows = self.connections.bulk(sql, &[&uuid(project.as_bytes()), &limit(at_most)]).await?;
+        let sql = "SELECT context, count(*) AS entries
+                   FROM (SELECT context FROM entries WHERE project_id = $1
+                         ORDER BY created DESC, entry_id DESC LIMIT $2) newest
+                   GROUP BY context ORDER BY entries DESC, context NULLS FIRST LIMIT $3";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit(among), &limit(at_most)];
+        let rows = self.connections.bulk(sql, params).await?;
         rows.iter().map(|row| Ok((text_or_none(row, 0)?, count(row, 1)?))).collect()
     }
 
     async fn models_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         at_most: NonZeroUsize,
     ) -> Result<Vec<(String, u64)>, StoreError> {
-        let sql = "SELECT model, count(*) AS entries FROM entries WHERE project_id = $1
-                   GROUP BY model ORDER BY entries DESC, model LIMIT $2";
-        let rows = self.connections.bulk(sql, &[&uuid(project.as_bytes()), &limit(at_most)]).await?;
+        let sql = "SELECT model, count(*) AS entries
+                   FROM (SELECT model FROM entries WHERE project_id = $1
+                         ORDER BY created DESC, entry_id DESC LIMIT $2) newest
+                   GROUP BY model ORDER BY entries DESC, model LIMIT $3";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit(among), &limit(at_most)];
+        let rows = self.connections.bulk(sql, params).await?;
         rows.iter().map(|row| Ok((text(row, 0)?, count(row, 1)?))).collect()
     }
 }

@@ -35,6 +35,10 @@ pub(super) fn detail(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
     })
 }
 
+/// The ?2 newest entries of the project ?1.
+const NEWEST: &str = "SELECT scope, model FROM entries INDEXED BY entries_by_age
+     WHERE project_id = ?1 ORDER BY created DESC, entry_id DESC LIMIT ?2";
+
 #[async_trait]
 impl Browse for SqliteStore {
     async fn browse(
@@ -102,18 +106,21 @@ impl Browse for SqliteStore {
     async fn contexts_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
         self.readers
             .read(move |connection| {
-                // Counted in the index by scope: no entry is read.
+                // By scope first: the text of a context, which may be long, is read once.
+                let sql = format!(
+                    "SELECT s.context, sum(n.entries) AS entries
+                     FROM (SELECT scope, count(*) AS entries FROM ({NEWEST}) GROUP BY scope) n
+                     CROSS JOIN scopes s ON s.scope = n.scope
+                     GROUP BY s.context ORDER BY entries DESC, s.context LIMIT ?3"
+                );
                 connection
-                    .prepare_cached(
-                        "SELECT context, sum((SELECT count(*) FROM entries e WHERE e.scope = s.scope)) AS entries
-                         FROM scopes s WHERE project_id = ?1
-                         GROUP BY context HAVING entries > 0 ORDER BY entries DESC, context LIMIT ?2",
-                    )?
-                    .query_map(params![project.as_bytes(), limit_of(limit)], |row| {
+                    .prepare_cached(&sql)?
+                    .query_map(params![project.as_bytes(), limit_of(among), limit_of(limit)], |row| {
                         Ok((row.get(0)?, count(row, 1)?))
                     })?
                     .collect()
@@ -124,16 +131,18 @@ impl Browse for SqliteStore {
     async fn models_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(String, u64)>, StoreError> {
         self.readers
             .read(move |connection| {
+                let sql = format!(
+                    "SELECT model, count(*) AS entries FROM ({NEWEST})
+                     GROUP BY model ORDER BY entries DESC, model LIMIT ?3"
+                );
                 connection
-                    .prepare_cached(
-                        "SELECT model, count(*) AS entries FROM entries INDEXED BY entries_by_model
-                         WHERE project_id = ?1 GROUP BY model ORDER BY entries DESC, model LIMIT ?2",
-                    )?
-                    .query_map(params![project.as_bytes(), limit_of(limit)], |row| {
+                    .prepare_cached(&sql)?
+                    .query_map(params![project.as_bytes(), limit_of(among), limit_of(limit)], |row| {
                         Ok((row.get(0)?, count(row, 1)?))
                     })?
                     .collect()

@@ -197,8 +197,8 @@ async fn browse(
         "{:?} {} {:?} {:?}",
         store.browse(project, &filter, after, limit).await.unwrap(),
         store.count_matching(project, &filter).await.unwrap(),
-        store.contexts_of(project, limit).await.unwrap(),
-        store.models_of(project, limit).await.unwrap(),
+        store.contexts_of(project, NonZeroUsize::new(7).unwrap(), limit).await.unwrap(),
+        store.models_of(project, NonZeroUsize::new(7).unwrap(), limit).await.unwrap(),
     )
 }
 

@@ -185,14 +185,18 @@ async fn contexts_and_models_are_counted(mut subject: Subject) {
     store.purge(one, &gone, &change()).await.unwrap();
     let store = subject.reopened().await;
     let text = |text: &str| Some(text.to_owned());
-    let contexts = store.contexts_of(one, MANY).await.unwrap();
+    let contexts = store.contexts_of(one, MANY, MANY).await.unwrap();
     assert_eq!(contexts, [(text("x"), 3), (None, 2), (text("y"), 2)]);
-    let models = store.models_of(one, MANY).await.unwrap();
+    let models = store.models_of(one, MANY, MANY).await.unwrap();
     assert_eq!(models, [("b".to_owned(), 4), ("c".to_owned(), 2), ("a".to_owned(), 1)]);
     let first = NonZeroUsize::MIN;
-    assert_eq!(store.contexts_of(one, first).await.unwrap().len(), 1);
-    assert_eq!(store.models_of(one, first).await.unwrap(), [("b".to_owned(), 4)]);
-    assert_eq!(store.contexts_of(project_id(3), MANY).await.unwrap(), []);
+    assert_eq!(store.contexts_of(one, MANY, first).await.unwrap().len(), 1);
+    assert_eq!(store.models_of(one, MANY, first).await.unwrap(), [("b".to_owned(), 4)]);
+    assert_eq!(store.contexts_of(project_id(3), MANY, MANY).await.unwrap(), []);
+    // Counted among the newest: two of the context y, one without.
+    let three = NonZeroUsize::new(3).unwrap();
+    assert_eq!(store.contexts_of(one, three, MANY).await.unwrap(), [(text("y"), 2), (None, 1)]);
+    assert_eq!(store.models_of(one, three, MANY).await.unwrap(), [("c".to_owned(), 2), ("b".to_owned(), 1)]);
 }
 
 fn wrong(number: u32, asked: &str) -> WrongHit<'_> {

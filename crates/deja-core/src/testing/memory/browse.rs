@@ -1,5 +1,6 @@
 //! Looking into the reference store's entries.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
@@ -27,6 +28,13 @@ impl State {
     pub(super) fn matching(&self, project: ProjectId, filter: &EntryFilter) -> impl Iterator<Item = &Stored> {
         self.entries.values().filter(move |stored| stored.passes(project, filter))
     }
+
+    /// A project's newest entries.
+    fn newest(&self, project: ProjectId, count: NonZeroUsize) -> impl Iterator<Item = &Stored> {
+        let mut entries: Vec<_> = self.matching(project, &EntryFilter::default()).collect();
+        entries.sort_by_key(|stored| Reverse((stored.entry.created, stored.entry.id)));
+        entries.into_iter().take(count.get())
+    }
 }
 
 /// The most frequent names first, equal ones in their order.
@@ -36,7 +44,7 @@ fn ranked<T: Ord>(names: impl Iterator<Item = T>, limit: NonZeroUsize) -> Vec<(T
         *counts.entry(name).or_default() += 1;
     }
     let mut ranked: Vec<_> = counts.into_iter().collect();
-    ranked.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    ranked.sort_by_key(|(_, count)| Reverse(*count));
     ranked.truncate(limit.get());
     ranked
 }
@@ -54,7 +62,7 @@ impl Browse for MemoryStore {
         let cursor = |stored: &Stored| EntryCursor { created: stored.entry.created, id: stored.entry.id };
         let mut found: Vec<_> = state.matching(project, filter).collect();
         found.retain(|stored| after.is_none_or(|after| cursor(stored) < after));
-        found.sort_by_key(|stored| std::cmp::Reverse(cursor(stored)));
+        found.sort_by_key(|stored| Reverse(cursor(stored)));
         Ok(found.into_iter().take(limit.get()).map(Stored::detail).collect())
     }
 
@@ -69,24 +77,23 @@ impl Browse for MemoryStore {
     async fn contexts_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(Option<String>, u64)>, StoreError> {
         let state = self.state();
-        let all = EntryFilter::default();
-        let contexts = state
-            .matching(project, &all)
-            .map(|stored| stored.scope.frame().instructions().map(str::to_owned));
+        let contexts =
+            state.newest(project, among).map(|stored| stored.scope.frame().instructions().map(str::to_owned));
         Ok(ranked(contexts, limit))
     }
 
     async fn models_of(
         &self,
         project: ProjectId,
+        among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let state = self.state();
-        let all = EntryFilter::default();
-        Ok(ranked(state.matching(project, &all).map(|stored| stored.entry.model.clone()), limit))
+        Ok(ranked(state.newest(project, among).map(|stored| stored.entry.model.clone()), limit))
     }
 }
 
