@@ -29,11 +29,10 @@ pub async fn purge(by: &Acting<'_>, slug: &str, filter: &EntryFilter) -> Result<
 /// What the project's cache holds and did.
 pub async fn stats(by: &Acting<'_>, slug: &str) -> Result<CacheStats, AdminError> {
     let project = by.project(slug).await?;
-    let totals = projects::week(by).await?;
     Ok(CacheStats {
         entries: by.store().count(project.id).await?,
+        week: projects::week_of(by, project.id).await?,
         settings: project.settings,
-        week: totals.get(&project.id).copied().unwrap_or_default(),
     })
 }
 

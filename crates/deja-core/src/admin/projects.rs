@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{name_of, shown};
 use super::{Acting, AdminError};
-use crate::analytics::{Totals, hour_of};
+use crate::analytics::{Slice, Step, Totals, hour_of};
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
 use crate::project::{Project, ProjectSettings, Slug, Tier};
@@ -238,4 +238,16 @@ pub async fn delete(by: &Acting<'_>, slug: &str) -> Result<(), AdminError> {
 pub(super) async fn week(by: &Acting<'_>) -> Result<BTreeMap<ProjectId, Totals>, AdminError> {
     let until = hour_of(by.now()) + 1;
     Ok(by.store().totals(until - WEEK_HOURS, until).await?)
+}
+
+/// What one project did in that time.
+pub(super) async fn week_of(by: &Acting<'_>, project: ProjectId) -> Result<Totals, AdminError> {
+    let until = hour_of(by.now()) + 1;
+    let hours = until - WEEK_HOURS..until;
+    let series = by.store().usage_series(project, &Slice::default(), Step::Hour, hours).await?;
+    let mut week = Totals::default();
+    for hour in series.values() {
+        week.add(&hour.totals);
+    }
+    Ok(week)
 }
