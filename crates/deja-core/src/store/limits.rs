@@ -11,6 +11,6 @@ use crate::store::StoreError;
 #[async_trait]
 pub trait Limits: Send + Sync {
     /// Takes one request from the project's bucket by [`crate::rate_limit::take`], atomically: concurrent
-    /// calls never let more through than one after the other would.
+    /// calls never let more through than one after the other would. A project that is gone has no bucket.
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError>;
 }

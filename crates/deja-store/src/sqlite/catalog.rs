@@ -40,6 +40,10 @@ impl Catalog {
         inner.projects.get(inner.slugs.get(slug)?).cloned()
     }
 
+    pub(super) fn has_project(&self, id: ProjectId) -> bool {
+        self.inner.read().projects.contains_key(&id)
+    }
+
     /// All projects, by slug.
     pub(super) fn projects(&self) -> Vec<Arc<Project>> {
         let inner = self.inner.read();

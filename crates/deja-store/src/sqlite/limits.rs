@@ -21,11 +21,21 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Decision {
+    /// Takes a request. A new bucket is kept if `is_there` says so of the project, asked under the lock: of one that
+    /// is deleted meanwhile it is forgotten after that.
+    fn take(
+        &self,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+        is_there: impl FnOnce() -> bool,
+    ) -> Decision {
         let mut buckets = self.buckets.lock();
-        let bucket = buckets.entry(project).or_default();
-        let (left, decision) = take(*bucket, quota, now);
-        *bucket = left;
+        let known = buckets.get(&project).copied();
+        let (left, decision) = take(known.unwrap_or_default(), quota, now);
+        if known.is_some() || is_there() {
+            buckets.insert(project, left);
+        }
         decision
     }
 
@@ -37,6 +47,24 @@ impl Buckets {
 #[async_trait]
 impl Limits for SqliteStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
-        Ok(self.memory.buckets.take(project, quota, now))
+        let memory = &self.memory;
+        Ok(memory.buckets.take(project, quota, now, || memory.catalog.has_project(project)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_that_is_gone_gets_no_bucket_again() {
+        let (buckets, project) = (Buckets::default(), ProjectId::from_bytes([1; 16]));
+        let (quota, now) = (Quota::new(60, 10).unwrap(), Timestamp::from_secs(1_700_000_000));
+        buckets.take(project, quota, now, || true);
+        assert_eq!(buckets.take(project, quota, now, || true).remaining, 8);
+        // The last request was admitted before the project was deleted.
+        buckets.forget(project);
+        assert!(buckets.take(project, quota, now, || false).allowed);
+        assert!(buckets.buckets.lock().is_empty());
     }
 }

@@ -77,10 +77,12 @@ where
         let answer = match (self.result, committed) {
             (Some(Err(error)), _) => Err(error),
             (Some(Ok(done)), Ok(())) => {
-                if let Some(effect) = done.effect {
-                    effect();
-                }
-                Ok(done.value)
+                // Committed, and yet an error: what is in memory may be as it was before.
+                let changed = done.effect.map_or(Ok(()), |effect| catch_unwind(AssertUnwindSafe(effect)));
+                changed.map(|()| done.value).map_err(|_| {
+                    tracing::error!("the change to memory that goes with a write panicked");
+                    StoreError::Internal("a write is on disk, but memory did not follow: restart deja".into())
+                })
             }
             (_, Err(reason)) => Err(not_committed(reason)),
             (None, Ok(())) => Err(not_committed("it did not run")),
@@ -210,5 +212,36 @@ fn close_database(connection: Connection) {
     }
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "the database did not close in order");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken() {
+        panic!("a broken change to memory");
+    }
+
+    #[tokio::test]
+    async fn a_panic_after_a_commit_is_an_error_of_that_write_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE numbers (number INTEGER)").unwrap();
+        let writer = Writer::start(connection, DirectoryLock::acquire(directory.path()).unwrap()).unwrap();
+        let insert = |connection: &Connection| {
+            connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(drop)
+        };
+        let broken = writer.write(move |connection| insert(connection).map(|()| Done::then((), broken)));
+        let well = writer.write(move |connection| insert(connection).map(Done::quiet));
+        let (broken, well) = tokio::join!(broken, well);
+        assert!(matches!(broken, Err(StoreError::Internal(_))), "{broken:?}");
+        well.unwrap();
+        let count = "SELECT count(*) FROM numbers";
+        let count = writer.write(move |connection| {
+            let count: i64 = connection.query_row(count, [], |row| row.get(0)).map_err(fault)?;
+            Ok(Done::quiet(count))
+        });
+        assert_eq!(count.await.unwrap(), 2);
     }
 }

@@ -113,3 +113,12 @@ async fn a_directory_that_cannot_be_made_is_named() {
         assert!(text.contains("DEJA_DATA_DIR"), "{text}");
     }
 }
+
+#[tokio::test]
+async fn a_backup_that_fails_leaves_no_file() {
+    let (directory, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(directory.path().join("deja.db"), b"this is not a database, whatever its name says").unwrap();
+    let file = target.path().join("backup.db");
+    assert!(deja_store::backup(directory.path(), &file).await.is_err());
+    assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+}

@@ -18,6 +18,7 @@ register!["limits":
 
 async fn a_bucket_is_never_overdrawn(subject: Subject) {
     let quota = Quota::new(60, 30).unwrap();
+    with_project(&*subject.store(), 1).await;
     let mut tasks = JoinSet::new();
     for _ in 0..50 {
         let store = subject.store();
@@ -40,6 +41,7 @@ async fn projects_have_buckets_of_their_own(subject: Subject) {
     let store = subject.store();
     let quota = Quota::new(60, 1).unwrap();
     for project in [1, 2] {
+        with_project(&*store, project).await;
         assert!(store.take(project_id(project), quota, NOW).await.unwrap().allowed);
         assert!(!store.take(project_id(project), quota, NOW).await.unwrap().allowed);
     }
@@ -48,6 +50,7 @@ async fn projects_have_buckets_of_their_own(subject: Subject) {
 async fn buckets_refill(subject: Subject) {
     let store = subject.store();
     let quota = Quota::new(60, 1).unwrap();
+    with_project(&*store, 1).await;
     assert!(store.take(project_id(1), quota, NOW).await.unwrap().allowed);
     let refused = store.take(project_id(1), quota, NOW).await.unwrap();
     assert_eq!((refused.allowed, refused.retry_after, refused.remaining), (false, 1, 0));

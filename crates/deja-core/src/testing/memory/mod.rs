@@ -156,9 +156,11 @@ impl Projects for MemoryStore {
 impl Limits for MemoryStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
         let mut state = self.state();
-        let bucket = state.buckets.entry(project).or_default();
-        let (left, decision) = take(*bucket, quota, now);
-        *bucket = left;
+        let bucket = state.buckets.get(&project).copied().unwrap_or_default();
+        let (left, decision) = take(bucket, quota, now);
+        if state.projects.contains_key(&project) {
+            state.buckets.insert(project, left);
+        }
         Ok(decision)
     }
 }
