@@ -62,6 +62,7 @@ fn nearest(criterion: &mut Criterion) {
                     let probe = Probe {
                         embedder: &synthetic::embedder(),
                         embedding: &probes[next],
+                        prompt: PromptHash([0; 32]),
                         threshold: Threshold::new(threshold).expect("a threshold"),
                         limit: NonZeroUsize::new(5).expect("a limit"),
                     };

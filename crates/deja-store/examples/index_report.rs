@@ -124,6 +124,7 @@ async fn measure(directory: &Path, entries: usize, probes: usize) -> Outcome {
             let probe = Probe {
                 embedder: &synthetic::embedder(),
                 embedding: &embedding,
+                prompt: PromptHash([0; 32]),
                 threshold: Threshold::new(*threshold).ok_or("not a threshold")?,
                 limit: NonZeroUsize::new(5).ok_or("not a limit")?,
             };

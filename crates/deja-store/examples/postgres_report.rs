@@ -24,6 +24,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use deja_core::cache::PromptHash;
 use deja_core::embedding::{Embedding, Threshold};
 use deja_core::store::{Probe, Store};
 use deja_store::{PostgresSettings, StoreSettings, open};
@@ -148,8 +149,8 @@ async fn search(
     let (mut found, mut times) = (Vec::new(), Vec::new());
     for embedding in probes {
         let embedder = synthetic::embedder();
-        let probe =
-            Probe { embedder: &embedder, embedding, threshold: Threshold::DEFAULT, limit: NonZeroUsize::MIN };
+        let (prompt, threshold) = (PromptHash([0; 32]), Threshold::DEFAULT);
+        let probe = Probe { embedder: &embedder, embedding, prompt, threshold, limit: NonZeroUsize::MIN };
         let started = Instant::now();
         let best = store.nearest(&synthetic::scope(), probe, NOW).await?;
         times.push(started.elapsed());

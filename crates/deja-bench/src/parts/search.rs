@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use deja_core::cache::PromptHash;
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::embedding::{Embedding, Threshold};
 use deja_core::store::Probe;
@@ -59,7 +60,8 @@ pub(crate) async fn run(job: &Path) -> Result<()> {
         let threshold = Threshold::new(threshold).context("no threshold")?;
         let (mut times, mut agreed) = (Vec::new(), 0);
         for (index, embedding) in probes.iter().enumerate() {
-            let probe = Probe { embedder: &vectors.embedder, embedding, threshold, limit: LIMIT };
+            let (embedder, prompt) = (&vectors.embedder, PromptHash([0; 32]));
+            let probe = Probe { embedder, embedding, prompt, threshold, limit: LIMIT };
             let started = Instant::now();
             let found = store.nearest(&scope, probe, SystemClock.now()).await?;
             if index < WARM_UP {

@@ -1,4 +1,4 @@
-//! A project's cache: purge and counts, single entries, and those that answered wrongly.
+//! A project's cache: purge and counts, single entries, and pairs of prompts that must not meet.
 
 use super::names::shown;
 use super::{Acting, AdminError, projects};
@@ -43,7 +43,7 @@ pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<(), A
     if by.store().delete(project.id, entry, &change).await? { Ok(()) } else { Err(gone(entry)) }
 }
 
-/// Deletes an entry that answered a prompt it should not have, and keeps the pair.
+/// Forbids an entry to answer a prompt that it should not have answered, and the other way round.
 pub async fn wrong(
     by: &Acting<'_>,
     slug: &str,
@@ -52,6 +52,11 @@ pub async fn wrong(
     similarity: Similarity,
 ) -> Result<(), AdminError> {
     let project = by.project(slug).await?;
+    let detail = by.store().entry(project.id, entry).await?.ok_or_else(|| gone(entry))?;
+    if detail.entry.prompt == asked {
+        let own = "this is the entry's own prompt, which it always answers; if the answer is wrong, delete the entry";
+        return Err(AdminError::Invalid(own.into()));
+    }
     let change = by.change("entry.wrong").within(project.id).of(entry.to_string());
     let change = change.how(format!("similarity {:.3}", similarity.get()));
     let hit = WrongHit { entry, asked, similarity };

@@ -78,6 +78,8 @@ pub struct Candidate {
     pub entry: std::sync::Arc<Entry>,
     /// Its similarity to the prompt, computed at f32 from the stored vector.
     pub similarity: Similarity,
+    /// Whether somebody said that it must not answer this prompt.
+    pub forbidden: bool,
 }
 
 /// An entry as people look at it.
@@ -95,7 +97,8 @@ pub struct EntryDetail {
     pub saved: NanoUsd,
 }
 
-/// A pair of prompts that should not have met: material for a better threshold.
+/// A pair of prompts that should not have met: neither is answered by the other's entry. Material for a better
+/// threshold, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongAnswer {
     /// Its number: later ones have greater ones. The cursor for paging.

@@ -88,8 +88,8 @@ impl<'a> Judge<'a> {
     }
 
     /// The candidate as a hit, or why it is none.
-    pub fn judge(&self, candidate: Candidate, forbidden: bool) -> Result<Hit, Verdict> {
-        let Candidate { entry, similarity } = candidate;
+    pub fn judge(&self, candidate: Candidate) -> Result<Hit, Verdict> {
+        let Candidate { entry, similarity, forbidden } = candidate;
         match self.verdict(&entry.prompt, similarity, forbidden) {
             Verdict::Exact => Ok(Hit { entry, similarity: Similarity::ONE, exact: true }),
             Verdict::Semantic => Ok(Hit { entry, similarity, exact: false }),
@@ -105,7 +105,7 @@ mod tests {
     use crate::clock::Timestamp;
     use crate::id::EntryId;
 
-    fn candidate(prompt: &str, similarity: f32) -> Candidate {
+    fn candidate(prompt: &str, similarity: f32, forbidden: bool) -> Candidate {
         let answer = Answer {
             text: "answer".into(),
             provider: "p".into(),
@@ -122,7 +122,7 @@ mod tests {
             created: Timestamp::from_secs(0),
             expires: None,
         };
-        Candidate { entry: Arc::new(entry), similarity: Similarity::from_cosine(similarity) }
+        Candidate { entry: Arc::new(entry), similarity: Similarity::from_cosine(similarity), forbidden }
     }
 
     #[test]
@@ -137,13 +137,13 @@ mod tests {
             // A prompt's own answer is right for it, whatever was said of pairs and however its vector is rounded.
             ("asked", 0.2, true, Verdict::Exact),
         ] {
-            let candidate = candidate(prompt, similarity);
+            let candidate = candidate(prompt, similarity, forbidden);
             assert_eq!(
                 judge.verdict(prompt, candidate.similarity, forbidden),
                 verdict,
                 "{prompt} {similarity}"
             );
-            match judge.judge(candidate, forbidden) {
+            match judge.judge(candidate) {
                 Ok(hit) => {
                     assert!(verdict.answers());
                     assert_eq!(hit.is_exact(), verdict == Verdict::Exact);
@@ -161,8 +161,8 @@ mod tests {
             ProjectSettings { minimum_threshold: Threshold::new(0.9), ..ProjectSettings::default() };
         let judge = Judge::new("asked", Threshold::ZERO, &settings);
         assert_eq!(judge.threshold(), Threshold::new(0.9).unwrap());
-        assert_eq!(judge.judge(candidate("other", 0.89), false).unwrap_err(), Verdict::BelowThreshold);
+        assert_eq!(judge.judge(candidate("other", 0.89, false)).unwrap_err(), Verdict::BelowThreshold);
         let strict = Judge::new("asked", Threshold::new(1.0).unwrap(), &settings);
-        assert_eq!(strict.judge(candidate("other", 0.99), false).unwrap_err(), Verdict::BelowThreshold);
+        assert_eq!(strict.judge(candidate("other", 0.99, false)).unwrap_err(), Verdict::BelowThreshold);
     }
 }

@@ -42,7 +42,8 @@ impl Engine {
         let near = match &*embedded {
             Embedded::Vector { embedding, .. } => {
                 let embedder = self.parts.embedder.id();
-                let probe = Probe { embedder, embedding, threshold: Threshold::ZERO, limit };
+                let (prompt, threshold) = (hash, Threshold::ZERO);
+                let probe = Probe { embedder, embedding, prompt, threshold, limit };
                 self.parts.store.nearest(&scope, probe, now).await?
             }
             Embedded::TooLong { tokens, window } => {
@@ -52,10 +53,10 @@ impl Engine {
         };
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
-        let exact = exact.map(|entry| Candidate { entry, similarity: Similarity::ONE });
-        let hit = exact.iter().chain(&near).find_map(|candidate| judge.judge(candidate.clone(), false).ok());
+        let exact = exact.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
+        let hit = exact.iter().chain(&near).find_map(|candidate| judge.judge(candidate.clone()).ok());
         let judged = |candidate: Candidate| {
-            let verdict = judge.verdict(&candidate.entry.prompt, candidate.similarity, false);
+            let verdict = judge.verdict(&candidate.entry.prompt, candidate.similarity, candidate.forbidden);
             (candidate, verdict)
         };
         Ok(Preview { hit, near: near.into_iter().map(judged).collect(), trace })

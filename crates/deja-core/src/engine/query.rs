@@ -14,6 +14,7 @@ use crate::engine::flight::{Boarding, Landed, Outcome};
 use crate::engine::savings::Cost;
 use crate::engine::upstream::Miss;
 use crate::engine::{CANDIDATES, Engine};
+use crate::id::ProjectId;
 use crate::money::NanoUsd;
 use crate::provider::{ProviderError, Route};
 use crate::store::{Admission, Probe, StoreError};
@@ -237,7 +238,8 @@ impl Engine {
             };
             trace.provider = Some(landed.provider_time);
             trace.near_miss = landed.near_miss.filter(|_| likeness.is_none());
-            if let Some(reply) = self.shared(caller, query, judge, &landed, likeness) {
+            let forbidden = self.is_forbidden(project.id, query, &landed.entry.prompt).await?;
+            if let Some(reply) = self.shared(caller, query, judge, &landed, likeness, forbidden) {
                 return Ok(reply);
             }
         }
@@ -252,8 +254,8 @@ impl Engine {
         judge: Judge<'_>,
     ) -> Result<Option<Hit>, QueryError> {
         let entry = self.parts.store.exact(scope, &prompt_hash, self.parts.clock.now()).await?;
-        let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE });
-        Ok(candidate.and_then(|candidate| judge.judge(candidate, false).ok()))
+        let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
+        Ok(candidate.and_then(|candidate| judge.judge(candidate).ok()))
     }
 
     /// What answers, the same prompt or a similar one, and the best of those down to `floor`.
@@ -270,10 +272,11 @@ impl Engine {
         }
         let Some(embedding) = vector else { return Ok(Found { hit: None, best: None }) };
         let embedder = self.parts.embedder.id();
-        let probe = Probe { embedder, embedding, threshold: floor, limit: CANDIDATES };
+        let (prompt, threshold, limit) = (prompt_hash, floor, CANDIDATES);
+        let probe = Probe { embedder, embedding, prompt, threshold, limit };
         let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
         let best = candidates.first().map(|candidate| candidate.similarity);
-        let hit = candidates.into_iter().find_map(|candidate| judge.judge(candidate, false).ok());
+        let hit = candidates.into_iter().find_map(|candidate| judge.judge(candidate).ok());
         Ok(Found { hit, best })
     }
 
@@ -297,6 +300,20 @@ impl Engine {
         })
     }
 
+    /// Whether the answer to `prompt` was found wrong for what is asked.
+    async fn is_forbidden(
+        &self,
+        project: ProjectId,
+        query: &Query,
+        prompt: &str,
+    ) -> Result<bool, QueryError> {
+        if prompt == query.prompt {
+            return Ok(false);
+        }
+        let forbidden = self.parts.store.forbidden(project, &PromptHash::of(&query.prompt)).await?;
+        Ok(forbidden.contains(&PromptHash::of(prompt)))
+    }
+
     /// A reply from the cache.
     fn reply_with(&self, caller: &Admission, query: &Query, hit: &Hit) -> Reply {
         let cost = self.avoided(&caller.project, query, hit.entry(), hit.is_exact());
@@ -314,10 +331,11 @@ impl Engine {
         judge: Judge<'_>,
         landed: &Landed,
         likeness: Option<Similarity>,
+        forbidden: bool,
     ) -> Option<Reply> {
-        let candidate =
-            Candidate { entry: landed.entry.clone(), similarity: likeness.unwrap_or(Similarity::ONE) };
-        let hit = judge.judge(candidate, false).ok()?;
+        let similarity = likeness.unwrap_or(Similarity::ONE);
+        let candidate = Candidate { entry: landed.entry.clone(), similarity, forbidden };
+        let hit = judge.judge(candidate).ok()?;
         if likeness.is_some() && landed.stored.is_ok() {
             return Some(self.reply_with(caller, query, &hit));
         }

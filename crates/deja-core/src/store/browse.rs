@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 
 use crate::audit::Change;
-use crate::cache::{EntryDetail, WrongAnswer};
+use crate::cache::{EntryDetail, PromptHash, WrongAnswer};
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
@@ -67,7 +67,7 @@ pub trait Browse: Send + Sync {
     ) -> Result<Vec<(String, u64)>, StoreError>;
 }
 
-/// What a person says of a hit: its entry should not have answered.
+/// What a person says of a hit: its entry should not have answered another prompt than its own.
 #[derive(Clone, Copy, Debug)]
 pub struct WrongHit<'a> {
     /// The entry that answered.
@@ -81,14 +81,19 @@ pub struct WrongHit<'a> {
 /// Answers that people found wrong.
 #[async_trait]
 pub trait WrongAnswers: Send + Sync {
-    /// Deletes the entry that answered and keeps the pair of prompts, both or nothing. `false` if the entry is
-    /// gone: then nothing is kept.
+    /// Keeps the pair of prompts, and forbids it in the whole project and in both directions: from now on, in all
+    /// processes, no entry of the one answers the other by its meaning. The entries stay, and answer their own
+    /// prompts. `false` if the entry is gone: then nothing is kept.
     async fn mark_wrong(
         &self,
         project: ProjectId,
         hit: WrongHit<'_>,
         change: &Change,
     ) -> Result<bool, StoreError>;
+
+    /// The prompts whose entries must not answer `prompt`, in no order. `prompt` itself is never among them.
+    async fn forbidden(&self, project: ProjectId, prompt: &PromptHash)
+    -> Result<Vec<PromptHash>, StoreError>;
 
     /// Up to `limit` of the project's pairs, newest first; with `before` those of a smaller number only.
     async fn wrong_answers(

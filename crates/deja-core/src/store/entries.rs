@@ -19,6 +19,8 @@ pub struct Probe<'a> {
     pub embedder: &'a EmbedderId,
     /// The vector.
     pub embedding: &'a Embedding,
+    /// The prompt that it is of: candidates that must not answer it come marked.
+    pub prompt: PromptHash,
     /// Candidates below this are left out.
     pub threshold: Threshold,
     /// How many candidates at most.
@@ -51,7 +53,10 @@ pub trait Entries: Send + Sync {
     ) -> Result<Option<Arc<Entry>>, StoreError>;
 
     /// The live entries of `scope` most similar to the probe, best first, equal ones by id. The answer is
-    /// that of an exact scan.
+    /// that of an exact scan. Those that [`WrongAnswers::mark_wrong`] forbade to answer this prompt are among them,
+    /// and marked.
+    ///
+    /// [`WrongAnswers::mark_wrong`]: crate::store::WrongAnswers::mark_wrong
     async fn nearest(
         &self,
         scope: &Scope,

@@ -11,7 +11,8 @@ use deja_core::engine::{Query, QueryError, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::provider::Finish;
-use deja_core::store::Entries;
+use deja_core::store::{Entries, WrongAnswers, WrongHit};
+use deja_core::testing::change;
 use tokio::sync::Semaphore;
 
 use crate::util::{Bench, complete, is_miss, query, scope, settle, vector};
@@ -177,7 +178,7 @@ async fn an_answer_that_comes_and_goes_is_an_error_and_not_an_endless_loop() {
     };
     // Whoever looks finds nothing; the flight that looks once more finds it; and so on.
     *bench.store.flicker.lock().unwrap() =
-        Some(Candidate { entry: Arc::new(entry), similarity: Similarity::ONE });
+        Some(Candidate { entry: Arc::new(entry), similarity: Similarity::ONE, forbidden: false });
     assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Internal(_))));
     assert_eq!(bench.provider.count(), 0);
 }
@@ -236,4 +237,25 @@ async fn a_caller_with_another_threshold_joins_the_same_prompt_and_is_served_by_
     assert!(matches!(lenient.source, Source::Semantic(_)));
     gate.add_permits(100);
     assert!(is_miss(&strict.await.unwrap().unwrap()));
+}
+
+#[tokio::test]
+async fn who_followed_a_call_for_a_forbidden_prompt_gets_an_answer_of_its_own() {
+    let bench = Bench::new().await;
+    let project = bench.caller.project.id;
+    let entry = bench.ask("wire|5000").await.entry.id;
+    let wrong = WrongHit { entry, asked: "wire|9000", similarity: Similarity::ONE };
+    assert!(bench.store.mark_wrong(project, wrong, &change()).await.unwrap());
+    assert!(bench.store.delete(project, entry, &change()).await.unwrap());
+    let gate = bench.provider.hold();
+    let first = bench.begin(query("wire|5000"));
+    bench.until("the first call", |bench| bench.provider.count() == 2).await;
+    let second = bench.begin(query("wire|9000"));
+    settle().await;
+    gate.add_permits(10);
+    for (asked, reply) in [("wire|5000", first), ("wire|9000", second)] {
+        let reply = reply.await.unwrap().unwrap();
+        assert_eq!(reply.entry.prompt, asked);
+        assert!(is_miss(&reply), "{:?}", reply.source);
+    }
 }

@@ -238,6 +238,7 @@ forward! { Export:
 }
 forward! { WrongAnswers:
     fn mark_wrong(project: ProjectId, hit: WrongHit<'_>, change: &Change) -> bool;
+    fn forbidden(project: ProjectId, prompt: &PromptHash) -> Vec<PromptHash>;
     fn wrong_answers(project: ProjectId, before: Option<u64>, limit: NonZeroUsize) -> Vec<WrongAnswer>;
 }
 forward! { Operators:

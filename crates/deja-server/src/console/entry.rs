@@ -1,4 +1,4 @@
-//! One entry: all that is kept of it, delete it, say that it answered wrongly.
+//! One entry: all that is kept of it, delete it, say that it answered another prompt wrongly.
 
 use askama::Template;
 use deja_core::admin::cache;
@@ -111,8 +111,7 @@ pub(super) async fn wrong(
         return visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::bad(problem));
     };
     let done = cache::wrong(&visit.acting(), &slug, entry, &asked, similarity).await;
-    let good =
-        "The entry is deleted and the pair of prompts is kept below. The next query asks the provider again.";
+    let good = "The pair is forbidden: neither prompt is answered with the other's entry any more.";
     visit.done(&format!("/console/p/{slug}/cache"), done, good)
 }
 

@@ -6,9 +6,10 @@ use deja_core::admin::operators;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
 use deja_core::api_key::PlainKey;
-use deja_core::embedding::Threshold;
+use deja_core::embedding::{Similarity, Threshold};
 use deja_core::operator::Role;
 use deja_core::provider::ProviderKind;
+use deja_core::store::WrongHit;
 
 use crate::util::{Page, World};
 
@@ -81,7 +82,7 @@ async fn entries_are_found_by_text_and_by_meaning() {
 }
 
 #[tokio::test]
-async fn a_wrong_answer_goes_and_its_pair_stays() {
+async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
     let world = Arc::new(World::new().await);
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
@@ -91,7 +92,7 @@ async fn a_wrong_answer_goes_and_its_pair_stays() {
     let asked = "What is the capital of\r\nFrench Guiana?";
     let page = member.submit(&place, &[("asked", asked)]).await;
     assert!(page.text().contains("What is the capital of French Guiana?"));
-    assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_none());
+    assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_some());
     let pair = world
         .wired
         .store
@@ -101,6 +102,9 @@ async fn a_wrong_answer_goes_and_its_pair_stays() {
         .remove(0);
     assert_eq!(pair.asked, "What is the capital of\nFrench Guiana?");
     assert!((0.3..0.99).contains(&pair.similarity.get()), "{}", pair.similarity.get());
+    let own = member.submit(&place, &[("asked", "What is the capital of France?")]).await;
+    assert!(own.one("[role=alert]").contains("own prompt"), "{}", own.text());
+    world.wired.store.delete(project.id, entry, &deja_core::testing::change()).await.unwrap();
     let again = member.submit(&place, &[("asked", "again")]).await;
     assert!(again.one("[role=alert]").contains("gone already"));
 }
@@ -116,7 +120,10 @@ async fn wrong_answers_are_told_apart_and_paged() {
     let page = member.submit(&place, &[("asked", &"too long ".repeat(400))]).await;
     assert!(page.one("[role=alert]").contains("answered another prompt"), "{}", page.text());
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1);
-    let page = member.submit(&place, &[("asked", "What is two and two?")]).await;
+    // As versions kept it that took the entry's own prompt.
+    let own = WrongHit { entry, asked: "What is two and two?", similarity: Similarity::ONE };
+    world.wired.store.mark_wrong(project.id, own, &deja_core::testing::change()).await.unwrap();
+    let page = member.get("/console/p/wrong/cache").await;
     assert_eq!(page.one("section[aria-labelledby=wrong] td.num"), "same prompt");
     for number in 0..24 {
         let entry = world.entry(&project, &format!("Prompt {number}"), "An answer.", None).await;

@@ -1,20 +1,18 @@
-//! Looking into a cache, and answers that people found wrong.
+//! Looking into a cache.
 
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
-use deja_core::audit::Change;
-use deja_core::cache::{EntryDetail, WrongAnswer};
-use deja_core::embedding::Similarity;
+use deja_core::cache::EntryDetail;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
-use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError, WrongAnswers, WrongHit};
+use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{self, Filter, passes};
-use super::rows::{before, count, get, limit, text, text_or_none, time, uuid};
+use super::rows::{count, limit, text, text_or_none, time, uuid};
 
 /// What [`detail`] reads of an entry `e`.
 pub(super) fn detail_columns() -> String {
@@ -98,53 +96,5 @@ impl Browse for PostgresStore {
         let params: Params<'_> = &[&uuid(project.as_bytes()), &limit(among), &limit(at_most)];
         let rows = self.connections.bulk(sql, params).await?;
         rows.iter().map(|row| Ok((text(row, 0)?, count(row, 1)?))).collect()
-    }
-}
-
-#[async_trait]
-impl WrongAnswers for PostgresStore {
-    async fn mark_wrong(
-        &self,
-        project: ProjectId,
-        hit: WrongHit<'_>,
-        change: &Change,
-    ) -> Result<bool, StoreError> {
-        let choose = "SELECT project_id, entry_id, prompt, model FROM entries
-                      WHERE project_id = $1 AND entry_id = $2 FOR UPDATE";
-        let parts = format!(
-            "{},
-             kept AS (
-                 INSERT INTO wrong_answers (project_id, at, asked, matched, similarity, model)
-                 SELECT project_id, $3::bigint, $4::bytea, prompt, $5::real, model FROM chosen)",
-            entries::removing(choose)
-        );
-        let (at, asked, similarity) = (change.at.as_nanos(), hit.asked.as_bytes(), hit.similarity.get());
-        let params: Params<'_> =
-            &[&uuid(project.as_bytes()), &uuid(hit.entry.as_bytes()), &at, &asked, &similarity];
-        Ok(self.change(&parts, params, change).await? > 0)
-    }
-
-    async fn wrong_answers(
-        &self,
-        project: ProjectId,
-        before_number: Option<u64>,
-        at_most: NonZeroUsize,
-    ) -> Result<Vec<WrongAnswer>, StoreError> {
-        let sql = "SELECT number, at, asked, matched, similarity, model FROM wrong_answers
-                   WHERE project_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3";
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &before(before_number), &limit(at_most)];
-        let rows = self.connections.query(sql, params).await?;
-        rows.iter()
-            .map(|row| {
-                Ok(WrongAnswer {
-                    number: count(row, 0)?,
-                    at: time(row, 1)?,
-                    asked: text(row, 2)?,
-                    matched: text(row, 3)?,
-                    similarity: Similarity::from_cosine(get(row, 4)?),
-                    model: text(row, 5)?,
-                })
-            })
-            .collect()
     }
 }

@@ -17,6 +17,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (3, include_str!("../../migrations/postgres/0003_days.sql")),
     (4, include_str!("../../migrations/postgres/0004_recorders.sql")),
     (5, include_str!("../../migrations/postgres/0005_frames.sql")),
+    (6, include_str!("../../migrations/postgres/0006_forbidden.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -26,6 +26,7 @@ mod sessions;
 mod tls;
 mod usage;
 mod vectors;
+mod wrong_answers;
 
 use async_trait::async_trait;
 use deja_core::api_key::KeyHash;

@@ -1,23 +1,18 @@
 //! Looking into a cache: by people, so read from the database and not from memory.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use async_trait::async_trait;
-use deja_core::audit::Change;
-use deja_core::cache::{EntryDetail, WrongAnswer};
-use deja_core::embedding::Similarity;
+use deja_core::cache::EntryDetail;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
-use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError, WrongAnswers, WrongHit};
+use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::audit;
+use super::SqliteStore;
 use super::entries::remove::{self, PASSES};
 use super::entries::texts;
-use super::fault::fault;
-use super::rows::{count, limit_of, number_before, time};
-use super::{Done, SqliteStore};
+use super::rows::{count, limit_of, time};
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
 pub(super) fn detail_columns() -> String {
@@ -144,67 +139,6 @@ impl Browse for SqliteStore {
                     .prepare_cached(&sql)?
                     .query_map(params![project.as_bytes(), limit_of(among), limit_of(limit)], |row| {
                         Ok((row.get(0)?, count(row, 1)?))
-                    })?
-                    .collect()
-            })
-            .await
-    }
-}
-
-#[async_trait]
-impl WrongAnswers for SqliteStore {
-    async fn mark_wrong(
-        &self,
-        project: ProjectId,
-        hit: WrongHit<'_>,
-        change: &Change,
-    ) -> Result<bool, StoreError> {
-        let (asked, entry, similarity) = (hit.asked.to_owned(), hit.entry, f64::from(hit.similarity.get()));
-        let change = change.clone();
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
-                    return Ok(Done::quiet(false));
-                };
-                connection
-                    .prepare_cached(
-                        "INSERT INTO wrong_answers (project_id, at, asked, matched, similarity, model)
-                         SELECT project_id, ?2, ?3, prompt, ?4, model FROM entries WHERE entry = ?1",
-                    )
-                    .and_then(|mut insert| {
-                        insert.execute(params![row, change.at.as_nanos(), asked, similarity])
-                    })
-                    .map_err(fault)?;
-                let gone = remove::remove(connection, &[row]).map_err(fault)?;
-                audit::write(connection, &change)?;
-                Ok(Done::then(true, move || memory.forget(&gone)))
-            })
-            .await
-    }
-
-    async fn wrong_answers(
-        &self,
-        project: ProjectId,
-        before: Option<u64>,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<WrongAnswer>, StoreError> {
-        self.readers
-            .read(move |connection| {
-                connection
-                    .prepare_cached(
-                        "SELECT number, at, asked, matched, similarity, model FROM wrong_answers
-                         WHERE project_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
-                    )?
-                    .query_map(params![project.as_bytes(), number_before(before), limit_of(limit)], |row| {
-                        Ok(WrongAnswer {
-                            number: count(row, 0)?,
-                            at: time(row, 1)?,
-                            asked: row.get(2)?,
-                            matched: row.get(3)?,
-                            similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
-                            model: row.get(5)?,
-                        })
                     })?
                     .collect()
             })

@@ -26,6 +26,7 @@ mod sessions;
 mod usage;
 mod vectors;
 mod writer;
+mod wrong_answers;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ use index::{Index, Row};
 use limits::Buckets;
 use readers::Readers;
 use writer::{Done, Writer};
+use wrong_answers::Forbidden;
 
 pub(crate) use open::schema;
 
@@ -48,6 +50,7 @@ struct Memory {
     catalog: Catalog,
     index: Index,
     buckets: Buckets,
+    forbidden: Forbidden,
     /// Entries by row, bounded in bytes. A row's content never changes and its number is never given twice,
     /// so nothing here can be stale: whether an entry still exists is for the index to say.
     texts: moka::sync::Cache<Row, Arc<Entry>>,

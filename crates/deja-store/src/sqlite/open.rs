@@ -102,7 +102,8 @@ fn load(path: &Path, settings: &StoreSettings) -> rusqlite::Result<Memory> {
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
         .build();
-    Ok(Memory { catalog, index, buckets: super::Buckets::default(), texts })
+    let forbidden = super::Forbidden::load(&connection)?;
+    Ok(Memory { catalog, index, buckets: super::Buckets::default(), forbidden, texts })
 }
 
 /// An entry as it is read, with its vector still in bytes.

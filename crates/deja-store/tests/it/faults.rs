@@ -78,8 +78,8 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
     call!("exact", |store| async move { store.exact(&scope(), &PromptHash::of("hello"), NOW).await });
     call!("nearest", |store| async move {
         let (by, at) = (embedder(), vector(1));
-        let threshold = deja_core::embedding::Threshold::DEFAULT;
-        let probe = Probe { embedder: &by, embedding: &at, threshold, limit: NonZeroUsize::MIN };
+        let (prompt, threshold) = (PromptHash([0; 32]), deja_core::embedding::Threshold::DEFAULT);
+        let probe = Probe { embedder: &by, embedding: &at, prompt, threshold, limit: NonZeroUsize::MIN };
         store.nearest(&scope(), probe, NOW).await
     });
     call!("insert", |store| async move { store.insert(entry(2, &scope(), "more")).await });

@@ -89,6 +89,7 @@ pub(crate) async fn near(
     let probe = Probe {
         embedder: &embedder(),
         embedding,
+        prompt: PromptHash::of("a prompt of nobody's"),
         threshold: Threshold::new(threshold).unwrap(),
         limit: NonZeroUsize::new(5).unwrap(),
     };

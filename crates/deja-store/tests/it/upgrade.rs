@@ -1,68 +1,131 @@
-//! What a newer version makes of the data of an older one.
+//! What a newer version makes of a database that an older one left.
 
-use deja_core::analytics::{Outcome, Slice, Step, UsageBatch, UsageEvent};
+use std::fs;
+use std::path::Path;
+
+use deja_core::analytics::{Slice, Step};
 use deja_core::cache::{Frame, PromptHash, Scope};
-use deja_core::clock::Timestamp;
-use deja_core::id::KeyId;
 use deja_core::store::Store;
-use deja_core::testing::change;
 use half::f16;
+use rusqlite::params;
 use sha2::{Digest, Sha256};
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
 
 use crate::postgres::Database;
 use crate::support::{NOW, assert_whole, entry_id, near, project, project_id, store_in, vector};
 
-/// As a version left it that counted minutes and hours only.
-const WITHOUT_DAYS: &str = "DELETE FROM rollups WHERE step = 86400; DELETE FROM migrations WHERE version >= ";
-
-async fn traffic(store: &dyn Store) {
-    store.create_project(&project(1), &change()).await.unwrap();
-    let mut batch = UsageBatch::default();
-    for hour in [0, 1, 30] {
-        let at = Timestamp::from_secs(NOW.as_secs() + hour * 3600);
-        batch.add(&UsageEvent {
-            model: "m",
-            output_tokens: 7,
-            ..UsageEvent::bare(project_id(1), KeyId::from_bytes([1; 16]), Outcome::Miss, at)
-        });
-    }
-    store.record(&batch).await.unwrap();
+/// The files of the schema before the one whose name ends so, by number.
+fn files_before(kind: &str, name: &str) -> Vec<(i32, String)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(kind);
+    let mut files: Vec<_> = fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let before = files.iter().take_while(|path| !path.to_str().unwrap().ends_with(name));
+    (1..).zip(before.map(|path| fs::read_to_string(path).unwrap())).collect()
 }
 
-/// The sums of each day, of all requests and of a model's.
-async fn days(store: &dyn Store) -> Vec<(i64, u64, u64)> {
-    let mut days = Vec::new();
+fn settings() -> String {
+    serde_json::to_string(&project(1).settings).unwrap()
+}
+
+/// A database as it was before this file of the schema, with a project.
+fn old_sqlite(directory: &Path, name: &str) -> rusqlite::Connection {
+    let old = rusqlite::Connection::open(directory.join("deja.db")).unwrap();
+    let versions = "CREATE TABLE migrations (version INTEGER NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID";
+    old.execute_batch(versions).unwrap();
+    for (number, sql) in files_before("sqlite", name) {
+        old.execute_batch(&sql).unwrap();
+        old.execute("INSERT INTO migrations VALUES (?1)", [number]).unwrap();
+    }
+    let sql = "INSERT INTO projects (project_id, slug, name, tier, suspended, settings, created)
+               VALUES (?1, 'p1', 'P', 'free', 0, ?2, ?3)";
+    old.execute(sql, params![project_id(1).as_bytes(), settings(), NOW.as_nanos()]).unwrap();
+    old
+}
+
+/// The same of PostgreSQL.
+async fn old_postgres(database: &Database, name: &str) -> Client {
+    let old = database.client().await;
+    let versions = "CREATE TABLE migrations (version integer NOT NULL PRIMARY KEY, serves integer NOT NULL)";
+    old.batch_execute(versions).await.unwrap();
+    for (number, sql) in files_before("postgres", name) {
+        old.batch_execute(&sql).await.unwrap();
+        old.execute("INSERT INTO migrations VALUES ($1, 1)", &[&number]).await.unwrap();
+    }
+    let sql = "INSERT INTO projects (project_id, slug, name, tier, suspended, settings, created)
+               VALUES ($1, 'p1', 'P', 'free', false, $2, $3)";
+    let id = Uuid::from_bytes(*project_id(1).as_bytes());
+    old.execute(sql, &[&id, &settings(), &NOW.as_nanos()]).await.unwrap();
+    old
+}
+
+/// Hours after now in which there was a miss with 7 tokens out.
+const TRAFFIC: [i64; 3] = [0, 1, 30];
+
+/// The sums of each day, of all requests and of a model's, are those of its hours.
+async fn days_are_summed_up(store: &dyn Store) {
     for slice in [Slice::default(), Slice { model: Some("m".into()), ..Slice::default() }] {
         let series = store.usage_series(project_id(1), &slice, Step::Day, 0..i64::MAX).await.unwrap();
-        days.extend(series.iter().map(|(day, sum)| (*day, sum.totals.misses, sum.totals.output_tokens)));
+        let days: Vec<_> =
+            series.iter().map(|(day, sum)| (*day, sum.totals.misses, sum.totals.output_tokens)).collect();
+        assert_eq!(days, [(19_675, 2, 14), (19_677, 1, 7)]);
     }
-    days
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn days_are_summed_up_from_hours_in_sqlite() {
     let directory = tempfile::tempdir().unwrap();
-    let store = store_in(directory.path()).await;
-    traffic(&*store).await;
-    let before = days(&*store).await;
-    assert_eq!(before.iter().map(|day| day.1).sum::<u64>(), 6);
-    store.close().await.unwrap();
-    let old = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
-    old.execute_batch(&format!("{WITHOUT_DAYS} 4")).unwrap();
+    let old = old_sqlite(directory.path(), "_days.sql");
+    for hour in TRAFFIC.map(|hour| NOW.as_secs() / 3600 + hour) {
+        for (dimensions, model) in [(0, ""), (2, "m")] {
+            let sql = "INSERT INTO rollups
+                       VALUES (?1, 3600, ?2, ?3, x'', ?4, 0, 0, 0, 1, 0, 0, 0, 0, 7, 0, 0, 0, 0, x'')";
+            old.execute(sql, params![project_id(1).as_bytes(), dimensions, hour, model]).unwrap();
+        }
+    }
     drop(old);
-    assert_eq!(days(&*store_in(directory.path()).await).await, before);
+    days_are_summed_up(&*store_in(directory.path()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn days_are_summed_up_from_hours_in_postgresql() {
     let database = Database::create().await;
-    let store = database.store().await;
-    traffic(&*store).await;
-    let before = days(&*store).await;
-    assert_eq!(before.iter().map(|day| day.1).sum::<u64>(), 6);
-    let client = database.client().await;
-    client.batch_execute(&format!("{WITHOUT_DAYS} 3")).await.unwrap();
-    assert_eq!(days(&*database.store().await).await, before);
+    let old = old_postgres(&database, "_days.sql").await;
+    let id = Uuid::from_bytes(*project_id(1).as_bytes());
+    for hour in TRAFFIC.map(|hour| NOW.as_secs() / 3600 + hour) {
+        for (dimensions, model) in [(0i16, &b""[..]), (2, b"m")] {
+            let sql = "INSERT INTO rollups
+                       VALUES ($1, 3600, $2, $3, $4, $5, 0, 0, 0, 1, 0, 0, 0, 0, 7, 0, 0, 0, 0, '{}')";
+            let values: [&(dyn ToSql + Sync); 5] = [&id, &dimensions, &hour, &Uuid::nil(), &model];
+            old.execute(sql, &values).await.unwrap();
+        }
+    }
+    days_are_summed_up(&*database.store().await).await;
+    database.remove().await;
+}
+
+/// A pair that was marked by a version that deleted the entry is forbidden as well.
+async fn old_marks_forbid(store: &dyn Store) {
+    for (prompt, other) in [("asked", "matched"), ("matched", "asked")] {
+        let forbidden = store.forbidden(project_id(1), &PromptHash::of(prompt)).await.unwrap();
+        assert_eq!(forbidden, [PromptHash::of(other)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_marked_wrong_is_forbidden() {
+    let (directory, database) = (tempfile::tempdir().unwrap(), Database::create().await);
+    let old = old_sqlite(directory.path(), "_days.sql");
+    let sql = "INSERT INTO wrong_answers VALUES (1, ?1, 0, 'asked', 'matched', 0.9, 'm')";
+    old.execute(sql, [project_id(1).as_bytes()]).unwrap();
+    drop(old);
+    old_marks_forbid(&*store_in(directory.path()).await).await;
+    let old = old_postgres(&database, "_forbidden.sql").await;
+    let sql = "INSERT INTO wrong_answers (project_id, at, asked, matched, similarity, model)
+               VALUES ($1, 0, 'asked', 'matched', 0.9, 'm')";
+    old.execute(sql, &[&Uuid::from_bytes(*project_id(1).as_bytes())]).await.unwrap();
+    old_marks_forbid(&*database.store().await).await;
     database.remove().await;
 }
 

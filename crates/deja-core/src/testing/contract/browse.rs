@@ -1,18 +1,15 @@
-//! Looking into a cache, and answers that were wrong.
+//! Looking into a cache.
 
 use std::num::NonZeroUsize;
 
-use super::fixtures::{
-    NOW, assert_found, entry, entry_id, later, project_id, put, scope, turned, with_project,
-};
+use super::fixtures::{NOW, assert_found, entry, entry_id, later, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
 use crate::cache::{Frame, NewEntry, Scope};
-use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
-use crate::store::{EntryCursor, EntryFilter, Store, WrongHit};
-use crate::testing::{change, change_at};
+use crate::store::{EntryCursor, EntryFilter, Store};
+use crate::testing::change;
 
 register!["browse":
     entries_page_newest_first,
@@ -21,8 +18,6 @@ register!["browse":
     purge_deletes_what_was_counted,
     details_tell_hits_and_savings,
     contexts_and_models_are_counted,
-    a_wrong_answer_is_evicted_and_kept,
-    wrong_answers_page_newest_first,
 ];
 
 const MANY: NonZeroUsize = NonZeroUsize::MAX;
@@ -197,48 +192,4 @@ async fn contexts_and_models_are_counted(mut subject: Subject) {
     let three = NonZeroUsize::new(3).unwrap();
     assert_eq!(store.contexts_of(one, three, MANY).await.unwrap(), [(text("y"), 2), (None, 1)]);
     assert_eq!(store.models_of(one, three, MANY).await.unwrap(), [("c".to_owned(), 2), ("b".to_owned(), 1)]);
-}
-
-fn wrong(number: u32, asked: &str) -> WrongHit<'_> {
-    WrongHit { entry: entry_id(number), asked, similarity: Similarity::from_cosine(0.875) }
-}
-
-async fn a_wrong_answer_is_evicted_and_kept(mut subject: Subject) {
-    let store = subject.store();
-    let scope = scope(with_project(&*store, 1).await);
-    with_project(&*store, 2).await;
-    put(&*store, turned(entry(1, &scope, "cats"), 0.0)).await;
-    put(&*store, turned(entry(2, &scope, "dogs"), 1.0)).await;
-    assert!(!store.mark_wrong(project_id(2), wrong(1, "bats"), &change()).await.unwrap(), "foreign");
-    assert!(
-        store.mark_wrong(scope.project(), wrong(1, "bats \u{1F987}"), &change_at(later(7))).await.unwrap()
-    );
-    assert!(!store.mark_wrong(scope.project(), wrong(1, "bats"), &change()).await.unwrap());
-    assert_found(&*store, &scope, "cats", NOW, false).await;
-    let store = subject.reopened().await;
-    assert_found(&*store, &scope, "cats", NOW, false).await;
-    assert_found(&*store, &scope, "dogs", NOW, true).await;
-    let kept = store.wrong_answers(scope.project(), None, MANY).await.unwrap();
-    assert_eq!(kept.len(), 1);
-    assert_eq!((&*kept[0].asked, &*kept[0].matched, &*kept[0].model), ("bats \u{1F987}", "cats", "m"));
-    assert_eq!((kept[0].at, kept[0].similarity), (later(7), Similarity::from_cosine(0.875)));
-    assert_eq!(store.wrong_answers(project_id(2), None, MANY).await.unwrap(), []);
-}
-
-async fn wrong_answers_page_newest_first(mut subject: Subject) {
-    let store = subject.store();
-    let scope = scope(with_project(&*store, 1).await);
-    for number in 1..=5 {
-        put(&*store, entry(number, &scope, &number.to_string())).await;
-        store.mark_wrong(scope.project(), wrong(number, "x"), &change()).await.unwrap();
-    }
-    let store = subject.reopened().await;
-    let (mut seen, mut before) = (Vec::new(), None);
-    loop {
-        let page = store.wrong_answers(scope.project(), before, NonZeroUsize::new(2).unwrap()).await.unwrap();
-        let Some(last) = page.last() else { break };
-        before = Some(last.number);
-        seen.extend(page.into_iter().map(|wrong| wrong.matched));
-    }
-    assert_eq!(seen, ["5", "4", "3", "2", "1"]);
 }

@@ -266,6 +266,7 @@ async fn store_best(store: &dyn Store, scope: &Scope, degrees: f32) -> crate::id
     let probe = crate::store::Probe {
         embedder: &embedder("e"),
         embedding: &at_angle(degrees),
+        prompt: crate::cache::PromptHash::of("another"),
         threshold: crate::embedding::Threshold::DEFAULT,
         limit: NonZeroUsize::MIN,
     };

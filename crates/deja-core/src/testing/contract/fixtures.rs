@@ -148,6 +148,7 @@ pub(super) async fn near_by(
     let probe = Probe {
         embedder: &embedder,
         embedding,
+        prompt: PromptHash::of("a prompt of nobody's"),
         threshold: Threshold::new(threshold).unwrap(),
         limit: NonZeroUsize::new(limit).unwrap(),
     };

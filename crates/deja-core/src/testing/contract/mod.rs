@@ -19,6 +19,7 @@ mod projects;
 mod providers;
 mod rollups;
 mod vectors;
+mod wrong_answers;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -88,6 +89,7 @@ pub fn cases() -> Vec<Case> {
         providers::cases(),
         rollups::cases(),
         browse::cases(),
+        wrong_answers::cases(),
         people::cases(),
         audit::cases(),
         export::cases(),

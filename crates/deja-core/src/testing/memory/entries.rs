@@ -100,6 +100,7 @@ impl Entries for MemoryStore {
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError> {
         let state = self.state();
+        let forbidden = state.forbidden(scope.project(), &probe.prompt);
         let mut candidates = Vec::new();
         for stored in state.entries.values() {
             let Some((embedder, Some(vector))) = &stored.vector else { continue };
@@ -109,7 +110,8 @@ impl Entries for MemoryStore {
             }
             let similarity = similarity(vector, probe.embedding);
             if probe.threshold.reached_by(similarity) {
-                candidates.push(Candidate { entry: Arc::clone(&stored.entry), similarity });
+                let forbidden = forbidden.contains(&stored.prompt_hash);
+                candidates.push(Candidate { entry: Arc::clone(&stored.entry), similarity, forbidden });
             }
         }
         candidates.sort_by(|a, b| {

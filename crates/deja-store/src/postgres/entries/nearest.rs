@@ -72,6 +72,7 @@ pub(super) async fn nearest(
         &full,
         &(probe.threshold.get() - SLACK),
         &limit,
+        &probe.prompt.0.as_slice(),
     ];
     let wanted = limit.saturating_add(SPARE);
     let by_graph = if by_graph { search_graph(store, dimension, wanted, params).await? } else { None };
@@ -133,7 +134,7 @@ fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
     let vector: HalfVector = get(row, WIDTH)?;
     let stored: &[f16] = vector.as_slice();
     let similarity = similarity(stored, probe.embedding);
-    Ok(Candidate { entry: Arc::new(from_row(row)?), similarity })
+    Ok(Candidate { entry: Arc::new(from_row(row)?), similarity, forbidden: get(row, WIDTH + 2)? })
 }
 
 /// Candidates by a scan of the scope: all of them are looked at.
@@ -158,13 +159,18 @@ fn candidates_by_graph(dimension: i32) -> String {
     best_of(&candidates, "LEFT JOIN")
 }
 
-/// The best of the candidates, scored at full precision, with their texts, and how many candidates there were.
+/// The best of the candidates, scored at full precision, with their texts, how many candidates there were, and
+/// whether somebody forbade this one to answer.
 fn best_of(candidates: &str, join: &str) -> String {
     format!(
         "WITH near AS MATERIALIZED ({candidates}),
          scored AS (
              SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
-         SELECT {COLUMNS}, best.vector, seen.candidates
+         SELECT {COLUMNS}, best.vector, seen.candidates,
+                e.prompt_hash <> $11 AND EXISTS (
+                    SELECT FROM wrong_answers w WHERE w.project_id = $1
+                    AND (w.asked_hash = $11 AND w.matched_hash = e.prompt_hash
+                         OR w.asked_hash = e.prompt_hash AND w.matched_hash = $11))
          FROM (SELECT count(*) AS candidates FROM near) seen {join} (
               (SELECT * FROM scored WHERE greatest(score, 0) >= $9
                ORDER BY CASE WHEN score >= 1 - 1.0 / 1048576 THEN 1 ELSE greatest(score, 0) END DESC, entry_id

@@ -31,7 +31,7 @@ impl Entries for SqliteStore {
     ) -> Result<Option<Arc<Entry>>, StoreError> {
         match self.memory.index.exact(scope.key(), *prompt, now) {
             None => Ok(None),
-            Some(row) => self.text(row).await,
+            Some(row) => self.text(scope.key(), row).await,
         }
     }
 
@@ -58,10 +58,14 @@ impl Entries for SqliteStore {
         } else {
             target.nearest(&search)
         };
-        let entries = self.texts(found.iter().map(|found| found.row)).await?;
+        let entries = self.texts(scope.key(), found.iter().map(|found| found.row)).await?;
+        let forbidden = self.memory.forbidden.of(scope.project(), &probe.prompt);
+        let is_forbidden =
+            |entry: &Entry| !forbidden.is_empty() && forbidden.contains(&PromptHash::of(&entry.prompt));
         // One that was deleted since the scan has no text any more.
         let candidates = found.iter().zip(entries).filter_map(|(found, entry)| {
-            entry.map(|entry| Candidate { entry, similarity: found.similarity })
+            let entry = entry?;
+            Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(&entry), entry })
         });
         Ok(candidates.collect())
     }

@@ -192,6 +192,11 @@ impl Index {
         (now.as_nanos() < expires).then_some(row)
     }
 
+    /// Whether this is the entry for exactly this prompt, expired or not.
+    pub(super) fn holds(&self, scope: ScopeKey, prompt: PromptHash, row: Row) -> bool {
+        self.exact.get(scope, prompt).is_some_and(|(held, _)| held == row)
+    }
+
     /// Where to look for neighbours of a vector; `None` if there are none.
     pub(super) fn target(&self, scope: ScopeKey, embedder: &EmbedderId, dimension: usize) -> Option<Target> {
         let number = *self.embedders.read().get(embedder)?;
