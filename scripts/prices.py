@@ -4,7 +4,7 @@
 Input is the price map of LiteLLM as published (HEADER says where) and scripts/prices_later.json, entries in the same
 shape that were gathered by hand, each with its source; they win. Kept are models that are billed by the token and
 have a price for input and for output, and of them only what deja-core/src/pricing reads. The output is the same for
-the same input, one model a line, so that a new snapshot gives a readable diff. Set `revision` below to the new dates.
+the same input, one model a line, so that a new snapshot gives a readable diff. Set the dates in HEADER.
 
     scripts/prices.py model_prices_and_context_window.json[.gz]
 """
@@ -24,6 +24,7 @@ PRICE = re.compile(r"^(input|output)_cost_per_token(_above_\d+k_tokens)?$")
 HEADER = {
     "source": "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
     "revision": "2026-07-24, with later prices of 2026-11-21",
+    "as_of": 1795219200,  # the later of these dates at 00:00 UTC, in seconds: prices fetched before it are older
     "licence": "MIT, (c) 2023 Berri AI; reduced and extended by scripts/prices.py",
 }
 
@@ -32,6 +33,8 @@ def reduced(entry):
     kept = {name: value for name, value in entry.items() if PRICE.match(name) and value is not None}
     if not {"input_cost_per_token", "output_cost_per_token"} <= kept.keys():
         return None
+    if entry.get("max_output_tokens"):
+        kept["max_output_tokens"] = entry["max_output_tokens"]
     kept["litellm_provider"] = entry.get("litellm_provider", "")
     kept["mode"] = entry["mode"]
     return kept

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use deja_core::pricing::PriceBook;
 use deja_core::provider::{Provider, ProviderConfig, ProviderKind, Route};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -62,23 +63,26 @@ pub struct Registry {
     guarded: Client,
     guarded_private: Client,
     allow_private: bool,
+    prices: Arc<PriceBook>,
 }
 
 impl Registry {
     /// The providers with these credentials. `allow_private`: projects' own providers may all stand in private
-    /// networks, not only those for which the operator allowed it one by one.
+    /// networks, not only those for which the operator allowed it one by one. `prices` says how much a model can write.
     pub fn new(
         built_in: BuiltIn,
         settings: HttpSettings,
         allow_private: bool,
+        prices: Arc<PriceBook>,
     ) -> Result<Self, RegistryError> {
         let client = Client::new(Trust::Operator, settings.clone())?;
         let guarded = Client::new(Trust::User { allow_private: false }, settings.clone())?;
         let guarded_private = Client::new(Trust::User { allow_private: true }, settings)?;
         let openai = built_in.openai.map(|credentials| openai(credentials, &client)).transpose()?;
-        let anthropic = built_in.anthropic.map(|credentials| anthropic(credentials, &client)).transpose()?;
+        let anthropic = built_in.anthropic.map(|credentials| anthropic(credentials, &client, &prices));
+        let anthropic = anthropic.transpose()?;
         let google = built_in.google.map(|credentials| google(credentials, &client)).transpose()?;
-        Ok(Self { openai, anthropic, google, guarded, guarded_private, allow_private })
+        Ok(Self { openai, anthropic, google, guarded, guarded_private, allow_private, prices })
     }
 
     /// The built-in provider of `model`.
@@ -119,7 +123,10 @@ impl Registry {
             ProviderKind::OpenAi => {
                 Arc::new(OpenAi { upstream: upstream(&[]), endpoints: Endpoints::ChatOnly })
             }
-            ProviderKind::Anthropic => Arc::new(Anthropic(upstream(anthropic::VERSIONS))),
+            ProviderKind::Anthropic => {
+                let prices = Arc::clone(&self.prices);
+                Arc::new(Anthropic { upstream: upstream(anthropic::VERSIONS), prices })
+            }
             ProviderKind::Gemini => Arc::new(Gemini(upstream(gemini::VERSIONS))),
         }
     }
@@ -130,9 +137,14 @@ fn openai(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>
     Ok(Arc::new(OpenAi { upstream, endpoints: Endpoints::Both }))
 }
 
-fn anthropic(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
+fn anthropic(
+    credentials: Credentials,
+    client: &Client,
+    prices: &Arc<PriceBook>,
+) -> Result<Arc<dyn Provider>, RegistryError> {
     let default = anthropic::DEFAULT_BASE_URL;
-    Ok(Arc::new(Anthropic(built_in("anthropic", credentials, default, anthropic::VERSIONS, client)?)))
+    let upstream = built_in("anthropic", credentials, default, anthropic::VERSIONS, client)?;
+    Ok(Arc::new(Anthropic { upstream, prices: Arc::clone(prices) }))
 }
 
 fn google(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {

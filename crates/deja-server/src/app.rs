@@ -106,6 +106,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
             ..HttpSettings::default()
         },
         false,
+        prices.book.clone(),
     )?;
     let upstreams = Arc::new(Upstreams { registry, store: store.clone(), vault: own_vault });
     let parts = Parts {

@@ -4,6 +4,8 @@
 //! version at its end, the base of a fine-tune. What begins alike is not the same model: `gpt-4o` is no price
 //! for `gpt-4o-foo`.
 
+use std::collections::HashMap;
+
 use super::{ModelPrice, PriceTable};
 
 impl PriceTable {
@@ -17,13 +19,23 @@ impl PriceTable {
 
     /// The price of `model` at `provider`, and the key it was found under.
     pub fn find_model(&self, provider: &str, model: &str) -> Option<(&ModelPrice, &str)> {
-        names(model).into_iter().find_map(|name| {
-            keys(provider, name).iter().find_map(|key| {
-                let (key, price) = self.models.get_key_value(key.as_str())?;
-                Some((price, key.as_ref()))
-            })
-        })
+        find(&self.models, provider, model)
     }
+
+    /// The most tokens that `model` at `provider` writes in one answer.
+    pub fn output_limit(&self, provider: &str, model: &str) -> Option<u32> {
+        find(&self.output_limits, provider, model).map(|(limit, _)| *limit)
+    }
+}
+
+/// What `map` has for `model` at `provider`, and the key it was found under.
+fn find<'a, T>(map: &'a HashMap<Box<str>, T>, provider: &str, model: &str) -> Option<(&'a T, &'a str)> {
+    names(model).into_iter().find_map(|name| {
+        keys(provider, name).iter().find_map(|key| {
+            let (key, found) = map.get_key_value(key.as_str())?;
+            Some((found, key.as_ref()))
+        })
+    })
 }
 
 /// The keys that `name` may have at `provider`, best first.
@@ -162,6 +174,30 @@ mod tests {
         assert_eq!(nanos("openai", "gpt-5.4", 272_000, 1_000), 695_000_000);
         assert_eq!(nanos("openai", "gpt-5.4", 300_000, 1_000), 1_522_500_000);
         assert_eq!(nanos("anthropic", "claude-haiku-5-5", 200_000, 1_000), 102_500_000);
+    }
+
+    #[test]
+    fn output_limits_are_those_published() {
+        let table = PriceTable::compiled_in();
+        for (provider, model, limit) in [
+            ("anthropic", "claude-haiku-4-5", Some(64_000)),
+            ("anthropic", "claude-sonnet-5", Some(128_000)),
+            ("anthropic", "claude-opus-4-1-20250805", Some(32_000)),
+            ("acme", "claude-3-haiku-20240307", Some(4096)),
+            ("anthropic", "claude-unheard-of", None),
+        ] {
+            assert_eq!(table.output_limit(provider, model), limit, "{model}");
+        }
+        let parse = |limit: &str| {
+            let map = format!(
+                r#"{{"m":{{"mode":"chat","input_cost_per_token":0,"output_cost_per_token":0,"max_output_tokens":{limit}}}}}"#
+            );
+            PriceTable::parse(map.as_bytes()).unwrap().output_limit("openai", "m")
+        };
+        assert_eq!(parse("8192.0"), Some(8192));
+        for odd in ["0", "-1", "null", "\"LEGACY\"", "1e99", "[1]"] {
+            assert_eq!(parse(odd), None, "{odd}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::{LongInputPrice, ModelPrice, PicoUsdPerToken};
+use crate::clock::Timestamp;
 
 /// Made by `scripts/prices.py`.
 static COMPILED_IN: &[u8] = include_bytes!("../../data/prices.json");
@@ -23,7 +24,9 @@ const HEADER: &str = "_deja";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PriceTable {
     pub(super) models: HashMap<Box<str>, ModelPrice>,
+    pub(super) output_limits: HashMap<Box<str>, u32>,
     revision: Option<Box<str>>,
+    as_of: Option<Timestamp>,
     skipped: usize,
 }
 
@@ -73,7 +76,11 @@ impl PriceTable {
             let Value::Object(entry) = entry else { continue };
             if name == HEADER {
                 table.revision = entry.get("revision").and_then(Value::as_str).map(Into::into);
+                table.as_of = entry.get("as_of").and_then(Value::as_i64).map(Timestamp::from_secs);
             } else if is_priced_by_token(name, entry) {
+                if let Some(limit) = output_limit(entry) {
+                    table.output_limits.insert(name.as_str().into(), limit);
+                }
                 match read_price(entry) {
                     Ok(Some(price)) => {
                         table.models.insert(name.as_str().into(), price);
@@ -114,6 +121,11 @@ impl PriceTable {
     pub fn revision(&self) -> Option<&str> {
         self.revision.as_deref()
     }
+
+    /// When its prices were gathered, if it says: only the table compiled in does.
+    pub const fn as_of(&self) -> Option<Timestamp> {
+        self.as_of
+    }
 }
 
 /// A member that should be a price and is not.
@@ -149,6 +161,12 @@ fn read_price(entry: &Map<String, Value>) -> Result<Option<ModelPrice>, NoPrice>
     }
     above.sort_unstable_by_key(|tier| tier.tokens);
     Ok(Some(ModelPrice { input, output, above }))
+}
+
+/// The most tokens that the model writes; the public map has it as an integer or a float.
+fn output_limit(entry: &Map<String, Value>) -> Option<u32> {
+    let tokens = entry.get("max_output_tokens")?.as_f64()?;
+    (1.0..=1e7).contains(&tokens).then_some(tokens as u32)
 }
 
 /// `input_cost_per_token_above_200k_tokens` is (input, 200,000). Those of a service tier (`_priority`, ...)
@@ -193,6 +211,8 @@ mod tests {
         let table = PriceTable::compiled_in();
         assert!(table.len() > 2000, "{}", table.len());
         assert!(table.revision().unwrap().contains("2026-11-21"));
+        // 2026-11-21, 00:00 UTC.
+        assert_eq!(table.as_of(), Some(Timestamp::from_secs(1_795_219_200)));
         assert!(!table.models.contains_key("sample_spec"));
     }
 
@@ -311,7 +331,9 @@ mod tests {
         assert!(text.len() > 1_500_000, "upstream's has 1.7 MB: {}", text.len());
         let table = PriceTable::parse(text.as_bytes()).unwrap();
         assert_eq!(table.models, shipped.models, "what is added changes no price");
-        assert_eq!((table.revision(), table.skipped()), (None, shipped.skipped() + 1));
+        assert_eq!(table.output_limits, shipped.output_limits);
+        assert_eq!((table.revision(), table.as_of()), (None, None));
+        assert_eq!(table.skipped(), shipped.skipped() + 1);
         shipped.check_replacement(&table).unwrap();
     }
 

@@ -3,7 +3,10 @@
 mod convert;
 mod wire;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
+use deja_core::pricing::PriceBook;
 use deja_core::provider::{Completion, Provider, ProviderError};
 use reqwest::header::{HeaderName, HeaderValue};
 
@@ -21,12 +24,16 @@ const VERSION: &str = "2023-06-01";
 
 /// Anthropic, or a server that speaks its format. The base URL is without `/v1`.
 #[derive(Debug)]
-pub(crate) struct Anthropic(pub(crate) Upstream);
+pub(crate) struct Anthropic {
+    pub(crate) upstream: Upstream,
+    /// Says how much each model can write.
+    pub(crate) prices: Arc<PriceBook>,
+}
 
 #[async_trait]
 impl Provider for Anthropic {
     fn name(&self) -> &str {
-        &self.0.name
+        &self.upstream.name
     }
 
     async fn complete(
@@ -36,19 +43,22 @@ impl Provider for Anthropic {
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
         let context = context.filter(|context| !context.is_empty());
-        let mut headers = self.0.key_header(HeaderName::from_static("x-api-key"), "");
+        let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
         headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
-        let body = wire::request(model, max_tokens(model), context, prompt);
-        let request = Request { url: endpoint(self.0.base()?, "v1/messages"), headers, body };
-        self.0.complete(&request, &convert::Messages).await
+        let body = wire::request(model, self.max_tokens(model), context, prompt);
+        let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
+        self.upstream.complete(&request, &convert::Messages).await
     }
 }
 
-/// The output limit, which Anthropic wants to be told. An answer that runs into it is not stored, so it should
-/// be large; but a call must end within the time of one attempt (120 s), and more tokens than the model can
-/// write are refused. 8192 fits both for every model since Claude 3.5; the older ones write 4096.
-fn max_tokens(model: &str) -> u32 {
-    const OLD: [&str; 5] =
-        ["claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-2", "claude-instant"];
-    if OLD.iter().any(|old| model.starts_with(old)) { 4096 } else { 8192 }
+impl Anthropic {
+    /// The output limit, which Anthropic wants to be told. An answer that runs into it is not stored, so it is the most
+    /// that the model can write, by the price table; more is refused. Models that the table does not know: every one
+    /// since Claude 3.5 writes 8192, the older ones 4096.
+    fn max_tokens(&self, model: &str) -> u32 {
+        const OLD: [&str; 5] =
+            ["claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-2", "claude-instant"];
+        let known = self.prices.current().table.output_limit(&self.upstream.name, model);
+        known.unwrap_or_else(|| if OLD.iter().any(|old| model.starts_with(old)) { 4096 } else { 8192 })
+    }
 }

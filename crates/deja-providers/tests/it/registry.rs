@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde_json::json as value;
 
 use crate::server::{
-    KEY, Server, chat, config, credentials, custom, custom_of, http, json, provider, settings,
+    KEY, Server, chat, config, credentials, custom, custom_of, http, json, prices, provider, settings,
 };
 
 const MESSAGE: &str =
@@ -18,7 +18,7 @@ const RESPONSE: &str =
 #[test]
 fn models_find_their_provider() {
     let built_in = BuiltIn { openai: Some(credentials("http://h/v1")), ..BuiltIn::default() };
-    let registry = Registry::new(built_in, settings(), false).unwrap();
+    let registry = Registry::new(built_in, settings(), false, prices()).unwrap();
     assert!(matches!(registry.built_in("gpt-4o"), Route::To(p) if p.name() == "openai"));
     assert!(matches!(registry.built_in("claude-opus-5"), Route::NoCredentials { provider: "anthropic" }));
     assert!(matches!(registry.built_in("gemini-2.5-pro"), Route::NoCredentials { provider: "google" }));
@@ -30,7 +30,7 @@ fn models_find_their_provider() {
 fn a_base_url_that_is_none_is_an_error_without_the_url() {
     for url in ["h/v1", "ftp://h", "https://u:pa55@", "https://h/?x=pa55"] {
         let built_in = BuiltIn { google: Some(credentials(url)), ..BuiltIn::default() };
-        let error = Registry::new(built_in, settings(), false).err().unwrap();
+        let error = Registry::new(built_in, settings(), false, prices()).err().unwrap();
         assert!(matches!(error, RegistryError::BaseUrl { provider: "google", .. }), "{url}");
         assert!(!error.to_string().contains("pa55"));
     }
@@ -75,7 +75,7 @@ async fn anthropic_messages() {
     let request = &server.requests()[0];
     assert_eq!(request.header("x-api-key"), Some(KEY));
     assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
-    let body = value!({"model": "claude-haiku-4-5", "max_tokens": 8192, "system": "Be brief.",
+    let body = value!({"model": "claude-haiku-4-5", "max_tokens": 64000, "system": "Be brief.",
         "messages": [{"role": "user", "content": "Hi"}]});
     assert_eq!(request.json(), body);
 }
@@ -141,7 +141,9 @@ async fn an_empty_key_is_not_sent() {
     let server = Server::always(chat("ok"));
     let key = || Credentials { key: SecretString::from(""), base_url: Some(server.url.clone()) };
     let built_in = BuiltIn { openai: Some(key()), ..BuiltIn::default() };
-    let Route::To(provider) = Registry::new(built_in, settings(), false).unwrap().built_in("gpt-4o") else {
+    let Route::To(provider) =
+        Registry::new(built_in, settings(), false, prices()).unwrap().built_in("gpt-4o")
+    else {
         panic!("no route");
     };
     provider.complete("gpt-4o", None, "Hi").await.unwrap();
@@ -154,4 +156,23 @@ async fn a_stream_is_read_whatever_the_case_of_its_type() {
     let body = format!("data: {event}\r\n\r\ndata: [DONE]\r\n\r\n");
     let server = Server::always(http(200, "Content-Type: Text/Event-Stream;charset=UTF-8\r\n", &body));
     assert_eq!(custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap().text, "ok");
+}
+
+#[tokio::test]
+async fn anthropics_models_are_asked_for_as_much_as_they_can_write() {
+    let server = Server::always(json(400, "{}"));
+    let built_in = provider(&server.url, "claude-opus-5", settings());
+    let own = custom_of(ProviderKind::Anthropic, &server.url, settings());
+    for (provider, model, limit) in [
+        (&built_in, "claude-haiku-4-5", 64_000),
+        (&built_in, "claude-sonnet-5", 128_000),
+        (&built_in, "claude-3-opus-20240229", 4096),
+        (&own, "claude-opus-4-1", 32_000),
+        (&built_in, "claude-of-tomorrow", 8192),
+        (&own, "claude-instant-1", 4096),
+        (&own, "another-model", 8192),
+    ] {
+        provider.complete(model, None, "Hi").await.unwrap_err();
+        assert_eq!(server.requests().last().unwrap().json()["max_tokens"], limit, "{model}");
+    }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use deja_core::clock::Timestamp;
 use deja_core::id::{ProjectId, ProviderId};
+use deja_core::pricing::PriceBook;
 use deja_core::provider::{Provider, ProviderConfig, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry};
 use secrecy::SecretString;
@@ -150,6 +151,11 @@ pub(crate) fn one_attempt() -> HttpSettings {
     HttpSettings { max_attempts: 1, ..settings() }
 }
 
+/// The prices compiled in.
+pub(crate) fn prices() -> Arc<PriceBook> {
+    Arc::new(PriceBook::compiled_in())
+}
+
 pub(crate) fn credentials(url: &str) -> Credentials {
     Credentials { key: SecretString::from(KEY), base_url: Some(url.to_owned()) }
 }
@@ -161,7 +167,7 @@ pub(crate) fn built_in(url: &str, settings: HttpSettings) -> Registry {
         anthropic: Some(credentials(url)),
         google: Some(credentials(url)),
     };
-    Registry::new(all, settings, false).unwrap()
+    Registry::new(all, settings, false, prices()).unwrap()
 }
 
 /// The built-in provider of `model`.
@@ -193,6 +199,6 @@ pub(crate) fn custom(url: &str, settings: HttpSettings) -> Arc<dyn Provider> {
 
 /// A project's own provider of this kind.
 pub(crate) fn custom_of(kind: ProviderKind, url: &str, settings: HttpSettings) -> Arc<dyn Provider> {
-    let registry = Registry::new(BuiltIn::default(), settings, false).unwrap();
+    let registry = Registry::new(BuiltIn::default(), settings, false, prices()).unwrap();
     registry.custom(&ProviderConfig { kind, ..config(url, true) }, Some(SecretString::from(KEY)))
 }

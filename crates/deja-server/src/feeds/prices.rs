@@ -62,14 +62,17 @@ struct Kept<'a> {
 }
 
 impl PriceFeed {
-    /// A feed that starts with the last good table of `data_dir`, or with the one compiled in.
+    /// A feed that starts with the last good table of `data_dir` or with the one compiled in, whichever is newer.
+    /// Without a URL always with the one compiled in.
     pub fn open(url: Option<Url>, data_dir: &Path) -> Self {
         let book = Arc::new(PriceBook::compiled_in());
         let file = data_dir.join("prices.json");
         let mut etag = None;
-        if let Ok(bytes) = std::fs::read(&file) {
+        if let Some(url) = &url
+            && let Ok(bytes) = std::fs::read(&file)
+        {
             match take_kept(&book, &bytes) {
-                Ok((from, kept)) if url.as_ref().is_some_and(|url| url.as_str() == from) => etag = kept,
+                Ok(Some((from, kept))) if from == url.as_str() => etag = kept,
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(error, "the stored price table is not usable; the compiled-in one stays");
@@ -166,9 +169,12 @@ impl Prices for PriceFeed {
     }
 }
 
-/// Puts the kept table in force, and says where it came from and with which ETag.
-fn take_kept(book: &PriceBook, bytes: &[u8]) -> Result<(String, Option<String>), String> {
+/// Puts the kept table in force, and says where it came from and with which ETag; `None` if the one compiled in is newer.
+fn take_kept(book: &PriceBook, bytes: &[u8]) -> Result<Option<(String, Option<String>)>, String> {
     let kept: Kept<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if book.current().table.as_of().is_some_and(|as_of| kept.fetched_at < as_of) {
+        return Ok(None);
+    }
     let source = PriceSource {
         name: "last-known-good".into(),
         revision: kept.etag.clone(),
@@ -177,5 +183,40 @@ fn take_kept(book: &PriceBook, bytes: &[u8]) -> Result<(String, Option<String>),
     PriceTable::parse(kept.table.get().as_bytes())
         .and_then(|table| book.replace(table, source))
         .map_err(|error| error.to_string())?;
-    Ok((kept.url, kept.etag))
+    Ok(Some((kept.url, kept.etag)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "https://prices.example/map.json";
+
+    /// Where the prices of a start come from, with a table that was kept at this moment.
+    fn source(kept_at: Timestamp, url: Option<&str>) -> (String, Option<String>) {
+        let data = tempfile::tempdir().unwrap();
+        let table: &RawValue =
+            serde_json::from_str(include_str!("../../../deja-core/data/prices.json")).unwrap();
+        let kept = Kept { url: URL.into(), etag: Some("v1".into()), fetched_at: kept_at, table };
+        std::fs::write(data.path().join("prices.json"), serde_json::to_vec(&kept).unwrap()).unwrap();
+        let feed = PriceFeed::open(url.map(|url| url.parse().unwrap()), data.path());
+        let name = feed.book.current().source.name.clone();
+        (name, feed.etag.into_inner())
+    }
+
+    #[test]
+    fn the_newer_of_the_kept_and_the_compiled_in_prices_wins() {
+        let as_of = PriceTable::compiled_in().as_of().unwrap();
+        let before = Timestamp::from_nanos(as_of.as_nanos() - 1);
+        assert_eq!(source(as_of, Some(URL)), ("last-known-good".into(), Some("v1".into())));
+        // The ETag goes with its table: with it, the source would say that there is nothing new.
+        assert_eq!(source(before, Some(URL)), ("compiled-in".into(), None));
+        assert_eq!(source(as_of, Some("https://other.example/")), ("last-known-good".into(), None));
+    }
+
+    #[test]
+    fn without_a_url_only_the_compiled_in_prices_count() {
+        let later = PriceTable::compiled_in().as_of().unwrap().plus(Duration::from_hours(1));
+        assert_eq!(source(later, None), ("compiled-in".into(), None));
+    }
 }

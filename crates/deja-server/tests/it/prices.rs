@@ -115,7 +115,7 @@ fn fresh_prices_are_checked_kept_and_asked_for_by_their_etag() {
 
 #[test]
 fn a_damaged_table_on_disk_is_left_aside() {
-    let deja = Deja::builder().start();
+    let deja = Deja::builder().env("DEJA_PRICES_URL", "http://127.0.0.1:9/prices.json").start();
     let shipped = price(&deja);
     assert_eq!(shipped.1, "compiled-in");
     let mut deja = deja;
