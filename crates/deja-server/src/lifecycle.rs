@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::socket::OwnDirectory;
 use crate::app::{self, Wired};
-use crate::config::Config;
+use crate::config::{Config, ConnectionSettings};
 use crate::listener::{self, ListenerLimits};
 use crate::moment::whole;
 use crate::{jobs, routes, telemetry};
@@ -61,11 +61,7 @@ impl Server {
         // The port first: with a wrong one nothing else has to be undone.
         let listener = bind(config.listen, "DEJA_LISTEN").await?;
         let address = listener.local_addr()?;
-        let limits = ListenerLimits {
-            connections: config.connection.max_connections,
-            head_timeout: config.connection.header_timeout,
-            idle_timeout: config.connection.idle_timeout,
-        };
+        let limits = limits(&config.connection);
         if let Some(address) = config.metrics_listen {
             let handle = telemetry::init_metrics()?;
             let metrics = bind(address, "DEJA_METRICS_LISTEN").await?;
@@ -95,11 +91,7 @@ impl Server {
 
     /// Serves one more router until the server stops.
     pub fn also_serve(&self, listener: TcpListener, router: Router) {
-        let limits = ListenerLimits {
-            connections: 64,
-            head_timeout: self.config.connection.header_timeout,
-            idle_timeout: self.config.connection.idle_timeout,
-        };
+        let limits = ListenerLimits { connections: 64, ..limits(&self.config.connection) };
         self.listeners.spawn(listener::serve(listener, router, limits, self.stop.clone(), self.cut.clone()));
     }
 
@@ -170,6 +162,16 @@ impl Server {
         }
         self.wired.store.close().await?;
         Ok(())
+    }
+}
+
+fn limits(settings: &ConnectionSettings) -> ListenerLimits {
+    ListenerLimits {
+        connections: settings.max_connections,
+        head_timeout: settings.header_timeout,
+        idle_timeout: settings.idle_timeout,
+        write_timeout: settings.write_timeout,
+        rest_timeout: settings.body_timeout,
     }
 }
 

@@ -1,9 +1,10 @@
-//! The accept loop: bounded connections, a bound on slow request heads, graceful end.
+//! The accept loop: bounded connections, bounds on clients that do nothing, graceful end.
 //!
 //! Our own instead of `axum::serve`, which has neither a timeout for request heads nor a deadline for shutdown.
 
-mod patience;
+mod exchange;
 mod refusal;
+mod stream;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::add_extension::AddExtension;
 
-use refusal::Refusing;
+use exchange::{Exchanges, Exchanging};
+use stream::{Bounds, ClientStream};
 
 /// The other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,16 @@ pub struct ListenerLimits {
     pub head_timeout: Duration,
     /// How long a connection may stay open without a request.
     pub idle_timeout: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_timeout: Duration,
+    /// How long the rest of a request's body is read, and thrown away, that its handler did not read.
+    pub rest_timeout: Duration,
+}
+
+impl ListenerLimits {
+    fn bounds(&self) -> Bounds {
+        Bounds { idle: self.idle_timeout, head: self.head_timeout, write: self.write_timeout }
+    }
 }
 
 /// Accepts connections until `stop`, then lets requests under way finish until `cut`.
@@ -47,7 +59,7 @@ pub async fn serve(
     let slots = Arc::new(Semaphore::new(limits.connections));
     let connections = TaskTracker::new();
     let mut http = http1::Builder::new();
-    // hyper has one timeout for idle connections and for heads: `patience` has one for each.
+    // hyper has one timeout for idle connections and for heads: `ClientStream` has one for each.
     http.timer(TokioTimer::new()).header_read_timeout(None);
     loop {
         let accepted = tokio::select! {
@@ -55,9 +67,11 @@ pub async fn serve(
             accepted = accept(&listener, &slots) => accepted,
         };
         let Some((stream, peer, slot)) = accepted else { continue };
-        let (stream, requests) = patience::patient(stream, limits.head_timeout, limits.idle_timeout);
-        let service = TowerToHyperService::new(requests.watch(AddExtension::new(router.clone(), Peer(peer))));
-        let connection = http.serve_connection(TokioIo::new(Refusing::new(stream)), service);
+        let exchanges = Arc::new(Exchanges::default());
+        let stream = ClientStream::new(stream, limits.bounds(), exchanges.clone());
+        let service = AddExtension::new(router.clone(), Peer(peer));
+        let service = Exchanging::new(service, exchanges, limits.rest_timeout);
+        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         let (stop, cut) = (stop.clone(), cut.clone());
         connections.spawn(async move {
             let _slot = slot;

@@ -178,6 +178,7 @@ impl Settings {
             header_timeout: millis("header_timeout_ms", self.header_timeout_ms)?,
             body_timeout: millis("body_timeout_ms", self.body_timeout_ms)?,
             idle_timeout: secs("idle_timeout_s", self.idle_timeout_s, 1..=3600)?,
+            write_timeout: secs("write_timeout_s", self.write_timeout_s, 1..=3600)?,
             shutdown_delay: secs("shutdown_delay_s", self.shutdown_delay_s, 0..=3600)?,
             shutdown_timeout: secs("shutdown_timeout_s", self.shutdown_timeout_s, 0..=3600)?,
             max_connections: within("max_connections", self.max_connections, 1..=1_000_000)? as usize,

@@ -65,6 +65,7 @@ pub struct Settings {
     pub(super) header_timeout_ms: u64,
     pub(super) body_timeout_ms: u64,
     pub(super) idle_timeout_s: u64,
+    pub(super) write_timeout_s: u64,
     pub(super) shutdown_delay_s: u64,
     pub(super) shutdown_timeout_s: u64,
     pub(super) max_connections: u64,

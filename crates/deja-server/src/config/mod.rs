@@ -121,6 +121,8 @@ pub struct ConnectionSettings {
     pub body_timeout: Duration,
     /// How long a connection without a request stays open.
     pub idle_timeout: Duration,
+    /// How long a client may take nothing of its answer.
+    pub write_timeout: Duration,
     /// How long it goes on answering after SIGTERM, not ready any more, for load balancers to notice.
     pub shutdown_delay: Duration,
     /// How long requests may take to end after a signal to stop.

@@ -3,10 +3,10 @@
 //! `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `flight` (one call for many callers), `tenants` (isolation), `durability` (kill -9), `secrets`,
-//! `fuzz` (requests that make no sense), `overload` (more than it can do), `replicas` (three on one PostgreSQL),
-//! `databases` (from one kind of store to the other), `prices`, `embedder` (a change of model), `operations`
-//! (running it), `management` (changing what it does while it runs) and `console` (its first link, its people, its
-//! download).
+//! `connections` (clients that read slowly or late), `fuzz` (requests that make no sense), `overload` (more than it can
+//! do), `replicas` (three on one PostgreSQL), `databases` (from one kind of store to the other), `prices`, `embedder`
+//! (a change of model), `operations` (running it), `management` (changing what it does while it runs) and `console`
+//! (its first link, its people, its download).
 //!
 //! With `DEJA_TEST_BACKEND=postgres` each server keeps its data in a PostgreSQL database of its own: `make test`
 //! runs everything both ways.
@@ -18,6 +18,7 @@
     reason = "the shared module for PostgreSQL has more than is used here"
 )]
 
+mod connections;
 mod console;
 mod databases;
 mod durability;

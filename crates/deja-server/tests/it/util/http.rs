@@ -75,6 +75,25 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::new() })
     }
 
+    /// Reads one answer, no more than `most` bytes before each pause.
+    pub fn receive_slowly(&mut self, most: usize, mut pause: impl FnMut()) -> io::Result<Response> {
+        let mut bytes = vec![0; most];
+        loop {
+            let read = self.stream.read(&mut bytes)?;
+            self.buffer.extend_from_slice(&bytes[..read]);
+            let head = find(&self.buffer, b"\r\n\r\n");
+            let length = head.and_then(|end| {
+                let head = String::from_utf8_lossy(&self.buffer[..end]).to_ascii_lowercase();
+                let length = head.lines().find_map(|line| line.strip_prefix("content-length:"))?;
+                Some(end + 4 + length.trim().parse::<usize>().ok()?)
+            });
+            if read == 0 || length.is_some_and(|length| self.buffer.len() >= length) {
+                return self.receive(false);
+            }
+            pause();
+        }
+    }
+
     /// The socket.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
@@ -153,6 +172,12 @@ impl Connection {
         }
         self.buffer.extend_from_slice(&chunk[..n]);
         Ok(())
+    }
+}
+
+impl From<TcpStream> for Connection {
+    fn from(stream: TcpStream) -> Self {
+        Self { stream, buffer: Vec::new() }
     }
 }
 

@@ -1,0 +1,254 @@
+//! Clients that read slowly, not at all, or only when they have written all: who is waited for, and for how long.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_LENGTH;
+use axum::routing::get;
+use deja_server::listener::{self, ListenerLimits};
+use futures::StreamExt;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::util::deja::wait;
+use crate::util::http::{self, Connection, PATIENCE, Response, request};
+use crate::util::tenant::{MODEL, PATH};
+use crate::util::{Deja, FakeProvider, Reaction, Tenant, World};
+
+/// Near the longest answer that is read from a provider: far more than the kernel holds for a socket.
+const LONG: usize = 7_500_000;
+/// A body far beyond all limits, which no socket holds either.
+const BIG: usize = 20_000_000;
+
+/// A query whose answer is long and stored.
+fn long_answer(provider: &FakeProvider, tenant: &Tenant<'_>) -> Value {
+    provider.on("connections-long", Reaction::Text("a".repeat(LONG)));
+    let query = json!({"prompt": "connections-long", "model": MODEL});
+    assert_eq!(tenant.ask(&query)["cache_hit"], false);
+    query
+}
+
+/// A connection for which the kernel keeps little.
+fn narrow(address: SocketAddr) -> Connection {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(16 * 1024).unwrap();
+    socket.connect(&address.into()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    Connection::from(stream)
+}
+
+#[test]
+fn an_answer_is_whole_however_slowly_it_is_read() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_IDLE_TIMEOUT_S", "1")
+        .env("DEJA_HEADER_TIMEOUT_MS", "500")
+        .start();
+    let tenant = Tenant::create(&deja, "slow-reader", &[]);
+    let query = long_answer(&provider, &tenant);
+    let mut connection = narrow(deja.address());
+    connection.send(&tenant.request(&query)).unwrap();
+    // Several times as long as the connection may be idle.
+    let mut pauses = 0;
+    let response = connection
+        .receive_slowly(50_000, || {
+            std::thread::sleep(Duration::from_millis(30));
+            pauses += 1;
+        })
+        .unwrap();
+    assert!(pauses >= LONG / 50_000 - 1, "{pauses}");
+    assert_eq!(response.json()["response"].as_str().map(str::len), Some(LONG));
+    // Only now it is idle.
+    let mut rest = Vec::new();
+    assert_eq!(connection.stream().read_to_end(&mut rest).unwrap(), 0);
+}
+
+#[test]
+fn a_client_that_takes_nothing_of_its_answer_does_not_keep_its_connection() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_MAX_CONNECTIONS", "1")
+        .env("DEJA_WRITE_TIMEOUT_S", "1")
+        .start();
+    let tenant = Tenant::create(&deja, "no-reader", &[]);
+    let query = long_answer(&provider, &tenant);
+    let mut connection = narrow(deja.address());
+    // Whole requests behind the first, and the first byte of one more.
+    connection.send(&[tenant.request(&query), tenant.request(&query), b"P".to_vec()].concat()).unwrap();
+    // There is one slot for a connection: this waits until the other one is given up.
+    assert_eq!(deja.get("/livez").status, 200);
+    drop(connection);
+}
+
+/// Serves a router in this process.
+struct Serving {
+    runtime: Runtime,
+    address: SocketAddr,
+}
+
+impl Serving {
+    fn start(router: Router) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let limits = ListenerLimits {
+            connections: 64,
+            head_timeout: Duration::from_millis(200),
+            idle_timeout: Duration::from_millis(200),
+            write_timeout: PATIENCE,
+            rest_timeout: PATIENCE,
+        };
+        let never = CancellationToken::new();
+        runtime.spawn(listener::serve(listener, router, limits, never.clone(), never));
+        Self { runtime, address }
+    }
+}
+
+#[test]
+fn an_answer_that_comes_now_and_then_is_not_idle() {
+    let stream = || async {
+        let chunks = futures::stream::iter(0..5).then(|n| async move {
+            // Each pause alone is longer than a connection may be idle.
+            tokio::time::sleep(Duration::from_millis(600)).await;
+            Ok::<_, std::io::Error>(Bytes::from(format!("chunk {n}\n")))
+        });
+        Body::from_stream(chunks)
+    };
+    let serving = Serving::start(Router::new().route("/", get(stream)));
+    let mut connection = Connection::open(serving.address).unwrap();
+    connection.send(&request("GET", "/", &[], b"")).unwrap();
+    let response = connection.receive(false).unwrap();
+    assert_eq!(response.text(), "chunk 0\nchunk 1\nchunk 2\nchunk 3\nchunk 4\n");
+    let mut rest = Vec::new();
+    assert_eq!(connection.stream().read_to_end(&mut rest).unwrap(), 0, "idle from then on");
+    drop(serving.runtime);
+}
+
+#[test]
+fn the_text_of_an_answer_may_look_like_a_refusal() {
+    const TEXT: &str = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+    let stream = || async {
+        let chunks = futures::stream::iter(0..5).then(|_| async move {
+            // Each chunk is a write of its own.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Ok::<_, std::io::Error>(Bytes::from_static(TEXT.as_bytes()))
+        });
+        ([(CONTENT_LENGTH, TEXT.len() * 5)], Body::from_stream(chunks))
+    };
+    let serving = Serving::start(Router::new().route("/", get(stream)));
+    let mut connection = Connection::open(serving.address).unwrap();
+    for _ in 0..2 {
+        connection.send(&request("GET", "/", &[], b"")).unwrap();
+        assert_eq!(connection.receive(false).unwrap().text(), TEXT.repeat(5));
+    }
+    // What is none is still told in the published form, behind answers too.
+    connection.send(&[request("GET", "/", &[], b""), b"GARBAGE\r\n\r\n".to_vec()].concat()).unwrap();
+    assert_eq!(connection.receive(false).unwrap().text(), TEXT.repeat(5));
+    connection.receive(false).unwrap().detail(400);
+    drop(serving.runtime);
+}
+
+/// Writes all of a request, then reads, as many clients do.
+fn write_then_read(connection: &mut Connection, head: &[(&str, &str)], path: &str, body: &[u8]) -> Response {
+    connection.send(&request("POST", path, head, body)).unwrap();
+    connection.receive(false).unwrap()
+}
+
+#[test]
+fn who_writes_all_before_reading_is_told_why_it_was_refused() {
+    let provider = FakeProvider::start();
+    let deja = Deja::start(&provider);
+    let tenant = Tenant::create(&deja, "writer", &["--tier", "enterprise", "--rpm", "1", "--burst", "3"]);
+    let key = format!("Bearer {}", tenant.key);
+    let json = ("Content-Type", "application/json");
+    let body = vec![b'x'; BIG];
+    let mut connection = Connection::open(deja.address()).unwrap();
+    let elsewhere = "/p/elsewhere/v1/cache/query";
+    for (path, head, status) in [
+        (PATH, &[json][..], 401),
+        ("/v1/nowhere", &[json], 404),
+        ("/livez", &[json], 405),
+        ("/console/sign-in", &[json], 403),
+        (PATH, &[json, ("Authorization", &key)], 400),
+        (PATH, &[("Content-Type", "text/plain"), ("Authorization", &key)], 400),
+        (elsewhere, &[json, ("Authorization", &key)], 403),
+        (PATH, &[json, ("Authorization", &key)], 429),
+    ] {
+        // All of them over one connection: what was refused is out of the way of what comes next.
+        let response = write_then_read(&mut connection, head, path, &body);
+        assert_eq!(response.status, status, "{path}: {}", response.text());
+    }
+    // Without a length told in advance.
+    let mut chunk = format!("{BIG:x}\r\n").into_bytes();
+    chunk.extend_from_slice(&body);
+    chunk.extend_from_slice(b"\r\n0\r\n\r\n");
+    connection.send(b"POST /v1/nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+    connection.send(&chunk).unwrap();
+    connection.receive(false).unwrap().detail(404);
+    // A head without end is none, and told so as well.
+    connection.send(b"GET / HTTP/1.1\r\nX-Long: ").unwrap();
+    connection.send(&body).unwrap();
+    connection.receive(false).unwrap().detail(431);
+}
+
+#[test]
+fn pythons_own_client_sees_a_refusal() {
+    const SCRIPT: &str = "\
+import http.client, sys
+connection = http.client.HTTPConnection(sys.argv[1], timeout=60)
+connection.request('POST', sys.argv[2], b'x' * int(sys.argv[3]),
+                   {'Content-Type': 'application/json', 'Authorization': sys.argv[4]})
+response = connection.getresponse()
+print(response.status, response.read().decode())
+";
+    let world = World::shared();
+    let tenant = world.tenant("python");
+    let key = format!("Bearer {}", tenant.key);
+    let limit = r#"{"detail":"the body is larger than the limit of 1048576 bytes"}"#;
+    let unauthorized = r#"{"detail":"Invalid or missing API key"}"#;
+    for (key, wanted) in [(key.as_str(), format!("400 {limit}")), ("none", format!("401 {unauthorized}"))] {
+        let (address, size) = (world.deja.address().to_string(), BIG.to_string());
+        let mut python = Command::new("python3");
+        python.args(["-c", SCRIPT, &address, PATH, &size, key]).stdin(Stdio::null());
+        let mut python = python.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("python3");
+        assert!(wait(&mut python, 2 * PATIENCE).is_some(), "it does not end");
+        let output = python.wait_with_output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end(), wanted, "{error}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_refused_request_is_not_read_for_ever() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).env("DEJA_BODY_TIMEOUT_MS", "500").start();
+    let mut connection = Connection::open(deja.address()).unwrap();
+    connection
+        .send(b"POST /v1/cache/query HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n")
+        .unwrap();
+    connection.receive(false).unwrap().detail(401);
+    let began = Instant::now();
+    while connection.send(b"x").is_ok() {
+        assert!(began.elapsed() < PATIENCE, "a body that drips is read for ever");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Who waits to be asked for the body hears that it is not wanted, and is asked for nothing.
+    let mut careful = Connection::open(deja.address()).unwrap();
+    let head =
+        "POST /v1/cache/query HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    careful.send(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    let _reset = careful.stream().read_to_string(&mut answer);
+    assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+    assert_eq!(http::once(deja.address(), "GET", "/livez", &[], b"").unwrap().status, 200);
+    let _gone = careful.stream().write(b"x");
+}
