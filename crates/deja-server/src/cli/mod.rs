@@ -58,6 +58,9 @@ pub fn run(
 
 fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyhow::Result<()> {
     let sources = sources(cli.global, env)?;
+    for warning in sources.warnings()? {
+        say(&warning);
+    }
     let task = match cli.task.unwrap_or(Task::Serve) {
         Task::Config(ConfigTask::Check) => {
             Config::load(&sources)?;
@@ -123,10 +126,14 @@ fn not_parsed(error: &clap::Error, out: &mut dyn Write) -> u8 {
 }
 
 fn complain(text: &str, code: u8) -> u8 {
+    say(text);
+    code
+}
+
+fn say(text: &str) {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Standard error may be closed; the exit code says it all the same.
     let _nowhere_to_complain = writeln!(io::stderr(), "deja: {line}");
-    code
 }
 
 /// The exit code of an error: whether any of its causes is a matter of usage or settings.

@@ -12,6 +12,10 @@ static DEFAULTS: &str = include_str!("../../../../config.default.toml");
 /// Read if it is there and no other file was named.
 const USUAL_FILE: &str = "deja.toml";
 const PREFIX: &str = "DEJA_";
+/// The name under which README.md and the console keep an API key for clients.
+const CLIENTS_KEY: &str = "DEJA_KEY";
+/// How alike two names are, 0 to 1 (Jaro-Winkler), when one is taken for the other misspelt.
+const NEAR: f64 = 0.85;
 
 /// Where settings come from.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +28,22 @@ pub struct Sources {
     pub env: BTreeMap<String, String>,
     /// Flags, by the name of the setting.
     pub flags: BTreeMap<&'static str, String>,
+}
+
+impl Sources {
+    /// A line for each variable with deja's prefix that is none of its settings. Not an error: others use the prefix
+    /// too, such as Kubernetes for what it tells of a service called `deja`.
+    pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
+        let defaults = parse(DEFAULTS, "config.default.toml")?;
+        let known: Vec<String> = defaults.keys().map(|name| variable_of(name)).collect();
+        let ours =
+            self.env.keys().filter(|variable| variable.starts_with(PREFIX) && *variable != CLIENTS_KEY);
+        let unknown = ours.filter(|variable| !known.contains(variable));
+        let told = |variable: &String| {
+            format!("unknown variable {variable} is ignored{}", nearest(variable, known.iter().cloned()))
+        };
+        Ok(unknown.map(told).collect())
+    }
 }
 
 /// Every setting as written, by its name. No `Debug`: some are secrets.
@@ -93,7 +113,8 @@ const FOREIGN: [&str; 7] = [
 ];
 
 impl Settings {
-    /// Puts the layers together. Unknown names and values of the wrong kind are errors.
+    /// Puts the layers together. Values of the wrong kind and names in a file that are unknown are errors; unknown
+    /// variables are left out ([`Sources::warnings`] tells them).
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         let defaults = parse(DEFAULTS, "config.default.toml")?;
         let mut layers = config::Config::builder();
@@ -103,18 +124,13 @@ impl Settings {
         for (name, value) in file_layer(sources, &defaults)? {
             layers = layers.set_override(name, value).map_err(|e| ConfigError(e.to_string()))?;
         }
-        for (variable, text) in &sources.env {
-            let Some(rest) = variable.strip_prefix(PREFIX) else { continue };
-            let name = rest.to_ascii_lowercase();
-            let Some(default) = defaults.get(&name).filter(|_| rest == rest.to_ascii_uppercase()) else {
-                let known = defaults.keys().map(|name| variable_of(name));
-                return Err(ConfigError(format!("unknown variable {variable}{}", nearest(variable, known))));
-            };
+        for (name, default) in &defaults {
+            let Some(text) = sources.env.get(&variable_of(name)) else { continue };
             // `DEJA_EMBED_QUEUE=` in a container's settings means "not set"; a text may well be empty.
             if text.is_empty() && is_number(default) {
                 continue;
             }
-            layers = set(layers, &name, text)?;
+            layers = set(layers, name, text)?;
         }
         for (name, text) in &sources.flags {
             layers = set(layers, name, text)?;
@@ -219,10 +235,14 @@ fn is_number(default: &Value) -> bool {
     matches!(default.kind, config::ValueKind::I64(_))
 }
 
+/// A guess at what was meant, if a name is near.
 fn nearest(name: &str, known: impl Iterator<Item = String>) -> String {
-    let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
-    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    best.map_or_else(String::new, |best| format!("; did you mean {best}?"))
+    // Without the prefix: what all names share says nothing.
+    let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
+    let likeness = |known: &str| strsim::jaro_winkler(&bare(known), &bare(name));
+    let near = known.map(|known| (likeness(&known), known)).filter(|(likeness, _)| *likeness >= NEAR);
+    let best = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.map_or_else(String::new, |(_, best)| format!("; did you mean {best}?"))
 }
 
 /// A TOML error spans lines and quotes the file, which may hold a secret. Its first line says where, its last

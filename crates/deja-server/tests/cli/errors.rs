@@ -51,12 +51,40 @@ fn what_is_not_there_is_code_1() {
 
 #[test]
 fn bad_settings_stop_every_command() {
-    let deja = Deja::new().env("DEJA_LISTN", "x");
+    let deja = Deja::new();
+    std::fs::write(deja.path().join("deja.toml"), "listn = 'x'").unwrap();
     for arguments in [&["serve"][..], &[], &["config", "check"], &["project", "list"]] {
-        assert_eq!(deja.error(2, arguments), "deja: unknown variable DEJA_LISTN; did you mean DEJA_LISTEN?");
+        let error = deja.error(2, arguments);
+        assert!(error.ends_with("deja.toml: unknown setting listn; did you mean listen?"), "{error}");
     }
     let deja = Deja::new().env("DEJA_DATABASE_URL", "mysql://x");
     assert!(deja.error(2, &["serve"]).contains("begins with postgres://"));
+}
+
+#[test]
+fn variables_that_are_no_settings_stop_nothing() {
+    // What README.md has clients keep their key in: said nothing about.
+    let deja = Deja::new().env("DEJA_KEY", "dj_0123456789abcdef0123456789abcdef");
+    assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
+    // A misspelt setting, and what Kubernetes tells of a service called deja: a line each.
+    let deja = deja
+        .env("DEJA_LISTN", "x")
+        .env("DEJA_PORT", "tcp://10.0.0.1:8080")
+        .env("DEJA_SERVICE_HOST", "10.0.0.1")
+        .env("DEJA_PORT_8080_TCP_ADDR", "10.0.0.1");
+    let output = deja.run(&["project", "list", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let mut lines: Vec<_> = std::str::from_utf8(&output.stderr).unwrap().lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "deja: unknown variable DEJA_LISTN is ignored; did you mean DEJA_LISTEN?",
+            "deja: unknown variable DEJA_PORT is ignored",
+            "deja: unknown variable DEJA_PORT_8080_TCP_ADDR is ignored",
+            "deja: unknown variable DEJA_SERVICE_HOST is ignored",
+        ]
+    );
 }
 
 #[test]

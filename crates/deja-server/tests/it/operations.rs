@@ -270,7 +270,6 @@ fn what_stands_in_the_way_of_a_start_is_told_in_one_line() {
         ("DEJA_MAX_PROMPT_BYTES", "0", "max_prompt_bytes"),
         ("DEJA_LOG_FORMAT", "xml", "log_format"),
         ("DEJA_MASTER_KEY", "short", "master"),
-        ("DEJA_NO_SUCH_SETTING", "1", "no_such_setting"),
         ("OPENAI_BASE_URL", "not a url", "OPENAI_BASE_URL"),
     ] {
         let output =

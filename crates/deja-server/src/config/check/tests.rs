@@ -59,9 +59,33 @@ fn an_empty_variable_empties_a_text_and_leaves_a_number() {
 }
 
 #[test]
-fn unknown_names_are_errors_that_help() {
-    assert_eq!(error(&[("DEJA_LISTN", "x")]), "unknown variable DEJA_LISTN; did you mean DEJA_LISTEN?");
-    assert_eq!(error(&[("DEJA_listen", "x")]), "unknown variable DEJA_listen; did you mean DEJA_LISTEN?");
+fn unknown_variables_are_warnings_with_a_guess_where_one_is_near() {
+    let sources = env(&[
+        ("DEJA_KEY", "dj_1"),
+        ("DEJA_LISTN", "x"),
+        ("DEJA_listen", "x"),
+        ("DEJA_PORT", "tcp://10.0.0.1:8080"),
+        ("DEJA_PORT_8080_TCP_ADDR", "10.0.0.1"),
+        ("DEJA_SERVICE_HOST", "10.0.0.1"),
+        ("DEJA_LOG", "warn"),
+        ("DEJAVU", "x"),
+    ]);
+    let guess = "; did you mean DEJA_LISTEN?";
+    let lines = [
+        ("DEJA_LISTN", guess),
+        ("DEJA_PORT", ""),
+        ("DEJA_PORT_8080_TCP_ADDR", ""),
+        ("DEJA_SERVICE_HOST", ""),
+    ];
+    let lines = lines.into_iter().chain([("DEJA_listen", guess)]);
+    let lines: Vec<String> =
+        lines.map(|(name, guess)| format!("unknown variable {name} is ignored{guess}")).collect();
+    assert_eq!(sources.warnings().unwrap(), lines);
+    assert_eq!(Config::load(&sources).unwrap().listen.port(), 8080);
+}
+
+#[test]
+fn unknown_members_of_a_file_are_errors_that_help() {
     let (_directory, sources) = file("datadir = 'x'");
     let error = Config::load(&sources).unwrap_err().to_string();
     assert!(error.ends_with("deja.toml: unknown setting datadir; did you mean data_dir?"), "{error}");
