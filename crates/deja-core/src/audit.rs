@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use crate::clock::Timestamp;
 use crate::id::{OperatorId, ProjectId};
 
+/// The action of a sign-in that was refused. Anybody may cause one, so such rows are not kept for ever.
+pub const SIGN_IN_REFUSED: &str = "session.refuse";
+
 /// Who did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {

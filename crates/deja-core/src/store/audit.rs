@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 
 use crate::audit::{AuditRow, Change};
+use crate::clock::Timestamp;
 use crate::id::ProjectId;
 use crate::store::StoreError;
 
@@ -25,4 +26,14 @@ pub trait Audit: Send + Sync {
         before: Option<u64>,
         limit: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError>;
+
+    /// Removes up to `limit` rows of one action, the oldest first, that are from before `before` or not among the
+    /// `newest` of that action, and says how many.
+    async fn sweep_changes(
+        &self,
+        action: &str,
+        before: Timestamp,
+        newest: u64,
+        limit: NonZeroUsize,
+    ) -> Result<u64, StoreError>;
 }

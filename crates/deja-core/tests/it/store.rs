@@ -266,6 +266,7 @@ forward! { Sessions:
 forward! { Audit:
     fn note(change: &Change) -> ();
     fn changes(project: Option<ProjectId>, before: Option<u64>, limit: NonZeroUsize) -> Vec<AuditRow>;
+    fn sweep_changes(action: &str, before: Timestamp, newest: u64, limit: NonZeroUsize) -> u64;
 }
 
 #[async_trait]

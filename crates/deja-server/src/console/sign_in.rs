@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use deja_core::audit::{Actor, Change};
+use deja_core::audit::{Actor, Change, SIGN_IN_REFUSED};
 use deja_core::operator::{Email, Operator, PlainToken};
 use serde::Deserialize;
 
@@ -84,7 +84,7 @@ pub(super) async fn post(
     let Some(operator) = operator.filter(|operator| right && operator.disabled.is_none()) else {
         let subject: String = form.email.chars().filter(|c| !c.is_control()).take(100).collect();
         let change =
-            Change::new(now, Actor::System, "session.refuse").of(subject).how(format!("from {address}"));
+            Change::new(now, Actor::System, SIGN_IN_REFUSED).of(subject).how(format!("from {address}"));
         store.note(&change).await?;
         let frame = Frame::door("Sign in").complaining(Some(WRONG));
         let next = session::local(&form.next).to_owned();

@@ -2,7 +2,7 @@
 //! accounts, sign-in is refused for a while. By account *and* address, so that nobody can lock somebody else out.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ struct Failures {
     since: Timestamp,
 }
 
-/// Who fails: an address with an account (its text as typed, lower case), or an address alone.
+/// Who fails: a place with an account (its text as typed, lower case), or a place alone.
 type Who = (IpAddr, Option<String>);
 
 /// Remembers failures to sign in.
@@ -59,15 +59,26 @@ impl Throttle {
     /// Takes the attempt back, and the account's failures from this address: its password was right.
     pub(super) fn succeeded(&self, account: &str, address: IpAddr) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.remove(&(address, Some(normal(account))));
-        if let Some(failed) = failures.get_mut(&(address, None)) {
+        let place = place(address);
+        failures.remove(&(place, Some(normal(account))));
+        if let Some(failed) = failures.get_mut(&(place, None)) {
             failed.count = failed.count.saturating_sub(1);
         }
     }
 }
 
 fn keys(account: &str, address: IpAddr) -> [(Who, u32); 2] {
-    [((address, Some(normal(account))), PER_ACCOUNT), ((address, None), PER_ADDRESS)]
+    let place = place(address);
+    [((place, Some(normal(account))), PER_ACCOUNT), ((place, None), PER_ADDRESS)]
+}
+
+/// What one subscriber has: an IPv4 address, or the 64 first bits of an IPv6 address (RFC 6177 and RFC 7421), below
+/// which anybody picks addresses at will.
+fn place(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
+    }
 }
 
 /// Bounded, because it is kept.
@@ -117,6 +128,21 @@ mod tests {
         }
         assert!(throttle.attempt("somebody@example.com", HERE, at(1)).is_err());
         assert_eq!(throttle.attempt("somebody@example.com", THERE, at(1)), Ok(()));
+    }
+
+    #[test]
+    fn the_addresses_of_an_ipv6_network_are_one() {
+        let throttle = Throttle::default();
+        for n in 0..5 {
+            let address = format!("2001:db8:0:7:{n:x}:{n:x}::{n:x}").parse().unwrap();
+            assert_eq!(throttle.attempt("ada@example.com", address, at(0)), Ok(()));
+        }
+        let [same, other]: [IpAddr; 2] =
+            ["2001:db8:0:7:ffff::1", "2001:db8:0:8::1"].map(|a| a.parse().unwrap());
+        assert!(throttle.attempt("ada@example.com", same, at(0)).is_err());
+        assert_eq!(throttle.attempt("ada@example.com", other, at(0)), Ok(()));
+        throttle.succeeded("ada@example.com", same);
+        assert_eq!(throttle.attempt("ada@example.com", same, at(0)), Ok(()));
     }
 
     #[test]

@@ -4,28 +4,40 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::clock::Clock;
-use deja_core::store::Store;
+use deja_core::audit::SIGN_IN_REFUSED;
+use deja_core::clock::{Clock, Timestamp};
+use deja_core::store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+/// How long a refused sign-in stays in the audit log, and how many do at most: anybody may cause them.
+const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);
+const MOST_REFUSALS: u64 = 10_000;
 
-/// Forgets old rollups, and sessions and links that expired.
+/// Forgets old rollups and refused sign-ins, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         let now = clock.now();
-        let swept = store.sweep_usage(now, SWEEP_BATCH).await;
-        if matches!(swept, Ok(n) if n == SWEEP_BATCH.get() as u64) && !stop.is_cancelled() {
+        let swept = sweep_batch(&*store, now).await;
+        if matches!(swept, Ok(n) if n >= SWEEP_BATCH.get() as u64) && !stop.is_cancelled() {
             continue;
         }
         if let Err(error) = swept.and(store.sweep_sessions(now).await) {
-            tracing::error!(error = %error, "old counts and sessions could not be deleted");
+            tracing::error!(error = %error, "old counts, sessions and refused sign-ins could not be deleted");
         }
         if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;
         }
     }
+}
+
+/// A batch of each; says the size of the larger one.
+async fn sweep_batch(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
+    let counts = store.sweep_usage(now, SWEEP_BATCH).await?;
+    let since = now.minus(REFUSALS_KEPT);
+    let refusals = store.sweep_changes(SIGN_IN_REFUSED, since, MOST_REFUSALS, SWEEP_BATCH).await?;
+    Ok(counts.max(refusals))
 }
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use deja_core::audit::{Actor, AuditRow, Change};
+use deja_core::clock::Timestamp;
 use deja_core::id::{OperatorId, ProjectId};
 use deja_core::store::{Audit, StoreError};
 use tokio_postgres::Row;
@@ -111,6 +112,25 @@ impl Audit for PostgresStore {
         let project = project.map(|project| uuid(project.as_bytes()));
         let params: Params<'_> = &[&before(before_number), &limit(at_most), &project];
         self.connections.query(&sql, params).await?.iter().map(from_row).collect()
+    }
+
+    async fn sweep_changes(
+        &self,
+        action: &str,
+        before: Timestamp,
+        newest: u64,
+        at_most: NonZeroUsize,
+    ) -> Result<u64, StoreError> {
+        // Skipping locked ones: replicas that sweep at the same time share the work.
+        let sql = "WITH kept AS (SELECT number FROM changes WHERE action = $1 ORDER BY number DESC LIMIT $3),
+                        surplus AS (SELECT number FROM changes
+                                    WHERE action = $1 AND (at < $2 OR number NOT IN (SELECT number FROM kept))
+                                    ORDER BY number LIMIT $4 FOR UPDATE SKIP LOCKED),
+                        gone AS (DELETE FROM changes WHERE number IN (SELECT number FROM surplus) RETURNING 1)
+                   SELECT count(*) FROM gone";
+        let newest = i64::try_from(newest).unwrap_or(i64::MAX);
+        let params: Params<'_> = &[&action, &before.as_nanos(), &newest, &limit(at_most)];
+        count(&self.connections.query_one(sql, params).await?, 0)
     }
 }
 

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use deja_core::audit::{Actor, AuditRow, Change};
+use deja_core::clock::Timestamp;
 use deja_core::id::{OperatorId, ProjectId};
 use deja_core::store::{Audit, StoreError};
 use rusqlite::{Connection, Row, params};
@@ -64,6 +65,28 @@ impl Audit for SqliteStore {
                     .prepare_cached(&sql)?
                     .query_map(params![number_before(before), limit_of(limit), project], from_row)?
                     .collect()
+            })
+            .await
+    }
+
+    async fn sweep_changes(
+        &self,
+        action: &str,
+        before: Timestamp,
+        newest: u64,
+        limit: NonZeroUsize,
+    ) -> Result<u64, StoreError> {
+        let action = action.to_owned();
+        self.writer
+            .write(move |connection| {
+                let sql = "DELETE FROM changes WHERE number IN (
+                               SELECT number FROM changes WHERE action = ?1 AND (at < ?2 OR number NOT IN (
+                                   SELECT number FROM changes WHERE action = ?1 ORDER BY number DESC LIMIT ?3))
+                               ORDER BY number LIMIT ?4)";
+                let newest = i64::try_from(newest).unwrap_or(i64::MAX);
+                let params = params![action, before.as_nanos(), newest, limit_of(limit)];
+                let swept = connection.prepare_cached(sql).and_then(|mut delete| delete.execute(params));
+                swept.map(|swept| Done::quiet(swept as u64)).map_err(fault)
             })
             .await
     }

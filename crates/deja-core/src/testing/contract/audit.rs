@@ -6,7 +6,7 @@ use super::fixtures::{
     NOW, bytes, entry, entry_id, key, later, project, project_id, put, scope, with_project,
 };
 use super::{Subject, register};
-use crate::audit::{Actor, Change};
+use crate::audit::{Actor, AuditRow, Change};
 use crate::embedding::Similarity;
 use crate::id::{OperatorId, ProjectId, ProviderId};
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
@@ -19,6 +19,7 @@ register!["audit":
     every_change_writes_its_row,
     what_was_not_done_writes_none,
     rows_outlive_their_project,
+    sweep_removes_rows_of_one_action,
 ];
 
 const MANY: NonZeroUsize = NonZeroUsize::MAX;
@@ -219,4 +220,35 @@ async fn rows_outlive_their_project(mut subject: Subject) {
         rows.iter().map(|row| &*row.change.action).collect::<Vec<_>>(),
         ["project.delete", "entry.delete"]
     );
+}
+
+async fn sweep_removes_rows_of_one_action(mut subject: Subject) {
+    let store = subject.store();
+    for second in 0..10 {
+        for action in ["other", "refused"] {
+            store.note(&Change::new(later(second), Actor::System, action)).await.unwrap();
+        }
+    }
+    let (two, many) = (NonZeroUsize::new(2).unwrap(), MANY);
+    let sweep = |before, newest, limit| store.sweep_changes("refused", later(before), newest, limit);
+    assert_eq!(sweep(0, 10, many).await.unwrap(), 0, "none is too old, and none too many");
+    assert_eq!(sweep(3, 10, two).await.unwrap(), 2, "no more than asked for");
+    assert_eq!(sweep(3, 10, two).await.unwrap(), 1, "one at the very moment stays");
+    assert_eq!(sweep(0, u64::MAX, many).await.unwrap(), 0);
+    assert_eq!(sweep(0, 5, many).await.unwrap(), 2, "the newest stay");
+    let numbers = |rows: &[AuditRow]| rows.iter().map(|row| row.number).collect::<Vec<_>>();
+    let before = numbers(&store.changes(None, None, many).await.unwrap());
+    let store = subject.reopened().await;
+    let rows = store.changes(None, None, many).await.unwrap();
+    assert_eq!(numbers(&rows), before, "rows keep their numbers");
+    let at = |action: &str| {
+        let of = rows.iter().rev().filter(|row| row.change.action == action);
+        of.map(|row| row.change.at).collect::<Vec<_>>()
+    };
+    assert_eq!(at("refused"), [5, 6, 7, 8, 9].map(later));
+    assert_eq!(at("other").len(), 10);
+    assert_eq!(store.sweep_changes("refused", later(99), 5, many).await.unwrap(), 5);
+    assert_eq!(actions(&*store).await, ["other"; 10]);
+    store.note(&of("refused", None)).await.unwrap();
+    assert!(store.changes(None, None, many).await.unwrap()[0].number > before[0], "no number comes twice");
 }

@@ -56,8 +56,7 @@ struct State {
     invites: Vec<Invite>,
     sessions: Vec<Session>,
     claims: HashMap<FlightKey, (FlightId, std::time::Instant)>,
-    /// Row `n` is at `n - 1`.
-    changes: Vec<Change>,
+    changes: operators::Log,
 }
 
 struct Stored {

@@ -225,14 +225,46 @@ impl Audit for MemoryStore {
         limit: NonZeroUsize,
     ) -> Result<Vec<AuditRow>, StoreError> {
         let state = self.state();
-        let rows =
-            (1u64..).zip(&state.changes).map(|(number, change)| AuditRow { number, change: change.clone() });
-        let mut rows: Vec<_> = rows
+        let rows = state.changes.rows.iter().rev();
+        let rows = rows
             .filter(|row| before.is_none_or(|before| row.number < before))
-            .filter(|row| project.is_none() || row.change.project == project)
-            .collect();
-        rows.reverse();
-        rows.truncate(limit.get());
-        Ok(rows)
+            .filter(|row| project.is_none() || row.change.project == project);
+        Ok(rows.take(limit.get()).cloned().collect())
+    }
+
+    async fn sweep_changes(
+        &self,
+        action: &str,
+        before: Timestamp,
+        newest: u64,
+        limit: NonZeroUsize,
+    ) -> Result<u64, StoreError> {
+        let rows = &mut self.state().changes.rows;
+        let of = rows.iter().filter(|row| row.change.action == action).count() as u64;
+        let (mut seen, mut swept) = (0_u64, 0);
+        rows.retain(|row| {
+            if row.change.action != action || swept == limit.get() as u64 {
+                return true;
+            }
+            seen += 1;
+            let keep = row.change.at >= before && newest.saturating_add(seen) > of;
+            swept += u64::from(!keep);
+            keep
+        });
+        Ok(swept)
+    }
+}
+
+/// The audit log. A row keeps its number when others are removed.
+#[derive(Default)]
+pub(super) struct Log {
+    rows: Vec<AuditRow>,
+    last: u64,
+}
+
+impl Log {
+    pub(super) fn push(&mut self, change: Change) {
+        self.last += 1;
+        self.rows.push(AuditRow { number: self.last, change });
     }
 }
