@@ -1,6 +1,10 @@
 //! Who is asking: the key, its project, its limit, its permission; in this order, 401, 429, 403.
 
+use std::convert::Infallible;
+
+use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use deja_core::api_key::PlainKey;
 use deja_core::engine::Engine;
@@ -25,9 +29,21 @@ pub struct Refused {
     pub limit: Option<Decision>,
 }
 
-/// Admits a request. `base` is the project slug of a `/p/<slug>` base URL: a key of another project is refused
-/// there, and a slug that does not exist cannot be told from one that is somebody else's.
-pub async fn admit(engine: &Engine, headers: &HeaderMap, base: Option<&str>) -> Result<Admitted, Refused> {
+/// The project slug of a `/p/<slug>` base URL, if the request came to one. One that is no text is no project's.
+pub struct Base(pub Option<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Base {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let slug = Option::<Path<String>>::from_request_parts(parts, state).await;
+        Ok(Self(slug.map_or_else(|_not_utf8| Some(String::new()), |slug| slug.map(|Path(slug)| slug))))
+    }
+}
+
+/// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
+/// be told from one that is somebody else's.
+pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
     let unlimited = |error| Refused { error, limit: None };
     let key = bearer(headers).and_then(PlainKey::parse).ok_or(unlimited(ApiError::Unauthorized))?;
     let admission = engine.store().admit_within_limit(&key.hash(), engine.clock().now()).await;
@@ -38,7 +54,7 @@ pub async fn admit(engine: &Engine, headers: &HeaderMap, base: Option<&str>) -> 
         engine.count_rate_limited(&caller);
         return Err(Refused { error: ApiError::RateLimited(limit), limit: Some(limit) });
     }
-    if project.suspended || base.is_some_and(|slug| slug != project.slug.as_str()) {
+    if project.suspended || base.0.as_ref().is_some_and(|slug| *slug != project.slug.as_str()) {
         engine.count_refused(&caller);
         return Err(Refused { error: ApiError::Forbidden, limit: Some(limit) });
     }

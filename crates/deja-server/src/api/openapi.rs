@@ -1,6 +1,8 @@
 //! The OpenAPI document and its page.
 
+use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ObjectBuilder, Required, Type};
 use utoipa::{Modify, OpenApi};
 
 use crate::api::{error, health, query};
@@ -11,7 +13,7 @@ use crate::api::{error, health, query};
     info(title = "deja", description = "A semantic cache for LLM answers.", license(name = "Apache-2.0")),
     paths(query::query, health::livez, health::readyz),
     components(schemas(error::ErrorBody, query::QueryRequest)),
-    modifiers(&ApiKeyScheme),
+    modifiers(&ApiKeyScheme, &ProjectBase),
 )]
 pub struct ApiDoc;
 
@@ -25,6 +27,28 @@ impl Modify for ApiKeyScheme {
             .build();
         let components = openapi.components.get_or_insert_default();
         components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
+    }
+}
+
+/// The same query below the base URL of a project, described once.
+struct ProjectBase;
+
+impl Modify for ProjectBase {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let Some(mut item) = openapi.paths.paths.get("/v1/cache/query").cloned() else { return };
+        if let Some(query) = &mut item.post {
+            let slug = ParameterBuilder::new()
+                .name("slug")
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .description(Some("The project. A key of another one is refused with 403."))
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+                .build();
+            query.operation_id = Some("query_of_project".into());
+            query.summary = Some("Query the cache, under a project's base URL".into());
+            query.parameters = Some(vec![slug.into()]);
+        }
+        openapi.paths.paths.insert("/p/{slug}/v1/cache/query".into(), item);
     }
 }
 

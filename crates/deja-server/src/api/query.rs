@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 
 use crate::api::error::ApiError;
 use crate::app::{App, RequestLimits};
-use crate::auth::{self, Refused};
+use crate::auth::{self, Base, Refused};
 use crate::telemetry;
 
 /// Longest `model`, in bytes. Model ids have less than 100.
@@ -119,10 +119,9 @@ pub struct DebugInfo {
         (status = 503, description = "Overloaded or not ready; see Retry-After.", body = crate::api::error::ErrorBody),
     )
 )]
-pub async fn query(State(app): State<Arc<App>>, base: Option<Path<String>>, request: Request) -> Response {
+pub async fn query(State(app): State<Arc<App>>, base: Base, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let slug = base.as_ref().map(|Path(slug)| slug.as_str());
-    let admitted = match auth::admit(app.engine(), &head.headers, slug).await {
+    let admitted = match auth::admit(app.engine(), &head.headers, &base).await {
         Ok(admitted) => admitted,
         Err(Refused { error, limit }) => {
             let mut response = error.into_response();

@@ -132,14 +132,14 @@ fn body(random: &mut Random, valid: &Value) -> Vec<u8> {
 fn make(random: &mut Random, operations: &[Operation], key: &str) -> (Vec<u8>, bool, bool) {
     let operation = &operations[random.below(operations.len())];
     // Most of the paths have nothing to get wrong but the method.
-    let query = operations.iter().find(|operation| operation.body.is_some()).unwrap();
-    let operation = if random.one_in(8) { operation } else { query };
+    let queries: Vec<&Operation> = operations.iter().filter(|operation| operation.body.is_some()).collect();
+    let operation = if random.one_in(8) { operation } else { random.pick(&queries) };
     let mut method = operation.method.as_str();
     if random.one_in(15) {
         method = random.pick(&["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "FOO"]);
     }
-    let mut path =
-        operation.path.replace("{slug}", random.pick(&["a", "fuzz", "%00", "..", "%2e%2e", "\u{1}"]));
+    let slugs = ["a", "fuzz", "fuzz", "%00", "..", "%2e%2e", "\u{1}", "%FF", "%c3%28", "%ED%A0%80", "%66uzz"];
+    let mut path = operation.path.replace("{slug}", random.pick(&slugs));
     if random.one_in(15) {
         let more = ["/", "?", "?a=b", "#x", "/..", "//", "%", "%zz", "%00", ";", "?%ff"];
         path.push_str(random.pick(&more));
@@ -242,7 +242,7 @@ fn twenty_thousand_requests_that_make_no_sense() {
     );
     let document = world.deja.get("/openapi.json").json();
     let operations = operations(&document);
-    assert!(operations.len() >= 3 && operations.iter().any(|o| o.body.is_some()), "{document}");
+    assert_eq!(operations.iter().filter(|operation| operation.body.is_some()).count(), 2, "{document}");
     let statuses: Vec<Vec<usize>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|n| {
@@ -254,7 +254,7 @@ fn twenty_thousand_requests_that_make_no_sense() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let of = |status: usize| statuses.iter().map(|by_status| by_status[status]).sum::<usize>();
-    for status in [200, 400, 401, 404, 405] {
+    for status in [200, 400, 401, 403, 404, 405] {
         assert!(of(status) > 20, "only {} answers of {status}: the generator is too tame", of(status));
     }
     let log = world.deja.log();

@@ -77,7 +77,7 @@ fn two_authorization_headers_are_none() {
 fn the_key_is_checked_before_anything_else_is_looked_at() {
     let tenant = World::shared().tenant("order");
     // All of this would be 400, 403 or 404 with a key.
-    for path in [PATH, "/p/no-such-project/v1/cache/query"] {
+    for path in [PATH, "/p/no-such-project/v1/cache/query", "/p/%FF/v1/cache/query"] {
         let response = tenant.deja.request("POST", path, &[], b"\xff not json");
         assert_eq!(response.detail(401), UNAUTHORIZED, "{path}");
     }
@@ -97,7 +97,7 @@ fn another_project_and_one_that_does_not_exist_are_403_with_the_same_bytes() {
     let world = World::shared();
     let (tenant, other) = (world.tenant("foreign"), world.tenant("foreign-other"));
     let mut bodies = Vec::new();
-    for slug in [other.slug.as_str(), "no-such-project", "NO", "a%20b", "..%2f"] {
+    for slug in [other.slug.as_str(), "no-such-project", "NO", "a%20b", "..%2f", "%FF", "%c3%28", "%00"] {
         let response = tenant.post_as(&tenant.key, &format!("/p/{slug}/v1/cache/query"), &body());
         assert_eq!(response.detail(403), FORBIDDEN, "{slug}");
         assert!(response.header("x-ratelimit-limit").is_some(), "{slug}");
