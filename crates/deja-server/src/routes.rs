@@ -3,17 +3,23 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use tower::ServiceBuilder;
+use tower::util::MapRequestLayer;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::error::ApiError;
 use crate::api::{health, openapi, query};
 use crate::app::App;
 use crate::console::{self, Console};
-use crate::middleware;
+use crate::edge::edge;
+use crate::request_id::{Numbered, only_fit};
 
 /// The whole router. `openapi.json` is made once: it cannot change while the process runs.
 pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json::Error> {
@@ -22,7 +28,13 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         let document = document.clone();
         async move { ([(CONTENT_TYPE, "application/json")], document) }
     };
-    let edge = axum::middleware::from_fn_with_state(Arc::clone(&app), middleware::edge);
+    // From the outside in.
+    let passed = ServiceBuilder::new()
+        .layer(MapRequestLayer::new(only_fit::<Body>))
+        .layer(SetRequestIdLayer::x_request_id(Numbered))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(from_fn_with_state(Arc::clone(&app), edge))
+        .layer(CatchPanicLayer::custom(panicked));
     Ok(Router::new()
         .route("/v1/cache/query", post(query::query))
         .route("/p/{slug}/v1/cache/query", post(query::query))
@@ -34,8 +46,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
         .with_state(app)
         .merge(console::router(console))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(edge))
+        .layer(passed))
 }
 
 /// A handler that panicked: a bug, told like one, and the server goes on.

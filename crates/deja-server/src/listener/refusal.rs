@@ -3,7 +3,7 @@
 //! hyper answers those with a bare status and has no hook for them, but the interface promises `{"detail": ...}` and a
 //! request id with every error.
 
-use crate::middleware;
+use crate::request_id;
 
 /// The answer that goes out instead of this one, which hyper has made by itself. `None` if it is no refusal.
 pub(super) fn instead_of(bare: &[u8]) -> Option<Vec<u8>> {
@@ -14,11 +14,10 @@ pub(super) fn instead_of(bare: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     };
     let body = format!(r#"{{"detail":"{detail}"}}"#);
-    let id = middleware::new_request_id();
     let answer = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nx-request-id: {}\r\nconnection: close\r\n\
          cache-control: private, no-store\r\ncontent-length: {}\r\n\r\n{body}",
-        id.to_str().unwrap_or_default(),
+        request_id::new(),
         body.len()
     );
     Some(answer.into_bytes())
