@@ -1,5 +1,6 @@
 //! Single-flight: one call to the provider for a prompt and its paraphrases, however many wait and whoever leaves.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,8 +9,18 @@ use crate::util::http::Connection;
 use crate::util::tenant::MODEL;
 use crate::util::{Gate, Reaction, Tenant, World};
 
-/// Time for requests that were sent to reach the engine. Nothing fails if it is too short: then less is tested.
-const SETTLE: Duration = Duration::from_millis(700);
+/// Gives requests that were sent before time to reach the engine: as much as one takes that is answered after them, by
+/// way of the embedding model and the provider, and some more.
+fn settle(world: &World) {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let tenant = world.tenant("settle");
+    for part in ["first", "second"] {
+        let prompt = format!("Are they there, {number}, {part}?");
+        tenant.ask(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+}
 
 /// A tag whose calls wait at a gate.
 fn gated(world: &World, tag: &str, then: Reaction) -> Gate {
@@ -30,10 +41,10 @@ fn of_1000_callers_900_hang_up_and_100_get_the_one_answer() {
     let query = query("Who wrote Faust?", "flight-stampede");
     let mut callers: Vec<Connection> = (0..1000).map(|_| tenant.begin(&query)).collect();
     world.provider.wait_for_calls("flight-stampede", 1);
-    std::thread::sleep(SETTLE);
+    settle(&world);
     // The first caller, which began the call, is among those who leave.
     drop(callers.drain(..900).collect::<Vec<_>>());
-    std::thread::sleep(SETTLE);
+    settle(&world);
     gate.open();
     let (mut misses, mut entries) = (0, std::collections::HashSet::new());
     for caller in &mut callers {
@@ -62,7 +73,7 @@ fn a_paraphrase_of_a_prompt_in_flight_waits_for_it() {
     let mut leader = tenant.begin(&query("How do I reset my password?", "flight-paraphrase"));
     world.provider.wait_for_calls("flight-paraphrase", 1);
     let mut follower = tenant.begin(&query("How can I reset my password?", "flight-paraphrase"));
-    std::thread::sleep(SETTLE);
+    settle(world);
     gate.open();
     let (led, followed) = (leader.receive(false).unwrap().json(), follower.receive(false).unwrap().json());
     assert_eq!((&led["cache_hit"], &led["llm_provider"]), (&json!(false), &json!("openai")));
@@ -123,9 +134,9 @@ fn the_caller_that_began_hangs_up_and_the_others_are_answered() {
     let leader = tenant.begin(&query);
     world.provider.wait_for_calls("flight-leader", 1);
     let mut follower = tenant.begin(&query);
-    std::thread::sleep(SETTLE);
+    settle(world);
     drop(leader);
-    std::thread::sleep(SETTLE);
+    settle(world);
     gate.open();
     assert_eq!(follower.receive(false).unwrap().json()["response"], "Goethe.");
     assert_eq!(world.provider.calls("flight-leader").len(), 1);
@@ -140,7 +151,7 @@ fn an_answer_nobody_waits_for_any_more_is_kept() {
     let caller = tenant.begin(&query);
     world.provider.wait_for_calls("flight-alone", 1);
     drop(caller);
-    std::thread::sleep(SETTLE);
+    settle(world);
     gate.open();
     // Whether it is still under way or stored by now: no second call.
     let answer = tenant.ask(&query);
@@ -159,7 +170,7 @@ fn a_failure_is_an_error_for_all_who_wait_and_for_nobody_after() {
     let mut callers: Vec<Connection> = (0..20).map(|_| tenant.begin(&query)).collect();
     world.provider.wait_for_calls("flight-failure", 1);
     callers.push(tenant.begin(&paraphrase));
-    std::thread::sleep(SETTLE);
+    settle(world);
     gate.open();
     for caller in &mut callers {
         let response = caller.receive(false).unwrap();
@@ -185,7 +196,7 @@ fn an_answer_that_is_not_kept_still_answers_all_who_waited_with_the_same_prompt(
     let query = query("Who wrote Faust?", "flight-cut");
     let mut callers: Vec<Connection> = (0..10).map(|_| tenant.begin(&query)).collect();
     world.provider.wait_for_calls("flight-cut", 1);
-    std::thread::sleep(2 * SETTLE);
+    settle(world);
     gate.open();
     for caller in &mut callers {
         let answer = caller.receive(false).unwrap().json();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::postgres::{Database, Server, connect};
-use crate::util::deja::new_database;
+use crate::util::deja::{Builder, new_database};
 use crate::util::http::{Connection, PATIENCE, request};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, Gate, Reaction};
@@ -91,23 +91,34 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
     let mut server = Server::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let url = runtime.block_on(Database::create_on(&server.url)).url;
-    let deja = Deja::on(&url, &provider);
+    let deja = as_patient_as_by_itself(&url, &provider);
     let slug = deja.cli(&["project", "create", "down"]);
     let key = deja.cli(&["key", "create", "--project", &slug, "--name", "k"]);
-    assert_eq!(ask(&deja, &key, "Who wrote Faust?").0, 200);
+    let served_again = |after: &str| {
+        let began = Instant::now();
+        while ask(&deja, &key, "Who wrote Faust?").0 != 200 {
+            assert!(began.elapsed() < PATIENCE, "{after}: it is never served again");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        becomes(&deja, 200);
+    };
+    served_again("start");
     for (away, back) in [("pause", "resume"), ("kill", "start")] {
         server.tell(away);
         assert_eq!(ask(&deja, &key, "Who wrote Faust?").0, 503, "{away}: neither served nor refused");
         becomes(&deja, 503);
         assert_eq!(deja.get("/livez").status, 200);
         server.tell(back);
-        let began = Instant::now();
-        while ask(&deja, &key, "Who wrote Faust?").0 != 200 {
-            assert!(began.elapsed() < PATIENCE, "{back}: it is never served again");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        becomes(&deja, 200);
+        served_again(back);
     }
+}
+
+/// With deja's own deadlines for the database, which other tests put off.
+fn as_patient_as_by_itself(url: &str, provider: &FakeProvider) -> Deja {
+    let builder = Deja::builder_on(url, provider);
+    let deadlines = ["CONNECT_TIMEOUT_MS", "ACQUIRE_TIMEOUT_MS", "TIMEOUT_MS"];
+    let without = |builder: Builder, name: &&str| builder.without(&format!("DEJA_DATABASE_{name}"));
+    deadlines.iter().fold(builder, without).start()
 }
 
 /// Waits until `/readyz` says this: its answer is a second old at most, and a check may take two.
@@ -123,7 +134,7 @@ fn becomes(deja: &Deja, ready: u16) {
 fn readiness_is_checked_once_at_a_time_and_once_a_second() {
     let provider = FakeProvider::start();
     let url = new_database();
-    let deja = Deja::on(&url, &provider);
+    let deja = as_patient_as_by_itself(&url, &provider);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let mut client = runtime.block_on(connect(&url));
     let counted = "CREATE TABLE checks (at timestamptz);

@@ -113,11 +113,16 @@ impl Database {
     }
 }
 
+/// Longer than a statement takes on a busy machine.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Settings of a small replica.
 pub(crate) fn settings(url: &str) -> PostgresSettings {
     PostgresSettings {
         pool_size: 8,
-        call_timeout: std::time::Duration::from_secs(10),
+        connect_timeout: PATIENCE,
+        acquire_timeout: PATIENCE,
+        call_timeout: PATIENCE,
         ..PostgresSettings::new(url)
     }
 }

@@ -117,8 +117,11 @@ impl Deja {
             .env("DEJA_PRICES_URL", "")
             .env("DEJA_LOG", "info")
             .env("RUST_BACKTRACE", "1")
-            // The machine that runs the tests may be slow; how long things may take has its own tests.
+            // The machine that runs the tests may be busy; how long things may take has its own tests.
             .env("DEJA_EMBED_TIMEOUT_MS", "60000")
+            .env("DEJA_DATABASE_CONNECT_TIMEOUT_MS", "60000")
+            .env("DEJA_DATABASE_ACQUIRE_TIMEOUT_MS", "60000")
+            .env("DEJA_DATABASE_TIMEOUT_MS", "60000")
     }
 
     /// A server whose providers are `provider`.
@@ -128,11 +131,15 @@ impl Deja {
 
     /// A replica on the database at `url`, or a server on SQLite if that is empty; all of them have one master key.
     pub fn on(url: &str, provider: &FakeProvider) -> Self {
+        Self::builder_on(url, provider).start()
+    }
+
+    /// The same, to be changed before it starts.
+    pub fn builder_on(url: &str, provider: &FakeProvider) -> Builder {
         Self::builder()
             .provider(provider)
             .env("DEJA_DATABASE_URL", url)
             .env("DEJA_MASTER_KEY", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
-            .start()
     }
 
     /// Where it listens.
