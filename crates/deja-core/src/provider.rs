@@ -257,9 +257,8 @@ pub trait TokenCounter: Send + Sync {
     /// Tokens of the bare `text` as `model` would see them, as in an answer. Bounded in time for any text.
     fn text(&self, model: &str, text: &str) -> TokenCount;
 
-    /// Tokens of a call's input as it is billed: the prompt, the context unless it is empty, and what the chat
-    /// around them adds.
-    fn input(&self, model: &str, context: Option<&str>, prompt: &str) -> TokenCount;
+    /// Tokens of a call's input as it is billed: of its messages and of what the chat around them adds.
+    fn input(&self, model: &str, messages: &[TokenCount]) -> TokenCount;
 }
 
 /// A number of tokens.

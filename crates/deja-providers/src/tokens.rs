@@ -45,16 +45,11 @@ impl deja_core::provider::TokenCounter for TokenCounter {
         }
     }
 
-    fn input(&self, model: &str, context: Option<&str>, prompt: &str) -> TokenCount {
-        let mut input = TokenCount { tokens: 0, estimated: false };
-        let chat = encoding(model).is_some();
-        for message in context.filter(|context| !context.is_empty()).into_iter().chain([prompt]) {
-            let text = self.text(model, message);
-            input.tokens += text.tokens + if chat { MESSAGE_TOKENS } else { 0 };
-            input.estimated |= text.estimated;
-        }
-        input.tokens += if chat { REPLY_TOKENS } else { 0 };
-        input
+    fn input(&self, model: &str, messages: &[TokenCount]) -> TokenCount {
+        let texts: u64 = messages.iter().map(|message| message.tokens).sum();
+        let chat =
+            if encoding(model).is_some() { messages.len() as u64 * MESSAGE_TOKENS + REPLY_TOKENS } else { 0 };
+        TokenCount { tokens: texts + chat, estimated: messages.iter().any(|message| message.estimated) }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use deja_core::admin::Admin;
 use deja_core::clock::SystemClock;
 use deja_core::embedding::Embedder;
-use deja_core::engine::{Engine, Parts};
+use deja_core::engine::{CallLimits, Engine, Parts};
 use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
 use deja_embed::{LocalEmbedder, PoolConfig};
@@ -23,6 +23,7 @@ use crate::console::Console;
 use crate::feeds::prices::PriceFeed;
 use crate::feeds::upstreams::Upstreams;
 use crate::secrets::vault::Vault;
+use crate::telemetry::Metrics;
 
 /// Bounds of a request's body.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +118,12 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         tokens: Arc::new(TokenCounter),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
-        max_upstream_calls: config.upstream.max_in_flight,
+        listener: Arc::new(Metrics),
+        query_timeout: config.request.timeout,
+        calls: CallLimits {
+            all: config.upstream.max_in_flight,
+            each: config.upstream.max_in_flight_per_project,
+        },
     };
     let limits = RequestLimits {
         body_bytes: config.request.max_body_bytes,

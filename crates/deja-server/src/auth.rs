@@ -7,19 +7,10 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use deja_core::api_key::PlainKey;
-use deja_core::engine::Engine;
+use deja_core::engine::{Admitted, Engine, NotAdmitted};
 use deja_core::rate_limit::Decision;
-use deja_core::store::Admission;
 
 use crate::api::error::ApiError;
-
-/// A request that may go on, and what its answer says of the limit.
-pub struct Admitted {
-    /// The key and its project.
-    pub caller: Admission,
-    /// The limiter's word.
-    pub limit: Decision,
-}
 
 /// A request that may not, and what its answer says of the limit, once the key is known.
 pub struct Refused {
@@ -44,21 +35,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Base {
 /// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
 /// be told from one that is somebody else's.
 pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    let unlimited = |error| Refused { error, limit: None };
-    let key = bearer(headers).and_then(PlainKey::parse).ok_or(unlimited(ApiError::Unauthorized))?;
-    let admission = engine.store().admit_within_limit(&key.hash(), engine.clock().now()).await;
-    let admission = admission.map_err(|error| unlimited(error.into()))?;
-    let (caller, limit) = admission.ok_or(unlimited(ApiError::Unauthorized))?;
-    let project = &caller.project;
-    if !limit.allowed {
-        engine.count_rate_limited(&caller);
-        return Err(Refused { error: ApiError::RateLimited(limit), limit: Some(limit) });
-    }
-    if project.suspended || base.0.as_ref().is_some_and(|slug| *slug != project.slug.as_str()) {
-        engine.count_refused(&caller);
-        return Err(Refused { error: ApiError::Forbidden, limit: Some(limit) });
-    }
-    Ok(Admitted { caller, limit })
+    let refused = |error, limit| Refused { error, limit };
+    let key = bearer(headers).and_then(PlainKey::parse).ok_or(refused(ApiError::Unauthorized, None))?;
+    engine.admit(&key.hash(), base.0.as_deref()).await.map_err(|why| match why {
+        NotAdmitted::UnknownKey => refused(ApiError::Unauthorized, None),
+        NotAdmitted::RateLimited(limit) => refused(ApiError::RateLimited(limit), Some(limit)),
+        NotAdmitted::Forbidden(limit) => refused(ApiError::Forbidden, Some(limit)),
+        NotAdmitted::Store(error) => refused(error.into(), None),
+    })
 }
 
 /// The token of `Authorization: Bearer <token>` (RFC 6750; the scheme's name in any case). Two such headers

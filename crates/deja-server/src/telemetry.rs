@@ -1,7 +1,6 @@
 //! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
 
-use deja_core::analytics::Outcome;
-use deja_core::engine::{QueryError, Reply, Source};
+use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -42,7 +41,10 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
         .build_recorder();
     let handle = recorder.handle();
     let _already_set = metrics::set_global_recorder(recorder);
-    describe_counter!(QUERIES, "Queries by outcome: exact_hit, semantic_hit, miss, error.");
+    describe_counter!(
+        QUERIES,
+        "Requests of known keys by outcome: exact_hit, semantic_hit, miss, error, refused, rate_limited."
+    );
     describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
     describe_histogram!(EMBEDDING_SECONDS, "Time to embed a prompt, waiting included.");
     describe_histogram!(SEARCH_SECONDS, "Time of the look-ups of a query.");
@@ -57,25 +59,23 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     Ok(handle)
 }
 
-/// Counts a query's end.
-pub fn count_query(answered: Result<&Reply, &QueryError>) {
-    let reply = match answered {
-        Ok(reply) => reply,
-        Err(error) => {
-            if matches!(error, QueryError::Overloaded) {
-                counter!(SHED).increment(1);
-            }
-            counter!(QUERIES, "outcome" => Outcome::Error.as_str()).increment(1);
-            return;
+/// Counts for Prometheus what the engine counts.
+pub struct Metrics;
+
+impl Listener for Metrics {
+    fn ended(&self, ended: Ended<'_>) {
+        let outcome = ended.outcome().as_str();
+        counter!(QUERIES, "outcome" => outcome).increment(1);
+        match ended {
+            Ended::Answered(reply) => answered(outcome, reply),
+            Ended::Failed(QueryError::Overloaded) => counter!(SHED).increment(1),
+            Ended::Failed(_) | Ended::Refused | Ended::RateLimited => {}
         }
-    };
-    let outcome = match reply.source {
-        Source::Exact => Outcome::ExactHit,
-        Source::Semantic(_) => Outcome::SemanticHit,
-        Source::Provider(_) => Outcome::Miss,
-    };
-    counter!(QUERIES, "outcome" => outcome.as_str()).increment(1);
-    histogram!(QUERY_SECONDS, "outcome" => outcome.as_str()).record(reply.trace.total);
+    }
+}
+
+fn answered(outcome: &'static str, reply: &Reply) {
+    histogram!(QUERY_SECONDS, "outcome" => outcome).record(reply.trace.total);
     histogram!(SEARCH_SECONDS).record(reply.trace.search);
     if !reply.trace.embedding.is_zero() {
         histogram!(EMBEDDING_SECONDS).record(reply.trace.embedding);

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::engine::upstream::Miss;
+use crate::cache::{Hit, Judge, Scope};
 use crate::engine::{Engine, QueryError};
 use crate::id::FlightId;
 use crate::store::{Claims, FlightKey};
@@ -17,7 +17,15 @@ const PROLONG_EVERY: Duration = Duration::from_secs(2);
 /// A word that gets lost costs the waiting so much more.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// A flight that this process alone may fly, until it is [ended](Claim::end).
+/// What came of claiming a flight.
+pub(super) enum Claimed<'a> {
+    /// This process alone may ask.
+    Ours(Claim<'a>),
+    /// The answer is there.
+    Found(Hit),
+}
+
+/// A flight that this process alone may lead, until it is [ended](Claim::end).
 pub(super) struct Claim<'a> {
     claims: &'a dyn Claims,
     flight: FlightKey,
@@ -25,26 +33,29 @@ pub(super) struct Claim<'a> {
 }
 
 impl Engine {
-    /// Claims the flight of `miss` from all other processes, which may take as long as one of them flies it.
-    /// `None` if the answer is there meanwhile.
+    /// Claims a flight from all other processes, which may take as long as one of them leads it.
     pub(super) async fn claim<'a>(
         &'a self,
         claims: &'a dyn Claims,
-        miss: &Miss,
-    ) -> Result<Option<Claim<'a>>, QueryError> {
+        flight: FlightKey,
+        scope: &Scope,
+        judge: Judge<'_>,
+    ) -> Result<Claimed<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;
-        let flight =
-            FlightKey { project: miss.project.id, scope: miss.scope.key(), prompt: miss.prompt_hash };
         let claim = Claim { claims, flight, owner };
         loop {
-            if claim.take().await? {
-                return Ok(Some(claim));
+            let taken = claim.take().await?;
+            if let Some(hit) = self.exact(scope, flight.prompt, judge).await? {
+                if taken {
+                    claim.end().await;
+                }
+                return Ok(Claimed::Found(hit));
+            }
+            if taken {
+                return Ok(Claimed::Ours(claim));
             }
             claims.released(&flight, LOOK_EVERY).await;
-            if self.search_again(miss).await?.hit.is_some() {
-                return Ok(None);
-            }
         }
     }
 }

@@ -5,29 +5,30 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::cache::policy::NotStored;
-use crate::cache::{Entry, Judge, ScopeKey, Verdict};
+use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity};
 use crate::engine::{Query, QueryError};
 use crate::money::NanoUsd;
 
 /// How a flight ended.
 #[derive(Clone, Debug)]
-pub(super) enum Outcome {
-    /// With an answer.
-    Landed(Arc<Landed>),
-    /// The answer was stored by somebody else meanwhile: look again.
-    LookAgain,
-    /// Without one.
+pub(super) enum Completed {
+    /// With a fresh answer.
+    Answered(Arc<Fresh>),
+    /// The answer to the leader's query was in the cache meanwhile.
+    Found(Hit),
+    /// Without an answer.
     Failed(QueryError),
 }
 
 /// A fresh answer.
 #[derive(Debug)]
-pub(super) struct Landed {
+pub(super) struct Fresh {
     /// The answer, as an entry even when it was not stored.
     pub entry: Arc<Entry>,
     /// Whether it was stored, and if not, why.
@@ -37,34 +38,73 @@ pub(super) struct Landed {
     /// Similarity of the best entry that was there and not similar enough.
     pub near_miss: Option<Similarity>,
     /// How long the provider took.
-    pub provider_time: std::time::Duration,
+    pub provider_time: Duration,
+}
+
+/// Whose flights a caller takes part in. A completion that gave it nothing makes that narrower, so that nobody waits
+/// for more than two calls: one of somebody else, and then its own or the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those of the same prompt and of paraphrases.
+    Similar,
+    /// Those of the same prompt to the same model that ask the provider at once, as this caller does from now on.
+    Same,
+    /// None.
+    Own,
+}
+
+impl Reach {
+    /// After a completion that gave the caller nothing.
+    pub(super) const fn narrower(self) -> Self {
+        match self {
+            Self::Similar => Self::Same,
+            Self::Same | Self::Own => Self::Own,
+        }
+    }
 }
 
 /// A place to see how a flight ends.
-pub(super) struct Watch(watch::Receiver<Option<Outcome>>);
+pub(super) struct Watch(watch::Receiver<Option<Completed>>);
 
 impl Watch {
     /// Waits for the end.
-    pub(super) async fn outcome(mut self) -> Outcome {
+    pub(super) async fn completed(mut self) -> Completed {
+        let ended_early = || Completed::Failed(QueryError::Internal("the upstream task ended early".into()));
         match self.0.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().unwrap_or(Outcome::LookAgain),
-            Err(_gone) => Outcome::Failed(QueryError::Internal("the upstream task ended early".into())),
+            Ok(completed) => completed.clone().unwrap_or_else(ended_early),
+            Err(_gone) => ended_early(),
         }
     }
 }
 
 /// How a caller takes part in a flight.
-pub(super) enum Boarding {
+pub(super) enum Joined {
     /// It has to run the flight, and watches it like all others.
-    Lead(Pilot, Watch),
-    /// It waits for one under way, for a prompt this similar to its own; 1 is the same prompt.
-    Follow(Watch, Similarity),
+    Leads(Leader, Watch),
+    /// It waits for this query's flight, with a prompt this similar to its own; 1 is the same prompt.
+    Follows(Watch, Arc<Query>, Similarity),
 }
 
 struct Flight {
     query: Arc<Query>,
     vector: Option<Embedding>,
-    outcome: watch::Receiver<Option<Outcome>>,
+    reach: Reach,
+    completed: watch::Receiver<Option<Completed>>,
+}
+
+impl Flight {
+    fn follow(&self, similarity: Similarity) -> Joined {
+        Joined::Follows(Watch(self.completed.clone()), self.query.clone(), similarity)
+    }
+
+    fn is_open_to(&self, query: &Query, reach: Reach) -> bool {
+        let same_prompt = self.query.prompt == query.prompt;
+        match reach {
+            Reach::Similar => same_prompt,
+            Reach::Same => same_prompt && self.query.model == query.model && self.reach != Reach::Similar,
+            Reach::Own => false,
+        }
+    }
 }
 
 /// All flights under way.
@@ -74,33 +114,37 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    /// Joins the flight of the same prompt in `scope`, else the one of the most similar prompt whose answer
-    /// `judge` would take, else starts one.
-    pub(super) fn board(
+    /// Joins a flight of `scope` within `reach`: that of the same prompt, else the one of the most similar prompt whose
+    /// answer `judge` would take. If there is none, starts one.
+    pub(super) fn join(
         self: &Arc<Self>,
         scope: ScopeKey,
         query: &Arc<Query>,
         vector: Option<&Embedding>,
         judge: Judge<'_>,
-    ) -> Boarding {
+        reach: Reach,
+    ) -> Joined {
         let mut by_scope = self.lock();
         let flights = by_scope.entry(scope).or_default();
-        if let Some(same) = flights.iter().find(|flight| flight.query.prompt == query.prompt) {
-            return Boarding::Follow(Watch(same.outcome.clone()), Similarity::ONE);
+        if let Some(same) = flights.iter().find(|flight| flight.is_open_to(query, reach)) {
+            return same.follow(Similarity::ONE);
         }
-        let nearest = flights
-            .iter()
-            .filter_map(|flight| Some((flight, flight.vector.as_ref()?.similarity(vector?))))
-            .filter(|(flight, similarity)| {
-                judge.verdict(&flight.query.prompt, *similarity, false) == Verdict::Semantic
-            })
+        let similar = |flight: &Flight| {
+            let similarity = flight.vector.as_ref()?.similarity(vector?);
+            let verdict = judge.verdict(&flight.query.prompt, similarity, false);
+            (verdict == Verdict::Semantic).then_some(similarity)
+        };
+        let nearest = (flights.iter().filter(|_| reach == Reach::Similar))
+            .filter_map(|flight| Some((flight, similar(flight)?)))
             .max_by(|a, b| a.1.get().total_cmp(&b.1.get()));
         if let Some((flight, similarity)) = nearest {
-            return Boarding::Follow(Watch(flight.outcome.clone()), similarity);
+            return flight.follow(similarity);
         }
-        let (sender, outcome) = watch::channel(None);
-        flights.push(Flight { query: query.clone(), vector: vector.cloned(), outcome: outcome.clone() });
-        Boarding::Lead(Pilot { flights: Arc::clone(self), scope, sender }, Watch(outcome))
+        let (sender, completed) = watch::channel(None);
+        let flight =
+            Flight { query: query.clone(), vector: vector.cloned(), reach, completed: completed.clone() };
+        flights.push(flight);
+        Joined::Leads(Leader { flights: Arc::clone(self), scope, sender }, Watch(completed))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ScopeKey, Vec<Flight>>> {
@@ -110,24 +154,24 @@ impl Flights {
 }
 
 /// The right and duty to end a flight. Dropping it ends the flight as failed.
-pub(super) struct Pilot {
+pub(super) struct Leader {
     flights: Arc<Flights>,
     scope: ScopeKey,
-    sender: watch::Sender<Option<Outcome>>,
+    sender: watch::Sender<Option<Completed>>,
 }
 
-impl Pilot {
+impl Leader {
     /// Ends the flight. New callers no longer find it once its watchers know.
-    pub(super) fn land(self, outcome: Outcome) {
+    pub(super) fn complete(self, completed: Completed) {
         self.leave();
-        self.sender.send_replace(Some(outcome));
+        self.sender.send_replace(Some(completed));
     }
 
     fn leave(&self) {
+        let own = self.sender.subscribe();
         let mut by_scope = self.flights.lock();
         if let Some(flights) = by_scope.get_mut(&self.scope) {
-            let own = self.sender.subscribe();
-            flights.retain(|flight| !flight.outcome.same_channel(&own));
+            flights.retain(|flight| !flight.completed.same_channel(&own));
             if flights.is_empty() {
                 by_scope.remove(&self.scope);
             }
@@ -135,7 +179,7 @@ impl Pilot {
     }
 }
 
-impl Drop for Pilot {
+impl Drop for Leader {
     fn drop(&mut self) {
         self.leave();
     }

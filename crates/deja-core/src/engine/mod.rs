@@ -1,18 +1,25 @@
 //! The request path. [`query`] is the place to start: it reads top to bottom.
 
+mod admit;
+mod call;
 mod claim;
+mod count;
 mod embedding;
+mod error;
 mod flight;
 mod preview;
 mod query;
 mod record;
+mod reply;
 mod savings;
-mod upstream;
+mod search;
+mod slots;
+mod tokens;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
@@ -22,9 +29,13 @@ use crate::pricing::PriceBook;
 use crate::provider::{Providers, TokenCounter};
 use crate::store::{Store, StoreError};
 
+pub use admit::{Admitted, NotAdmitted};
+pub use count::{Ended, Listener};
+pub use error::QueryError;
 pub use preview::Preview;
-pub use query::{Query, QueryError, Reply, Source, Trace};
+pub use reply::{Query, Reply, Source, Trace};
 pub use savings::Cost;
+pub use slots::CallLimits;
 
 /// How many candidates are judged for each prompt: the best, and a few for where it is refused.
 const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
@@ -45,8 +56,12 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// Randomness for ids.
     pub entropy: Arc<dyn Entropy>,
+    /// Hears of each request that is counted.
+    pub listener: Arc<dyn Listener>,
+    /// How long a query may take, whatever it waits for. The call that it began goes on.
+    pub query_timeout: Duration,
     /// Calls to providers at the same time, at most; one more is refused with "overloaded".
-    pub max_upstream_calls: usize,
+    pub calls: CallLimits,
 }
 
 /// Answers queries. Cheap to clone.
@@ -55,7 +70,8 @@ pub struct Engine {
     parts: Arc<Parts>,
     embeddings: Arc<embedding::Embeddings>,
     flights: Arc<flight::Flights>,
-    upstream_slots: Arc<Semaphore>,
+    slots: Arc<slots::Slots>,
+    tokens: Arc<tokens::Tokens>,
     recorder: Arc<record::Recorder>,
     tasks: TaskTracker,
 }
@@ -66,7 +82,8 @@ impl Engine {
         Self {
             embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
             flights: Arc::new(flight::Flights::default()),
-            upstream_slots: Arc::new(Semaphore::new(parts.max_upstream_calls)),
+            slots: Arc::new(slots::Slots::new(parts.calls)),
+            tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             recorder: Arc::default(),
             parts: Arc::new(parts),
             tasks,
@@ -96,6 +113,6 @@ impl Engine {
 
     /// Calls to providers under way.
     pub fn upstream_calls(&self) -> usize {
-        self.parts.max_upstream_calls - self.upstream_slots.available_permits()
+        self.slots.taken()
     }
 }

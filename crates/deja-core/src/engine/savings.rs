@@ -1,6 +1,8 @@
 //! What a hit saved and what a miss cost.
 
-use crate::cache::Entry;
+use std::sync::Arc;
+
+use crate::cache::{Entry, Hit, ScopeKey};
 use crate::engine::{Engine, Query};
 use crate::money::NanoUsd;
 use crate::pricing::{PriceOrigin, price_for};
@@ -22,18 +24,23 @@ pub struct Cost {
 }
 
 impl Engine {
-    /// What it would have cost to ask for `query`, now that `entry` answers it, at today's price of the asked
-    /// model. With the very prompt of the entry its reported input tokens apply; for another prompt they are
-    /// counted.
-    pub(super) fn avoided(&self, project: &Project, query: &Query, entry: &Entry, same_prompt: bool) -> Cost {
-        let answer = &entry.answer;
-        let (input_tokens, estimated) = if same_prompt {
+    /// What it would have cost to ask for `query`, now that `hit` answers it, at today's price of the asked model. With
+    /// the very prompt of the entry its reported input tokens apply; for another prompt they are counted.
+    pub(super) async fn avoided(
+        &self,
+        project: &Project,
+        scope: ScopeKey,
+        query: &Arc<Query>,
+        hit: &Hit,
+    ) -> Cost {
+        let answer = &hit.entry().answer;
+        let (input_tokens, estimated) = if hit.is_exact() {
             (answer.input_tokens, answer.tokens_estimated)
         } else {
-            let counted = self.count_input(query);
-            (counted.0, counted.1 || answer.tokens_estimated)
+            let counted = self.tokens.input(scope, query).await;
+            (counted.tokens, counted.estimated || answer.tokens_estimated)
         };
-        self.cost(project, &query.model, entry, input_tokens, estimated)
+        self.cost(project, &query.model, hit.entry(), input_tokens, estimated)
     }
 
     /// What the call that wrote `entry` cost.
@@ -62,11 +69,5 @@ impl Engine {
             price: priced.map(|p| p.origin),
             amount,
         }
-    }
-
-    /// Tokens of prompt and context, and whether the number is an estimate.
-    pub(super) fn count_input(&self, query: &Query) -> (u64, bool) {
-        let counted = self.parts.tokens.input(&query.model, query.context.as_deref(), &query.prompt);
-        (counted.tokens, counted.estimated)
     }
 }

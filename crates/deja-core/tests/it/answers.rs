@@ -198,3 +198,19 @@ async fn a_pair_that_was_wrong_never_meets_again() {
     assert_eq!(bench.ask("wire|9000 to Bob").await.entry.id, third);
     assert_eq!(bench.provider.count(), 3);
 }
+
+#[tokio::test]
+async fn a_context_is_counted_once_however_many_queries_come_with_it() {
+    let bench = Bench::new().await;
+    let context = "a word ".repeat(1000);
+    let model = "dear".to_owned();
+    let with = |prompt: &str| Query { context: Some(context.clone()), model: model.clone(), ..query(prompt) };
+    bench.try_ask(with("reset my password|1")).await.unwrap();
+    for n in 2..5 {
+        let hit = bench.try_ask(with(&format!("reset my password|{n}"))).await.unwrap();
+        assert_eq!((hit.is_hit(), hit.cost.input_tokens), (true, 2000 + 3 + 2));
+    }
+    let counted = bench.tokens.counted.lock().unwrap();
+    assert_eq!(counted.iter().filter(|text| **text == context).count(), 1);
+    assert_eq!(counted.len(), 4);
+}

@@ -3,9 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use deja_core::analytics::Outcome::{Error, ExactHit, Miss, RateLimited, Refused, SemanticHit};
 use deja_core::analytics::{BatchId, Step, Totals, UsageBatch, hour_of};
+use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
-use deja_core::engine::Query;
+use deja_core::engine::{NotAdmitted, Query, QueryError};
 use deja_core::money::NanoUsd;
 use deja_core::provider::FailureClass;
 use deja_core::store::{Keys, Usage};
@@ -34,8 +36,22 @@ async fn traffic(bench: &Bench) {
     }
     bench.provider.script(|_| async { Err(failure(FailureClass::Server)) });
     bench.try_ask(query("weather")).await.unwrap_err();
-    bench.engine.count_refused(&bench.caller);
-    bench.engine.count_rate_limited(&bench.caller);
+    refuse_by_shape(bench).await;
+    refuse_by_limit(bench).await;
+}
+
+/// A request that is no query.
+async fn refuse_by_shape(bench: &Bench) {
+    let unreadable = async { Err::<(Query, ()), _>(QueryError::Forbidden) };
+    bench.engine.request(&bench.caller, unreadable).await.unwrap_err();
+}
+
+/// A request of the same key over the limit.
+async fn refuse_by_limit(bench: &Bench) {
+    bench.store.over_limit.store(true, Ordering::SeqCst);
+    let refused = bench.engine.admit(&bench.caller.key.hash, None).await;
+    assert!(matches!(refused, Err(NotAdmitted::RateLimited(_))));
+    bench.store.over_limit.store(false, Ordering::SeqCst);
 }
 
 fn expected() -> Totals {
@@ -67,6 +83,23 @@ async fn every_end_of_a_request_is_counted() {
     assert_eq!((usage.requests, usage.last_used), (7, Some(bench.clock.now())));
     flush(&bench).await.unwrap();
     assert_eq!(totals(&bench).await, expected(), "a second flush adds nothing");
+    let heard = bench.heard.0.lock().unwrap();
+    let told = |outcome| heard.iter().filter(|told| **told == outcome).count();
+    let all = [ExactHit, SemanticHit, Miss, Error, Refused, RateLimited].map(told);
+    assert_eq!(all, [1, 2, 1, 1, 1, 1], "the listener hears the same");
+}
+
+#[tokio::test]
+async fn a_request_for_another_project_is_refused_and_counted() {
+    let bench = Bench::new().await;
+    let slug = bench.caller.project.slug.as_str();
+    assert!(bench.engine.admit(&bench.caller.key.hash, Some(slug)).await.is_ok());
+    let other = bench.engine.admit(&bench.caller.key.hash, Some("another")).await;
+    assert!(matches!(other, Err(NotAdmitted::Forbidden(_))));
+    let unknown = bench.engine.admit(&KeyHash([0; 32]), None).await;
+    assert!(matches!(unknown, Err(NotAdmitted::UnknownKey)));
+    flush(&bench).await.unwrap();
+    assert_eq!(totals(&bench).await.refused, 1);
 }
 
 #[tokio::test]
@@ -130,11 +163,11 @@ async fn what_gathered_in_an_outage_is_written_in_pieces_each_with_an_id_of_its_
     let bench = Bench::new().await;
     bench.store.fail_record.store(true, Ordering::SeqCst);
     for _ in 0..600 {
-        bench.engine.count_refused(&bench.caller);
+        refuse_by_shape(&bench).await;
         bench.clock.advance(Duration::from_mins(1));
     }
     flush(&bench).await.unwrap_err();
-    bench.engine.count_rate_limited(&bench.caller);
+    refuse_by_limit(&bench).await;
     bench.store.fail_record.store(false, Ordering::SeqCst);
     flush(&bench).await.unwrap();
     assert_eq!((requests(&bench).await, bench.engine.take_dropped_counts()), (601, 0));
@@ -157,7 +190,7 @@ async fn a_batch_that_may_have_been_written_is_given_again_as_it_was() {
     bench.store.lose_record.store(true, Ordering::SeqCst);
     flush(&bench).await.unwrap_err();
     bench.store.lose_record.store(false, Ordering::SeqCst);
-    bench.engine.count_refused(&bench.caller);
+    refuse_by_shape(&bench).await;
     flush(&bench).await.unwrap();
     assert_eq!(totals(&bench).await, Totals { refused: 2, ..expected() });
     assert_eq!(requests(&bench).await, 8);

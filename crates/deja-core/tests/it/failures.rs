@@ -1,14 +1,18 @@
 //! What breaks, and that nothing hangs or is kept because of it.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use deja_core::cache::policy::NotStored;
 use deja_core::embedding::EmbedError;
-use deja_core::engine::{Query, QueryError, Source};
+use deja_core::engine::{CallLimits, Query, QueryError, Source};
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{FailureClass, Finish};
 
-use crate::util::{Bench, complete, failure, is_miss, query, settle};
+use tokio::sync::Semaphore;
+
+use crate::util::{Bench, PATIENCE, complete, failure, is_miss, query, settle};
 
 #[tokio::test]
 async fn a_panic_in_a_provider_is_an_error_for_all_who_wait() {
@@ -138,4 +142,55 @@ async fn a_panic_gives_its_slot_back() {
         assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Internal(_))));
     }
     assert_eq!((bench.provider.count(), bench.engine.upstream_calls()), (3, 0));
+}
+
+#[tokio::test]
+async fn a_query_ends_at_its_deadline_and_the_call_goes_on() {
+    let calls = CallLimits { all: 10, each: 10 };
+    let bench = Bench::of(ProjectSettings::default(), calls, Duration::from_millis(200)).await;
+    let gate = bench.provider.hold();
+    let (leader, follower) = (bench.begin(query("reset|1")), bench.begin(query("reset|2")));
+    for caller in [leader, follower] {
+        assert!(matches!(caller.await.unwrap(), Err(QueryError::DeadlineExceeded)));
+    }
+    assert_eq!(bench.provider.count(), 1);
+    gate.add_permits(1);
+    bench.tasks.close();
+    bench.tasks.wait().await;
+    assert_eq!(bench.entries().await, 1, "the answer is paid for, so it is stored");
+}
+
+#[tokio::test]
+async fn the_deadline_is_for_look_ups_and_embedding_too() {
+    let calls = CallLimits { all: 10, each: 10 };
+    let bench = Bench::of(ProjectSettings::default(), calls, Duration::from_millis(200)).await;
+    *bench.embedder.gate.lock().unwrap() = Some(Arc::new(Semaphore::new(0)));
+    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::DeadlineExceeded)));
+    *bench.embedder.gate.lock().unwrap() = None;
+    *bench.store.hold_nearest.lock().unwrap() = Some(Arc::new(Semaphore::new(0)));
+    assert!(matches!(bench.try_ask(query("weather")).await, Err(QueryError::DeadlineExceeded)));
+    assert!(is_miss(&bench.ask("reset|1").await), "and nothing is stuck");
+}
+
+#[tokio::test]
+async fn a_project_cannot_take_the_calls_of_all_others() {
+    let calls = CallLimits { all: 3, each: 2 };
+    let mut bench = Bench::of(ProjectSettings::default(), calls, PATIENCE).await;
+    let gate = bench.provider.hold();
+    let greedy = [bench.begin(query("reset")), bench.begin(query("weather"))];
+    bench.until("both calls", |b| b.provider.count() == 2).await;
+    assert!(matches!(bench.try_ask(query("news")).await, Err(QueryError::Overloaded)));
+    // Another project still gets through, and then all are taken.
+    let another = bench.another_project().await;
+    let first = std::mem::replace(&mut bench.caller, another);
+    let other = bench.begin(query("reset"));
+    bench.until("the other's call", |b| b.provider.count() == 3).await;
+    assert!(matches!(bench.try_ask(query("weather")).await, Err(QueryError::Overloaded)));
+    gate.add_permits(100);
+    for caller in greedy.into_iter().chain([other]) {
+        assert!(is_miss(&caller.await.unwrap().unwrap()));
+    }
+    assert_eq!(bench.engine.upstream_calls(), 0);
+    bench.caller = first;
+    assert!(is_miss(&bench.ask("news").await), "what was taken is given back");
 }

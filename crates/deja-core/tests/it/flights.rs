@@ -7,15 +7,16 @@ use deja_core::cache::policy::NotStored;
 use deja_core::cache::{Answer, Candidate, Entry, NewEntry};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedderId, Similarity, Threshold};
-use deja_core::engine::{Query, QueryError, Source};
+use deja_core::engine::{Query, QueryError, Reply, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
-use deja_core::provider::Finish;
+use deja_core::project::ProjectSettings;
+use deja_core::provider::{Completion, FailureClass, Finish};
 use deja_core::store::{Entries, WrongAnswers, WrongHit};
 use deja_core::testing::change;
 use tokio::sync::Semaphore;
 
-use crate::util::{Bench, complete, is_miss, query, scope, settle, vector};
+use crate::util::{Bench, complete, failure, is_miss, query, scope, settle, vector};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_call_for_all_who_ask_the_same_or_a_paraphrase() {
@@ -156,8 +157,113 @@ async fn who_looked_before_an_answer_landed_finds_it_without_a_call() {
     assert_eq!(bench.provider.count(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paraphrases_of_an_answer_that_is_not_kept_wait_for_one_call_and_then_ask_all_at_once() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    bench
+        .provider
+        .script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
+    let leader = bench.begin(query("reset|0"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let others: Vec<_> = (1..12).map(|n| bench.begin(query(&format!("reset|{n}")))).collect();
+    settle().await;
+    assert_eq!(bench.provider.count(), 1, "all wait for the call under way");
+    gate.add_permits(1);
+    assert_eq!(leader.await.unwrap().unwrap().entry.answer.text, "reset|0");
+    // None of these is answered yet: a second wait would never end.
+    bench.until("a call for each of the others", |b| b.provider.count() == 12).await;
+    gate.add_permits(100);
+    for (n, caller) in (1..).zip(others) {
+        let reply = caller.await.unwrap().unwrap();
+        assert_eq!(reply.source, Source::Provider(Err(NotStored::Truncated)));
+        assert_eq!(reply.entry.answer.text, format!("reset|{n}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_call_that_gave_them_nothing_callers_with_the_same_prompt_share_the_next_one() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    bench
+        .provider
+        .script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
+    let leader = bench.begin(query("reset|0"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let others: Vec<_> = (0..10).map(|_| bench.begin(query("reset|1"))).collect();
+    settle().await;
+    gate.add_permits(1);
+    leader.await.unwrap().unwrap();
+    bench.until("their call", |b| b.provider.count() == 2).await;
+    settle().await;
+    gate.add_permits(100);
+    for caller in others {
+        assert_eq!(caller.await.unwrap().unwrap().entry.answer.text, "reset|1");
+    }
+    assert_eq!(bench.provider.count(), 2);
+}
+
+/// Begins a call that fails with `class`, and what follows it.
+async fn follow_a_failure(
+    bench: &Bench,
+    class: FailureClass,
+    followers: Vec<Query>,
+) -> Vec<Result<Reply, QueryError>> {
+    let gate = bench.provider.hold();
+    bench.provider.script(move |prompt| async move {
+        if prompt == "reset|leader" { Err(failure(class)) } else { Ok(complete("fine")) }
+    });
+    let leader = bench.begin(query("reset|leader"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let followers: Vec<_> = followers.into_iter().map(|query| bench.begin(query)).collect();
+    settle().await;
+    assert_eq!(bench.provider.count(), 1, "all wait for the call under way");
+    gate.add_permits(100);
+    assert!(leader.await.unwrap().is_err());
+    let mut ended = Vec::new();
+    for follower in followers {
+        ended.push(follower.await.unwrap());
+    }
+    ended
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_that_is_the_leaders_own_is_nobody_elses() {
+    for (class, own) in [
+        (FailureClass::ContentFilter, true),
+        (FailureClass::ContextLength, true),
+        (FailureClass::InvalidRequest, true),
+        (FailureClass::BadResponse, true),
+        (FailureClass::Auth, false),
+        (FailureClass::Timeout, false),
+        (FailureClass::RateLimit, false),
+    ] {
+        let bench = Bench::new().await;
+        let ended = follow_a_failure(&bench, class, vec![query("reset|leader"), query("reset|other")]).await;
+        let [same, paraphrase] = &ended[..] else { panic!("two callers") };
+        assert!(matches!(same, Err(QueryError::Provider(error)) if error.class == class), "{class:?}");
+        if own {
+            assert_eq!(paraphrase.as_ref().unwrap().entry.answer.text, "fine", "{class:?}");
+        } else {
+            assert!(paraphrase.is_err(), "{class:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_models_share_answers_no_failure_of_another_model_is_passed_on() {
+    // The same prompt fails at any model here, by a call of its own; the paraphrase is answered.
+    for (prompt, answered) in [("reset|leader", false), ("reset|other", true)] {
+        let settings = ProjectSettings { share_models: true, ..ProjectSettings::default() };
+        let bench = Bench::with(settings, 10).await;
+        let dear = Query { model: "dear".into(), ..query(prompt) };
+        let ended = follow_a_failure(&bench, FailureClass::Auth, vec![dear]).await;
+        assert_eq!((ended[0].is_ok(), bench.provider.count()), (answered, 2));
+    }
+}
+
 #[tokio::test]
-async fn an_answer_that_comes_and_goes_is_an_error_and_not_an_endless_loop() {
+async fn an_answer_that_comes_and_goes_is_answered() {
     let bench = Bench::new().await;
     let now = bench.clock.now();
     let answer = Answer {
@@ -176,11 +282,12 @@ async fn an_answer_that_comes_and_goes_is_an_error_and_not_an_endless_loop() {
         created: now,
         expires: None,
     };
-    // Whoever looks finds nothing; the flight that looks once more finds it; and so on.
+    // Whoever looks finds nothing; the flight that looks once more finds it.
     *bench.store.flicker.lock().unwrap() =
         Some(Candidate { entry: Arc::new(entry), similarity: Similarity::ONE, forbidden: false });
-    assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Internal(_))));
-    assert_eq!(bench.provider.count(), 0);
+    let reply = bench.ask("reset|1").await;
+    assert!(matches!(reply.source, Source::Semantic(_)), "{:?}", reply.source);
+    assert_eq!((reply.entry.answer.text.as_str(), bench.provider.count()), ("here", 0));
 }
 
 #[tokio::test]

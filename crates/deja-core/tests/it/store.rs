@@ -40,6 +40,8 @@ pub struct OddStore {
     pub shared: AtomicBool,
     /// What `record` was given.
     pub recorded: Mutex<Vec<UsageBatch>>,
+    /// Every request is over the limit while this is set.
+    pub over_limit: AtomicBool,
     /// Every look-up fails while this is set.
     pub fail_search: AtomicBool,
     /// The next `nearest` waits for a permit after it looked.
@@ -112,6 +114,15 @@ impl Entries for OddStore {
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         self.inner.sweep(now, limit).await
+    }
+}
+
+#[async_trait]
+impl Limits for OddStore {
+    async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
+        let decision = self.inner.take(project, quota, now).await?;
+        let allowed = decision.allowed && !self.over_limit.load(Ordering::SeqCst);
+        Ok(Decision { allowed, ..decision })
     }
 }
 
@@ -213,9 +224,6 @@ forward! { Keys:
     fn keys(project: ProjectId) -> Vec<(ApiKey, KeyUsage)>;
     fn find_keys(text: &str) -> Vec<ApiKey>;
     fn revoke_key(project: ProjectId, key: KeyId, change: &Change) -> bool;
-}
-forward! { Limits:
-    fn take(project: ProjectId, quota: Quota, now: Timestamp) -> Decision;
 }
 forward! { ProviderConfigs:
     fn add_provider(provider: &ProviderConfig, change: &Change) -> ();

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use deja_core::analytics::Outcome;
 use deja_core::api_key::{ApiKey, PlainKey};
 use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
-use deja_core::engine::{Engine, Parts, Query, QueryError, Reply, Source};
+use deja_core::engine::{CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, Reply, Source};
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Project, ProjectSettings, Tier};
@@ -100,7 +101,7 @@ type Script = Arc<dyn Fn(String) -> Answer + Send + Sync>;
 pub struct FakeProvider {
     pub calls: Mutex<Vec<String>>,
     script: Mutex<Script>,
-    /// Calls wait for a permit of this.
+    /// Each call waits for a permit of this and uses it up.
     pub gate: Mutex<Option<Arc<Semaphore>>>,
 }
 
@@ -153,7 +154,7 @@ impl Provider for FakeProvider {
         self.calls.lock().unwrap().push(prompt.to_owned());
         let gate = self.gate.lock().unwrap().clone();
         if let Some(gate) = gate {
-            drop(gate.acquire().await.unwrap());
+            gate.acquire().await.unwrap().forget();
         }
         let script = self.script.lock().unwrap().clone();
         script(prompt.to_owned()).await
@@ -173,16 +174,20 @@ impl Providers for FakeProviders {
     }
 }
 
-/// A token a word, and two around each call.
-struct Words;
+/// A token a word, and two around each call; an estimate for all models but `dear`. Keeps what it counted.
+#[derive(Default)]
+pub struct Words {
+    pub counted: Mutex<Vec<String>>,
+}
 
 impl TokenCounter for Words {
-    fn text(&self, _: &str, text: &str) -> TokenCount {
-        TokenCount { tokens: text.split_whitespace().count() as u64, estimated: true }
+    fn text(&self, model: &str, text: &str) -> TokenCount {
+        self.counted.lock().unwrap().push(text.to_owned());
+        TokenCount { tokens: text.split_whitespace().count() as u64, estimated: model != "dear" }
     }
 
-    fn input(&self, model: &str, context: Option<&str>, prompt: &str) -> TokenCount {
-        let text = self.text(model, prompt).tokens + self.text(model, context.unwrap_or_default()).tokens;
+    fn input(&self, _: &str, messages: &[TokenCount]) -> TokenCount {
+        let text: u64 = messages.iter().map(|message| message.tokens).sum();
         TokenCount { tokens: text + 2, estimated: true }
     }
 }
@@ -195,8 +200,20 @@ pub struct Bench {
     pub embedder: Arc<FakeEmbedder>,
     pub provider: Arc<FakeProvider>,
     pub clock: Arc<ManualClock>,
+    pub tokens: Arc<Words>,
+    pub heard: Arc<Heard>,
     pub tasks: TaskTracker,
     pub caller: Admission,
+}
+
+/// What the engine's listener was told.
+#[derive(Default)]
+pub struct Heard(pub Mutex<Vec<Outcome>>);
+
+impl Listener for Heard {
+    fn ended(&self, ended: Ended<'_>) {
+        self.0.lock().unwrap().push(ended.outcome());
+    }
 }
 
 impl Bench {
@@ -204,7 +221,12 @@ impl Bench {
         Self::with(ProjectSettings::default(), 100).await
     }
 
-    pub async fn with(settings: ProjectSettings, max_upstream_calls: usize) -> Self {
+    /// With so many calls to providers at a time.
+    pub async fn with(settings: ProjectSettings, calls: usize) -> Self {
+        Self::of(settings, CallLimits { all: calls, each: calls }, PATIENCE).await
+    }
+
+    pub async fn of(settings: ProjectSettings, calls: CallLimits, query_timeout: Duration) -> Self {
         let store = Arc::new(OddStore::default());
         let embedder = Arc::new(FakeEmbedder {
             id: EmbedderId::new("fake"),
@@ -220,21 +242,24 @@ impl Bench {
             gate: Mutex::default(),
         });
         let clock = Arc::new(ManualClock::default());
+        let (tokens, heard) = (Arc::<Words>::default(), Arc::<Heard>::default());
         let source = PriceSource { name: "test".into(), revision: None, fetched_at: None };
         let parts = Parts {
             store: store.clone(),
             embedder: embedder.clone(),
             providers: Arc::new(FakeProviders(provider.clone())),
             prices: Arc::new(PriceBook::new(PriceTable::parse(PRICES.as_bytes()).unwrap(), source)),
-            tokens: Arc::new(Words),
+            tokens: tokens.clone(),
             clock: clock.clone(),
             entropy: Arc::new(SeededEntropy::new(1)),
-            max_upstream_calls,
+            listener: heard.clone(),
+            query_timeout,
+            calls,
         };
         let tasks = TaskTracker::new();
         let engine = Engine::new(parts, tasks.clone());
         let caller = admission(&store, &clock, settings, 1).await;
-        Self { engine, store, embedder, provider, clock, tasks, caller }
+        Self { engine, store, embedder, provider, clock, tokens, heard, tasks, caller }
     }
 
     /// Another process with the same store.
@@ -245,10 +270,12 @@ impl Bench {
             embedder: self.embedder.clone(),
             providers: Arc::new(FakeProviders(self.provider.clone())),
             prices: Arc::new(PriceBook::compiled_in()),
-            tokens: Arc::new(Words),
+            tokens: self.tokens.clone(),
             clock: self.clock.clone(),
             entropy: Arc::new(SeededEntropy::new(seed)),
-            max_upstream_calls: 100,
+            listener: self.heard.clone(),
+            query_timeout: PATIENCE,
+            calls: CallLimits { all: 100, each: 100 },
         };
         Self { engine: Engine::new(parts, self.tasks.clone()), ..self.clone() }
     }

@@ -40,12 +40,14 @@ fn known_counts() {
 #[test]
 fn a_prompt_has_the_tokens_of_the_chat_around_it() {
     warm();
-    let input = |model, context| TokenCounter.input(model, context, "hello world").tokens;
-    assert_eq!(input("gpt-4o", None), 2 + 4 + 3);
-    assert_eq!(input("gpt-4o", Some("")), 2 + 4 + 3, "an empty context is not sent");
-    assert_eq!(input("gpt-4o", Some("tiktoken is great!")), (6 + 4) + (2 + 4) + 3);
-    assert_eq!(input("gemini-2.5-flash", None), 3);
-    assert_eq!(input("gemini-2.5-flash", Some("hello world")), 6);
+    let input = |model, texts: &[&str]| {
+        let counts: Vec<_> = texts.iter().map(|text| TokenCounter.text(model, text)).collect();
+        TokenCounter.input(model, &counts).tokens
+    };
+    assert_eq!(input("gpt-4o", &["hello world"]), 2 + 4 + 3);
+    assert_eq!(input("gpt-4o", &["tiktoken is great!", "hello world"]), (6 + 4) + (2 + 4) + 3);
+    assert_eq!(input("gemini-2.5-flash", &["hello world"]), 3);
+    assert_eq!(input("gemini-2.5-flash", &["hello world", "hello world"]), 6);
 }
 
 #[test]

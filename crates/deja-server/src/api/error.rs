@@ -37,6 +37,8 @@ pub enum ApiError {
     RateLimited(Decision),
     /// 503: too busy.
     Overloaded,
+    /// 503: the answer took longer than a query may.
+    TimedOut,
     /// 503: storage or the embedding model does not work now.
     Unavailable(String),
     /// 500: the provider failed; the code says how.
@@ -50,6 +52,8 @@ const FORBIDDEN: &str = "API key does not have permission to access this project
 const RATE_LIMITED: &str = "Rate limit exceeded. Please try again later.";
 const INTERNAL: &str = "Internal server error. Please try again or contact support.";
 const OVERLOADED: &str = "The service is overloaded. Please try again in a moment.";
+const TIMED_OUT: &str =
+    "The answer took too long. Please try again in a moment: an answer that is under way is kept.";
 const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again in a moment.";
 
 impl ApiError {
@@ -62,6 +66,7 @@ impl ApiError {
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", None),
             Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, None),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, Some("overloaded")),
+            Self::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, TIMED_OUT, Some("query_timeout")),
             Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, Some("unavailable")),
             Self::Provider { code, .. } => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, Some(code)),
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, Some("internal")),
@@ -123,6 +128,7 @@ impl From<QueryError> for ApiError {
                 ),
             },
             QueryError::Overloaded => Self::Overloaded,
+            QueryError::DeadlineExceeded => Self::TimedOut,
             QueryError::Unavailable(cause) => Self::Unavailable(cause),
             // The provider's own words may quote the prompt: they stay out of the log, at every level. Its code
             // does not, if it looks like one.

@@ -22,7 +22,6 @@ use utoipa::ToSchema;
 use crate::api::error::ApiError;
 use crate::app::{App, RequestLimits};
 use crate::auth::{self, Base, Refused};
-use crate::telemetry;
 
 /// Longest `model`, in bytes. Model ids have less than 100.
 const MAX_MODEL_BYTES: usize = 256;
@@ -76,8 +75,10 @@ pub struct DebugInfo {
     total_time_ms: f64,
     /// Identifier (UUID) of the matched cache entry; null on a miss.
     matched_cache_entry_id: Option<String>,
-    /// Number of entries in the project's cache.
-    cache_entry_count: u64,
+    /// Number of entries in the project's cache; left out in the rare case that it cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false)]
+    cache_entry_count: Option<u64>,
     /// Time the provider took, in milliseconds; null when none was asked.
     provider_time_ms: Option<f64>,
     /// What answered: `exact`, `semantic` or `provider`.
@@ -143,19 +144,12 @@ async fn answer(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let parsed = match read(headers, body, app.limits()).await {
-        Ok(body) => parse(&body, app.limits(), &caller.project.settings),
-        Err(error) => Err(error),
+    let read = async {
+        let body = read(headers, body, app.limits()).await?;
+        parse(&body, app.limits(), &caller.project.settings)
     };
-    let (query, include_debug) = parsed.inspect_err(|_| app.engine().count_refused(caller))?;
-    let answered = app.engine().query(caller, query).await;
-    telemetry::count_query(answered.as_ref());
-    let reply = answered?;
-    let debug = if include_debug {
-        Some(debug(&reply, app.engine().store().count(caller.project.id).await?))
-    } else {
-        None
-    };
+    let (reply, include_debug) = app.engine().request(caller, read).await?;
+    let debug = if include_debug { Some(debug(&reply, count(app, caller).await)) } else { None };
     let response = QueryResponse {
         cache_hit: reply.is_hit(),
         response: &reply.entry.answer.text,
@@ -166,6 +160,16 @@ async fn answer(
     };
     let json = serde_json::to_vec(&response).map_err(|error| ApiError::Internal(error.to_string()))?;
     Ok(([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response())
+}
+
+/// Entries of the project, if they can be counted now: the answer is there, and worth more than its figures.
+async fn count(app: &App, caller: &Admission) -> Option<u64> {
+    let counted = app.engine().store().count(caller.project.id).await;
+    counted
+        .inspect_err(
+            |error| tracing::warn!(error = %error, "entries could not be counted for a debug object"),
+        )
+        .ok()
 }
 
 /// Reads a JSON body of bounded size in bounded time.
@@ -275,7 +279,7 @@ fn at_most(name: &str, text: &str, max: usize) -> Result<(), String> {
     if text.len() > max { Err(format!("{name} is longer than the limit of {max} bytes")) } else { Ok(()) }
 }
 
-fn debug(reply: &Reply, cache_entry_count: u64) -> DebugInfo {
+fn debug(reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {
     let trace = &reply.trace;
     let (matched_by, not_stored) = match reply.source {
         Source::Exact => ("exact", None),

@@ -170,6 +170,7 @@ impl Settings {
             max_prompt_bytes: prompt as usize,
             max_context_bytes: within("max_context_bytes", self.max_context_bytes, 0..=64 << 20)? as usize,
             max_body_bytes: body as usize,
+            timeout: secs("query_timeout_s", self.query_timeout_s, 1..=7200)?,
         })
     }
 
@@ -195,6 +196,7 @@ impl Settings {
         }
         let bytes = self.upstream_max_response_bytes;
         let in_flight = self.upstream_max_in_flight;
+        let of_project = self.upstream_max_in_flight_per_project;
         Ok(UpstreamSettings {
             connect_timeout: millis("upstream_connect_timeout_ms", self.upstream_connect_timeout_ms)?,
             timeout,
@@ -202,6 +204,11 @@ impl Settings {
             max_attempts: within("upstream_max_attempts", self.upstream_max_attempts, 1..=10)? as u32,
             max_response_bytes: within("upstream_max_response_bytes", bytes, 1024..=1 << 30)? as usize,
             max_in_flight: within("upstream_max_in_flight", in_flight, 1..=1_000_000)? as usize,
+            max_in_flight_per_project: within(
+                "upstream_max_in_flight_per_project",
+                of_project,
+                1..=1_000_000,
+            )? as usize,
         })
     }
 

@@ -81,6 +81,7 @@ pub struct Settings {
     pub(super) max_prompt_bytes: u64,
     pub(super) max_context_bytes: u64,
     pub(super) max_body_bytes: u64,
+    pub(super) query_timeout_s: u64,
     pub(super) answer_cache_mb: u64,
     pub(super) header_timeout_ms: u64,
     pub(super) body_timeout_ms: u64,
@@ -95,6 +96,7 @@ pub struct Settings {
     pub(super) upstream_max_attempts: u64,
     pub(super) upstream_max_response_bytes: u64,
     pub(super) upstream_max_in_flight: u64,
+    pub(super) upstream_max_in_flight_per_project: u64,
     /// The environment's names that are not deja's own.
     #[serde(skip)]
     pub(super) foreign: BTreeMap<String, String>,

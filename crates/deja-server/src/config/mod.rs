@@ -45,7 +45,7 @@ pub struct Config {
     pub prices_refresh: Duration,
     /// What turns prompts into vectors.
     pub embedder: EmbedderSettings,
-    /// Sizes of requests.
+    /// Bounds of requests.
     pub request: RequestSettings,
     /// Memory for answers that were served lately, in bytes; 0 for none.
     pub answer_cache_bytes: u64,
@@ -101,7 +101,7 @@ pub enum EmbedderSource {
     },
 }
 
-/// Sizes of requests, in bytes.
+/// Bounds of requests; sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestSettings {
     /// Longest prompt.
@@ -110,6 +110,8 @@ pub struct RequestSettings {
     pub max_context_bytes: usize,
     /// Longest body.
     pub max_body_bytes: usize,
+    /// Longest time of a query.
+    pub timeout: Duration,
 }
 
 /// Connections to the API.
@@ -146,6 +148,8 @@ pub struct UpstreamSettings {
     pub max_response_bytes: usize,
     /// Calls under way at once.
     pub max_in_flight: usize,
+    /// Calls of one project under way at once.
+    pub max_in_flight_per_project: usize,
 }
 
 /// The operator's accounts at LLM providers, from the environment under the names that other tools use.

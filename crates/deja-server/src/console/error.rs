@@ -165,7 +165,7 @@ impl From<EntropyError> for ConsoleError {
 impl From<QueryError> for ConsoleError {
     fn from(error: QueryError) -> Self {
         match error {
-            QueryError::Overloaded => Self::Overloaded,
+            QueryError::Overloaded | QueryError::DeadlineExceeded => Self::Overloaded,
             other => Self::Failed(other.to_string()),
         }
     }

@@ -206,3 +206,33 @@ fn an_answer_that_is_not_kept_still_answers_all_who_waited_with_the_same_prompt(
     let calls = world.provider.calls("flight-cut").len();
     assert!((1..10).contains(&calls), "{calls} calls for 10 callers");
 }
+
+#[test]
+fn paraphrases_of_an_answer_that_is_not_kept_wait_for_one_call_and_then_ask_all_at_once() {
+    let world = World::shared();
+    let tenant = world.tenant("unkept");
+    let cut = |text: &str| {
+        let family = crate::util::provider::Family::OpenAi;
+        let mut cut = crate::util::provider::completion(family, MODEL, text);
+        cut["choices"][0]["finish_reason"] = json!("length");
+        Reaction::Json(200, cut)
+    };
+    let others_gate = gated(world, "flight-unkept", cut("Half an ans"));
+    let first_gate = gated(world, "my password now?", cut("Half"));
+    let prompts: Vec<String> =
+        (2..13).map(|n| format!("How do I reset my password{}", "?".repeat(n))).collect();
+    let mut first = tenant.begin(&query("How do I reset my password now?", "flight-unkept"));
+    world.provider.wait_for_calls("flight-unkept", 1);
+    let mut others: Vec<Connection> =
+        prompts.iter().map(|prompt| tenant.begin(&query(prompt, "flight-unkept"))).collect();
+    settle(world);
+    first_gate.open();
+    assert_eq!(first.receive(false).unwrap().json()["response"], "Half");
+    // Nobody is answered yet: whoever waited a second time would wait for ever.
+    world.provider.wait_for_calls("flight-unkept", 1 + prompts.len());
+    others_gate.open();
+    for caller in &mut others {
+        let response = caller.receive(false).unwrap();
+        assert_eq!((response.status, &response.json()["response"]), (200, &json!("Half an ans")));
+    }
+}

@@ -34,6 +34,70 @@ fn more_provider_calls_than_allowed_are_refused_and_hits_go_on() {
 }
 
 #[test]
+fn one_project_cannot_take_the_provider_calls_of_all() {
+    let provider = FakeProvider::start();
+    let deja =
+        Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_IN_FLIGHT_PER_PROJECT", "1").start();
+    let (greedy, other) = (Tenant::create(&deja, "greedy", &BIG), Tenant::create(&deja, "other", &BIG));
+    let gate = Gate::default();
+    provider.on("share", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("At last.".into()))));
+    let ask = |context: &str| json!({"prompt": "Who wrote Faust?", "model": MODEL, "context": context});
+    let mut waiting = vec![greedy.begin(&ask("share 1"))];
+    provider.wait_for_calls("share", 1);
+    let refused = greedy.send(&ask("share 2"));
+    refused.detail(503);
+    assert_eq!(refused.header("x-deja-error"), Some("overloaded"));
+    waiting.push(other.begin(&ask("share 1")));
+    provider.wait_for_calls("share", 2);
+    gate.open();
+    for connection in &mut waiting {
+        assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
+    }
+}
+
+/// A query that takes longer than a query may, and what is left of it.
+fn times_out(database: Option<String>) {
+    let provider = FakeProvider::start();
+    let builder = Deja::builder().provider(&provider).env("DEJA_QUERY_TIMEOUT_S", "2");
+    let deja = match database {
+        Some(url) => builder.env("DEJA_DATABASE_URL", url).start(),
+        None => builder.start(),
+    };
+    let tenant = Tenant::create(&deja, "deadline", &BIG);
+    let gate = Gate::default();
+    provider.on("deadline", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("At last.".into()))));
+    let query = json!({"prompt": "Who wrote Faust?", "model": MODEL, "context": "deadline"});
+    let paraphrase = json!({"prompt": "Who wrote Faust??", "model": MODEL, "context": "deadline"});
+    let mut waiting = vec![tenant.begin(&query)];
+    provider.wait_for_calls("deadline", 1);
+    waiting.extend([tenant.begin(&query), tenant.begin(&paraphrase)]);
+    for connection in &mut waiting {
+        let response = connection.receive(false).unwrap();
+        assert!(!response.detail(503).is_empty());
+        assert_eq!(response.header("x-deja-error"), Some("query_timeout"));
+        assert!(response.number("retry-after") >= 1);
+    }
+    assert_eq!(provider.calls("deadline").len(), 1);
+    gate.open();
+    let began = std::time::Instant::now();
+    while tenant.send(&query).status != 200 {
+        assert!(began.elapsed() < crate::util::http::PATIENCE, "the answer is never there");
+    }
+    assert_eq!(tenant.ask(&query)["response"], "At last.");
+    assert_eq!(provider.calls("deadline").len(), 1, "the call under way went on");
+}
+
+#[test]
+fn a_query_ends_at_its_deadline_and_its_call_goes_on() {
+    times_out(None);
+}
+
+#[test]
+fn on_postgres_a_query_ends_at_its_deadline_and_its_call_goes_on() {
+    times_out(Some(crate::util::deja::new_database()));
+}
+
+#[test]
 fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
     let provider = FakeProvider::start();
     let deja = Deja::builder()

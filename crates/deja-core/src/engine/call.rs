@@ -1,0 +1,156 @@
+//! What the leader of a flight does: see that nobody else asks, ask the provider, store, tell the watchers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::cache::policy::{NotStored, may_store};
+use crate::cache::{Answer, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
+use crate::embedding::{Embedding, Similarity, Threshold};
+use crate::engine::claim::Claimed;
+use crate::engine::flight::{Completed, Fresh, Leader};
+use crate::engine::{Engine, Query, QueryError};
+use crate::id::EntryId;
+use crate::project::Project;
+use crate::provider::{Completion, Provider, Route};
+use crate::store::FlightKey;
+
+/// A miss on its way to the provider. Owns all it needs: no caller has to stay.
+#[derive(Clone)]
+pub(super) struct Call {
+    pub project: Arc<Project>,
+    pub query: Arc<Query>,
+    pub scope: Scope,
+    pub prompt_hash: PromptHash,
+    pub vector: Option<Embedding>,
+    pub route: Route,
+    /// The similarity of the best entry that was there and not similar enough, as far as it was looked for.
+    pub near_miss: Option<Similarity>,
+}
+
+impl Call {
+    pub(super) fn judge(&self) -> Judge<'_> {
+        Judge::new(&self.query.prompt, self.query.threshold, &self.project.settings)
+    }
+}
+
+impl Engine {
+    /// Runs a flight to its end in a task of its own. `at_once` asks the provider whatever others do meanwhile.
+    pub(super) fn lead(&self, leader: Leader, call: Call, at_once: bool) {
+        let engine = self.clone();
+        self.tasks.spawn(async move {
+            let completed =
+                if at_once { engine.ask(&call).await } else { engine.ask_unless_answered(call).await };
+            leader.complete(completed.unwrap_or_else(Completed::Failed));
+        });
+    }
+
+    /// Asks the provider, unless the answer was stored since the caller looked, or another process that shares the
+    /// store asks.
+    async fn ask_unless_answered(&self, mut call: Call) -> Result<Completed, QueryError> {
+        let Some(claims) = self.parts.store.claims() else {
+            let judge = call.judge();
+            if let Some(hit) = self.exact(&call.scope, call.prompt_hash, judge).await? {
+                return Ok(Completed::Found(hit));
+            }
+            // Further down than a hit needs: analytics shows it to choose a threshold by.
+            let floor = judge.threshold().min(Threshold::NEAR);
+            let found =
+                self.nearest(&call.scope, call.prompt_hash, call.vector.as_ref(), judge, floor).await?;
+            if let Some(hit) = found.hit {
+                return Ok(Completed::Found(hit));
+            }
+            call.near_miss = found.best;
+            return self.ask(&call).await;
+        };
+        let flight =
+            FlightKey { project: call.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
+        match self.claim(claims, flight, &call.scope, call.judge()).await? {
+            Claimed::Ours(claim) => {
+                let completed = claim.hold(self.ask(&call)).await;
+                claim.end().await;
+                completed
+            }
+            Claimed::Found(hit) => Ok(Completed::Found(hit)),
+        }
+    }
+
+    /// Asks the provider, and stores the answer if it may be stored.
+    async fn ask(&self, call: &Call) -> Result<Completed, QueryError> {
+        let provider = provider_of(call)?;
+        let _slot = self.slots.take(call.project.id).ok_or(QueryError::Overloaded)?;
+        let called = Instant::now();
+        let query = &call.query;
+        let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await?;
+        let provider_time = called.elapsed();
+
+        let verdict = may_store(&completion);
+        let entry = Arc::new(self.entry_of(call, provider.name(), completion).await?);
+        let spent = self.cost(&call.project, &query.model, &entry, entry.answer.input_tokens, false).amount;
+        let (entry, stored) = match verdict {
+            Ok(()) => self.keep(call, entry).await,
+            Err(reason) => (entry, Err(reason)),
+        };
+        let near_miss = call.near_miss;
+        Ok(Completed::Answered(Arc::new(Fresh { entry, stored, spent, near_miss, provider_time })))
+    }
+
+    /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.
+    async fn keep(&self, call: &Call, entry: Arc<Entry>) -> (Arc<Entry>, Result<(), NotStored>) {
+        let embedder = self.parts.embedder.id();
+        let new = NewEntry {
+            scope: call.scope.clone(),
+            prompt_hash: call.prompt_hash,
+            entry: Entry::clone(&entry),
+            vector: call.vector.clone().map(|vector| (embedder.clone(), vector)),
+            max_entries: call.project.settings.max_entries,
+        };
+        match self.parts.store.insert(new).await {
+            Ok(Inserted::New) => (entry, Ok(())),
+            Ok(Inserted::Twin(twin)) => (twin, Ok(())),
+            Err(error) => {
+                tracing::error!(project.id = %call.project.id, error = %error, "an answer could not be stored");
+                (entry, Err(NotStored::StoreUnavailable))
+            }
+        }
+    }
+
+    async fn entry_of(
+        &self,
+        call: &Call,
+        provider: &str,
+        completion: Completion,
+    ) -> Result<Entry, QueryError> {
+        let now = self.parts.clock.now();
+        let (input_tokens, output_tokens, tokens_estimated) = if let Some(usage) = completion.usage {
+            (usage.input_total, usage.output_total, false)
+        } else {
+            let input = self.tokens.input(call.scope.key(), &call.query).await;
+            let output = self.tokens.answer(&call.query, &completion.text).await;
+            (input.tokens, output.tokens, true)
+        };
+        Ok(Entry {
+            id: EntryId::generate(now, &*self.parts.entropy)
+                .map_err(|error| QueryError::Internal(error.to_string()))?,
+            prompt: call.query.prompt.clone(),
+            model: call.query.model.clone(),
+            answer: Answer {
+                text: completion.text,
+                provider: provider.to_owned(),
+                served_model: completion.model,
+                input_tokens,
+                output_tokens,
+                tokens_estimated,
+            },
+            created: now,
+            expires: call.project.settings.expires(now),
+        })
+    }
+}
+
+fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
+    match &call.route {
+        Route::To(provider) => Ok(&**provider),
+        Route::NoCredentials { provider } => Err(QueryError::NoCredentials { provider }),
+        Route::Unsupported => Err(QueryError::ModelNotSupported { model: call.query.model.clone() }),
+    }
+}

@@ -1,0 +1,120 @@
+//! Counting: each request once, when it ended, here and nowhere else. Whoever else wants to hear of it is a [`Listener`].
+
+use std::future::Future;
+
+use crate::analytics::{Outcome, UsageEvent};
+use crate::embedding::Similarity;
+use crate::engine::{Engine, Query, QueryError, Reply, Source};
+use crate::money::NanoUsd;
+use crate::store::Admission;
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug)]
+pub enum Ended<'a> {
+    /// With an answer.
+    Answered(&'a Reply),
+    /// Without one: deja or the provider failed.
+    Failed(&'a QueryError),
+    /// Before it became a query: a wrong shape, a model or project that is not for the key.
+    Refused,
+    /// Over the rate limit.
+    RateLimited,
+}
+
+impl<'a> Ended<'a> {
+    /// The end of a query. A model that nobody knows is the caller's free text: it must not become a row, or a label.
+    fn of(answered: Result<&'a Reply, &'a QueryError>) -> Self {
+        match answered {
+            Ok(reply) => Self::Answered(reply),
+            Err(QueryError::ModelNotSupported { .. } | QueryError::Forbidden) => Self::Refused,
+            Err(error) => Self::Failed(error),
+        }
+    }
+
+    /// What it is counted as.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            Self::Answered(reply) => match reply.source {
+                Source::Exact => Outcome::ExactHit,
+                Source::Semantic(_) => Outcome::SemanticHit,
+                Source::Provider(_) => Outcome::Miss,
+            },
+            Self::Failed(_) => Outcome::Error,
+            Self::Refused => Outcome::Refused,
+            Self::RateLimited => Outcome::RateLimited,
+        }
+    }
+}
+
+/// Hears of each request that is counted, once.
+pub trait Listener: Send + Sync {
+    /// A request ended. Called on the request path: it must not wait.
+    fn ended(&self, ended: Ended<'_>);
+}
+
+/// Nobody listens.
+impl Listener for () {
+    fn ended(&self, _: Ended<'_>) {}
+}
+
+impl Engine {
+    /// Answers the query that `read` gives for an admitted caller. What cannot be read is counted as refused. What
+    /// `read` gives besides is handed back.
+    pub async fn request<T, E: From<QueryError>>(
+        &self,
+        caller: &Admission,
+        read: impl Future<Output = Result<(Query, T), E>>,
+    ) -> Result<(Reply, T), E> {
+        let (query, rest) = read.await.inspect_err(|_| self.count(caller, Ended::Refused))?;
+        Ok((self.query(caller, query).await?, rest))
+    }
+
+    /// Counts a request that did not become a query.
+    pub(super) fn count(&self, caller: &Admission, ended: Ended<'_>) {
+        self.count_as(&self.bare(caller, ended), ended);
+    }
+
+    /// Counts a query.
+    pub(super) fn count_query(
+        &self,
+        caller: &Admission,
+        query: &Query,
+        answered: Result<&Reply, &QueryError>,
+    ) {
+        let ended = Ended::of(answered);
+        let bare = self.bare(caller, ended);
+        let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
+        let event = match ended {
+            Ended::Answered(reply) => of_reply(&named, reply),
+            Ended::Failed(_) => named,
+            Ended::Refused | Ended::RateLimited => bare,
+        };
+        self.count_as(&event, ended);
+    }
+
+    fn bare(&self, caller: &Admission, ended: Ended<'_>) -> UsageEvent<'static> {
+        UsageEvent::bare(caller.project.id, caller.key.id, ended.outcome(), self.parts.clock.now())
+    }
+
+    fn count_as(&self, event: &UsageEvent<'_>, ended: Ended<'_>) {
+        self.recorder.count(event);
+        self.parts.listener.ended(ended);
+    }
+}
+
+fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
+    UsageEvent {
+        entry: reply.is_hit().then_some(reply.entry.id),
+        similarity: match reply.source {
+            Source::Exact => Some(Similarity::ONE),
+            Source::Semantic(similarity) => Some(similarity),
+            Source::Provider(_) => reply.trace.near_miss,
+        },
+        latency: reply.trace.total,
+        input_tokens: reply.cost.input_tokens,
+        output_tokens: reply.cost.output_tokens,
+        saved: reply.saved(),
+        spent: if reply.is_hit() { NanoUsd::ZERO } else { reply.cost.amount },
+        ..*named
+    }
+}

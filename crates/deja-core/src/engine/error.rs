@@ -1,0 +1,80 @@
+//! Why a query has no answer.
+
+use crate::embedding::EmbedError;
+use crate::provider::{FailureClass, ProviderError};
+use crate::store::StoreError;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The project is suspended, or the key may not ask for this model.
+    #[error("the key may not ask this")]
+    Forbidden,
+    /// No provider is known for the model.
+    #[error("model '{model}' is not supported")]
+    ModelNotSupported {
+        /// As asked.
+        model: String,
+    },
+    /// The model's provider has no credentials here.
+    #[error("deja has no credentials for provider {provider}")]
+    NoCredentials {
+        /// The provider's name.
+        provider: &'static str,
+    },
+    /// Too much to do: try again in a moment.
+    #[error("overloaded")]
+    Overloaded,
+    /// It took longer than a query may.
+    #[error("the query took too long")]
+    DeadlineExceeded,
+    /// The embedding model or storage does not work now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The provider gave no answer.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// A bug.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl QueryError {
+    /// Whether it says nothing about another query that waited for the same call: one with another prompt, or, where
+    /// models share answers, for another model.
+    pub(super) const fn is_callers_own(&self, same_model: bool) -> bool {
+        match self {
+            Self::Provider(error) => {
+                !same_model
+                    || matches!(
+                        error.class,
+                        FailureClass::ContentFilter
+                            | FailureClass::ContextLength
+                            | FailureClass::InvalidRequest
+                            | FailureClass::BadResponse
+                    )
+            }
+            Self::NoCredentials { .. } => !same_model,
+            Self::Forbidden | Self::ModelNotSupported { .. } => true,
+            Self::Overloaded | Self::DeadlineExceeded | Self::Unavailable(_) | Self::Internal(_) => false,
+        }
+    }
+}
+
+impl From<StoreError> for QueryError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::Unavailable(error.to_string()),
+            _ => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+impl From<EmbedError> for QueryError {
+    fn from(error: EmbedError) -> Self {
+        match error {
+            EmbedError::Overloaded => Self::Overloaded,
+            EmbedError::Timeout | EmbedError::Failed(_) => Self::Unavailable(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is asked of the engine and what it answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cache::policy::NotStored;
+use crate::cache::{Entry, Hit};
+use crate::embedding::{Similarity, Threshold};
+use crate::engine::savings::Cost;
+use crate::money::NanoUsd;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The prompt, not blank.
+    pub prompt: String,
+    /// The model, by the name its provider knows.
+    pub model: String,
+    /// Smallest similarity that counts as a hit.
+    pub threshold: Threshold,
+    /// Segments the cache, and goes to the model as system text.
+    pub context: Option<String>,
+}
+
+/// What is answered.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The answer; on a miss it may not be stored.
+    pub entry: Arc<Entry>,
+    /// Where it came from.
+    pub source: Source,
+    /// What the hit saved, or what the miss cost.
+    pub cost: Cost,
+    /// What happened on the way.
+    pub trace: Trace,
+}
+
+/// Where an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    /// From the cache, the same prompt.
+    Exact,
+    /// From the cache, a prompt this similar.
+    Semantic(Similarity),
+    /// From the provider; stored, or not and why.
+    Provider(Result<(), NotStored>),
+}
+
+impl From<&Hit> for Source {
+    fn from(hit: &Hit) -> Self {
+        if hit.is_exact() { Self::Exact } else { Self::Semantic(hit.similarity()) }
+    }
+}
+
+impl Reply {
+    /// Whether the answer came from the cache.
+    pub const fn is_hit(&self) -> bool {
+        !matches!(self.source, Source::Provider(_))
+    }
+
+    /// The similarity, on a hit.
+    pub const fn similarity(&self) -> Option<Similarity> {
+        match self.source {
+            Source::Exact => Some(Similarity::ONE),
+            Source::Semantic(similarity) => Some(similarity),
+            Source::Provider(_) => None,
+        }
+    }
+
+    /// What the hit saved; nothing on a miss.
+    pub fn saved(&self) -> NanoUsd {
+        if self.is_hit() { self.cost.amount } else { NanoUsd::ZERO }
+    }
+}
+
+/// What happened on the way to an answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trace {
+    /// Time to embed the prompt; zero if that was not needed.
+    pub embedding: Duration,
+    /// Time of the look-ups, exact and nearest.
+    pub search: Duration,
+    /// Time of the provider's call, if this query waited for one.
+    pub provider: Option<Duration>,
+    /// All of it.
+    pub total: Duration,
+    /// Whether the answer came from a call that another query had begun.
+    pub joined: bool,
+    /// Similarity of the best entry below the threshold, if this query called the provider and one was near.
+    pub near_miss: Option<Similarity>,
+    /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.
+    pub too_long: Option<(u32, u32)>,
+}

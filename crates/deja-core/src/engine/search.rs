@@ -1,0 +1,53 @@
+//! Looking for what answers: the same prompt, then similar ones.
+
+use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope};
+use crate::embedding::{Embedding, Similarity, Threshold};
+use crate::engine::call::Call;
+use crate::engine::{CANDIDATES, Engine, QueryError};
+use crate::store::Probe;
+
+/// What came of looking for neighbours.
+pub(super) struct Found {
+    /// What answers.
+    pub hit: Option<Hit>,
+    /// The similarity of the best candidate, whether it answers or not.
+    pub best: Option<Similarity>,
+}
+
+impl Engine {
+    /// The entry of the same prompt.
+    pub(super) async fn exact(
+        &self,
+        scope: &Scope,
+        prompt_hash: PromptHash,
+        judge: Judge<'_>,
+    ) -> Result<Option<Hit>, QueryError> {
+        let entry = self.parts.store.exact(scope, &prompt_hash, self.parts.clock.now()).await?;
+        let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
+        Ok(candidate.and_then(|candidate| judge.judge(candidate).ok()))
+    }
+
+    /// The best of the neighbours down to `floor` that answers. A prompt without a vector has none.
+    pub(super) async fn nearest(
+        &self,
+        scope: &Scope,
+        prompt: PromptHash,
+        vector: Option<&Embedding>,
+        judge: Judge<'_>,
+        floor: Threshold,
+    ) -> Result<Found, QueryError> {
+        let Some(embedding) = vector else { return Ok(Found { hit: None, best: None }) };
+        let embedder = self.parts.embedder.id();
+        let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
+        let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
+        let best = candidates.first().map(|candidate| candidate.similarity);
+        let hit = candidates.into_iter().find_map(|candidate| judge.judge(candidate).ok());
+        Ok(Found { hit, best })
+    }
+
+    /// Whether the answer to `prompt` was found wrong for what `call` asks.
+    pub(super) async fn is_forbidden(&self, call: &Call, prompt: &str) -> Result<bool, QueryError> {
+        let forbidden = self.parts.store.forbidden(call.project.id, &call.prompt_hash).await?;
+        Ok(forbidden.contains(&PromptHash::of(prompt)))
+    }
+}

@@ -1,0 +1,78 @@
+//! Counting tokens. A context is counted once however many queries come with it, and a long text off the async threads.
+
+use std::sync::Arc;
+
+use moka::sync::Cache;
+
+use crate::cache::ScopeKey;
+use crate::engine::Query;
+use crate::provider::{TokenCount, TokenCounter};
+
+/// Contexts whose count is remembered: some hundred bytes each.
+const REMEMBERED: u64 = 10_000;
+/// A text of up to so many bytes is counted in less time than another thread takes to begin, even at its worst.
+const SHORT: usize = 1024;
+
+pub(super) struct Tokens {
+    counter: Arc<dyn TokenCounter>,
+    /// By scope, which no two contexts share, and model, whose words the tokens are.
+    contexts: Cache<(ScopeKey, String), TokenCount>,
+}
+
+impl Tokens {
+    pub(super) fn new(counter: Arc<dyn TokenCounter>) -> Self {
+        Self { counter, contexts: Cache::new(REMEMBERED) }
+    }
+
+    /// Tokens of the call that would ask `query`, which belongs to `scope`.
+    pub(super) async fn input(&self, scope: ScopeKey, query: &Arc<Query>) -> TokenCount {
+        let mut messages = Vec::with_capacity(2);
+        messages.extend(self.context(scope, query).await);
+        let asked = query.clone();
+        let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &asked.prompt);
+        messages.push(self.count(query.prompt.len(), count).await);
+        self.counter.input(&query.model, &messages)
+    }
+
+    /// Tokens of an answer.
+    pub(super) async fn answer(&self, query: &Arc<Query>, text: &str) -> TokenCount {
+        let (length, asked, text) = (text.len(), query.clone(), text.to_owned());
+        let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &text);
+        self.count(length, count).await
+    }
+
+    async fn context(&self, scope: ScopeKey, query: &Arc<Query>) -> Option<TokenCount> {
+        let length = query.context.as_ref().map(String::len).filter(|length| *length > 0)?;
+        let key = (scope, query.model.clone());
+        if let Some(known) = self.contexts.get(&key) {
+            return Some(known);
+        }
+        let asked = query.clone();
+        let count = move |counter: &dyn TokenCounter| {
+            counter.text(&asked.model, asked.context.as_deref().unwrap_or_default())
+        };
+        let counted = self.count(length, count).await;
+        // An estimate may stand in for a count while the model's vocabulary loads.
+        if !counted.estimated {
+            self.contexts.insert(key, counted);
+        }
+        Some(counted)
+    }
+
+    async fn count(
+        &self,
+        length: usize,
+        count: impl FnOnce(&dyn TokenCounter) -> TokenCount + Send + 'static,
+    ) -> TokenCount {
+        if length <= SHORT {
+            return count(&*self.counter);
+        }
+        let counter = self.counter.clone();
+        let counted = tokio::task::spawn_blocking(move || count(&*counter)).await;
+        // A count that fails is no reason to lose an answer.
+        counted.unwrap_or_else(|error| {
+            tracing::error!(error = %error, "tokens could not be counted; they are estimated");
+            TokenCount { tokens: length as u64 / 4, estimated: true }
+        })
+    }
+}
