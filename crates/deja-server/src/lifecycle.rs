@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use deja_core::admin::operators;
+use deja_core::admin::operators::{self, Setup};
 use deja_core::clock::{Clock, SystemClock};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -26,12 +26,17 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
     // Before it is ready: whoever saw that may send a signal at once.
     let mut signals = Signals::catch()?;
     let server = Server::start(config).await?;
-    server.greet().await?;
+    let setup = server.greet().await?;
     if signals.next().await == Caught::Term {
         tokio::select! {
             () = server.leave() => {}
             _ = signals.next() => {}
         }
+    }
+    if let Some(Setup::Link(_, token)) = setup
+        && let Err(error) = operators::withdraw(&server.wired.admin, &token).await
+    {
+        tracing::warn!(%error, "the link for the first operator still works");
     }
     server.stop().await
 }
@@ -96,7 +101,7 @@ impl Server {
     }
 
     /// Says where it listens, and on first start what to do next.
-    async fn greet(&self) -> anyhow::Result<()> {
+    async fn greet(&self) -> anyhow::Result<Option<Setup>> {
         tracing::info!(address = %self.address, data_dir = %self.config.data_dir.display(), "deja serves");
         if self.config.public_url.starts_with("https://") && self.config.trusted_proxies.is_empty() {
             tracing::warn!(
@@ -104,22 +109,32 @@ impl Server {
                  sign in shuts out all others for a while"
             );
         }
-        if let Some(link) = operators::setup_link(&self.wired.admin).await? {
-            // Not into the log: whoever has the link becomes the owner.
-            let mut out = std::io::stdout().lock();
-            writeln!(
-                out,
-                "The console has no operator yet. This link makes the first one, once, until {}:",
-                whole(link.expires)
-            )?;
-            writeln!(out, "{}", link.url.expose())?;
+        let setup = operators::set_up(&self.wired.admin).await?;
+        match &setup {
+            Some(Setup::Link(link, _)) => {
+                // Not into the log: whoever has the link becomes the owner.
+                let mut out = std::io::stdout().lock();
+                writeln!(
+                    out,
+                    "The console has no operator yet. This link makes the first one, once, until {}:",
+                    whole(link.expires)
+                )?;
+                writeln!(out, "{}", link.url.expose())?;
+            }
+            Some(Setup::MadeElsewhere { at, expires }) => tracing::info!(
+                "the console has no operator yet; the link that makes the first one, until {}, is in what another \
+                 replica printed at {}; without it: deja operator create EMAIL",
+                whole(*expires),
+                whole(*at)
+            ),
+            None => {}
         }
         if self.wired.store.projects().await?.is_empty() {
             tracing::info!("1. make a project:  deja project create my-team");
             tracing::info!("2. make a key:      deja key create --project my-team --name first");
             tracing::info!("3. send a query:    POST http://{}/v1/cache/query (see /docs)", self.address);
         }
-        Ok(())
+        Ok(setup)
     }
 
     /// Not ready from now on, while requests are answered as before, for as long as load balancers take to notice.

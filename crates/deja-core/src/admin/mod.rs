@@ -15,10 +15,11 @@ pub mod projects;
 pub mod providers;
 pub mod transfer;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, MutexGuard, Notify};
 
 pub use hidden::Hidden;
 pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
@@ -57,7 +58,7 @@ pub struct Admin {
 impl Admin {
     /// For the use cases that `actor` asks for.
     pub const fn acting(&self, actor: Actor) -> Acting<'_> {
-        Acting { admin: self, actor }
+        Acting { admin: self, actor, alone: None }
     }
 }
 
@@ -65,11 +66,13 @@ impl Admin {
 pub struct Acting<'a> {
     admin: &'a Admin,
     actor: Actor,
+    /// The store, held against other processes that share it.
+    alone: Option<Box<dyn Store>>,
 }
 
-impl Acting<'_> {
+impl<'a> Acting<'a> {
     fn store(&self) -> &dyn Store {
-        &*self.admin.store
+        self.alone.as_deref().unwrap_or(&*self.admin.store)
     }
 
     fn now(&self) -> Timestamp {
@@ -85,16 +88,31 @@ impl Acting<'_> {
         Change::new(self.now(), self.actor.clone(), action)
     }
 
-    /// Holds off other changes, of this process and of all that share its store, until it is dropped: so that none is
-    /// lost between the reading and the writing of another.
-    async fn alone(&self) -> Result<impl Send + '_, AdminError> {
+    /// The same one, with other changes held off, of this process and of all that share its store, until it is dropped:
+    /// so that none is lost between the reading and the writing of another.
+    async fn alone(&self) -> Result<Alone<'a>, AdminError> {
         let here = self.admin.changes.lock().await;
-        Ok((self.admin.store.alone().await?, here))
+        let alone = self.admin.store.alone().await?;
+        Ok(Alone { acting: Acting { admin: self.admin, actor: self.actor.clone(), alone }, _here: here })
     }
 
     async fn project(&self, slug: &str) -> Result<Project, AdminError> {
         let missing = || AdminError::NotFound(format!("there is no project '{}'", shown(slug)));
         self.store().project(slug).await?.ok_or_else(missing)
+    }
+}
+
+/// Somebody who changes something alone.
+struct Alone<'a> {
+    acting: Acting<'a>,
+    _here: MutexGuard<'a, ()>,
+}
+
+impl<'a> Deref for Alone<'a> {
+    type Target = Acting<'a>;
+
+    fn deref(&self) -> &Acting<'a> {
+        &self.acting
     }
 }
 

@@ -53,7 +53,7 @@ pub async fn create(
 pub async fn invite(by: &Acting<'_>, email: &str, role: Option<Role>) -> Result<Link, AdminError> {
     let (email, role) = newcomer(by, email, role).await?;
     let change = by.change("operator.invite").of(email.as_str()).how(role.as_str());
-    link(by, Purpose::Join { role, email: Some(email) }, INVITE_LASTS, &change).await
+    link(by, Purpose::Join { role, email: Some(email) }, INVITE_LASTS, &change).await.map(|(link, _)| link)
 }
 
 /// Address and role of an operator to be, who is none yet.
@@ -80,7 +80,7 @@ pub async fn reset_password(by: &Acting<'_>, email: &str) -> Result<Link, AdminE
     let operator = found(by, email).await?;
     let change = by.change("operator.reset-link").of(operator.email.as_str());
     let purpose = Purpose::ResetPassword { operator: operator.id };
-    link(by, purpose, RESET_LASTS, &change).await
+    link(by, purpose, RESET_LASTS, &change).await.map(|(link, _)| link)
 }
 
 /// Changes what an operator may do. `None` stays as it is.
@@ -90,7 +90,7 @@ pub async fn set(
     role: Option<Role>,
     disabled: Option<bool>,
 ) -> Result<Operator, AdminError> {
-    let _held = by.alone().await?;
+    let by = &by.alone().await?;
     let mut operator = found(by, email).await?;
     let mut words = Vec::new();
     if let Some(role) = role.filter(|role| *role != operator.role) {
@@ -126,23 +126,53 @@ pub async fn change_password(
     password: SecretString,
 ) -> Result<(), AdminError> {
     let password = hashed(by.admin, password).await?;
-    let _held = by.alone().await?;
+    let by = &by.alone().await?;
     let operator = Operator { password, ..found(by, email.as_str()).await? };
     let change = by.change("operator.change-password").of(operator.email.as_str());
     by.store().update_operator(&operator, &change).await?;
     Ok(())
 }
 
-/// The link with which the first owner signs up; `None` if there are operators. A new one makes the last one
-/// useless.
-pub async fn setup_link(admin: &Admin) -> Result<Option<Link>, AdminError> {
-    if !admin.store.operators().await?.is_empty() {
+/// How the first owner signs up.
+#[derive(Debug)]
+pub enum Setup {
+    /// With this link, as long as it is not [withdrawn](withdraw).
+    Link(Link, TokenHash),
+    /// With one that another process made, of those that share the store.
+    MadeElsewhere {
+        /// When it was made.
+        at: Timestamp,
+        /// Until when it works.
+        expires: Timestamp,
+    },
+}
+
+/// How the first owner signs up; `None` if there are operators. Processes that share a store have one link: the first
+/// of them makes it. The only process of a store makes a new one each time, and the last one useless.
+pub async fn set_up(admin: &Admin) -> Result<Option<Setup>, AdminError> {
+    let by = &admin.acting(Actor::System).alone().await?;
+    if !by.store().operators().await?.is_empty() {
         return Ok(None);
     }
-    let by = admin.acting(Actor::System);
+    if by.alone.is_some() {
+        let invites = by.store().invites(by.now()).await?;
+        let first = |invite: &&Invite| matches!(invite.purpose, Purpose::Join { email: None, .. });
+        if let Some(Invite { created, expires, .. }) = invites.iter().find(first) {
+            return Ok(Some(Setup::MadeElsewhere { at: *created, expires: *expires }));
+        }
+    }
     let purpose = Purpose::Join { role: Role::Owner, email: None };
     let change = by.change("operator.setup-link");
-    link(&by, purpose, SETUP_LASTS, &change).await.map(Some)
+    let (link, token) = link(by, purpose, SETUP_LASTS, &change).await?;
+    Ok(Some(Setup::Link(link, token)))
+}
+
+/// Makes the link of [`set_up`] useless if nobody used it: the process that printed it ends, and the next one that
+/// starts makes another.
+pub async fn withdraw(admin: &Admin, token: &TokenHash) -> Result<(), AdminError> {
+    let by = admin.acting(Actor::System);
+    by.store().revoke_invite(token, &by.change("operator.revoke-link")).await?;
+    Ok(())
 }
 
 /// Uses a link up: makes its operator, or sets their new password. `email` is what they typed, for a link that
@@ -157,7 +187,7 @@ pub async fn accept(
     // Nobody acts until it is known who they become.
     let by = admin.acting(Actor::System);
     // One at a time, so that a first-owner link cannot make a second owner.
-    let _held = by.alone().await?;
+    let by = &by.alone().await?;
     let now = by.now();
     let invite = by.store().invite(&token.hash(), now).await?.ok_or_else(useless)?;
     let operators = by.store().operators().await?;
@@ -188,7 +218,7 @@ async fn link(
     purpose: Purpose,
     lasts: Duration,
     change: &Change,
-) -> Result<Link, AdminError> {
+) -> Result<(Link, TokenHash), AdminError> {
     let token = PlainToken::generate(by.entropy())?;
     let page = match &purpose {
         Purpose::Join { email: None, .. } => "setup",
@@ -205,7 +235,7 @@ async fn link(
     by.store().create_invite(&invite, change).await?;
     let base = by.admin.public_url.trim_end_matches('/');
     let url = format!("{base}/console/{page}?token={}", token.reveal());
-    Ok(Link { url: Hidden::from(url), expires: invite.expires })
+    Ok((Link { url: Hidden::from(url), expires: invite.expires }, invite.token))
 }
 
 /// The hash of a password that somebody chose. Length is what makes it strong, so there is no other rule.

@@ -214,7 +214,7 @@ pub(super) async fn change(
     action: &'static str,
     edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
 ) -> Result<Project, AdminError> {
-    let _held = by.alone().await?;
+    let by = &by.alone().await?;
     let mut project = by.project(slug).await?;
     let detail = edit(&mut project)?;
     let change = by.change(action).within(project.id).of(project.slug.as_str()).how(detail);
@@ -227,7 +227,7 @@ pub(super) async fn change(
 
 /// Deletes a project with all it has.
 pub async fn delete(by: &Acting<'_>, slug: &str) -> Result<(), AdminError> {
-    let _held = by.alone().await?;
+    let by = &by.alone().await?;
     let project = by.project(slug).await?;
     let change = by.change("project.delete").within(project.id).of(project.slug.as_str());
     by.store().delete_project(project.id, &change).await?;

@@ -80,7 +80,7 @@ pub async fn set(
     name: &str,
     patch: ProviderPatch,
 ) -> Result<ProviderConfig, AdminError> {
-    let _held = by.alone().await?;
+    let by = &by.alone().await?;
     let project = by.project(slug).await?;
     let missing = || AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name)));
     let providers = by.store().providers(project.id).await?;

@@ -72,10 +72,11 @@ pub trait Store:
         None
     }
 
-    /// Keeps other processes that share this store from changing projects, providers and operators until what it
-    /// gives is dropped. Whoever changes one reads it, and writes the whole of it.
-    async fn alone(&self) -> Result<Box<dyn Send + '_>, StoreError> {
-        Ok(Box::new(()))
+    /// This store, given to one process at a time of those that share it, until it is dropped: for whoever changes a
+    /// project, a provider or an operator reads it, and writes the whole of it. A call on it fails if the store may
+    /// have given it to another process meanwhile. `None` if this store serves one process only.
+    async fn alone(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
+        Ok(None)
     }
 
     /// Ends all work in order: what was acknowledged is on disk when this returns.

@@ -57,7 +57,7 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
             "\nTry it:\ncurl http://{}/v1/cache/query -H 'Authorization: Bearer {key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{{\"prompt\": \"How could I reset my password?\", \"model\": \"{MODEL}\", \"include_debug\": true}}'\n\nAPI page: http://{}/docs",
             server.address, server.address
         ))?;
-        if let Some(link) = operators::setup_link(&server.wired.admin).await? {
+        if let Some(operators::Setup::Link(link, _)) = operators::set_up(&server.wired.admin).await? {
             say(&format!("Console:  {}", link.url.expose()))?;
         }
         say("Ctrl-C ends the demo and removes its data.")?;

@@ -28,7 +28,9 @@ async fn add_ada(world: &World) {
 #[tokio::test]
 async fn the_first_link_makes_the_first_owner_once() {
     let world = World::new().await;
-    let link = path(operators::setup_link(&world.wired.admin).await.unwrap().unwrap().url.expose());
+    let setup = operators::set_up(&world.wired.admin).await.unwrap();
+    let Some(operators::Setup::Link(link, _)) = setup else { panic!("{setup:?}") };
+    let link = path(link.url.expose());
     let mut browser = world.stranger();
     assert_eq!(browser.get(&link).await.one("h1"), "Welcome to deja");
     let form = |password: &'static str, again| {

@@ -204,7 +204,7 @@ fn a_second_replica_in_one_data_directory_is_refused_and_the_first_goes_on() {
     let mut second = first.command(&["serve"]);
     let second = second.env("DEJA_LISTEN", "127.0.0.1:0").stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&second.stderr);
-    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert_eq!(second.status.code(), Some(2), "{said}");
     let refused: Vec<&str> = said.lines().filter(|line| line.contains("DEJA_DATA_DIR")).collect();
     assert_eq!(refused.len(), 1, "{said}");
     assert!(refused[0].contains("in use by another deja process"), "{said}");
@@ -237,6 +237,50 @@ fn a_change_on_one_replica_is_not_lost_to_another_on_the_next() {
         );
         first.cli(&["project", "resume", &slug]);
     }
+}
+
+#[test]
+fn replicas_that_start_together_print_one_link_and_the_others_say_so() {
+    let provider = FakeProvider::start();
+    let url = new_database();
+    let mut replicas = std::thread::scope(|threads| {
+        let starting: Vec<_> = (0..3).map(|_| threads.spawn(|| Deja::on(&url, &provider))).collect();
+        starting.into_iter().map(|starting| starting.join().unwrap()).collect::<Vec<_>>()
+    });
+    // What it says comes after it is ready.
+    let said = |deja: &Deja| {
+        deja.log().contains("The console has no operator") || deja.log().contains("another replica")
+    };
+    let began = Instant::now();
+    while !replicas.iter().all(said) {
+        assert!(began.elapsed() < PATIENCE, "each says how to begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let link_of = |deja: &Deja| {
+        let log = deja.log();
+        let link = log
+            .lines()
+            .rev()
+            .find_map(|line| line.split_once("/console/setup"))
+            .map(|(_, link)| link.to_owned());
+        link.map(|token| format!("/console/setup{token}"))
+    };
+    let makers: Vec<usize> = (0..3).filter(|at| link_of(&replicas[*at]).is_some()).collect();
+    assert_eq!(makers.len(), 1, "one link");
+    let (maker, other) = (makers[0], (makers[0] + 1) % 3);
+    let link = link_of(&replicas[maker]).unwrap();
+    assert!(replicas.iter().all(|deja| deja.get(&link).status == 200), "on each of them");
+    assert!(replicas[other].log().contains("deja operator create EMAIL"));
+    // It ends with the one that printed it; then that one makes another.
+    replicas[maker].stop();
+    assert_eq!(replicas[other].get(&link).status, 410);
+    replicas[maker].restart();
+    let began = Instant::now();
+    while link_of(&replicas[maker]).unwrap() == link {
+        assert!(began.elapsed() < PATIENCE, "it prints another one");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(replicas[other].get(&link_of(&replicas[maker]).unwrap()).status, 200);
 }
 
 /// Sends a query on a thread of its own.

@@ -7,12 +7,15 @@
 mod manager;
 
 use std::future::{Future as _, poll_fn};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use deadpool::Runtime;
 use deadpool::managed::{BuildError, Object, Pool, PoolError, QueueMode, Timeouts};
 use deja_core::store::StoreError;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
@@ -29,8 +32,11 @@ const ATTEMPTS: u32 = 4;
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// The connections with their deadlines.
+#[derive(Clone)]
 pub(super) struct Connections {
     pool: Pool<Manager>,
+    /// The only one to use: it holds a lock.
+    alone: Option<Arc<Mutex<Lease>>>,
     acquire: Duration,
     call: Duration,
     bulk: Duration,
@@ -46,6 +52,7 @@ impl Connections {
             .build()?;
         Ok(Self {
             pool,
+            alone: None,
             acquire: settings.acquire_timeout,
             call: settings.call_timeout,
             bulk: settings.bulk_timeout,
@@ -54,8 +61,7 @@ impl Connections {
 
     /// Runs one statement as a transaction of its own.
     pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let mut lease = self.lease(self.call).await?;
-        lease.query(sql, params).await
+        self.turn(self.call).await?.query(sql, params).await
     }
 
     /// The only row of a statement that gives one.
@@ -94,21 +100,41 @@ impl Connections {
         sql: &str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        let mut lease = self.lease(patience).await?;
-        lease.query_with(&format!("BEGIN; SET LOCAL {setting}"), sql, params).await
+        let mut turn = self.turn(patience).await?;
+        turn.query_with(&format!("BEGIN; SET LOCAL {setting}"), sql, params).await
     }
 
     /// Begins a transaction of several statements. Dropped before [`Transaction::commit`], it is rolled back.
     pub(super) async fn begin(&self) -> Result<Transaction, StoreError> {
+        let mut turn = self.turn(self.call).await?;
+        turn.open = true;
+        turn.simple("BEGIN").await?;
+        Ok(Transaction(turn))
+    }
+
+    /// One connection that holds this advisory lock, for all statements until the last copy is dropped. The lock ends
+    /// with the connection, and so do they.
+    pub(super) async fn alone(&self, lock: i64) -> Result<Self, StoreError> {
         let mut lease = self.lease(self.call).await?;
-        lease.open = true;
-        lease.simple("BEGIN").await?;
-        Ok(Transaction(lease))
+        lease.locked = true;
+        lease.query("SELECT pg_advisory_lock($1)", &[&lock]).await?;
+        Ok(Self { alone: Some(Arc::new(Mutex::new(lease))), ..self.clone() })
     }
 
     /// Closes the connections: what is asked later is refused.
     pub(super) fn close(&self) {
         self.pool.close();
+    }
+
+    /// A connection for a call.
+    async fn turn(&self, patience: Duration) -> Result<Turn, StoreError> {
+        let Some(alone) = &self.alone else { return self.lease(patience).await.map(Turn::Own) };
+        let deadline = Instant::now() + patience;
+        let lease = timeout_at(deadline, Arc::clone(alone).lock_owned()).await;
+        let mut lease = lease.map_err(|_| too_late("another statement under the same lock"))?;
+        lease.deadline = deadline;
+        lease.settle().await?;
+        Ok(Turn::Alone(lease))
     }
 
     async fn lease(&self, patience: Duration) -> Result<Lease, StoreError> {
@@ -135,9 +161,11 @@ impl Connections {
         Ok(Lease {
             pool: self.pool.clone(),
             connection: Some(connection),
+            patience,
             deadline,
             busy: false,
             open: false,
+            locked: false,
         })
     }
 }
@@ -147,15 +175,45 @@ struct Lease {
     pool: Pool<Manager>,
     /// None after a failure that closed it.
     connection: Option<Object<Manager>>,
+    patience: Duration,
     deadline: Instant,
     /// Something was asked that is not answered yet.
     busy: bool,
     /// A transaction is open.
     open: bool,
+    /// It may hold an advisory lock.
+    locked: bool,
+}
+
+/// A connection for a call: one of many, or the one that holds a lock.
+#[expect(clippy::large_enum_variant, reason = "it lives for a call, and a box would cost each of them")]
+enum Turn {
+    Own(Lease),
+    Alone(OwnedMutexGuard<Lease>),
+}
+
+impl Deref for Turn {
+    type Target = Lease;
+
+    fn deref(&self) -> &Lease {
+        match self {
+            Self::Own(lease) => lease,
+            Self::Alone(lease) => lease,
+        }
+    }
+}
+
+impl DerefMut for Turn {
+    fn deref_mut(&mut self) -> &mut Lease {
+        match self {
+            Self::Own(lease) => lease,
+            Self::Alone(lease) => lease,
+        }
+    }
 }
 
 /// Several statements, all of them or none.
-pub(super) struct Transaction(Lease);
+pub(super) struct Transaction(Turn);
 
 impl Transaction {
     pub(super) async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
@@ -175,6 +233,17 @@ impl Lease {
     async fn end(&mut self, how: &str) -> Result<(), StoreError> {
         self.simple(how).await?;
         self.open = false;
+        Ok(())
+    }
+
+    /// Waits for what a caller left in the middle, and undoes it.
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        if self.busy || self.open {
+            let (deadline, undo) = (self.deadline, if self.open { "ROLLBACK" } else { "" });
+            let settled = timeout_at(deadline, self.ask()?.settle(undo)).await;
+            self.answered(settled)?;
+            self.open = false;
+        }
         Ok(())
     }
 
@@ -263,12 +332,20 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        if !self.busy && !self.open {
+        let undo = match (self.open, self.locked) {
+            (false, false) => "",
+            (true, false) => "ROLLBACK",
+            (false, true) => "SELECT pg_advisory_unlock_all()",
+            (true, true) => "ROLLBACK; SELECT pg_advisory_unlock_all()",
+        };
+        if !self.busy && undo.is_empty() {
             connection.answered();
         } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let (pool, deadline, open) = (self.pool.clone(), self.deadline, self.open);
+            // What holds a lock may be older than its last deadline.
+            let deadline = if self.locked { Instant::now() + self.patience } else { self.deadline };
+            let pool = self.pool.clone();
             runtime.spawn(async move {
-                match timeout_at(deadline, connection.settle(open)).await {
+                match timeout_at(deadline, connection.settle(undo)).await {
                     Ok(Ok(())) => return connection.answered(),
                     Ok(Err(_)) => {}
                     Err(_) => pool.manager().doubt(),

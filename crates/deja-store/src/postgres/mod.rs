@@ -28,6 +28,8 @@ mod usage;
 mod vectors;
 mod wrong_answers;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
@@ -40,11 +42,12 @@ use entries::Plans;
 use graphs::Graphs;
 
 /// The store.
+#[derive(Clone)]
 pub(crate) struct PostgresStore {
     connections: Connections,
-    plans: Plans,
-    graphs: Graphs,
-    bell: Bell,
+    plans: Arc<Plans>,
+    graphs: Arc<Graphs>,
+    bell: Arc<Bell>,
 }
 
 /// The number of the lock that a change of projects, providers and operators holds.
@@ -71,11 +74,9 @@ impl Store for PostgresStore {
         Some(self)
     }
 
-    async fn alone(&self) -> Result<Box<dyn Send + '_>, StoreError> {
-        let mut transaction = self.connections.begin().await?;
-        // Until the transaction ends, and it does with the connection.
-        transaction.query("SELECT pg_advisory_xact_lock($1)", &[&ALONE]).await?;
-        Ok(Box::new(transaction))
+    async fn alone(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
+        let connections = self.connections.alone(ALONE).await?;
+        Ok(Some(Box::new(Self { connections, ..self.clone() })))
     }
 
     async fn close(&self) -> Result<(), StoreError> {

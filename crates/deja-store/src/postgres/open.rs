@@ -1,5 +1,6 @@
 //! Opening: the URL, the schema, the pool.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -24,8 +25,12 @@ impl PostgresStore {
         migrated(&server).await?;
         let connections = Connections::new(server.clone(), settings)
             .map_err(|error| OpenError::Database { server: server.name(), reason: error.to_string() })?;
-        let bell = Bell::new(server.clone());
-        Ok(Self { connections, plans: Plans::new(settings.graph_from), graphs: Graphs::new(server), bell })
+        Ok(Self {
+            connections,
+            plans: Arc::new(Plans::new(settings.graph_from)),
+            bell: Arc::new(Bell::new(server.clone())),
+            graphs: Arc::new(Graphs::new(server)),
+        })
     }
 }
 

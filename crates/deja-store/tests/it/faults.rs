@@ -417,7 +417,7 @@ async fn hang_up_often(store: &Arc<dyn Store>, proxy: &Proxy) {
 }
 
 /// An operator that was never stored.
-fn nobody() -> Operator {
+pub(crate) fn nobody() -> Operator {
     Operator {
         id: OperatorId::from_bytes([9; 16]),
         email: "nobody@example.com".parse().unwrap(),

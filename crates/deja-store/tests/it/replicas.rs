@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{Frame, NewEntry, Scope};
@@ -9,12 +10,16 @@ use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
 use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
-use deja_core::store::{EVICTED_AT_ONCE, Limits, Store};
+use deja_core::store::{EVICTED_AT_ONCE, EntryFilter, Limits, Store, StoreError};
 use deja_core::testing::change;
+use deja_store::PostgresSettings;
 use proptest::prelude::*;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use crate::postgres::Database;
+use crate::faults::{behind_proxy, nobody, run};
+use crate::postgres::{Database, open_store, settings};
+use crate::proxy::Weather;
 use crate::support::{NOW, entry, project, project_id};
 
 async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
@@ -162,4 +167,82 @@ async fn a_clock_that_was_set_back_does_not_lock_a_project_out() {
     assert_eq!(limits.take(project_id(1), quota, after(0)).await.unwrap().retry_after, 1);
     assert!(limits.take(project_id(1), quota, after(1_000_000_000)).await.unwrap().allowed);
     database.remove().await;
+}
+
+/// With the same connection as the lock, or it would wait for itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_under_the_lock_need_no_other_connection() {
+    let database = Database::create().await;
+    let small = PostgresSettings { pool_size: 1, ..settings(&database.url) };
+    let (store, other) = (open_store(small).await, database.store().await);
+    store.create_project(&project(1), &change()).await.unwrap();
+    let before = store.projects().await.unwrap();
+    for round in 0..3 {
+        let alone = store.alone().await.unwrap().expect("it is shared");
+        let mut changed = alone.project("p1").await.unwrap().unwrap();
+        changed.name = format!("name {round}");
+        // Several statements, one of them in vain; what it leaves open is undone before the next.
+        let conflict = alone.create_project(&changed, &change()).await;
+        assert!(matches!(conflict, Err(StoreError::Conflict(_))), "{conflict:?}");
+        assert!(!alone.update_operator(&nobody(), &change()).await.unwrap());
+        assert!(alone.update_project(&changed, &change()).await.unwrap());
+        let purged = alone.purge(project_id(1), &EntryFilter::default(), &change()).await.unwrap();
+        assert_eq!(purged, 0);
+        drop(alone);
+        // The connection is there again, and the lock is free for the other replica.
+        assert_eq!(store.projects().await.unwrap()[0].name, changed.name);
+        drop(other.alone().await.unwrap());
+    }
+    assert_eq!(before.len(), 1);
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_whose_lock_was_lost_is_not_written() {
+    let database = Database::create().await;
+    let (store, other) = (database.store().await, database.store().await);
+    store.create_project(&project(1), &change()).await.unwrap();
+    let alone = store.alone().await.unwrap().expect("it is shared");
+    let mut mine = alone.project("p1").await.unwrap().unwrap();
+    mine.name = "mine".to_owned();
+    let terminate = "SELECT pg_terminate_backend(pid) FROM pg_locks
+                     WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    assert_eq!(database.client().await.query(terminate, &[]).await.unwrap().len(), 1);
+    // Now another has it, and changes the same.
+    let theirs = other.alone().await.unwrap().expect("it is shared");
+    let mut changed = theirs.project("p1").await.unwrap().unwrap();
+    changed.name = "theirs".to_owned();
+    assert!(theirs.update_project(&changed, &change()).await.unwrap());
+    for _ in 0..2 {
+        let late = alone.update_project(&mine, &change()).await;
+        assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+    }
+    assert_eq!(other.projects().await.unwrap()[0].name, "theirs");
+    drop((alone, theirs));
+    drop(store.alone().await.unwrap());
+    database.remove().await;
+}
+
+/// Callers that hang up at any moment leave neither the lock nor a transaction behind.
+#[test]
+fn a_lock_ends_with_its_caller() {
+    run(async {
+        let database = Database::create().await;
+        let (proxy, url) = behind_proxy(&database).await;
+        let store = open_store(PostgresSettings { pool_size: 1, ..settings(&url) }).await;
+        store.create_project(&project(1), &change()).await.unwrap();
+        let other = database.store().await;
+        proxy.set(Weather::Slow);
+        for patience in (0..400).step_by(40).map(Duration::from_millis) {
+            let changing = async {
+                let alone = store.alone().await.unwrap().expect("it is shared");
+                alone.update_operator(&nobody(), &change()).await.unwrap();
+                alone.update_project(&project(1), &change()).await.unwrap()
+            };
+            let _hung_up = timeout(patience, Box::pin(changing)).await;
+            drop(other.alone().await.unwrap());
+            assert_eq!(store.projects().await.unwrap().len(), 1);
+        }
+        database.remove().await;
+    });
 }

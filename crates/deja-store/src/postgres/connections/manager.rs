@@ -103,10 +103,10 @@ impl Connection {
         Ok(statement)
     }
 
-    /// Waits until all that was asked is answered. No transaction is open then.
-    pub(super) async fn settle(&mut self, open: bool) -> Result<(), Error> {
-        // The server answers in order. Without a transaction it would log a warning about the rollback.
-        self.client.batch_execute(if open { "ROLLBACK" } else { "" }).await?;
+    /// Waits until all that was asked is answered, and `undo` too.
+    pub(super) async fn settle(&mut self, undo: &str) -> Result<(), Error> {
+        // The server answers in order.
+        self.client.batch_execute(undo).await?;
         // The server has it by now, but its name is lost here. If nobody waited for it to the end, however often
         // it is asked for, the server would collect them.
         match self.preparing.take() {
