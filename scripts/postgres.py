@@ -110,7 +110,7 @@ class Cluster:
         child = unprivileged()
         if child:
             os.chown(self.data, child["user"], child["group"])
-        self.options = {"cwd": self.data, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}, **child}
+        self.options = {"cwd": self.data, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C", "PGCONNECT_TIMEOUT": "5"}, **child}
         initdb = ["--pgdata", str(self.data / "data"), "--username", "deja", "--auth", "trust"]
         made = self.run("initdb", *initdb, "--encoding", "UTF8", "--no-locale", "--no-sync")
         if made.returncode != 0:
@@ -144,12 +144,13 @@ class Cluster:
         settings = {**SETTINGS, **(DURABLE if os.environ.get("DEJA_TEST_POSTGRES_DURABLE") else {}), "port": self.port, "unix_socket_directories": self.data}
         command = [str(self.folder / "bin" / "postgres"), "-D", str(self.data / "data")]
         command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        for _ in range(300):
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
             with open(self.data / "log", "a") as log:
                 self.process = subprocess.Popen(
                     command, stdout=log, stderr=log, start_new_session=True, **self.options
                 )
-            while self.process.poll() is None:
+            while self.process.poll() is None and time.monotonic() < deadline:
                 if self.sql("SELECT").returncode == 0:
                     return
                 time.sleep(0.05)

@@ -20,6 +20,8 @@ use crate::prompts;
 pub(crate) const CONNECTIONS: usize = 64;
 /// The most that the limiter takes, a minute and at once. An answer 429 would stop the run.
 pub(crate) const LIMIT: u32 = 1_000_000;
+/// How long an answer may take: deja's own deadlines are shorter, or the figure is worth nothing.
+const SILENCE: Duration = Duration::from_secs(30);
 /// How long a start, or a run of a fixed number of requests, may take at most.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -206,6 +208,7 @@ pub(crate) fn status(address: &str, key: &str, body: &str) -> Result<u16> {
 /// Head and body of the answer to `body`.
 fn answer(address: &str, key: &str, body: &str) -> Result<(String, String)> {
     let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(SILENCE))?;
     let length = body.len();
     write!(
         stream,

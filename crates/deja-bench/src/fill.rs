@@ -1,6 +1,7 @@
 //! Fills a data directory through the store itself: 100,000 entries in seconds, without embedding each.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use deja_core::audit::{Actor, Change};
@@ -26,17 +27,17 @@ pub(crate) const SLUG: &str = "bench";
 ///
 /// Their vectors carry the name of the built-in embedder, so that the server takes them as they are.
 pub(crate) fn fill(data: &Path, entries: usize) -> Result<()> {
-    fill_store(&StoreSettings::new(data), entries)
+    fill_store(&StoreSettings::new(data), entries, Duration::MAX)
 }
 
-/// The same for any store.
-pub(crate) fn fill_store(settings: &StoreSettings, entries: usize) -> Result<()> {
-    fill_scopes(settings, entries, |project, _| scope_of(project))
+/// The same for any store, within this time.
+pub(crate) fn fill_store(settings: &StoreSettings, entries: usize, patience: Duration) -> Result<()> {
+    fill_scopes(settings, entries, patience, |project, _| scope_of(project))
 }
 
 /// The same with each entry in a scope of its own.
 pub(crate) fn fill_own_scopes(data: &Path, entries: usize) -> Result<()> {
-    fill_scopes(&StoreSettings::new(data), entries, |project, number| {
+    fill_scopes(&StoreSettings::new(data), entries, Duration::MAX, |project, number| {
         let instructions = format!("You help user {number}.");
         Scope::new(project, Frame::query(Some(provider::MODEL), Some(&instructions)))
     })
@@ -46,6 +47,7 @@ pub(crate) fn fill_own_scopes(data: &Path, entries: usize) -> Result<()> {
 async fn fill_scopes(
     settings: &StoreSettings,
     entries: usize,
+    patience: Duration,
     scope_of: impl Fn(ProjectId, usize) -> Scope,
 ) -> Result<()> {
     eprintln!("filling {entries} entries");
@@ -53,12 +55,25 @@ async fn fill_scopes(
     let store = deja_store::open(settings).await?;
     let project = project()?;
     store.create_project(&project, &Change::new(project.created, Actor::System, "bench")).await?;
+    let began = Instant::now();
+    let mut filled = 0_usize;
     futures::stream::iter((0..entries).map(|number| entry(number, scope_of(project.id, number), &vectors)))
         .map(|new| async { anyhow::Ok(store.insert(new?).await?) })
         .buffer_unordered(AT_ONCE)
-        .try_for_each(|inserted| async move {
-            anyhow::ensure!(matches!(inserted, Inserted::New), "a prompt came twice");
-            Ok(())
+        .try_for_each(|inserted| {
+            filled += 1;
+            let seconds = began.elapsed().as_secs_f64();
+            if filled.is_multiple_of(10_000) {
+                eprintln!("filled {filled} of {entries} entries after {seconds:.0} s");
+            }
+            std::future::ready((|| {
+                anyhow::ensure!(matches!(inserted, Inserted::New), "a prompt came twice");
+                anyhow::ensure!(
+                    began.elapsed() < patience,
+                    "only {filled} entries after {seconds:.0} s: take fewer"
+                );
+                Ok(())
+            })())
         })
         .await?;
     anyhow::ensure!(store.count(project.id).await? == entries as u64, "entries are missing");

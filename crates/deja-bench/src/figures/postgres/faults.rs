@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use deja_store::{PostgresSettings, StoreSettings};
 
+use super::FILLING;
 use super::server::Postgres;
 use crate::Bench;
 use crate::deja::{self, Place};
@@ -37,14 +38,15 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
         postgres: Some(PostgresSettings::new(url.clone())),
         ..StoreSettings::new(data.path())
     };
-    fill::fill_store(&settings, 1)?;
+    fill::fill_store(&settings, 1, FILLING)?;
     let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
     let replica = deja::replica(bench, &Place::database(&url)?, &provider, None)?;
     let body = prompts::body(&fill::prompt(0), None);
     let mut rows = Vec::new();
     for (harm, cure, name) in FAULTS {
         let (mut recoveries, mut slowest) = (Vec::new(), Vec::new());
-        for _ in 0..bench.options.rounds {
+        for round in 1..=bench.options.rounds {
+            eprintln!("{name}: round {round} of {}", bench.options.rounds);
             let stop = AtomicBool::new(false);
             let (back, seen) = std::thread::scope(|scope| {
                 let probe = scope.spawn(|| probe(&replica.address, &replica.key, &body, &stop));

@@ -7,6 +7,7 @@ use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::rate_limit::Quota;
 use deja_store::{PostgresSettings, StoreSettings};
 
+use super::FILLING;
 use super::server::Postgres;
 use crate::Bench;
 use crate::fill;
@@ -19,7 +20,7 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     let data = tempfile::tempdir()?;
     let settings =
         StoreSettings { postgres: Some(PostgresSettings::new(url)), ..StoreSettings::new(data.path()) };
-    fill::fill_store(&settings, 0)?;
+    fill::fill_store(&settings, 0, FILLING)?;
     let rates = measure(bench, &settings)?;
     Ok(vec![Row::plain("limiter, one project: decisions", "/s", rates)])
 }
@@ -30,7 +31,8 @@ async fn measure(bench: &Bench, settings: &StoreSettings) -> Result<Vec<f64>> {
     let project = fill::scope(&*store).await?.project();
     let quota = Quota::new(1_000_000, 1_000_000)?;
     let mut rates = Vec::new();
-    for _ in 0..bench.options.rounds {
+    for round in 1..=bench.options.rounds {
+        eprintln!("limiter: round {round} of {}", bench.options.rounds);
         let began = Instant::now();
         let span = Duration::from_secs_f64(bench.options.seconds);
         let taking = (0..AT_ONCE).map(|_| async {
