@@ -1,8 +1,8 @@
 //! One call from request to answer, the same for every wire format.
 //!
-//! A wire format says how a request looks ([`Request`]), how a plain answer is read and how a streamed one is
-//! put together ([`Format`], [`Fold`]). Which of the two it is, is decided by what comes back: some servers
-//! stream although nobody asked. Where it goes, and with which key, is an [`Upstream`].
+//! A wire format says how a request looks ([`Request`]) and how an answer is read ([`Format`]). Whether that is a plain
+//! or a streamed one is decided by what comes back: some servers stream although nobody asked. Where it goes, and with
+//! which key, is an [`Upstream`].
 
 use deja_core::provider::{Completion, ProviderError};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -12,9 +12,11 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::failure::{Failure, is_error};
+use crate::format::{Format, NotAnAnswer};
 use crate::http::{Client, ReadError};
+use crate::retry;
 use crate::ssrf::UrlError;
-use crate::{retry, sse};
+use crate::stream::{StreamError, completion};
 
 /// A request that is ready to be sent, as often as needed.
 #[derive(Clone, Debug)]
@@ -22,37 +24,6 @@ pub(crate) struct Request {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
-}
-
-/// An answer that is not what the format documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotAnAnswer;
-
-/// How answers of one wire format are read.
-pub(crate) trait Format: Send + Sync {
-    /// The plain answer in `body`, which is known not to be an error.
-    fn completion(&self, body: Value) -> Result<Completion, NotAnAnswer>;
-
-    /// Puts a streamed answer together.
-    fn fold(&self) -> Box<dyn Fold>;
-}
-
-/// A streamed answer while it comes in.
-pub(crate) trait Fold: Send {
-    /// Takes the next event. The caller has looked for errors in it.
-    fn event(&mut self, event: Value) -> Next;
-
-    /// The answer, if everything that belongs to it has come.
-    fn completion(self: Box<Self>) -> Option<Completion>;
-}
-
-/// Whether more events belong to a streamed answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// There may be more.
-    More,
-    /// This was the last one.
-    Done,
 }
 
 /// Where a provider's calls go and what opens it, whatever it speaks.
@@ -104,8 +75,8 @@ impl Peer<'_> {
         format: &dyn Format,
     ) -> Result<Completion, ProviderError> {
         self.retried(|| async {
-            let mut response = self.send(request).await?;
-            self.read_completion(&mut response, format).await
+            let response = self.send(request).await?;
+            self.read_completion(response, format).await
         })
         .await
     }
@@ -150,52 +121,38 @@ impl Peer<'_> {
 
     async fn read_completion(
         &self,
-        response: &mut Response,
+        mut response: Response,
         format: &dyn Format,
     ) -> Result<Completion, Failure> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
         if kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
             return self.read_stream(response, format).await;
         }
-        let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
-        let value = self.parse(response, &body)?;
+        let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;
+        let value = self.parse(&response, &body)?;
         format.completion(value).map_err(|NotAnAnswer| {
             Failure::bad_response(self.provider, "the answer is JSON, but not of the documented form")
         })
     }
 
-    async fn read_stream(&self, response: &mut Response, format: &dyn Format) -> Result<Completion, Failure> {
-        let mut stream = Stream::new(format);
-        let mut read = 0;
-        loop {
-            let chunk = match self.client.chunk(response, &mut read).await {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => break,
-                Err(error @ ReadError::Broken(_)) => {
-                    let error = self.read(&error).error.message;
-                    return Err(Failure::interrupted(self.provider, &error));
-                }
-                Err(error) => return Err(self.read(&error)),
-            };
-            match stream.push(&chunk) {
-                Ok(Next::More) => {}
-                Ok(Next::Done) => break,
-                Err(error) => return Err(self.stream_error(response, error)),
+    async fn read_stream(&self, response: Response, format: &dyn Format) -> Result<Completion, Failure> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let chunks = self.client.chunks(response);
+        completion(chunks, format.fold()).await.map_err(|error| match error {
+            StreamError::Read(error @ ReadError::Broken(_)) => {
+                Failure::interrupted(self.provider, &self.read(&error).error.message)
             }
-        }
-        stream.finish().map_err(|error| self.stream_error(response, error))
-    }
-
-    fn stream_error(&self, response: &Response, error: StreamError) -> Failure {
-        match error {
-            StreamError::Said(body) => self.answered(response, Some(&body)).midway(),
+            StreamError::Read(error) => self.read(&error),
+            StreamError::Said(body) => {
+                Failure::answered(self.provider, status, &headers, Some(&body)).midway()
+            }
             StreamError::NotJson => {
                 Failure::bad_response(self.provider, "an event of the stream is not JSON")
             }
             StreamError::Interrupted => {
                 Failure::interrupted(self.provider, "the stream ended before the answer did")
             }
-        }
+        })
     }
 
     /// The JSON in an answer with a good status, unless it says that the call failed.
@@ -216,72 +173,6 @@ impl Peer<'_> {
     }
 }
 
-/// Why a stream gave no answer.
-#[derive(Debug, PartialEq)]
-enum StreamError {
-    /// An event said so.
-    Said(Value),
-    /// An event cannot be read.
-    NotJson,
-    /// It ended early.
-    Interrupted,
-}
-
-/// A stream of events on its way to an answer.
-struct Stream {
-    parser: sse::Parser,
-    fold: Box<dyn Fold>,
-    done: bool,
-}
-
-impl Stream {
-    fn new(format: &dyn Format) -> Self {
-        Self { parser: sse::Parser::default(), fold: format.fold(), done: false }
-    }
-
-    fn push(&mut self, chunk: &[u8]) -> Result<Next, StreamError> {
-        for data in self.parser.push(chunk) {
-            if self.event(&data)? == Next::Done {
-                return Ok(Next::Done);
-            }
-        }
-        Ok(Next::More)
-    }
-
-    fn event(&mut self, data: &str) -> Result<Next, StreamError> {
-        let data = data.trim();
-        if self.done || data.is_empty() {
-            return Ok(Next::More);
-        }
-        // The end mark of the OpenAI family, handed to the fold as a string.
-        let event = if data == "[DONE]" {
-            Value::from(data)
-        } else {
-            serde_json::from_str(data).map_err(|_| StreamError::NotJson)?
-        };
-        if is_error(&event) {
-            return Err(StreamError::Said(event));
-        }
-        let next = self.fold.event(event);
-        self.done = next == Next::Done;
-        Ok(next)
-    }
-
-    fn finish(mut self) -> Result<Completion, StreamError> {
-        if !self.done
-            && let Some(data) = std::mem::take(&mut self.parser).finish()
-        {
-            match self.event(&data) {
-                Ok(_) => {}
-                // A last event that is not JSON was cut by the end of the body.
-                Err(StreamError::NotJson) => return Err(StreamError::Interrupted),
-                Err(error) => return Err(error),
-            }
-        }
-        self.fold.completion().ok_or(StreamError::Interrupted)
-    }
-}
-
 /// A header with a secret in it, marked so that it is never printed. `None` if there is no secret, or one that
 /// cannot stand in a header (it would be refused anyway).
 pub(crate) fn secret_header(name: HeaderName, prefix: &str, key: Option<&SecretString>) -> HeaderMap {
@@ -294,7 +185,3 @@ pub(crate) fn secret_header(name: HeaderName, prefix: &str, key: Option<&SecretS
     }
     headers
 }
-
-#[cfg(test)]
-#[path = "exchange_tests.rs"]
-mod tests;

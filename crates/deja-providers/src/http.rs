@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures::{Stream, stream};
 use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url, redirect};
 use tokio::time::timeout;
 
@@ -67,13 +68,16 @@ pub(crate) struct Client {
 }
 
 /// Why reading an answer ended early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     /// The connection broke.
-    Broken(reqwest::Error),
+    #[error("the connection broke")]
+    Broken(#[source] reqwest::Error),
     /// Nothing came for too long.
+    #[error("nothing came for too long")]
     Idle,
     /// More than the size limit.
+    #[error("the answer is larger than the limit")]
     TooLarge,
 }
 
@@ -99,16 +103,23 @@ impl Client {
     }
 
     /// The next piece of the answer; `None` at its end. `read` counts the bytes so far.
-    pub(crate) async fn chunk(
-        &self,
-        response: &mut Response,
-        read: &mut usize,
-    ) -> Result<Option<Bytes>, ReadError> {
+    async fn chunk(&self, response: &mut Response, read: &mut usize) -> Result<Option<Bytes>, ReadError> {
         let next = timeout(self.settings.idle_timeout, response.chunk()).await;
         let chunk =
             next.map_err(|_| ReadError::Idle)?.map_err(|error| ReadError::Broken(error.without_url()))?;
         *read += chunk.as_ref().map_or(0, Bytes::len);
         if *read > self.settings.max_response_bytes { Err(ReadError::TooLarge) } else { Ok(chunk) }
+    }
+
+    /// The pieces of the answer, one after the other.
+    pub(crate) fn chunks(
+        &self,
+        response: Response,
+    ) -> impl Stream<Item = Result<Bytes, ReadError>> + Send + use<> {
+        stream::try_unfold((self.clone(), response, 0), |(client, mut response, mut read)| async move {
+            let chunk = client.chunk(&mut response, &mut read).await?;
+            Ok(chunk.map(|chunk| (chunk, (client, response, read))))
+        })
     }
 
     /// The whole answer.

@@ -20,6 +20,7 @@ pub mod embedding;
 mod exchange;
 mod failure;
 pub mod family;
+mod format;
 pub mod gemini;
 pub mod http;
 mod lenient;
@@ -27,8 +28,8 @@ pub mod openai;
 pub mod prices;
 pub mod registry;
 mod retry;
-mod sse;
 pub mod ssrf;
+mod stream;
 pub mod tokens;
 mod wait;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::convert::Seen;
 use super::wire;
-use crate::exchange::{Fold, Format, Next, NotAnAnswer};
+use crate::format::{Fold, Format, Next, NotAnAnswer};
 
 /// The format of `/chat/completions`.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::wire;
-use crate::exchange::{Fold, Format, Next, NotAnAnswer};
+use crate::format::{Fold, Format, Next, NotAnAnswer};
 
 /// The format of `/responses`.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,8 @@
 //! taken for an answer.
 
 use super::*;
-use crate::failure::is_error;
+use crate::format::{Format, NotAnAnswer};
+use futures::FutureExt as _;
 use serde_json::json;
 
 const EVENTS: &[&str] = &[
@@ -48,19 +49,21 @@ fn wire(end: &str) -> Vec<u8> {
     EVENTS.iter().flat_map(|data| format!(": note{end}data: {data}{end}{end}").into_bytes()).collect()
 }
 
+/// The answer in a body of these chunks.
 fn text(chunks: &[&[u8]]) -> Result<String, StreamError> {
-    let mut stream = Stream::new(&Plain);
-    for chunk in chunks {
-        if stream.push(chunk)? == Next::Done {
-            break;
-        }
-    }
-    stream.finish().map(|completion| completion.text)
+    let chunks = chunks.iter().map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect::<Vec<_>>();
+    let answer = completion(stream::iter(chunks), Plain.fold());
+    answer.now_or_never().unwrap().map(|completion| completion.text)
+}
+
+/// What is wrong with a body that gives no answer.
+fn refusal(chunks: &[&[u8]]) -> String {
+    format!("{:?}", text(chunks).unwrap_err())
 }
 
 #[test]
 fn a_chunk_may_end_anywhere() {
-    for end in ["\n", "\r\n"] {
+    for end in ["\n", "\r\n", "\r"] {
         let wire = wire(end);
         for cut in 0..=wire.len() {
             assert_eq!(text(&[&wire[..cut], &wire[cut..]]).unwrap(), "Ün ☃ end.", "{cut}");
@@ -75,14 +78,19 @@ fn a_body_that_ends_early_is_no_answer() {
     let wire = wire("\n");
     let marks = wire.windows(6).position(|window| window == b"[DONE]").unwrap() + 6;
     for cut in 0..marks {
-        assert_eq!(text(&[&wire[..cut]]), Err(StreamError::Interrupted), "{cut}");
+        assert_eq!(refusal(&[&wire[..cut]]), "Interrupted", "{cut}");
     }
     assert_eq!(text(&[&wire[..marks]]).unwrap(), "Ün ☃ end.");
 }
 
 #[test]
 fn an_event_that_is_not_json_in_the_middle_is_a_bad_response() {
-    assert_eq!(text(&[b"data: <html>\n\ndata: [DONE]\n\n"]), Err(StreamError::NotJson));
+    assert_eq!(refusal(&[b"data: <html>\n\ndata: [DONE]\n\n"]), "NotJson");
+    assert_eq!(
+        refusal(&[b"data: \"\xff\"\n\ndata: [DONE]\n\n"]),
+        "NotJson",
+        "nothing is put in place of bytes"
+    );
 }
 
 #[test]
@@ -98,5 +106,41 @@ fn errors_are_seen_whatever_their_shape() {
     }
     for body in [json!({"error": null}), json!({"error": {}}), json!({"error": ""}), json!([]), json!({})] {
         assert!(!is_error(&body), "{body}");
+    }
+}
+
+#[test]
+fn an_event_may_have_several_lines_and_much_beside_its_data() {
+    let (head, tail) = EVENTS[1].split_once(',').unwrap();
+    let beside = "\u{feff}: hello\n\nevent: ping\nid: 7\nretry: 10\nodd: 1\n";
+    let body = format!("{beside}data:{head},\ndata: {tail}\n\ndata\n\nid: 8\n\ndata: [DONE]\n");
+    for chunks in [vec![body.as_bytes()], body.as_bytes().chunks(1).collect()] {
+        assert_eq!(text(&chunks).unwrap(), "Ün ☃");
+    }
+}
+
+#[test]
+fn nothing_is_read_behind_the_end_mark() {
+    assert_eq!(text(&[b"data: [DONE]\n\n", b"data: <html>\n\n"]).unwrap(), "");
+}
+
+proptest::proptest! {
+    #[test]
+    fn bounds_of_chunks_change_nothing(
+        body in "((data: ?|: |event:|id|é|\u{feff})?(\\[DONE\\]|\"[a-zü ]{0,4}\"|[a-z1 ]{0,3})(\r\n|\n|\r)){0,20}",
+        cuts in proptest::collection::vec(0usize..300, 0..8),
+    ) {
+        let body = body.as_bytes();
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(body.len())).collect();
+        cuts.extend([0, body.len()]);
+        cuts.sort_unstable();
+        let chunks: Vec<&[u8]> = cuts.windows(2).map(|pair| &body[pair[0]..pair[1]]).collect();
+        let whole = format!("{:?}", text(&[body]));
+        proptest::prop_assert_eq!(format!("{:?}", text(&chunks)), whole);
+    }
+
+    #[test]
+    fn no_body_makes_the_reader_panic(body in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+        let _ = text(&[&body]);
     }
 }
