@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use crate::clock::Timestamp;
 use crate::id::{OperatorId, ProjectId};
+use crate::operator::Operator;
 
 /// The action of a sign-in that was refused. Anybody may cause one, so such rows are not kept for ever.
 pub const SIGN_IN_REFUSED: &str = "session.refuse";
@@ -50,6 +51,12 @@ impl Actor {
             None if name == "cli" => Self::Cli,
             None => Self::System,
         }
+    }
+}
+
+impl From<&Operator> for Actor {
+    fn from(operator: &Operator) -> Self {
+        Self::Operator { id: operator.id, email: operator.email.to_string() }
     }
 }
 

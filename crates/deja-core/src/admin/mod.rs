@@ -13,6 +13,7 @@ mod ports;
 pub mod prices;
 pub mod projects;
 pub mod providers;
+pub mod sessions;
 pub mod transfer;
 
 use std::ops::Deref;

@@ -204,8 +204,7 @@ pub async fn accept(
             (Operator { password: hashed(admin, password).await?, ..found }, "operator.reset-password")
         }
     };
-    let actor = Actor::Operator { id: operator.id, email: operator.email.to_string() };
-    let change = Change::new(now, actor, action).of(operator.email.as_str());
+    let change = Change::new(now, (&operator).into(), action).of(operator.email.as_str());
     if by.store().accept_invite(&token.hash(), &operator, &change).await? {
         Ok(operator)
     } else {

@@ -1,11 +1,12 @@
 //! Prices: those of a project, and which one is in force.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::names::{model_of, shown};
 use super::{Acting, AdminError, projects};
 use crate::pricing::{ModelPrice, PicoUsdPerToken, PriceList, Priced, price_for};
-use crate::project::ProjectSettings;
+use crate::project::{Project, ProjectSettings};
 
 /// A project's own prices at most: they are read with the project, on every request.
 const MAX_PRICES: usize = 500;
@@ -83,6 +84,25 @@ pub async fn show(by: &Acting<'_>, model: &str, slug: Option<&str>) -> Result<Pr
     };
     let priced = price_for(&settings, &list, &provider, None, model).ok_or_else(unknown)?;
     Ok(PriceInForce { priced, list })
+}
+
+/// Those of `models` whose price in the project is not known.
+pub async fn unknown(
+    by: &Acting<'_>,
+    project: &Project,
+    mut models: BTreeSet<Arc<str>>,
+) -> Result<BTreeSet<Arc<str>>, AdminError> {
+    if models.is_empty() {
+        return Ok(models);
+    }
+    let own = by.store().providers(project.id).await?;
+    let list = by.admin.prices.current();
+    models.retain(|model| {
+        let own = own.iter().find(|provider| provider.models.iter().any(|name| **name == **model));
+        let provider = own.map_or_else(|| by.admin.prices.provider_of(model), |own| &own.name);
+        price_for(&project.settings, &list, provider, None, model).is_none()
+    });
+    Ok(models)
 }
 
 /// Fetches prices now. Gives whether they are new, and the list in force.

@@ -7,13 +7,13 @@ use deja_core::admin::keys::NewKey;
 use deja_core::admin::operators::{Link, Setup, accept, set_up};
 use deja_core::admin::projects::{NewProject, ProjectPatch, Ttl};
 use deja_core::admin::providers::{NewProvider, ProviderPatch};
+use deja_core::admin::sessions;
 use deja_core::audit::Actor;
 use deja_core::pricing::{PicoUsdPerToken, PriceOrigin};
 use deja_core::project::Tier;
 use deja_core::provider::{ProviderKind, binding};
 use deja_core::store::{Keys as _, Projects as _, ProviderConfigs as _};
-use deja_core::testing::MemoryStore;
-use deja_core::testing::change;
+use deja_core::testing::{ManualClock, MemoryStore, change};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
@@ -383,4 +383,44 @@ async fn a_provider_that_moves_wants_its_key_again() {
     let url = after.base_url.parse().unwrap();
     let opened = vault("ab").open(after.sealed_secret.as_ref().unwrap(), &binding(after.id, &url)).unwrap();
     assert_eq!(&opened[..], b"new-key");
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
+    let (_, mut admin) = admin();
+    let clock = Arc::new(ManualClock::default());
+    admin.clock = clock.clone();
+    let password = || SecretString::from("correct horse battery");
+    let by = admin.acting(Actor::Cli);
+    let ada = operators::create(&by, "ada@x", None, password()).await.unwrap();
+    for (email, wrong) in [("ada@x", "correct horse batterx"), ("eve@x", "correct horse battery"), ("", "")] {
+        let refused = sessions::check(&admin, email, wrong.into(), "192.0.2.1").await.unwrap();
+        assert!(refused.is_none(), "{email}");
+    }
+    let told = audit::list(&by, None, 1).await.unwrap().remove(0).row.change;
+    assert_eq!((&*told.action, told.detail.as_str()), ("session.refuse", "from 192.0.2.1"));
+    assert_eq!(sessions::check(&admin, "Ada@X", password(), "").await.unwrap(), Some(ada.clone()));
+
+    let found = async |token| sessions::find(&admin, token).await.unwrap().map(|(_, operator)| operator.id);
+    let seldom = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    clock.advance(sessions::IDLE.mul_f64(0.99));
+    assert_eq!(found(&seldom).await, Some(ada.id), "which is a use");
+    clock.advance(sessions::IDLE.mul_f64(0.99));
+    assert_eq!(found(&seldom).await, Some(ada.id));
+    clock.advance(sessions::IDLE);
+    assert_eq!(found(&seldom).await, None);
+
+    let daily = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    let mut days = 0;
+    while found(&daily).await.is_some() {
+        days += 1;
+        clock.advance(Duration::from_hours(24));
+    }
+    assert_eq!(days, 30);
+
+    let ended = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    let own = admin.acting((&ada).into());
+    assert!(sessions::end(&own, &ada, &ended.hash()).await.unwrap());
+    assert_eq!(found(&ended).await, None);
+    assert!(!sessions::end(&own, &ada, &ended.hash()).await.unwrap(), "it was over");
 }

@@ -1,8 +1,7 @@
 //! One's own account: sessions and password.
 
 use askama::Template;
-use deja_core::admin::operators;
-use deja_core::audit::Change;
+use deja_core::admin::{operators, sessions};
 use deja_core::operator::TokenHash;
 use serde::Deserialize;
 
@@ -64,12 +63,7 @@ pub(super) struct Ended {
 /// `POST /console/account/end-session`.
 pub(super) async fn end_session(visit: Visit, Form(form): Form<Ended>) -> Answer {
     let token = TokenHash::from_hex(&form.session).ok_or(ConsoleError::NotFound)?;
-    let ended = visit
-        .console
-        .admin
-        .store
-        .end_session(visit.who.operator.id, &token, &own(&visit, "session.end"))
-        .await?;
+    let ended = sessions::end(&visit.acting(), &visit.who.operator, &token).await?;
     let flash = if ended {
         Flash::good("The session is ended.")
     } else {
@@ -80,8 +74,7 @@ pub(super) async fn end_session(visit: Visit, Form(form): Form<Ended>) -> Answer
 
 /// `POST /console/account/sign-out-everywhere`.
 pub(super) async fn sign_out_everywhere(visit: Visit) -> Answer {
-    let change = own(&visit, "session.end_all");
-    visit.console.admin.store.end_sessions(visit.who.operator.id, None, &change).await?;
+    sessions::end_all(&visit.acting(), &visit.who.operator).await?;
     sign_in::signed_out(&visit.console, "You are signed out everywhere.")
 }
 
@@ -120,9 +113,4 @@ pub(super) async fn password(
         console,
         "The password is changed and all sessions are ended. Sign in with the new one.",
     )
-}
-
-/// A change of one's own account.
-fn own(visit: &Visit, action: &'static str) -> Change {
-    Change::new(visit.now(), visit.actor(), action).of(visit.who.operator.email.as_str())
 }

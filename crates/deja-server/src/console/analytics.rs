@@ -57,8 +57,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): 
     let bars = bars(&visit, &project, &asked).await?;
     let all = sum(&bars);
     let usage = |by| ranking::usage(&visit, &project, &asked, by);
-    let keys = usage(Dimension::Key).await?;
-    let (models, contexts) = (usage(Dimension::Model).await?, usage(Dimension::Context).await?);
+    let (keys, models) = (usage(Dimension::Key).await?, usage(Dimension::Model).await?);
+    let contexts = usage(Dimension::Context).await?;
     let offered = Offered::read(&visit, &project, &asked, &models, &contexts).await?;
     let told = contexts.iter().filter_map(|(slice, _)| slice.context);
     let names = Names::read(&visit, &project, told.chain(offered.contexts.iter().copied())).await?;
@@ -70,11 +70,6 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): 
         table(Dimension::Model, &models),
         table(Dimension::Context, &contexts),
     ];
-    let ranges = range::OFFERED.into_iter().map(|(key, name)| RangeLink {
-        name,
-        href: asked.with_range(key),
-        current: key == span.key,
-    });
     let charts = charts(span, &bars, &all, project.settings.threshold(None)).into_iter();
     let with_file = |chart: Chart| {
         let file = ranking::file(&project, &asked, chart.id);
@@ -84,7 +79,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): 
     let page = AnalyticsPage {
         frame: visit.frame_in(&project, "Analytics", "Analytics").complaining(problem.as_deref()),
         range: span.key,
-        ranges: ranges.collect(),
+        ranges: ranges(&asked),
         from: range::input(span.from()),
         until: range::input(span.until()),
         selects: offered.selects(&asked, &names),
@@ -97,6 +92,11 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): 
         slug,
     };
     Ok(visit.page(&page))
+}
+
+fn ranges(asked: &Asked) -> Vec<RangeLink> {
+    let link = |(key, name)| RangeLink { name, href: asked.with_range(key), current: key == asked.span.key };
+    range::OFFERED.into_iter().map(link).collect()
 }
 
 /// `GET /console/p/{slug}/analytics/{chart}.csv`.

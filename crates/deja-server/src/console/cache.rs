@@ -101,73 +101,84 @@ pub(super) struct Search {
 /// `GET /console/p/{slug}/cache`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Query<Search>) -> Answer {
     let project = visit.project(&slug).await?;
-    let store = &visit.console.admin.store;
-    let by_meaning = search.by == "meaning" && !search.filter.q.trim().is_empty();
-    let mut next = None;
-    let mut problem = None;
-    let entries = if by_meaning {
-        match near(&visit, &project, &search.filter).await? {
-            Ok(rows) => rows,
-            Err(text) => {
-                problem = Some(text);
-                Vec::new()
-            }
-        }
-    } else {
-        let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-        let mut found =
-            store.browse(project.id, &search.filter.entries(), cursor(&search.after), limit).await?;
-        if found.len() > PAGE {
-            found.truncate(PAGE);
-            next = found.last().map(|last| place(&slug, &search.filter, last));
-        }
-        found.iter().map(|detail| Row::of(&visit, detail)).collect()
-    };
-    let (before, limit) = (search.marked_before.parse().ok(), NonZeroUsize::MIN.saturating_add(WRONG));
-    let mut wrong = store.wrong_answers(project.id, before, limit).await?;
-    let more = wrong.len() > WRONG;
-    wrong.truncate(WRONG);
-    let marked = |before: &str| {
-        format!("/console/p/{slug}/cache{}#wrong", search.filter.query(&[("marked_before", before)]))
-    };
-    let older_wrong = wrong.last().filter(|_| more).map(|last| marked(&last.number.to_string()));
-    let latest_wrong = before.map(|_| marked(""));
-    let wrong = wrong.into_iter().map(|pair| Pair {
-        similarity: (pair.asked != pair.matched).then(|| format!("{:.3}", pair.similarity.get())),
-        asked: format::excerpt(&pair.asked),
-        matched: format::excerpt(&pair.matched),
-        at: visit.moment(pair.at),
-    });
-    let total = store.count(project.id).await?;
+    let found = find(&visit, &project, &search).await?;
+    let wrong = wrong(&visit, &project, &search).await?;
+    let total = visit.console.admin.store.count(project.id).await?;
     let page = CachePage {
-        frame: visit.frame_in(&project, "Cache", "Cache").complaining(problem.as_deref()),
+        frame: visit.frame_in(&project, "Cache", "Cache").complaining(found.problem),
         total: entries_of(total),
         query: search.filter.query(&[]),
         filtered: !search.filter.is_empty(),
         by_meaning: search.by == "meaning",
         selects: search.filter.selects(&visit.console, &project).await?,
-        entries,
-        next,
+        entries: found.rows,
+        next: found.next,
         first: (!search.after.is_empty())
             .then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
-        wrong: wrong.collect(),
-        older_wrong,
-        latest_wrong,
+        wrong: wrong.pairs,
+        older_wrong: wrong.older,
+        latest_wrong: wrong.latest,
         form: search.filter,
         slug,
     };
     Ok(visit.page(&page))
 }
 
+/// What a search found.
+#[derive(Default)]
+struct Found {
+    rows: Vec<Row>,
+    /// Where the next page is.
+    next: Option<String>,
+    /// What is missing to look for them.
+    problem: Option<&'static str>,
+}
+
+async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found, ConsoleError> {
+    if search.by == "meaning" && !search.filter.q.trim().is_empty() {
+        return near(visit, project, &search.filter).await;
+    }
+    let limit = NonZeroUsize::MIN.saturating_add(PAGE);
+    let (filter, after) = (search.filter.entries(), cursor(&search.after));
+    let mut found = visit.console.admin.store.browse(project.id, &filter, after, limit).await?;
+    let more = found.len() > PAGE;
+    found.truncate(PAGE);
+    let next = found.last().filter(|_| more).map(|last| place(project.slug.as_str(), &search.filter, last));
+    Ok(Found { rows: found.iter().map(|detail| Row::of(visit, detail)).collect(), next, problem: None })
+}
+
+/// A page of wrong answers, and where the others are.
+struct Wrong {
+    pairs: Vec<Pair>,
+    older: Option<String>,
+    latest: Option<String>,
+}
+
+async fn wrong(visit: &Visit, project: &Project, search: &Search) -> Result<Wrong, ConsoleError> {
+    let (before, limit) = (search.marked_before.parse().ok(), NonZeroUsize::MIN.saturating_add(WRONG));
+    let mut found = visit.console.admin.store.wrong_answers(project.id, before, limit).await?;
+    let more = found.len() > WRONG;
+    found.truncate(WRONG);
+    let marked = |before: &str| {
+        let query = search.filter.query(&[("marked_before", before)]);
+        format!("/console/p/{}/cache{query}#wrong", project.slug)
+    };
+    let older = found.last().filter(|_| more).map(|last| marked(&last.number.to_string()));
+    let pairs = found.into_iter().map(|pair| Pair {
+        similarity: (pair.asked != pair.matched).then(|| format!("{:.3}", pair.similarity.get())),
+        asked: format::excerpt(&pair.asked),
+        matched: format::excerpt(&pair.matched),
+        at: visit.moment(pair.at),
+    });
+    Ok(Wrong { pairs: pairs.collect(), older, latest: before.map(|_| marked("")) })
+}
+
 /// The entries nearest to the searched text; or what is missing to look for them.
-async fn near(
-    visit: &Visit,
-    project: &Project,
-    filter: &Filter,
-) -> Result<Result<Vec<Row>, String>, ConsoleError> {
+async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found, ConsoleError> {
+    let missing = |what| Found { problem: Some(what), ..Found::default() };
     let shared = project.settings.share_models;
     let (Some(context), true) = (filter.context(), shared || !filter.model.is_empty()) else {
-        return Ok(Err("Choose a model and a context: entries of different ones are never compared.".into()));
+        return Ok(missing("Choose a model and a context: entries of different ones are never compared."));
     };
     let query = engine::Query {
         prompt: filter.q.trim().to_owned(),
@@ -177,7 +188,7 @@ async fn near(
     };
     let preview = visit.console.app.engine().preview(project, &query, NEAREST).await?;
     if preview.trace.too_long.is_some() {
-        return Ok(Err("This text is too long to be searched by meaning. Search for a part of it.".into()));
+        return Ok(missing("This text is too long to be searched by meaning. Search for a part of it."));
     }
     let mut rows = Vec::with_capacity(preview.near.len());
     for (candidate, _) in preview.near {
@@ -189,7 +200,7 @@ async fn near(
         let query = super::filter::query(&[("asked", filter.q.trim())]);
         rows.push(Row { similarity: format!("{:.3}", candidate.similarity.get()), query, ..row });
     }
-    Ok(Ok(rows))
+    Ok(Found { rows, ..Found::default() })
 }
 
 /// `12 entries`.

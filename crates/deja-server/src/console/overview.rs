@@ -50,38 +50,35 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         suspended: project.suspended,
         has_keys,
         has_provider: model.is_some(),
-        figures: vec![
-            (
-                "Requests",
-                format::count(totals.requests()),
-                format!("{} without an answer", format::count(totals.unanswered())),
-            ),
-            (
-                "Hit rate",
-                format::percent(totals.hit_rate()),
-                format!(
-                    "{} exact, {} semantic",
-                    format::count(totals.exact_hits),
-                    format::count(totals.semantic_hits)
-                ),
-            ),
-            (
-                "Saved",
-                format::money(totals.saved),
-                format!("{} spent on misses", format::money(totals.spent)),
-            ),
-            (
-                "Entries",
-                format::count(entries),
-                format!("of {} at most", format::count(project.settings.max_entries)),
-            ),
-        ],
+        figures: figures(&totals, entries, project.settings.max_entries),
         snippets: snippets(&base_url, model.as_deref().unwrap_or(USUAL_MODEL)),
         base_url,
         name: project.name,
         slug,
     };
     Ok(visit.page(&page))
+}
+
+/// What stands in the cards: what, how much, and a remark.
+fn figures(totals: &Totals, entries: u64, max_entries: u64) -> Vec<(&'static str, String, String)> {
+    vec![
+        (
+            "Requests",
+            format::count(totals.requests()),
+            format!("{} without an answer", format::count(totals.unanswered())),
+        ),
+        (
+            "Hit rate",
+            format::percent(totals.hit_rate()),
+            format!(
+                "{} exact, {} semantic",
+                format::count(totals.exact_hits),
+                format::count(totals.semantic_hits)
+            ),
+        ),
+        ("Saved", format::money(totals.saved), format!("{} spent on misses", format::money(totals.spent))),
+        ("Entries", format::count(entries), format!("of {} at most", format::count(max_entries))),
+    ]
 }
 
 /// Snippets that work as they stand, once `DEJA_KEY` is set. The query is JSON, which Python reads as its own.

@@ -9,7 +9,6 @@ use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Response};
 use deja_core::admin::{Acting, AdminError};
-use deja_core::audit::Actor;
 use deja_core::clock::Timestamp;
 use deja_core::operator::Role;
 use deja_core::project::Project;
@@ -171,12 +170,7 @@ impl Visit {
 
     /// For the use cases of [`deja_core::admin`], on behalf of this person.
     pub(super) fn acting(&self) -> Acting<'_> {
-        self.console.admin.acting(self.actor())
-    }
-
-    /// This person, for the audit log.
-    pub(super) fn actor(&self) -> Actor {
-        Actor::Operator { id: self.who.operator.id, email: self.who.operator.email.to_string() }
+        self.console.admin.acting((&self.who.operator).into())
     }
 
     pub(super) fn is_owner(&self) -> bool {

@@ -1,41 +1,14 @@
-//! Prices: those of a project, which of them are not known, and refreshing the table.
-
-use std::collections::BTreeSet;
-use std::sync::Arc;
+//! Prices: those of a project, and refreshing the table.
 
 use deja_core::admin::{AdminError, prices};
-use deja_core::pricing::price_for;
-use deja_core::project::Project;
-use deja_providers::{Family, family};
 use serde::Deserialize;
 
-use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, number};
 use super::page::{Answer, Visit};
 
 /// What stands where an amount would, if it cannot be known.
 pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
-
-/// Those of `models` that have no price in the project.
-pub(super) async fn unknown(
-    visit: &Visit,
-    project: &Project,
-    mut models: BTreeSet<Arc<str>>,
-) -> Result<BTreeSet<Arc<str>>, ConsoleError> {
-    if models.is_empty() {
-        return Ok(models);
-    }
-    let own = visit.console.admin.store.providers(project.id).await?;
-    let list = visit.console.admin.prices.current();
-    models.retain(|model| {
-        let own = own.iter().find(|provider| provider.models.iter().any(|name| **name == **model));
-        let built_in = || family(model).map_or("", Family::name);
-        let provider = own.map_or_else(built_in, |own| &own.name);
-        price_for(&project.settings, &list, provider, None, model).is_none()
-    });
-    Ok(models)
-}
 
 #[derive(Deserialize)]
 pub(super) struct Price {

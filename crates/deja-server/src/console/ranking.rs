@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use deja_core::admin::prices;
 use deja_core::analytics::{ContextKey, Dimension, Slice, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
@@ -16,7 +17,6 @@ use super::filter::NEWEST;
 use super::format;
 use super::names::Names;
 use super::page::Visit;
-use super::prices;
 use super::range::Span;
 
 /// Rows of a table on the page.
@@ -190,7 +190,8 @@ pub(super) async fn unpriced(
     let free = counts.iter().filter(|(_, totals)| {
         totals.hits() + totals.misses > 0 && totals.saved.plus(totals.spent) == NanoUsd::ZERO
     });
-    prices::unknown(visit, project, free.filter_map(|(slice, _)| slice.model.clone()).collect()).await
+    let models = free.filter_map(|(slice, _)| slice.model.clone()).collect();
+    Ok(prices::unknown(&visit.acting(), project, models).await?)
 }
 
 fn cells(totals: &Totals, priced: bool) -> Vec<Cell> {

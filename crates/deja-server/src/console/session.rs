@@ -1,29 +1,22 @@
 //! Who is there: cookies, the session behind them, and what a handler is given of it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{FromRequestParts, OriginalUri, Request, State};
-use axum::http::header::{COOKIE, USER_AGENT};
+use axum::http::header::COOKIE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use cookie::{Cookie, SameSite};
-use deja_core::clock::Timestamp;
-use deja_core::operator::{Operator, PlainToken, Role, Session, short_user_agent};
+use deja_core::admin::sessions;
+use deja_core::operator::{Operator, PlainToken, Role, Session};
 
 use super::Console;
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
 
 pub(super) const NAME: &str = "deja_session";
-/// How long a session lasts without a request.
-pub(super) const IDLE: Duration = Duration::from_hours(7 * 24);
-/// How long it lasts at most.
-const LIFETIME: Duration = Duration::from_hours(30 * 24);
-/// Uses closer together than this are noted once.
-const TOUCH_EVERY: Duration = Duration::from_mins(1);
 
 /// Who may open a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,40 +68,13 @@ pub(super) async fn require(
 pub(super) async fn find(console: &Console, headers: &HeaderMap) -> Result<Option<Who>, ConsoleError> {
     let cookies = Cookies::of(headers);
     let Some(token) = cookies.get(console.secure, NAME).and_then(PlainToken::parse) else { return Ok(None) };
-    let now = console.now();
-    let hash = token.hash();
-    let Some((session, operator)) = console.admin.store.session(&hash, now).await? else { return Ok(None) };
-    let end = session.created.plus(LIFETIME);
-    if now >= end {
-        return Ok(None);
-    }
-    if now.since(session.last_seen) >= TOUCH_EVERY {
-        console.admin.store.touch_session(&hash, now, now.plus(IDLE).min(end)).await?;
-    }
-    Ok(Some(Who { operator, session }))
-}
-
-/// A new session for `operator`.
-pub(super) fn new_session(
-    token: &PlainToken,
-    operator: &Operator,
-    headers: &HeaderMap,
-    now: Timestamp,
-) -> Session {
-    let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
-    Session {
-        token: token.hash(),
-        operator: operator.id,
-        created: now,
-        last_seen: now,
-        expires: now.plus(IDLE),
-        user_agent: short_user_agent(agent),
-    }
+    let found = sessions::find(&console.admin, &token).await?;
+    Ok(found.map(|(session, operator)| Who { operator, session }))
 }
 
 /// The header that signs a browser in.
 pub(super) fn session_cookie(console: &Console, token: &PlainToken) -> Result<HeaderValue, ConsoleError> {
-    let seconds = i64::try_from(LIFETIME.as_secs()).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(sessions::LIFETIME.as_secs()).unwrap_or(i64::MAX);
     cookie(console.secure, NAME, token.reveal(), Some(seconds))
 }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use axum::http::header::SET_COOKIE;
+use axum::http::header::{SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use deja_core::audit::{Actor, Change, SIGN_IN_REFUSED};
-use deja_core::operator::{Email, Operator, PlainToken};
+use deja_core::admin::sessions;
+use deja_core::operator::Operator;
 use serde::Deserialize;
 
 use super::Console;
@@ -71,21 +71,10 @@ pub(super) async fn post(
     headers: HeaderMap,
     Form(form): Form<SignIn>,
 ) -> Answer {
-    let now = console.now();
-    let store = &console.admin.store;
-    console.throttle.attempt(&form.email, address, now).map_err(ConsoleError::Throttled)?;
-    let operator = match form.email.parse::<Email>() {
-        Ok(email) => store.operator(&email).await?,
-        Err(_) => None,
-    };
-    // Checked in any case, so that the time it takes does not tell whether the address is known.
-    let hash = operator.as_ref().map(|operator| operator.password.clone());
-    let right = console.admin.passwords.verify(form.password.into(), hash).await?;
-    let Some(operator) = operator.filter(|operator| right && operator.disabled.is_none()) else {
-        let subject: String = form.email.chars().filter(|c| !c.is_control()).take(100).collect();
-        let change =
-            Change::new(now, Actor::System, SIGN_IN_REFUSED).of(subject).how(format!("from {address}"));
-        store.note(&change).await?;
+    console.throttle.attempt(&form.email, address, console.now()).map_err(ConsoleError::Throttled)?;
+    let checked =
+        sessions::check(&console.admin, &form.email, form.password.into(), &address.to_string()).await?;
+    let Some(operator) = checked else {
         let frame = Frame::door("Sign in").complaining(Some(WRONG));
         let next = session::local(&form.next).to_owned();
         let mut response = html(&SignInPage { frame, next, email: form.email });
@@ -98,16 +87,11 @@ pub(super) async fn post(
 
 /// Starts a session and goes on to `next`. A session that the browser had ends.
 pub(super) async fn begin(console: &Console, operator: &Operator, headers: &HeaderMap, next: &str) -> Answer {
-    let now = console.now();
-    let actor = Actor::Operator { id: operator.id, email: operator.email.to_string() };
     if let Some(old) = session::find(console, headers).await? {
-        let change = Change::new(now, actor.clone(), "session.end");
-        console.admin.store.end_session(old.operator.id, &old.session.token, &change).await?;
+        sessions::end(&console.admin.acting(operator.into()), &old.operator, &old.session.token).await?;
     }
-    let token = PlainToken::generate(&*console.admin.entropy)?;
-    let session = session::new_session(&token, operator, headers, now);
-    let change = Change::new(now, actor, "session.begin").of(operator.email.as_str());
-    console.admin.store.create_session(&session, &change).await?;
+    let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
+    let token = sessions::begin(&console.admin, operator, agent).await?;
     let mut response = Redirect::to(next).into_response();
     response.headers_mut().append(SET_COOKIE, session::session_cookie(console, &token)?);
     Ok(response)
@@ -115,8 +99,7 @@ pub(super) async fn begin(console: &Console, operator: &Operator, headers: &Head
 
 /// `POST /console/sign-out`.
 pub(super) async fn sign_out(visit: Visit) -> Answer {
-    let change = Change::new(visit.now(), visit.actor(), "session.end").of(visit.who.operator.email.as_str());
-    visit.console.admin.store.end_session(visit.who.operator.id, &visit.who.session.token, &change).await?;
+    sessions::end(&visit.acting(), &visit.who.operator, &visit.who.session.token).await?;
     signed_out(&visit.console, "You are signed out.")
 }
 

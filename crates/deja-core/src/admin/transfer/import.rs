@@ -65,22 +65,12 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
     let mut all = Vec::with_capacity(batch.records.len());
     let mut entries = Vec::new();
     for record in batch.records {
-        let at = all.len();
-        let taken = match record {
-            Record::Project(record) => project(by, *record).await,
-            Record::Provider(record) => provider(by, &mut known, record).await,
-            Record::Key(record) => key(by, &mut known, record).await,
-            Record::Entry(record) => match entry(by, &mut known, *record).await {
-                Ok(Some(new)) => {
-                    entries.push((at, new));
-                    Ok(Imported::Stored)
-                }
-                Ok(None) => Ok(Imported::Expired),
-                Err(refused) => Err(refused),
-            },
-        };
-        let imported = match taken {
-            Ok(imported) => imported,
+        let imported = match take(by, &mut known, record).await {
+            Ok(Taken::Done(imported)) => imported,
+            Ok(Taken::Entry(new)) => {
+                entries.push((all.len(), *new));
+                Imported::Stored
+            }
             Err(Refused::Bad(reason)) => Imported::Bad(reason),
             Err(Refused::Failed(error)) => return Err(error),
         };
@@ -102,6 +92,28 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
         all[at] = imported;
     }
     Ok(all)
+}
+
+/// A record that is done with, or an entry that is still to be stored.
+enum Taken {
+    Done(Imported),
+    Entry(Box<NewEntry>),
+}
+
+async fn take(
+    by: &Acting<'_>,
+    known: &mut HashMap<String, Project>,
+    record: Record,
+) -> Result<Taken, Refused> {
+    Ok(Taken::Done(match record {
+        Record::Project(record) => project(by, *record).await?,
+        Record::Provider(record) => provider(by, known, record).await?,
+        Record::Key(record) => key(by, known, record).await?,
+        Record::Entry(record) => match entry(by, known, *record).await? {
+            Some(new) => return Ok(Taken::Entry(Box::new(new))),
+            None => Imported::Expired,
+        },
+    }))
 }
 
 /// The project of this slug, looked up once a batch.
