@@ -135,7 +135,7 @@ fn load_index(
         .collect::<rusqlite::Result<_>>()?;
     let entries: i64 =
         connection.query_row("SELECT coalesce(sum(entry_count), 0) FROM projects", [], |row| row.get(0))?;
-    index.reserve(usize::try_from(entries).unwrap_or(0));
+    index.reserve(usize::try_from(entries).unwrap_or(0), scopes.len());
 
     thread::scope(|threads| {
         let (send, receive) = sync_channel::<Vec<Loaded>>(4);

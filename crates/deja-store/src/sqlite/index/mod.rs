@@ -216,10 +216,11 @@ impl Index {
         }
     }
 
-    /// Makes room for entries that are about to be added.
-    pub(super) fn reserve(&self, entries: usize) {
+    /// Makes room for entries of so many scopes that are about to be added.
+    pub(super) fn reserve(&self, entries: usize, scopes: usize) {
         self.exact.reserve(entries);
         self.places.lock().reserve(entries);
+        self.partitions.write().reserve(scopes);
     }
 
     fn sketcher(&self, dimension: usize) -> Arc<Sketcher> {
