@@ -13,6 +13,7 @@ use deja_embed::{LocalEmbedder, PoolConfig};
 use deja_providers::{
     BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, TokenCounter,
 };
+use deja_store::StoreSettings;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -86,12 +87,13 @@ pub struct Wired {
 
 /// Joins the parts. Upstream calls run on `tasks`; `leaving` turns readiness off.
 pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToken) -> anyhow::Result<Wired> {
-    let store = deja_store::open(&config.store()).await?;
+    let embedder = embedder(config).await?;
+    let settings = StoreSettings { embedder: Some(embedder.id().clone()), ..config.store() };
+    let store = deja_store::open(&settings).await?;
     let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
     let own_vault = vault()?;
     own_vault.verify(&*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
-    let embedder = embedder(config).await?;
     let registry = Registry::new(
         BuiltIn {
             openai: credentials(&config.credentials.openai),

@@ -85,6 +85,7 @@ impl Server {
         background.spawn(jobs::reembed::run(
             wired.store.clone(),
             wired.embedder.clone(),
+            clock.clone(),
             imported,
             stop.clone(),
         ));

@@ -1,6 +1,7 @@
 //! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
 
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
+use deja_core::store::StaleCount;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -30,6 +31,7 @@ const NOT_STORED: &str = "deja_not_stored_total";
 const SHED: &str = "deja_shed_total";
 const DROPPED: &str = "deja_counts_dropped_total";
 const UPSTREAM_CALLS: &str = "deja_upstream_calls";
+const NOT_EMBEDDED: &str = "deja_entries_not_embedded";
 const PRICE_AGE: &str = "deja_price_table_age_seconds";
 
 /// Begins to collect metrics. Without this call they cost nothing and go nowhere.
@@ -55,6 +57,10 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(SHED, "Queries refused because deja was too busy.");
     describe_counter!(DROPPED, "Requests that analytics lack, because too many counts waited to be written.");
     describe_gauge!(UPSTREAM_CALLS, "Provider calls under way.");
+    describe_gauge!(
+        NOT_EMBEDDED,
+        "Entries without a vector of the embedder in use, by state: waiting for one, or failed."
+    );
     describe_gauge!(PRICE_AGE, "Age of the price table in force.");
     Ok(handle)
 }
@@ -95,6 +101,12 @@ fn answered(outcome: &'static str, reply: &Reply) {
 /// Counts requests that analytics lack.
 pub fn count_dropped(requests: u64) {
     counter!(DROPPED).increment(requests);
+}
+
+/// Tells how many entries have no vector of the embedder in use.
+pub fn not_embedded(count: StaleCount) {
+    gauge!(NOT_EMBEDDED, "state" => "waiting").set(count.waiting as f64);
+    gauge!(NOT_EMBEDDED, "state" => "failed").set(count.failed as f64);
 }
 
 /// Tells the states that nobody counts as they change.

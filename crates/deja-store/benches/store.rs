@@ -8,6 +8,7 @@ mod synthetic;
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,12 +23,16 @@ use synthetic::{NOW, Noise, Sentences};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+fn settings(directory: &Path) -> StoreSettings {
+    StoreSettings { embedder: Some(synthetic::embedder()), ..StoreSettings::new(directory) }
+}
+
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
 }
 
 async fn filled(directory: &TempDir, entries: usize) -> Arc<dyn Store> {
-    let store = open(&StoreSettings::new(directory.path())).await.expect("it opens");
+    let store = open(&settings(directory.path())).await.expect("it opens");
     store.create_project(&synthetic::project(), &change()).await.expect("a project");
     let (sentences, mut noise) = (Sentences::new(entries), Noise(42));
     let mut tasks = tokio::task::JoinSet::new();
@@ -105,7 +110,7 @@ fn reopen(criterion: &mut Criterion, runtime: &Runtime, directory: &TempDir) {
             let mut total = Duration::ZERO;
             for _ in 0..times {
                 let started = Instant::now();
-                let store = runtime.block_on(open(&StoreSettings::new(directory.path()))).expect("it opens");
+                let store = runtime.block_on(open(&settings(directory.path()))).expect("it opens");
                 total += started.elapsed();
                 runtime.block_on(store.close()).expect("it closes");
             }

@@ -97,7 +97,9 @@ async fn fill(directory: &Path, entries: usize, own_contexts: bool) -> Outcome {
 async fn measure(directory: &Path, entries: usize, probes: usize) -> Outcome {
     let before = anonymous_bytes()?;
     let started = Instant::now();
-    let store = open(&StoreSettings { answer_cache_bytes: 4 << 20, ..StoreSettings::new(directory) }).await?;
+    let embedder = Some(synthetic::embedder());
+    let settings = StoreSettings { answer_cache_bytes: 4 << 20, embedder, ..StoreSettings::new(directory) };
+    let store = open(&settings).await?;
     let open_ms = started.elapsed().as_secs_f64() * 1e3;
     let bytes_per_entry = (anonymous_bytes()? - before) as f64 / entries as f64;
 

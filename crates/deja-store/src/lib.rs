@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::embedding::EmbedderId;
 use deja_core::store::Store;
 use secrecy::SecretString;
 
@@ -29,6 +30,9 @@ pub struct StoreSettings {
     /// The size that the database may reach; `None` is the size of the disk. Beyond it writes fail as on a
     /// full disk and reads go on.
     pub max_database_bytes: Option<u64>,
+    /// Whose vectors are searched: those of other embedders stay in the database. Without one nothing is found by
+    /// meaning.
+    pub embedder: Option<EmbedderId>,
     /// PostgreSQL instead: then none of the above is used.
     pub postgres: Option<PostgresSettings>,
 }
@@ -89,13 +93,14 @@ pub struct SchemaVersion {
 }
 
 impl StoreSettings {
-    /// The store in `data_dir` with 64 MiB of answers in memory, four readers and no bound on its size.
+    /// The store in `data_dir` with 64 MiB of answers in memory, four readers, no bound on its size and no embedder.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
             answer_cache_bytes: 64 * 1024 * 1024,
             readers: 4,
             max_database_bytes: None,
+            embedder: None,
             postgres: None,
         }
     }

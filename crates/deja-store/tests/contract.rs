@@ -11,9 +11,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use deja_core::embedding::EmbedderId;
 use deja_core::store::Store;
 use deja_core::testing::MemoryStore;
-use deja_core::testing::contract::{BoxFuture, Case, Subject, cases, cases_of_shared};
+use deja_core::testing::contract::{BoxFuture, Case, EMBEDDER, Subject, cases, cases_of_shared};
 use deja_store::{StoreSettings, open};
 use libtest_mimic::{Arguments, Failed, Trial};
 use postgres::{Database, open_store, settings};
@@ -49,20 +50,15 @@ fn trial(backend: &str, case: &Case, start: fn(Run) -> BoxFuture<'static, ()>) -
 async fn on_sqlite(run: Run, reopening: bool) {
     let directory = tempfile::tempdir().expect("a directory");
     let path: PathBuf = directory.path().join("data");
-    let store = fresh(path.clone()).await;
-    let subject = if reopening {
-        let reopen = move |store: Arc<dyn Store>| -> BoxFuture<'static, Arc<dyn Store>> {
-            let path = path.clone();
-            Box::pin(async move {
-                store.close().await.expect("it closes");
-                fresh(path).await
-            })
-        };
-        Subject::reopening(store, Arc::new(reopen))
-    } else {
-        Subject::new(store)
+    let store = fresh(path.clone(), EmbedderId::new(EMBEDDER)).await;
+    let reopen = move |store: Arc<dyn Store>, embedder| -> BoxFuture<'static, Arc<dyn Store>> {
+        let path = path.clone();
+        Box::pin(async move {
+            store.close().await.expect("it closes");
+            fresh(path, embedder).await
+        })
     };
-    run(subject).await;
+    run(Subject::reopening(store, Arc::new(reopen), reopening)).await;
 }
 
 async fn on_postgres(run: Run, replicas: bool) {
@@ -70,10 +66,10 @@ async fn on_postgres(run: Run, replicas: bool) {
     let store = database.store().await;
     let subject = if replicas {
         let url = database.url.clone();
-        let reopen = move |_first: Arc<dyn Store>| -> BoxFuture<'static, Arc<dyn Store>> {
+        let reopen = move |_first: Arc<dyn Store>, _| -> BoxFuture<'static, Arc<dyn Store>> {
             Box::pin(open_store(settings(&url)))
         };
-        Subject::reopening(store, Arc::new(reopen))
+        Subject::reopening(store, Arc::new(reopen), true)
     } else {
         Subject::new(store)
     };
@@ -81,6 +77,7 @@ async fn on_postgres(run: Run, replicas: bool) {
     database.remove().await;
 }
 
-async fn fresh(path: PathBuf) -> Arc<dyn Store> {
-    open(&StoreSettings::new(path)).await.unwrap_or_else(|error| panic!("{error}"))
+async fn fresh(path: PathBuf, embedder: EmbedderId) -> Arc<dyn Store> {
+    let settings = StoreSettings { embedder: Some(embedder), ..StoreSettings::new(path) };
+    open(&settings).await.unwrap_or_else(|error| panic!("{error}"))
 }

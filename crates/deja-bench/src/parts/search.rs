@@ -50,7 +50,8 @@ pub(crate) async fn run(job: &Path) -> Result<()> {
     let vectors = Vectors::new().await?;
     let probes = (0..WARM_UP + PROBES).map(|number| vectors.probe(number)).collect::<Result<Vec<_>>>()?;
     let before = process::resident("self")?;
-    let store = deja_store::open(&StoreSettings::new(&job.data)).await?;
+    let embedder = Some(vectors.embedder.clone());
+    let store = deja_store::open(&StoreSettings { embedder, ..StoreSettings::new(&job.data) }).await?;
     let scope = fill::scope(&*store).await?;
     let bytes_per_entry = process::resident("self")?.saturating_sub(before) as f64 / job.entries as f64;
 

@@ -15,7 +15,8 @@ use crate::store::StoreError;
 /// What is searched for.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
-    /// Who made the vector: only entries with vectors of the same embedder are compared.
+    /// Who made the vector: only entries with vectors of the same embedder are compared. It is the one that the store
+    /// was opened for.
     pub embedder: &'a EmbedderId,
     /// The vector.
     pub embedding: &'a Embedding,
@@ -88,33 +89,77 @@ pub trait Entries: Send + Sync {
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }
 
-/// An entry whose vector is of another embedder, or not there yet.
+/// An entry without a vector of some embedder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleEntry {
     /// The project.
     pub project: ProjectId,
     /// The entry.
     pub id: EntryId,
-    /// The text to embed again.
+    /// The text to embed.
     pub prompt: String,
 }
 
-/// Replacing vectors after a change of embedder.
+impl StaleEntry {
+    /// Its place among the entries of all projects.
+    pub const fn place(&self) -> EntryPlace {
+        (self.project, self.id)
+    }
+}
+
+/// A place among the entries of all projects: the order of [`Vectors::claim_stale`].
+pub type EntryPlace = (ProjectId, EntryId);
+
+/// How many entries lack a vector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StaleCount {
+    /// Those that will get one.
+    pub waiting: u64,
+    /// Those that were set aside because they could not be embedded.
+    pub failed: u64,
+}
+
+/// The vectors of entries, one for each embedder. An entry is stale for an embedder if it has no vector of it and was
+/// not marked as too long for it.
 #[async_trait]
 pub trait Vectors: Send + Sync {
-    /// How many entries have no vector of `embedder` and were not marked as too long for it.
-    async fn stale_count(&self, embedder: &EmbedderId) -> Result<u64, StoreError>;
+    /// How many entries of a project, or of all projects, are stale, and which of them are set aside at `now`.
+    async fn stale_count(
+        &self,
+        project: Option<ProjectId>,
+        embedder: &EmbedderId,
+        now: Timestamp,
+    ) -> Result<StaleCount, StoreError>;
 
-    /// Up to `limit` of them, oldest first.
-    async fn stale(&self, embedder: &EmbedderId, limit: NonZeroUsize) -> Result<Vec<StaleEntry>, StoreError>;
+    /// Claims up to `limit` stale entries until `until`, by project and id, those behind `after` if it is given. What
+    /// is claimed or set aside at `now` is passed over, so that processes which share the store share the work; none
+    /// means that there is nothing to do behind `after`. A restart of the only process may forget claims.
+    async fn claim_stale(
+        &self,
+        embedder: &EmbedderId,
+        after: Option<EntryPlace>,
+        now: Timestamp,
+        until: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<StaleEntry>, StoreError>;
 
-    /// Gives an entry its vector of `embedder`; `None` marks it as too long for that embedder. From then on
-    /// it is found by that embedder's probes only. `false` if the entry is gone.
-    async fn replace_vector(
+    /// Gives an entry its vector of `embedder`, beside those of others and in place of an earlier one; `None` marks it
+    /// as too long for that embedder. Ends the claim. `false` if the entry is gone.
+    async fn put_vector(
         &self,
         project: ProjectId,
         entry: EntryId,
         embedder: &EmbedderId,
         vector: Option<&Embedding>,
+    ) -> Result<bool, StoreError>;
+
+    /// Sets an entry aside that `embedder` cannot embed: it is not claimed again before `until`. `false` if the entry
+    /// is gone.
+    async fn set_aside(
+        &self,
+        project: ProjectId,
+        entry: EntryId,
+        embedder: &EmbedderId,
+        until: Timestamp,
     ) -> Result<bool, StoreError>;
 }

@@ -20,8 +20,8 @@ pub struct WholeEntry {
     pub entry: Entry,
     /// Its context.
     pub context: Option<String>,
-    /// Who was asked for its vector, and the vector: `None` inside if the prompt was too long for that embedder.
-    pub vector: Option<(EmbedderId, Option<Embedding>)>,
+    /// Its vectors, by the name of their embedder: `None` if the prompt was too long for that one.
+    pub vectors: Vec<(EmbedderId, Option<Embedding>)>,
 }
 
 impl WholeEntry {

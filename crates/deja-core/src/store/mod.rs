@@ -25,7 +25,9 @@ use crate::rate_limit::Decision;
 pub use audit::Audit;
 pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
 pub use claims::{Claims, FlightKey};
-pub use entries::{EVICTED_AT_ONCE, Entries, EntryFilter, Probe, StaleEntry, Vectors};
+pub use entries::{
+    EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
+};
 pub use export::{Export, PAGE_BYTES, WholeEntry};
 pub use keys::{Admission, Keys};
 pub use limits::Limits;

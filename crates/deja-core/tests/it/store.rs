@@ -19,9 +19,9 @@ use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
-    Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, Export, Invites, Keys, Limits,
-    Operators, Probe, Projects, ProviderConfigs, Sessions, StaleEntry, Store, StoreError, Usage, Vectors,
-    WholeEntry, WrongAnswers, WrongHit,
+    Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export, Invites, Keys,
+    Limits, Operators, Probe, Projects, ProviderConfigs, Sessions, StaleCount, StaleEntry, Store, StoreError,
+    Usage, Vectors, WholeEntry, WrongAnswers, WrongHit,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -207,9 +207,10 @@ macro_rules! forward {
 }
 
 forward! { Vectors:
-    fn stale_count(embedder: &EmbedderId) -> u64;
-    fn stale(embedder: &EmbedderId, limit: NonZeroUsize) -> Vec<StaleEntry>;
-    fn replace_vector(project: ProjectId, entry: EntryId, embedder: &EmbedderId, vector: Option<&Embedding>) -> bool;
+    fn stale_count(project: Option<ProjectId>, embedder: &EmbedderId, now: Timestamp) -> StaleCount;
+    fn claim_stale(embedder: &EmbedderId, after: Option<EntryPlace>, now: Timestamp, until: Timestamp, limit: NonZeroUsize) -> Vec<StaleEntry>;
+    fn set_aside(project: ProjectId, entry: EntryId, embedder: &EmbedderId, until: Timestamp) -> bool;
+    fn put_vector(project: ProjectId, entry: EntryId, embedder: &EmbedderId, vector: Option<&Embedding>) -> bool;
 }
 forward! { Projects:
     fn create_project(project: &Project, change: &Change) -> ();

@@ -1,88 +1,248 @@
-//! New vectors after a change of embedder.
+//! Vectors for entries that have none of the embedder in use.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::clock::{Clock, Timestamp};
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
-use deja_core::store::Store;
+use deja_core::store::{StaleEntry, Store, StoreError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-const REEMBED_BATCH: NonZeroUsize = NonZeroUsize::new(64).unwrap();
-const REEMBED_EVERY: Duration = Duration::from_mins(10);
-const PROGRESS_EVERY: u64 = 1000;
+use crate::telemetry;
 
-/// Gives entries of another embedder vectors of this one: at the start, when entries were imported here, and once
-/// in a while, because another process may have imported some. Until then they are found by the same prompt only.
+const BATCH: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+const EVERY: Duration = Duration::from_mins(10);
+const PROGRESS_EVERY: u64 = 1000;
+/// How long a batch is this process's own. Another one takes over what is not done by then.
+const LEASE: Duration = Duration::from_mins(5);
+/// How long an entry that cannot be embedded is left alone.
+const ASIDE: Duration = Duration::from_hours(24);
+/// What any embedder can embed. If it fails at this, the fault is not the entry's.
+const PROBE: &str = "hello";
+
+/// Gives entries vectors of this embedder: at the start, when entries were imported here, and once in a while, because
+/// another process may have imported some, or ended in the middle. Until then they are found by the same prompt only.
 pub async fn run(
     store: Arc<dyn Store>,
     embedder: Arc<dyn Embedder>,
+    clock: Arc<dyn Clock>,
     imported: Arc<Notify>,
     stop: CancellationToken,
 ) {
+    let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, stop: &stop };
     loop {
-        if let Err(error) = try_reembed(&*store, &*embedder, &stop).await {
+        if let Err(error) = job.pass().await {
             tracing::error!("re-embedding stopped: {error}; it goes on later");
         }
-        let wait = tokio::time::timeout(REEMBED_EVERY, imported.notified());
+        let wait = tokio::time::timeout(EVERY, imported.notified());
         if stop.run_until_cancelled(wait).await.is_none() {
             return;
         }
     }
 }
 
-async fn try_reembed(
-    store: &dyn Store,
-    embedder: &dyn Embedder,
-    stop: &CancellationToken,
-) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let total = store.stale_count(embedder.id()).await?;
-    if total == 0 {
-        return Ok(());
+struct Job<'a> {
+    store: &'a dyn Store,
+    embedder: &'a dyn Embedder,
+    clock: &'a dyn Clock,
+    stop: &'a CancellationToken,
+}
+
+/// Why a pass ended early.
+#[derive(Debug, thiserror::Error)]
+enum Ended {
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Embedder(EmbedError),
+    #[error("deja stops")]
+    Stopped,
+}
+
+impl Job<'_> {
+    /// Goes through all entries once.
+    async fn pass(&self) -> Result<(), Ended> {
+        match self.go().await {
+            Err(Ended::Stopped) => return Ok(()),
+            ended => ended?,
+        }
+        let left = self.store.stale_count(None, self.embedder.id(), self.clock.now()).await?;
+        telemetry::not_embedded(left);
+        if left.failed > 0 {
+            tracing::warn!(
+                entries = left.failed,
+                "these entries could not be embedded and are found by the same prompt only; each is tried again after a day"
+            );
+        }
+        Ok(())
     }
-    tracing::info!(entries = total, embedder = %embedder.id(), "re-embedding entries of another embedder");
-    let (mut done, mut told) = (0u64, 0u64);
-    loop {
-        let stale = store.stale(embedder.id(), REEMBED_BATCH).await?;
-        if stale.is_empty() {
-            tracing::info!(done, "re-embedding is complete");
+
+    async fn go(&self) -> Result<(), Ended> {
+        let stale = self.store.stale_count(None, self.embedder.id(), self.clock.now()).await?;
+        telemetry::not_embedded(stale);
+        if stale.waiting == 0 {
             return Ok(());
         }
-        for entry in stale {
-            if stop.is_cancelled() {
-                return Ok(());
+        tracing::info!(entries = stale.waiting, embedder = %self.embedder.id(), "re-embedding entries of another embedder");
+        let (mut after, mut done, mut told) = (None, 0u64, 0u64);
+        loop {
+            let until = self.after(LEASE);
+            let batch =
+                self.store.claim_stale(self.embedder.id(), after, self.clock.now(), until, BATCH).await?;
+            let Some(last) = batch.last() else { break };
+            after = Some(last.place());
+            for entry in &batch {
+                done += u64::from(self.embed(entry).await?);
             }
-            let vector = match embed_patiently(embedder, &entry.prompt, stop).await? {
-                None => return Ok(()),
-                Some(Embedded::Vector { embedding, .. }) => Some(embedding),
-                Some(Embedded::TooLong { .. }) => None,
-            };
-            store.replace_vector(entry.project, entry.id, embedder.id(), vector.as_ref()).await?;
-            done += 1;
+            if done - told >= PROGRESS_EVERY {
+                told = done;
+                tracing::info!(done, total = stale.waiting, "re-embedding");
+            }
         }
-        if done - told >= PROGRESS_EVERY {
-            told = done;
-            tracing::info!(done, total, "re-embedding");
+        tracing::info!(done, "re-embedding is complete");
+        Ok(())
+    }
+
+    /// Gives an entry its vector. `false` if that cannot be done: then the entry is set aside.
+    async fn embed(&self, entry: &StaleEntry) -> Result<bool, Ended> {
+        let by = self.embedder.id();
+        let reason = match self.patiently(&entry.prompt).await? {
+            Ok(embedded) => {
+                let vector = match &embedded {
+                    Embedded::Vector { embedding, .. } => Some(embedding),
+                    Embedded::TooLong { .. } => None,
+                };
+                match self.store.put_vector(entry.project, entry.id, by, vector).await {
+                    Ok(_) => return Ok(true),
+                    Err(error @ StoreError::Unavailable(_)) => return Err(error.into()),
+                    Err(error) => error.to_string(),
+                }
+            }
+            Err(error) => {
+                self.patiently(PROBE).await?.map_err(Ended::Embedder)?;
+                error.to_string()
+            }
+        };
+        tracing::warn!(project.id = %entry.project, entry.id = %entry.id, reason, "an entry cannot be embedded");
+        self.store.set_aside(entry.project, entry.id, by, self.after(ASIDE)).await?;
+        Ok(false)
+    }
+
+    /// Embeds a text. Queries go first: while they fill the queue this work waits.
+    async fn patiently(&self, text: &str) -> Result<Result<Embedded, EmbedError>, Ended> {
+        loop {
+            if self.stop.is_cancelled() {
+                return Err(Ended::Stopped);
+            }
+            match self.embedder.embed(text).await {
+                Err(EmbedError::Overloaded | EmbedError::Timeout) => {
+                    let pause = tokio::time::sleep(Duration::from_millis(200));
+                    let _stopped = self.stop.run_until_cancelled(pause).await;
+                }
+                embedded => return Ok(embedded),
+            }
         }
+    }
+
+    fn after(&self, time: Duration) -> Timestamp {
+        self.clock.now().plus(time)
     }
 }
 
-/// Queries go first: while they fill the queue this work waits. `None` when it is time to stop.
-async fn embed_patiently(
-    embedder: &dyn Embedder,
-    prompt: &str,
-    stop: &CancellationToken,
-) -> Result<Option<Embedded>, EmbedError> {
-    loop {
-        match embedder.embed(prompt).await {
-            Err(EmbedError::Overloaded | EmbedError::Timeout) => {
-                let pause = tokio::time::sleep(Duration::from_millis(200));
-                if stop.run_until_cancelled(pause).await.is_none() {
-                    return Ok(None);
-                }
-            }
-            embedded => return embedded.map(Some),
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use async_trait::async_trait;
+    use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
+    use deja_core::embedding::{EmbedderId, Embedding};
+    use deja_core::id::{EntryId, ProjectId};
+    use deja_core::project::{Project, ProjectSettings, Tier};
+    use deja_core::store::{Entries, Projects, StaleCount, Vectors};
+    use deja_core::testing::{ManualClock, MemoryStore, change};
+
+    use super::*;
+
+    /// Fails at one text; and if it is told to, at all.
+    struct Picky {
+        id: EmbedderId,
+        down: AtomicBool,
+    }
+
+    #[async_trait]
+    impl Embedder for Picky {
+        fn id(&self) -> &EmbedderId {
+            &self.id
         }
+
+        fn dimension(&self) -> usize {
+            2
+        }
+
+        async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
+            if text == "bad" || self.down.load(Ordering::SeqCst) {
+                return Err(EmbedError::Failed("no".into()));
+            }
+            Ok(Embedded::Vector { embedding: Embedding::new(vec![1.0, 0.0]).unwrap(), tokens: 1 })
+        }
+    }
+
+    async fn filled(clock: &ManualClock) -> Arc<MemoryStore> {
+        let (store, now) = (MemoryStore::new(), clock.now());
+        let project = Project {
+            id: ProjectId::from_bytes([1; 16]),
+            slug: "p".parse().unwrap(),
+            name: "P".into(),
+            tier: Tier::Free,
+            custom_quota: None,
+            suspended: false,
+            settings: ProjectSettings::default(),
+            created: now,
+        };
+        store.create_project(&project, &change()).await.unwrap();
+        for (number, prompt) in [(1, "good"), (2, "bad"), (3, "better")] {
+            let answer = Answer {
+                text: "answer".into(),
+                provider: "p".into(),
+                served_model: None,
+                input_tokens: 1,
+                output_tokens: 1,
+                tokens_estimated: false,
+            };
+            let entry = Entry {
+                id: EntryId::from_bytes([number; 16]),
+                prompt: prompt.into(),
+                model: "m".into(),
+                answer,
+                created: now,
+                expires: None,
+            };
+            let scope = Scope::new(project.id, Frame::query(Some("m"), None));
+            let prompt_hash = PromptHash::of(prompt);
+            let new = NewEntry { scope, prompt_hash, entry, vector: None, max_entries: 10 };
+            store.insert(new).await.unwrap();
+        }
+        store
+    }
+
+    #[tokio::test]
+    async fn a_bad_entry_is_set_aside_and_an_embedder_that_is_down_is_not_its_fault() {
+        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let store = filled(&clock).await;
+        let embedder = Picky { id: EmbedderId::new("picky"), down: AtomicBool::new(true) };
+        let job = Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop };
+        let count = async || store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
+        assert!(matches!(job.pass().await, Err(Ended::Embedder(_))));
+        assert_eq!(count().await, StaleCount { waiting: 3, failed: 0 });
+
+        // The batch that was claimed then is free again after the lease.
+        embedder.down.store(false, Ordering::SeqCst);
+        clock.advance(LEASE);
+        job.pass().await.unwrap();
+        assert_eq!(count().await, StaleCount { waiting: 0, failed: 1 });
+        clock.advance(ASIDE);
+        assert_eq!(count().await, StaleCount { waiting: 1, failed: 0 }, "it is tried again");
     }
 }

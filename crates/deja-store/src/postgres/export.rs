@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
-use deja_core::id::ProjectId;
+use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{EntryCursor, Export, PAGE_BYTES, StoreError, WholeEntry};
 use pgvector::HalfVector;
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::entries;
-use super::rows::{get, limit, text_or_none, unreadable, uuid};
+use super::rows::{get, id, limit, text_or_none, unreadable, uuid};
 
 #[async_trait]
 impl Export for PostgresStore {
@@ -35,32 +35,39 @@ impl Export for PostgresStore {
                  SELECT entry_id, sum(bytes) OVER (ORDER BY created, entry_id) - bytes AS before FROM live)
              SELECT {}, e.context, v.embedder, v.vector
              FROM summed s JOIN entries e ON e.project_id = $1 AND e.entry_id = s.entry_id
-                  JOIN vectors v ON v.project_id = $1 AND v.entry_id = s.entry_id
-             WHERE s.before < $6 ORDER BY e.created, e.entry_id",
+                  LEFT JOIN vectors v ON v.project_id = $1 AND v.entry_id = s.entry_id
+             WHERE s.before < $6 ORDER BY e.created, e.entry_id, v.embedder",
             entries::COLUMNS
         );
-        let (created, id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
+        let (created, last_id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
         let (now, limit, bytes) = (now.as_nanos(), limit(at_most), PAGE_BYTES as i64);
         let rows = self
             .connections
-            .bulk(&sql, &[&uuid(project.as_bytes()), &created, &id, &now, &limit, &bytes])
+            .bulk(&sql, &[&uuid(project.as_bytes()), &created, &last_id, &now, &limit, &bytes])
             .await?;
-        rows.iter().map(whole).collect()
+        let mut page: Vec<WholeEntry> = Vec::new();
+        for row in &rows {
+            // One row for each vector.
+            let id = EntryId::from_bytes(id(row, 0)?);
+            if page.last().is_none_or(|last| last.entry.id != id) {
+                let (entry, context) = (entries::from_row(row)?, text_or_none(row, entries::WIDTH)?);
+                page.push(WholeEntry { entry, context, vectors: Vec::new() });
+            }
+            if let (Some(last), Some(vector)) = (page.last_mut(), vector(row)?) {
+                last.vectors.push(vector);
+            }
+        }
+        Ok(page)
     }
 }
 
-fn whole(row: &Row) -> Result<WholeEntry, StoreError> {
+fn vector(row: &Row) -> Result<Option<(EmbedderId, Option<Embedding>)>, StoreError> {
     let first = entries::WIDTH;
-    let embedder: Option<&str> = get(row, first + 1)?;
-    let vector: Option<HalfVector> = get(row, first + 2)?;
+    let Some(embedder) = get::<Option<&str>>(row, first + 1)? else { return Ok(None) };
     let embedding = |vector: HalfVector| {
         let values: Vec<f32> = vector.to_vec().iter().map(|value| value.to_f32()).collect();
         Embedding::new(values).map_err(|error| unreadable(first + 2, error))
     };
-    let vector = vector.map(embedding).transpose()?;
-    Ok(WholeEntry {
-        entry: entries::from_row(row)?,
-        context: text_or_none(row, first)?,
-        vector: embedder.map(|embedder| (EmbedderId::new(embedder), vector)),
-    })
+    let vector = get::<Option<HalfVector>>(row, first + 2)?.map(embedding).transpose()?;
+    Ok(Some((EmbedderId::new(embedder), vector)))
 }

@@ -18,6 +18,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (4, include_str!("../../migrations/postgres/0004_recorders.sql")),
     (5, include_str!("../../migrations/postgres/0005_frames.sql")),
     (6, include_str!("../../migrations/postgres/0006_forbidden.sql")),
+    (7, include_str!("../../migrations/postgres/0007_vectors.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -27,10 +27,8 @@ impl Export for SqliteStore {
         self.readers
             .read(move |connection| {
                 let mut select = connection.prepare_cached(&format!(
-                    "SELECT {}, s.context, b.name, v.vector
-                     FROM entries e INDEXED BY entries_by_age
-                     CROSS JOIN scopes s ON s.scope = e.scope CROSS JOIN vectors v ON v.entry = e.entry
-                     LEFT JOIN embedders b ON b.embedder = v.embedder
+                    "SELECT {}, s.context, e.entry FROM entries e INDEXED BY entries_by_age
+                     CROSS JOIN scopes s ON s.scope = e.scope
                      WHERE e.project_id = ?1 AND (e.created, e.entry_id) > (?2, ?3)
                        AND (e.expires IS NULL OR e.expires > ?4)
                      ORDER BY e.created, e.entry_id LIMIT ?5",
@@ -43,9 +41,19 @@ impl Export for SqliteStore {
                     now.as_nanos(),
                     limit_of(limit),
                 ])?;
+                let mut vectors = connection.prepare_cached(
+                    "SELECT b.name, v.vector FROM vectors v JOIN embedders b ON b.embedder = v.embedder
+                     WHERE v.entry = ?1 ORDER BY b.name",
+                )?;
                 let (mut page, mut bytes) = (Vec::new(), 0);
                 while let Some(row) = rows.next()? {
-                    let whole = whole(row)?;
+                    let whole = WholeEntry {
+                        entry: texts::from_row(row)?,
+                        context: row.get(11)?,
+                        vectors: vectors
+                            .query_map([row.get::<_, i64>(12)?], vector)?
+                            .collect::<rusqlite::Result<_>>()?,
+                    };
                     bytes += whole.entry.prompt.len() + whole.entry.answer.text.len();
                     page.push(whole);
                     if bytes >= PAGE_BYTES {
@@ -58,18 +66,13 @@ impl Export for SqliteStore {
     }
 }
 
-fn whole(row: &Row<'_>) -> rusqlite::Result<WholeEntry> {
-    let embedder: Option<String> = row.get(12)?;
-    let vector = row.get_ref(13)?.as_blob_or_null()?.map(embedding).transpose()?;
-    Ok(WholeEntry {
-        entry: texts::from_row(row)?,
-        context: row.get(11)?,
-        vector: embedder.map(|embedder| (EmbedderId::new(embedder), vector)),
-    })
+fn vector(row: &Row<'_>) -> rusqlite::Result<(EmbedderId, Option<Embedding>)> {
+    let vector = row.get_ref(1)?.as_blob_or_null()?.map(embedding).transpose()?;
+    Ok((EmbedderId::new(row.get::<_, String>(0)?), vector))
 }
 
 fn embedding(bytes: &[u8]) -> rusqlite::Result<Embedding> {
     let values: Vec<f32> =
         bytes.chunks_exact(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]]).to_f32()).collect();
-    Embedding::new(values).map_err(|error| unreadable(13, error))
+    Embedding::new(values).map_err(|error| unreadable(1, error))
 }

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (4, include_str!("../../migrations/sqlite/0004_days.sql")),
     (5, include_str!("../../migrations/sqlite/0005_recorders.sql")),
     (6, include_str!("../../migrations/sqlite/0006_frames.sql")),
+    (7, include_str!("../../migrations/sqlite/0007_vectors.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -32,14 +32,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::cache::Entry;
+use deja_core::embedding::EmbedderId;
 use deja_core::store::{Store, StoreError};
 
 pub(crate) use backup::backup;
 use catalog::Catalog;
 use fault::fault;
-use index::{Index, Row};
+use index::{EmbedderNumber, Index, Row};
 use limits::Buckets;
 use readers::Readers;
+use vectors::StaleClaims;
 use writer::{Done, Writer};
 use wrong_answers::Forbidden;
 
@@ -51,6 +53,9 @@ struct Memory {
     index: Index,
     buckets: Buckets,
     forbidden: Forbidden,
+    /// Whose vectors the index holds.
+    embedder: Option<(EmbedderId, EmbedderNumber)>,
+    stale_claims: StaleClaims,
     /// Entries by row, bounded in bytes. A row's content never changes and its number is never given twice,
     /// so nothing here can be stale: whether an entry still exists is for the index to say.
     texts: moka::sync::Cache<Row, Arc<Entry>>,

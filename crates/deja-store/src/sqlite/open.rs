@@ -45,7 +45,14 @@ impl SqliteStore {
             }
             MigrateError::Sqlite(error) => explain(&path, error),
         })?;
-        let memory = Arc::new(load(&path, settings).map_err(says)?);
+        let embedder = match &settings.embedder {
+            None => None,
+            Some(embedder) => {
+                let number = super::entries::embedder_number(&connection, embedder).map_err(says)?;
+                Some((embedder.clone(), number))
+            }
+        };
+        let memory = Arc::new(load(&path, settings, embedder).map_err(says)?);
         let reader_count = settings.readers.max(1);
         let readers = Readers::open(&path, reader_count).map_err(says)?;
         let writer = Writer::start(connection, lock)
@@ -85,7 +92,11 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-fn load(path: &Path, settings: &StoreSettings) -> rusqlite::Result<Memory> {
+fn load(
+    path: &Path,
+    settings: &StoreSettings,
+    embedder: Option<(EmbedderId, EmbedderNumber)>,
+) -> rusqlite::Result<Memory> {
     let connection = reader(path)?;
     let catalog = Catalog::default();
     for project in projects::load(&connection)? {
@@ -97,13 +108,14 @@ fn load(path: &Path, settings: &StoreSettings) -> rusqlite::Result<Memory> {
     for provider in providers::load(&connection)? {
         catalog.put_provider(provider);
     }
-    let index = load_index(&connection, place)?;
+    let index = load_index(&connection, embedder.as_ref().map(|(_, number)| *number), place)?;
     let texts = moka::sync::Cache::builder()
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
         .build();
     let forbidden = super::Forbidden::load(&connection)?;
-    Ok(Memory { catalog, index, buckets: super::Buckets::default(), forbidden, texts })
+    let (buckets, stale_claims) = (super::Buckets::default(), super::StaleClaims::default());
+    Ok(Memory { catalog, index, buckets, forbidden, embedder, stale_claims, texts })
 }
 
 /// An entry as it is read, with its vector still in bytes.
@@ -117,18 +129,14 @@ struct Loaded {
     vector: Option<(EmbedderNumber, Vec<u8>)>,
 }
 
-/// Rebuilds the index in one pass over the table of vectors: one thread reads, the other has each entry placed. A
-/// panic there is one here: half an index must not serve.
+/// Rebuilds the index in one pass over the heads of entries and their vectors of this embedder: one thread reads, the
+/// other has each entry placed. A panic there is one here: half an index must not serve.
 fn load_index(
     connection: &Connection,
+    embedder: Option<EmbedderNumber>,
     place: impl Fn(&Index, Loaded) -> bool + Send,
 ) -> rusqlite::Result<Index> {
     let index = Index::default();
-    let mut embedders = connection.prepare("SELECT embedder, name FROM embedders")?;
-    let mut rows = embedders.query([])?;
-    while let Some(row) = rows.next()? {
-        index.learn(EmbedderId::new(row.get::<_, String>(1)?), row.get(0)?);
-    }
     let scopes: HashMap<i64, ScopeKey> = connection
         .prepare("SELECT scope, scope_key FROM scopes")?
         .query_map([], |row| Ok((row.get(0)?, ScopeKey(row.get(1)?))))?
@@ -147,7 +155,7 @@ fn load_index(
             }
             unreadable
         });
-        let read = read_vectors(connection, &scopes, |batch| drop(send.send(batch)));
+        let read = read_vectors(connection, embedder, &scopes, |batch| drop(send.send(batch)));
         drop(send);
         match placing.join() {
             Ok(0) => {}
@@ -167,14 +175,15 @@ fn load_index(
 
 fn read_vectors(
     connection: &Connection,
+    embedder: Option<EmbedderNumber>,
     scopes: &HashMap<i64, ScopeKey>,
     mut hand_over: impl FnMut(Vec<Loaded>),
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(
-        "SELECT entry, project_id, entry_id, scope, prompt_hash, expires, embedder, vector FROM vectors
-         ORDER BY entry",
+        "SELECT h.entry, h.project_id, h.entry_id, h.scope, h.prompt_hash, h.expires, v.embedder, v.vector
+         FROM heads h LEFT JOIN vectors v ON v.entry = h.entry AND v.embedder = ?1 ORDER BY h.entry",
     )?;
-    let mut rows = statement.query([])?;
+    let mut rows = statement.query([embedder])?;
     let mut batch = Vec::with_capacity(LOAD_BATCH);
     while let Some(row) = rows.next()? {
         let scope: i64 = row.get(3)?;
@@ -253,15 +262,15 @@ mod tests {
             )
             .unwrap();
         for entry in 0..3 * LOAD_BATCH {
-            let sql = "INSERT INTO vectors (entry, project_id, entry_id, scope, prompt_hash, created)
-                       VALUES (?1, zeroblob(16), zeroblob(16), 1, zeroblob(32), 0)";
+            let sql = "INSERT INTO heads (entry, project_id, entry_id, scope, prompt_hash)
+                       VALUES (?1, zeroblob(16), zeroblob(16), 1, zeroblob(32))";
             connection.execute(sql, [entry as i64]).unwrap();
         }
-        assert!(load_index(&connection, place).is_ok());
+        assert!(load_index(&connection, None, place).is_ok());
         let half = |index: &Index, loaded: Loaded| {
             assert!(loaded.row < LOAD_BATCH as i64, "the test panics here");
             place(index, loaded)
         };
-        assert!(catch_unwind(AssertUnwindSafe(|| load_index(&connection, half).is_ok())).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| load_index(&connection, None, half).is_ok())).is_err());
     }
 }

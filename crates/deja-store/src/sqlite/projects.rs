@@ -101,7 +101,7 @@ impl Projects for SqliteStore {
         self.writer
             .write(move |connection| {
                 let rows = remove::rows_of(connection, project).map_err(fault)?;
-                let gone = remove::remove(connection, &rows).map_err(fault)?;
+                let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
                 let deleted = connection
                     .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
                     .map_err(fault)?;

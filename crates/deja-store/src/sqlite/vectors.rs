@@ -1,45 +1,75 @@
-//! Vectors after a change of embedder: which entries lack one, and giving it to them.
+//! The vectors of entries: which entries lack one, who is about to make it, and giving it to them.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::cache::ScopeKey;
+use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::store::{StaleEntry, StoreError, Vectors};
+use deja_core::store::{EntryPlace, StaleCount, StaleEntry, StoreError, Vectors};
+use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::entries::embedder_number;
+use super::entries::{embedder_number, put_vector, remove};
 use super::fault::fault;
-use super::index::{EmbedderNumber, Row, Vector};
+use super::index::{Row, Vector};
 use super::{Done, SqliteStore};
+
+/// Until when stale entries are claimed, and which of them were set aside: in memory only, since no other process
+/// shares the work. After a restart all are tried again.
+#[derive(Default)]
+pub(super) struct StaleClaims {
+    claims: Mutex<HashMap<(EmbedderId, Row), Claim>>,
+}
+
+#[derive(Clone, Copy)]
+struct Claim {
+    until: Timestamp,
+    failed: bool,
+}
+
+/// The stale entries `h` for the embedder called ?1.
+const STALE: &str = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = h.entry
+    AND v.embedder = (SELECT embedder FROM embedders WHERE name = ?1))";
 
 #[async_trait]
 impl Vectors for SqliteStore {
-    async fn stale_count(&self, embedder: &EmbedderId) -> Result<u64, StoreError> {
-        let embedder = embedder.clone();
-        let count: i64 = self
-            .readers
+    async fn stale_count(
+        &self,
+        project: Option<ProjectId>,
+        embedder: &EmbedderId,
+        now: Timestamp,
+    ) -> Result<StaleCount, StoreError> {
+        let (memory, embedder) = (Arc::clone(&self.memory), embedder.clone());
+        self.readers
             .read(move |connection| {
-                let mut counts = 0;
-                for other in others(connection, &embedder)? {
-                    counts += connection
-                        .prepare_cached("SELECT count(*) FROM vectors WHERE embedder IS ?1")?
-                        .query_row([other], |row| row.get::<_, i64>(0))?;
-                }
-                Ok(counts)
+                let failed = memory.stale_claims.failed(&embedder, now);
+                count(connection, project, &embedder, &failed)
             })
-            .await?;
-        Ok(u64::try_from(count).unwrap_or(0))
+            .await
     }
 
-    async fn stale(&self, embedder: &EmbedderId, limit: NonZeroUsize) -> Result<Vec<StaleEntry>, StoreError> {
-        let embedder = embedder.clone();
-        self.readers.read(move |connection| stale(connection, &embedder, limit)).await
+    async fn claim_stale(
+        &self,
+        embedder: &EmbedderId,
+        after: Option<EntryPlace>,
+        now: Timestamp,
+        until: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<StaleEntry>, StoreError> {
+        let (memory, embedder) = (Arc::clone(&self.memory), embedder.clone());
+        self.readers
+            .read(move |connection| {
+                let lease = Claim { until, failed: false };
+                memory.stale_claims.claim(connection, &embedder, after, now, lease, limit)
+            })
+            .await
     }
 
-    async fn replace_vector(
+    async fn put_vector(
         &self,
         project: ProjectId,
         entry: EntryId,
@@ -57,96 +87,150 @@ impl Vectors for SqliteStore {
             .transpose()?;
         self.writer
             .write(move |connection| {
-                let Some(before) = stored(connection, project, entry).map_err(fault)? else {
+                let number = embedder_number(connection, &embedder).map_err(fault)?;
+                let Some(before) = stored(connection, project, entry, number).map_err(fault)? else {
                     return Ok(Done::quiet(false));
                 };
-                let number = embedder_number(connection, &embedder).map_err(fault)?;
-                connection
-                    .prepare_cached("UPDATE vectors SET embedder = ?2, vector = ?3 WHERE entry = ?1")
-                    .and_then(|mut update| {
-                        let bytes = vector.as_ref().map(Vector::to_bytes);
-                        update.execute(params![before.row, number, bytes])
-                    })
-                    .map_err(fault)?;
+                put_vector(connection, before.row, number, vector.as_ref()).map_err(fault)?;
                 Ok(Done::then(true, move || {
-                    let index = &memory.index;
-                    if let Some((old, dimension)) = before.vector {
-                        index.remove_vector(before.scope, old, dimension, before.row);
-                    }
-                    index.learn(embedder, number);
-                    if let Some(vector) = vector {
-                        index.add_vector(before.scope, number, &vector, before.row, entry, before.expires);
+                    memory.stale_claims.claims.lock().remove(&(embedder, before.row));
+                    if memory.own_embedder() == Some(number) {
+                        let index = &memory.index;
+                        if let Some(dimension) = before.dimension {
+                            index.remove_vector(before.scope, number, dimension, before.row);
+                        }
+                        if let Some(vector) = vector {
+                            index.add_vector(
+                                before.scope,
+                                number,
+                                &vector,
+                                before.row,
+                                entry,
+                                before.expires,
+                            );
+                        }
                     }
                 }))
             })
             .await
     }
+
+    async fn set_aside(
+        &self,
+        project: ProjectId,
+        entry: EntryId,
+        embedder: &EmbedderId,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row = self.readers.read(move |connection| remove::row_of(connection, project, entry)).await?;
+        if let Some(row) = row {
+            let mut claims = self.memory.stale_claims.claims.lock();
+            claims.insert((embedder.clone(), row), Claim { until, failed: true });
+        }
+        Ok(row.is_some())
+    }
 }
 
-/// An entry's vector as it is before it is replaced.
+impl StaleClaims {
+    /// The entries that were set aside.
+    fn failed(&self, embedder: &EmbedderId, now: Timestamp) -> Vec<Row> {
+        let claims = self.claims.lock();
+        let failed =
+            claims.iter().filter(|((by, _), claim)| by == embedder && claim.failed && now < claim.until);
+        failed.map(|((_, row), _)| *row).collect()
+    }
+
+    /// Claims stale entries. Locked all the time: what one call sees free, no other one claims.
+    fn claim(
+        &self,
+        connection: &Connection,
+        embedder: &EmbedderId,
+        after: Option<EntryPlace>,
+        now: Timestamp,
+        lease: Claim,
+        limit: NonZeroUsize,
+    ) -> rusqlite::Result<Vec<StaleEntry>> {
+        let mut claims = self.claims.lock();
+        claims.retain(|_, claim| now < claim.until);
+        // The empty blob comes before all.
+        let (project, id) = after.map_or((Vec::new(), Vec::new()), |(project, id)| {
+            (project.as_bytes().to_vec(), id.as_bytes().to_vec())
+        });
+        let sql = format!(
+            "SELECT h.entry, h.project_id, h.entry_id, h.prompt FROM entries h
+             WHERE (h.project_id, h.entry_id) > (?2, ?3) AND {STALE} ORDER BY h.project_id, h.entry_id"
+        );
+        let mut select = connection.prepare_cached(&sql)?;
+        let mut rows = select.query(params![embedder.as_str(), project, id])?;
+        let mut stale = Vec::new();
+        while let Some(row) = rows.next()? {
+            let key = (embedder.clone(), row.get(0)?);
+            if claims.contains_key(&key) {
+                continue;
+            }
+            claims.insert(key, lease);
+            stale.push(StaleEntry {
+                project: ProjectId::from_bytes(row.get(1)?),
+                id: EntryId::from_bytes(row.get(2)?),
+                prompt: row.get(3)?,
+            });
+            if stale.len() == limit.get() {
+                break;
+            }
+        }
+        Ok(stale)
+    }
+}
+
+fn count(
+    connection: &Connection,
+    project: Option<ProjectId>,
+    embedder: &EmbedderId,
+    set_aside: &[Row],
+) -> rusqlite::Result<StaleCount> {
+    let of = if project.is_some() { "h.project_id = ?2" } else { "?2 IS NULL" };
+    let project = project.map(|project| project.as_bytes().to_vec());
+    let number = |sql: &str, row: Option<Row>| -> rusqlite::Result<u64> {
+        let values = params![embedder.as_str(), project, row];
+        connection.prepare_cached(sql)?.query_row(values, |row| super::rows::count(row, 0))
+    };
+    let all = number(&format!("SELECT count(*) FROM entries h WHERE {of} AND {STALE} AND ?3 IS NULL"), None)?;
+    let one = format!("SELECT count(*) FROM entries h WHERE h.entry = ?3 AND {of} AND {STALE}");
+    let mut failed = 0;
+    for row in set_aside {
+        failed += number(&one, Some(*row))?;
+    }
+    Ok(StaleCount { waiting: all.saturating_sub(failed), failed })
+}
+
+/// An entry, and the dimension of the vector of an embedder that it has already.
 struct Stored {
     row: Row,
     scope: ScopeKey,
     expires: i64,
-    vector: Option<(EmbedderNumber, usize)>,
+    dimension: Option<usize>,
 }
 
-fn stored(connection: &Connection, project: ProjectId, entry: EntryId) -> rusqlite::Result<Option<Stored>> {
+fn stored(
+    connection: &Connection,
+    project: ProjectId,
+    entry: EntryId,
+    embedder: super::index::EmbedderNumber,
+) -> rusqlite::Result<Option<Stored>> {
     connection
         .prepare_cached(
-            "SELECT e.entry, s.scope_key, e.expires, v.embedder, length(v.vector)
-             FROM entries e JOIN scopes s ON s.scope = e.scope JOIN vectors v ON v.entry = e.entry
+            "SELECT e.entry, s.scope_key, e.expires, length(v.vector)
+             FROM entries e JOIN scopes s ON s.scope = e.scope
+                  LEFT JOIN vectors v ON v.entry = e.entry AND v.embedder = ?3
              WHERE e.project_id = ?1 AND e.entry_id = ?2",
         )?
-        .query_row(params![project.as_bytes(), entry.as_bytes()], |row| {
-            let bytes: Option<u32> = row.get(4)?;
+        .query_row(params![project.as_bytes(), entry.as_bytes(), embedder], |row| {
             Ok(Stored {
                 row: row.get(0)?,
                 scope: ScopeKey(row.get(1)?),
                 expires: row.get::<_, Option<i64>>(2)?.unwrap_or(i64::MAX),
-                vector: row.get::<_, Option<i64>>(3)?.zip(bytes.map(|bytes| bytes as usize / 2)),
+                dimension: row.get::<_, Option<u32>>(3)?.map(|bytes| bytes as usize / 2),
             })
         })
         .optional()
-}
-
-/// The embedders other than this one, none included. There are few, and the index is by embedder: asking for
-/// each is quick however many entries have the right one.
-fn others(connection: &Connection, embedder: &EmbedderId) -> rusqlite::Result<Vec<Option<EmbedderNumber>>> {
-    let mut others = vec![None];
-    let mut select = connection.prepare_cached("SELECT embedder FROM embedders WHERE name <> ?1")?;
-    for number in select.query_map([embedder.as_str()], |row| row.get(0))? {
-        others.push(Some(number?));
-    }
-    Ok(others)
-}
-
-fn stale(
-    connection: &Connection,
-    embedder: &EmbedderId,
-    limit: NonZeroUsize,
-) -> rusqlite::Result<Vec<StaleEntry>> {
-    let count = i64::try_from(limit.get()).unwrap_or(i64::MAX);
-    let mut oldest: Vec<(i64, EntryId, ProjectId, Row)> = Vec::new();
-    for other in others(connection, embedder)? {
-        let mut select = connection.prepare_cached(
-            "SELECT created, entry_id, project_id, entry FROM vectors WHERE embedder IS ?1
-             ORDER BY created, entry_id LIMIT ?2",
-        )?;
-        let rows = select.query_map(params![other, count], |row| {
-            let (id, project) = (EntryId::from_bytes(row.get(1)?), ProjectId::from_bytes(row.get(2)?));
-            Ok((row.get(0)?, id, project, row.get(3)?))
-        })?;
-        for row in rows {
-            oldest.push(row?);
-        }
-    }
-    oldest.sort_unstable();
-    oldest.truncate(limit.get());
-    let mut select = connection.prepare_cached("SELECT prompt FROM entries WHERE entry = ?1")?;
-    let entries = oldest.into_iter().map(|(_, id, project, row)| {
-        let prompt = select.query_row([row], |row| row.get(0)).optional()?;
-        Ok(prompt.map(|prompt| StaleEntry { project, id, prompt }))
-    });
-    entries.filter_map(Result::transpose).collect()
 }

@@ -15,7 +15,8 @@ use deja_store::{StoreSettings, open};
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
 pub(crate) async fn store_in(directory: &Path) -> Arc<dyn Store> {
-    open(&StoreSettings::new(directory)).await.unwrap_or_else(|error| panic!("{error}"))
+    let settings = StoreSettings { embedder: Some(embedder()), ..StoreSettings::new(directory) };
+    open(&settings).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn project_id(number: u8) -> ProjectId {

@@ -1,11 +1,15 @@
 //! What a newer version makes of a database that an older one left.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use deja_core::analytics::{Slice, Step};
 use deja_core::cache::{Frame, PromptHash, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::store::Store;
+use deja_core::testing::change;
 use half::f16;
 use rusqlite::params;
 use sha2::{Digest, Sha256};
@@ -253,6 +257,95 @@ async fn entries_from_before_frames_are_found_in_postgresql() {
     assert_found(&*store).await;
     let graph = client.query_one("SELECT to_regclass('vectors_graph_96') IS NULL", &[]).await.unwrap();
     assert!(graph.get::<_, bool>(0), "it is built again when a scope is large");
+    store.close().await.unwrap();
+    database.remove().await;
+}
+
+fn old_scope() -> Scope {
+    before_frames(0).0
+}
+
+/// One entry with a vector, one that was too long for the embedder, one that nobody had tried, as versions kept them
+/// that had one vector an entry.
+const OLD: [(u32, &str, Option<&str>, bool); 3] =
+    [(1, "with a vector", Some("e"), true), (2, "too long", Some("e"), false), (3, "without", None, false)];
+
+async fn old_entries_are_there(store: &dyn Store) {
+    let (scope, embedder) = (old_scope(), EmbedderId::new("e"));
+    for (number, prompt, _, _) in OLD {
+        let exact = store.exact(&scope, &PromptHash::of(prompt), NOW).await.unwrap();
+        assert_eq!(exact.unwrap().id, entry_id(number));
+    }
+    let found = near(store, &scope, &Embedding::new(vec![1.0, 0.0]).unwrap(), 0.9, NOW).await;
+    assert_eq!(found.iter().map(|found| found.entry.id).collect::<Vec<_>>(), [entry_id(1)]);
+    let later = Timestamp::from_secs(NOW.as_secs() + 60);
+    let stale = store.claim_stale(&embedder, None, NOW, later, NonZeroUsize::MAX).await.unwrap();
+    assert_eq!(stale.iter().map(|stale| &*stale.prompt).collect::<Vec<_>>(), ["without"]);
+    let vector = Embedding::new(vec![0.0, 1.0]).unwrap();
+    for (by, number) in [("e", 3), ("f", 1)] {
+        let put =
+            store.put_vector(project_id(1), entry_id(number), &EmbedderId::new(by), Some(&vector)).await;
+        assert!(put.unwrap());
+    }
+    let whole = store.export(project_id(1), None, NOW, NonZeroUsize::MAX).await.unwrap();
+    let vectors: Vec<_> = whole.iter().map(|whole| whole.vectors.len()).collect();
+    assert_eq!(vectors, [2, 1, 1]);
+    for (number, prompt, _, _) in OLD {
+        assert!(store.delete(project_id(1), entry_id(number), &change()).await.unwrap());
+        assert!(store.exact(&scope, &PromptHash::of(prompt), NOW).await.unwrap().is_none());
+    }
+    assert!(near(store, &scope, &vector, 0.0, NOW).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn single_vectors_are_kept_in_sqlite() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = old_sqlite(directory.path(), "_frames.sql");
+    let (project, key, now) = (project_id(1), before_frames(0).1, NOW.as_nanos());
+    let sql = "INSERT INTO scopes (scope, project_id, scope_key) VALUES (7, ?1, ?2)";
+    old.execute(sql, params![project.as_bytes(), key]).unwrap();
+    old.execute("INSERT INTO embedders VALUES (4, 'e')", []).unwrap();
+    for (number, prompt, by, has_vector) in OLD {
+        let (id, hash) = (entry_id(number), PromptHash::of(prompt).0);
+        let sql = "INSERT INTO entries (entry, project_id, entry_id, scope, prompt_hash, created, last_used,
+                                        input_tokens, output_tokens, tokens_estimated, model, provider, prompt, answer)
+                   VALUES (?1, ?2, ?3, 7, ?4, ?5, ?5, 1, 1, 0, 'm', 'p', ?6, 'answer')";
+        old.execute(sql, params![number, project.as_bytes(), id.as_bytes(), hash, now, prompt]).unwrap();
+        let sql =
+            "INSERT INTO vectors (entry, project_id, entry_id, scope, prompt_hash, created, embedder, vector)
+                   VALUES (?1, ?2, ?3, 7, ?4, ?5, ?6, ?7)";
+        // 1 and 0 at half precision.
+        let vector = has_vector.then_some([0x00u8, 0x3c, 0, 0]);
+        let by = by.map(|_| 4);
+        old.execute(sql, params![number, project.as_bytes(), id.as_bytes(), hash, now, by, vector]).unwrap();
+    }
+    drop(old);
+    old_entries_are_there(&*store_in(directory.path()).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn single_vectors_are_kept_in_postgresql() {
+    let database = Database::create().await;
+    let old = old_postgres(&database, "_frames.sql").await;
+    let project = Uuid::from_bytes(*project_id(1).as_bytes());
+    let (key, now) = (before_frames(0).1.to_vec(), NOW.as_nanos());
+    for (number, prompt, by, has_vector) in OLD {
+        let (id, hash) = (Uuid::from_bytes(*entry_id(number).as_bytes()), PromptHash::of(prompt).0.to_vec());
+        let sql = "INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, last_used, input_tokens,
+                                        output_tokens, tokens_estimated, model, provider, prompt, answer)
+                   VALUES ($1, $2, $3, $4, $5, $5, 1, 1, false, 'm', 'p', $6, 'answer')";
+        let values: [&(dyn ToSql + Sync); 6] = [&project, &id, &key, &hash, &now, &prompt.as_bytes()];
+        old.execute(sql, &values).await.unwrap();
+        let vector = if has_vector { "2, '[1,0]'" } else { "NULL, NULL" };
+        let sql = format!(
+            "INSERT INTO vectors (project_id, entry_id, scope_key, created, embedder, dimension, vector)
+             VALUES ($1, $2, $3, $4, $5, {vector})"
+        );
+        let values: [&(dyn ToSql + Sync); 5] = [&project, &id, &key, &now, &by];
+        old.execute(&sql, &values).await.unwrap();
+    }
+    let store = database.store().await;
+    old_entries_are_there(&*store).await;
     store.close().await.unwrap();
     database.remove().await;
 }

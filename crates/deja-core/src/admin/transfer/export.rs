@@ -103,9 +103,9 @@ fn key_record(slug: &str, key: &ApiKey) -> Record {
 }
 
 fn entry_record(slug: &str, whole: WholeEntry) -> Record {
-    let WholeEntry { entry, context, vector } = whole;
-    // A prompt that was too long for its embedder comes without a vector, and is tried again where it goes.
-    let vector = vector.and_then(|(embedder, vector)| {
+    let WholeEntry { entry, context, vectors } = whole;
+    // A prompt that was too long for an embedder comes without its vector, and is tried again where it goes.
+    let mut vectors = vectors.into_iter().filter_map(|(embedder, vector)| {
         Some(VectorRecord { embedder: embedder.to_string(), f16: halves(&vector?) })
     });
     Record::Entry(Box::new(EntryRecord {
@@ -124,7 +124,8 @@ fn entry_record(slug: &str, whole: WholeEntry) -> Record {
         },
         created: entry.created.into(),
         expires: entry.expires.map(Into::into),
-        vector,
+        vector: vectors.next(),
+        more_vectors: vectors.collect(),
     }))
 }
 

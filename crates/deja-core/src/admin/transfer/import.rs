@@ -67,8 +67,8 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
     for record in batch.records {
         let imported = match take(by, &mut known, record).await {
             Ok(Taken::Done(imported)) => imported,
-            Ok(Taken::Entry(new)) => {
-                entries.push((all.len(), *new));
+            Ok(Taken::Entry(arrived)) => {
+                entries.push((all.len(), *arrived));
                 Imported::Stored
             }
             Err(Refused::Bad(reason)) => Imported::Bad(reason),
@@ -80,8 +80,9 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
             break;
         }
     }
-    let inserts =
-        entries.into_iter().map(|(at, new)| async move { Ok::<_, AdminError>((at, insert(by, new).await?)) });
+    let inserts = entries
+        .into_iter()
+        .map(|(at, arrived)| async move { Ok::<_, AdminError>((at, insert(by, arrived).await?)) });
     let at_once = if by.store().claims().is_some() { SIDE_BY_SIDE_SHARED } else { SIDE_BY_SIDE };
     let inserted: Vec<(usize, Imported)> =
         futures::stream::iter(inserts).buffer_unordered(at_once).try_collect().await?;
@@ -97,7 +98,7 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
 /// A record that is done with, or an entry that is still to be stored.
 enum Taken {
     Done(Imported),
-    Entry(Box<NewEntry>),
+    Entry(Box<Arrived>),
 }
 
 async fn take(
@@ -110,7 +111,7 @@ async fn take(
         Record::Provider(record) => provider(by, known, record).await?,
         Record::Key(record) => key(by, known, record).await?,
         Record::Entry(record) => match entry(by, known, *record).await? {
-            Some(new) => return Ok(Taken::Entry(Box::new(new))),
+            Some(arrived) => return Ok(Taken::Entry(Box::new(arrived))),
             None => Imported::Expired,
         },
     }))
@@ -225,18 +226,25 @@ async fn key(
     }
 }
 
+/// An entry to store.
+struct Arrived {
+    new: NewEntry,
+    more_vectors: Vec<(EmbedderId, Embedding)>,
+}
+
 /// The entry to store; `None` if it is no longer served. It goes where its project looks for it, whatever the
 /// project it comes from had set about sharing answers between models.
 async fn entry(
     by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
     record: EntryRecord,
-) -> Result<Option<NewEntry>, Refused> {
+) -> Result<Option<Arrived>, Refused> {
     let project = owner(by, known, &record.project).await?;
     let (created, expires) = (timestamp(record.created)?, record.expires.map(timestamp).transpose()?);
     if record.prompt.is_empty() || record.model.is_empty() {
         return Err(Refused::Bad("an entry needs a prompt and a model".into()));
     }
+    let more_vectors = record.more_vectors.into_iter().map(vector).collect::<Result<_, _>>()?;
     let vector = record.vector.map(vector).transpose()?;
     let new = NewEntry {
         scope: project.scope(&record.model, record.context.as_deref()),
@@ -260,7 +268,7 @@ async fn entry(
         max_entries: project.settings.max_entries,
     };
     let now: Timestamp = by.now();
-    Ok(new.entry.is_live(now).then_some(new))
+    Ok(new.entry.is_live(now).then_some(Arrived { new, more_vectors }))
 }
 
 /// A vector keeps the name of who made it: if that is not the embedder here, the entry is embedded again in the
@@ -277,10 +285,16 @@ fn vector(record: VectorRecord) -> Result<(EmbedderId, Embedding), String> {
     Ok((EmbedderId::new(record.embedder), embedding))
 }
 
-async fn insert(by: &Acting<'_>, new: NewEntry) -> Result<Imported, AdminError> {
+async fn insert(by: &Acting<'_>, Arrived { new, more_vectors }: Arrived) -> Result<Imported, AdminError> {
     let (project, id) = (new.scope.project(), new.entry.id);
     match by.store().insert(new).await {
-        Ok(Inserted::New) => Ok(Imported::Stored),
+        Ok(Inserted::New) => {
+            // One that does not get that far is made again.
+            for (embedder, vector) in more_vectors {
+                by.store().put_vector(project, id, &embedder, Some(&vector)).await?;
+            }
+            Ok(Imported::Stored)
+        }
         Ok(Inserted::Twin(_)) => Ok(Imported::There),
         // The same entry in another scope: it came before the project began, or ceased, to share answers.
         Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Ok(Imported::There),

@@ -137,6 +137,9 @@ pub struct EntryRecord {
     /// The vector of the prompt; `None` if it was too long for one.
     #[serde(default)]
     pub vector: Option<VectorRecord>,
+    /// Its vectors of other embedders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_vectors: Vec<VectorRecord>,
 }
 
 /// What the provider said.

@@ -24,12 +24,15 @@ mod wrong_answers;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::embedding::EmbedderId;
 use crate::store::Store;
 
 /// A future that owns all it needs.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-/// Closes a store and opens it again.
-pub type Reopen = Arc<dyn Fn(Arc<dyn Store>) -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
+/// Closes a store and opens it again, for an embedder.
+pub type Reopen = Arc<dyn Fn(Arc<dyn Store>, EmbedderId) -> BoxFuture<'static, Arc<dyn Store>> + Send + Sync>;
+/// The embedder for which the store is opened first.
+pub const EMBEDDER: &str = "e";
 
 /// One promise.
 pub struct Case {
@@ -43,17 +46,20 @@ pub struct Case {
 pub struct Subject {
     store: Arc<dyn Store>,
     reopen: Option<Reopen>,
+    restarts: bool,
+    embedder: EmbedderId,
 }
 
 impl Subject {
-    /// A store that is never closed in the middle of a case.
+    /// A store that serves any embedder and is never closed in the middle of a case.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, reopen: None }
+        Self { store, reopen: None, restarts: false, embedder: EmbedderId::new(EMBEDDER) }
     }
 
-    /// A store that is closed and opened again before a case reads what it wrote.
-    pub fn reopening(store: Arc<dyn Store>, reopen: Reopen) -> Self {
-        Self { store, reopen: Some(reopen) }
+    /// A store that is closed and opened again where a case searches by another embedder's vectors; and if it
+    /// `restarts`, before a case reads what it wrote too.
+    pub fn reopening(store: Arc<dyn Store>, reopen: Reopen, restarts: bool) -> Self {
+        Self { reopen: Some(reopen), restarts, ..Self::new(store) }
     }
 
     /// The store.
@@ -63,8 +69,18 @@ impl Subject {
 
     /// The store as it is after a restart, if this subject restarts.
     async fn reopened(&mut self) -> Arc<dyn Store> {
-        if let Some(reopen) = &self.reopen {
-            self.store = reopen(Arc::clone(&self.store)).await;
+        if let (Some(reopen), true) = (&self.reopen, self.restarts) {
+            self.store = reopen(Arc::clone(&self.store), self.embedder.clone()).await;
+        }
+        self.store()
+    }
+
+    /// The store of a process with this embedder.
+    async fn with_embedder(&mut self, name: &str) -> Arc<dyn Store> {
+        let embedder = EmbedderId::new(name);
+        if let Some(reopen) = self.reopen.as_ref().filter(|_| embedder != self.embedder) {
+            self.store = reopen(Arc::clone(&self.store), embedder.clone()).await;
+            self.embedder = embedder;
         }
         self.store()
     }
@@ -72,7 +88,7 @@ impl Subject {
 
 /// Cases of a store that several processes share.
 pub fn cases_of_shared() -> Vec<Case> {
-    claims::cases()
+    claims::cases().into_iter().chain(vectors::cases_of_shared()).collect()
 }
 
 /// Cases of every store.

@@ -105,8 +105,8 @@ async fn embedders_are_never_compared(mut subject: Subject) {
     let mut other = entry(2, &scope, "hello again");
     other.vector = Some((embedder("f"), at_angle(0.0)));
     put(&*store, other).await;
-    let store = subject.reopened().await;
     for (by, expected) in [("e", vec![entry_id(1)]), ("f", vec![entry_id(2)]), ("g", vec![])] {
+        let store = subject.with_embedder(by).await;
         let found = near_by(&*store, &scope, by, &at_angle(0.0), 0.0, 10, NOW).await;
         assert_eq!(ids(&found), expected, "{by}");
     }
@@ -123,8 +123,8 @@ async fn wide_vectors_are_found(mut subject: Subject) {
             put(&*store, new).await;
         }
     }
-    let store = subject.reopened().await;
     for (by, dimension) in [("a", 3), ("b", 100), ("c", 384), ("d", 1536)] {
+        let store = subject.with_embedder(by).await;
         for number in 0..5 {
             let found = near_by(&*store, &scope, by, &wide(dimension, number), 0.99, 1, NOW).await;
             assert_eq!(ids(&found), [entry_id(dimension * 10 + number)]);

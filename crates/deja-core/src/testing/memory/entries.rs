@@ -14,7 +14,9 @@ use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
 use crate::project::Project;
-use crate::store::{EVICTED_AT_ONCE, Entries, EntryFilter, Probe, StaleEntry, StoreError, Vectors};
+use crate::store::{
+    EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, StoreError, Vectors,
+};
 
 /// The vector as every store keeps it.
 fn rounded(vector: &Embedding) -> Vec<f32> {
@@ -70,11 +72,16 @@ impl State {
         oldest.len() as u64
     }
 
-    fn stale(&self, embedder: &EmbedderId) -> Vec<&Stored> {
-        let right = |stored: &Stored| stored.vector.as_ref().is_some_and(|(by, _)| by == embedder);
-        let mut stale: Vec<_> = self.entries.values().filter(|stored| !right(stored)).collect();
-        stale.sort_by_key(|stored| (stored.entry.created, stored.entry.id));
-        stale
+    /// The stale entries, in their order.
+    fn stale(&self, embedder: &EmbedderId) -> impl Iterator<Item = (EntryPlace, &Stored)> {
+        let stale = self.entries.iter().filter(|(_, stored)| !stored.vectors.contains_key(embedder));
+        stale.map(|(place, stored)| (*place, stored))
+    }
+
+    /// Whether an entry is claimed at `now`; if so, whether it was set aside.
+    fn claimed(&self, embedder: &EmbedderId, place: EntryPlace, now: Timestamp) -> Option<bool> {
+        let (until, failed) = self.stale_claims.get(&(embedder.clone(), place))?;
+        (now < *until).then_some(*failed)
     }
 }
 
@@ -103,8 +110,8 @@ impl Entries for MemoryStore {
         let forbidden = state.forbidden(scope.project(), &probe.prompt);
         let mut candidates = Vec::new();
         for stored in state.entries.values() {
-            let Some((embedder, Some(vector))) = &stored.vector else { continue };
-            let comparable = embedder == probe.embedder && vector.len() == probe.embedding.dimension();
+            let Some(Some(vector)) = stored.vectors.get(probe.embedder) else { continue };
+            let comparable = vector.len() == probe.embedding.dimension();
             if stored.scope != *scope || !stored.entry.is_live(now) || !comparable {
                 continue;
             }
@@ -138,7 +145,7 @@ impl Entries for MemoryStore {
         }
         state.remove_where(same);
         let stored = Stored {
-            vector: new.vector.map(|(embedder, vector)| (embedder, Some(rounded(&vector)))),
+            vectors: new.vector.map(|(by, vector)| (by, Some(rounded(&vector)))).into_iter().collect(),
             scope: new.scope,
             prompt_hash: new.prompt_hash,
             last_used: new.entry.created,
@@ -202,23 +209,46 @@ impl Entries for MemoryStore {
 
 #[async_trait]
 impl Vectors for MemoryStore {
-    async fn stale_count(&self, embedder: &EmbedderId) -> Result<u64, StoreError> {
-        Ok(self.state().stale(embedder).len() as u64)
-    }
-
-    async fn stale(&self, embedder: &EmbedderId, limit: NonZeroUsize) -> Result<Vec<StaleEntry>, StoreError> {
+    async fn stale_count(
+        &self,
+        project: Option<ProjectId>,
+        embedder: &EmbedderId,
+        now: Timestamp,
+    ) -> Result<StaleCount, StoreError> {
         let state = self.state();
-        let stale = state.stale(embedder).into_iter().take(limit.get());
-        Ok(stale
-            .map(|stored| StaleEntry {
-                project: stored.scope.project(),
-                id: stored.entry.id,
-                prompt: stored.entry.prompt.clone(),
-            })
-            .collect())
+        let mut count = StaleCount::default();
+        for (place, _) in state.stale(embedder).filter(|(place, _)| project.is_none_or(|id| id == place.0)) {
+            match state.claimed(embedder, place, now) {
+                Some(true) => count.failed += 1,
+                _ => count.waiting += 1,
+            }
+        }
+        Ok(count)
     }
 
-    async fn replace_vector(
+    async fn claim_stale(
+        &self,
+        embedder: &EmbedderId,
+        after: Option<EntryPlace>,
+        now: Timestamp,
+        until: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<StaleEntry>, StoreError> {
+        let mut state = self.state();
+        let free = state.stale(embedder).filter(|(place, _)| {
+            after.is_none_or(|after| *place > after) && state.claimed(embedder, *place, now).is_none()
+        });
+        let stale: Vec<_> = free
+            .take(limit.get())
+            .map(|((project, id), stored)| StaleEntry { project, id, prompt: stored.entry.prompt.clone() })
+            .collect();
+        for entry in &stale {
+            state.stale_claims.insert((embedder.clone(), entry.place()), (until, false));
+        }
+        Ok(stale)
+    }
+
+    async fn put_vector(
         &self,
         project: ProjectId,
         entry: EntryId,
@@ -227,7 +257,22 @@ impl Vectors for MemoryStore {
     ) -> Result<bool, StoreError> {
         let mut state = self.state();
         let Some(stored) = state.entries.get_mut(&(project, entry)) else { return Ok(false) };
-        stored.vector = Some((embedder.clone(), vector.map(rounded)));
+        stored.vectors.insert(embedder.clone(), vector.map(rounded));
         Ok(true)
+    }
+
+    async fn set_aside(
+        &self,
+        project: ProjectId,
+        entry: EntryId,
+        embedder: &EmbedderId,
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let found = state.entries.contains_key(&(project, entry));
+        if found {
+            state.stale_claims.insert((embedder.clone(), (project, entry)), (until, true));
+        }
+        Ok(found)
     }
 }

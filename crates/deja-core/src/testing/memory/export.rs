@@ -12,13 +12,13 @@ use crate::id::ProjectId;
 use crate::store::{EntryCursor, Export, PAGE_BYTES, StoreError, WholeEntry};
 
 fn whole(stored: &Stored) -> WholeEntry {
-    let vector = stored.vector.as_ref().map(|(embedder, vector)| {
+    let vectors = stored.vectors.iter().map(|(embedder, vector)| {
         (embedder.clone(), vector.as_ref().and_then(|vector| Embedding::new(vector.as_slice()).ok()))
     });
     WholeEntry {
         entry: Entry::clone(&stored.entry),
         context: stored.scope.frame().instructions().map(str::to_owned),
-        vector,
+        vectors: vectors.collect(),
     }
 }
 

@@ -29,7 +29,7 @@ use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
 use crate::provider::ProviderConfig;
 use crate::rate_limit::{Bucket, Decision, Quota, take};
-use crate::store::{Claims, FlightKey, Limits, Projects, Store, StoreError};
+use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Store, StoreError};
 
 /// A store without a disk.
 #[derive(Default)]
@@ -52,6 +52,8 @@ struct State {
     providers: Vec<ProviderConfig>,
     key_check: Option<Vec<u8>>,
     wrong: Vec<(ProjectId, WrongAnswer)>,
+    /// Until when an entry is claimed for an embedder, and whether it was set aside.
+    stale_claims: HashMap<(EmbedderId, EntryPlace), (Timestamp, bool)>,
     operators: Vec<Operator>,
     invites: Vec<Invite>,
     sessions: Vec<Session>,
@@ -63,8 +65,8 @@ struct Stored {
     scope: Scope,
     prompt_hash: PromptHash,
     entry: Arc<Entry>,
-    /// Who was asked for a vector, and the vector at f16 unless the prompt was too long.
-    vector: Option<(EmbedderId, Option<Vec<f32>>)>,
+    /// The vectors at f16, by embedder: `None` for which the prompt was too long.
+    vectors: BTreeMap<EmbedderId, Option<Vec<f32>>>,
     /// The last hit, or else the creation.
     last_used: Timestamp,
     hits: u64,

@@ -29,7 +29,7 @@ const INSERT: &str = "
         RETURNING project_id),
     placed AS (
         INSERT INTO vectors (project_id, entry_id, scope_key, created, expires, embedder, dimension, vector)
-        SELECT $1, $2, $3, $5, $6, $16, $17::integer, $18::halfvec FROM stored),
+        SELECT $1, $2, $3, $5, $6, $16::text, $17::integer, $18::halfvec FROM stored WHERE $16::text IS NOT NULL),
     counts AS (
         SELECT coalesce(sum(entries), 0)::bigint + 1 - $19::bigint AS over
         FROM entry_counts WHERE project_id = $1),

@@ -28,18 +28,16 @@ pub(super) fn insert(
             let twin = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
             return Ok(Done::quiet(Inserted::Twin(Arc::new(twin))));
         }
-        gone = remove::remove(connection, &[row]).map_err(fault)?;
+        gone = remove::remove(connection, memory.own_embedder(), &[row]).map_err(fault)?;
     }
     let (row, embedder) = write(connection, &new, vector.as_ref())?;
-    gone.extend(evict(connection, &new, row).map_err(fault)?);
+    gone.extend(evict(connection, &memory, &new, row).map_err(fault)?);
 
     Ok(Done::then(Inserted::New, move || {
         memory.forget(&gone);
         let entry = Arc::new(new.entry);
-        let vector = embedder.zip(vector).map(|(number, (embedder, vector))| {
-            memory.index.learn(embedder, number);
-            (number, vector)
-        });
+        let vector = embedder.zip(vector).map(|(number, (_, vector))| (number, vector));
+        let vector = vector.filter(|(number, _)| memory.own_embedder() == Some(*number));
         let placed = Placed {
             row,
             project: new.scope.project(),
@@ -111,13 +109,10 @@ fn write(
         })
         .map_err(|error| conflict(error, || format!("the entry {}", entry.id)))?;
     let row = connection.last_insert_rowid();
-    let embedder =
-        vector.map(|(embedder, _)| embedder_number(connection, embedder)).transpose().map_err(fault)?;
     connection
         .prepare_cached(
-            "INSERT INTO vectors (entry, project_id, entry_id, scope, prompt_hash, created, expires, embedder,
-                                  vector)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO heads (entry, project_id, entry_id, scope, prompt_hash, expires)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )
         .and_then(|mut insert| {
             insert.execute(params![
@@ -126,14 +121,14 @@ fn write(
                 entry.id.as_bytes(),
                 scope,
                 new.prompt_hash.0,
-                entry.created.as_nanos(),
                 entry.expires.map(Timestamp::as_nanos),
-                embedder,
-                vector.map(|(_, vector)| vector.to_bytes()),
             ])
         })
         .map_err(fault)?;
-    Ok((row, embedder))
+    let Some((embedder, vector)) = vector else { return Ok((row, None)) };
+    let number = embedder_number(connection, embedder).map_err(fault)?;
+    put_vector(connection, row, number, Some(vector)).map_err(fault)?;
+    Ok((row, Some(number)))
 }
 
 fn scope_number(connection: &Connection, new: &NewEntry) -> rusqlite::Result<i64> {
@@ -167,8 +162,24 @@ pub(in super::super) fn embedder_number(
     }
 }
 
+/// Writes an entry's vector of this embedder, in place of an earlier one; without one, that it was too long.
+pub(in super::super) fn put_vector(
+    connection: &Connection,
+    row: Row,
+    embedder: EmbedderNumber,
+    vector: Option<&Vector>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO vectors (entry, embedder, vector) VALUES (?1, ?2, ?3)
+             ON CONFLICT (entry, embedder) DO UPDATE SET vector = excluded.vector",
+        )?
+        .execute(params![row, embedder, vector.map(Vector::to_bytes)])
+        .map(drop)
+}
+
 /// Removes the least recently used entries beyond the project's maximum, as many as one insert may, the new one apart.
-fn evict(connection: &Connection, new: &NewEntry, row: Row) -> rusqlite::Result<Vec<Gone>> {
+fn evict(connection: &Connection, memory: &Memory, new: &NewEntry, row: Row) -> rusqlite::Result<Vec<Gone>> {
     let project = new.scope.project();
     let count: i64 = connection
         .prepare_cached("SELECT entry_count FROM projects WHERE project_id = ?1")?
@@ -184,5 +195,5 @@ fn evict(connection: &Connection, new: &NewEntry, row: Row) -> rusqlite::Result<
         )?
         .query_map(params![project.as_bytes(), row, over], |row| row.get(0))?
         .collect::<rusqlite::Result<Vec<Row>>>()?;
-    remove::remove(connection, &rows)
+    remove::remove(connection, memory.own_embedder(), &rows)
 }

@@ -14,11 +14,11 @@ use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
 
-pub(super) use insert::embedder_number;
+pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
 use super::fault::fault;
-use super::index::{Gone, Search, Vector};
+use super::index::{EmbedderNumber, Gone, Search, Vector};
 use super::{Done, Memory, SqliteStore};
 
 #[async_trait]
@@ -42,7 +42,9 @@ impl Entries for SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError> {
         let dimension = probe.embedding.dimension();
-        let Some(target) = self.memory.index.target(scope.key(), probe.embedder, dimension) else {
+        let own = self.memory.embedder.as_ref().filter(|(embedder, _)| embedder == probe.embedder);
+        let target = own.and_then(|(_, own)| self.memory.index.target(scope.key(), *own, dimension));
+        let Some(target) = target else {
             return Ok(Vec::new());
         };
         let search = Search {
@@ -129,7 +131,7 @@ impl SqliteStore {
         self.writer
             .write(move |connection| {
                 let rows = choose(connection)?;
-                let gone = remove::remove(connection, &rows).map_err(fault)?;
+                let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
                 Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
             })
             .await
@@ -137,6 +139,11 @@ impl SqliteStore {
 }
 
 impl Memory {
+    /// The number of the embedder whose vectors the index holds.
+    pub(super) fn own_embedder(&self) -> Option<EmbedderNumber> {
+        self.embedder.as_ref().map(|(_, number)| *number)
+    }
+
     /// Takes entries out of memory that are no longer in the database.
     pub(super) fn forget(&self, gone: &[Gone]) {
         for entry in gone {

@@ -8,27 +8,33 @@ use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::EntryFilter;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::super::index::{Gone, Row};
+use super::super::index::{EmbedderNumber, Gone, Row};
 
 /// Removes the entries with these numbers. Their vectors go with them by the foreign key, counts and empty
-/// scopes by triggers.
-pub(in super::super) fn remove(connection: &Connection, rows: &[Row]) -> rusqlite::Result<Vec<Gone>> {
+/// scopes by triggers. The index holds vectors of the embedder `own`.
+pub(in super::super) fn remove(
+    connection: &Connection,
+    own: Option<EmbedderNumber>,
+    rows: &[Row],
+) -> rusqlite::Result<Vec<Gone>> {
     // length() of a column at the end of the row reads its header only.
     let mut select = connection.prepare_cached(
-        "SELECT v.project_id, s.scope_key, v.prompt_hash, v.embedder, length(v.vector)
-         FROM vectors v JOIN scopes s ON s.scope = v.scope WHERE v.entry = ?1",
+        "SELECT h.project_id, s.scope_key, h.prompt_hash, length(v.vector)
+         FROM heads h JOIN scopes s ON s.scope = h.scope
+              LEFT JOIN vectors v ON v.entry = h.entry AND v.embedder = ?2
+         WHERE h.entry = ?1",
     )?;
     let mut delete = connection.prepare_cached("DELETE FROM entries WHERE entry = ?1")?;
     let mut gone = Vec::with_capacity(rows.len());
     for row in rows {
-        gone.push(select.query_row([row], |found| {
-            let bytes: Option<u32> = found.get(4)?;
+        gone.push(select.query_row(params![row, own], |found| {
+            let bytes: Option<u32> = found.get(3)?;
             Ok(Gone {
                 row: *row,
                 project: ProjectId::from_bytes(found.get(0)?),
                 scope: ScopeKey(found.get(1)?),
                 prompt: PromptHash(found.get(2)?),
-                vector: found.get::<_, Option<i64>>(3)?.zip(bytes.map(|bytes| bytes as usize / 2)),
+                vector: own.zip(bytes.map(|bytes| bytes as usize / 2)),
             })
         })?);
         delete.execute([row])?;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Similarity};
+use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
 use parking_lot::{Mutex, RwLock};
 
@@ -109,7 +109,6 @@ pub(super) struct Index {
     partitions: RwLock<HashMap<PartitionKey, Arc<Partition>>>,
     /// The place of each row in its partition. Used by the writer only.
     places: Mutex<HashMap<Row, u32>>,
-    embedders: RwLock<HashMap<EmbedderId, EmbedderNumber>>,
     sketchers: RwLock<HashMap<usize, Arc<Sketcher>>>,
     counts: RwLock<HashMap<ProjectId, u64>>,
 }
@@ -198,22 +197,19 @@ impl Index {
     }
 
     /// Where to look for neighbours of a vector; `None` if there are none.
-    pub(super) fn target(&self, scope: ScopeKey, embedder: &EmbedderId, dimension: usize) -> Option<Target> {
-        let number = *self.embedders.read().get(embedder)?;
-        let key = PartitionKey::new(scope, number, dimension);
+    pub(super) fn target(
+        &self,
+        scope: ScopeKey,
+        embedder: EmbedderNumber,
+        dimension: usize,
+    ) -> Option<Target> {
+        let key = PartitionKey::new(scope, embedder, dimension);
         self.partitions.read().get(&key).cloned().map(Target)
     }
 
     /// Entries of a project.
     pub(super) fn count(&self, project: ProjectId) -> u64 {
         self.counts.read().get(&project).copied().unwrap_or(0)
-    }
-
-    /// Makes an embedder's number known.
-    pub(super) fn learn(&self, embedder: EmbedderId, number: EmbedderNumber) {
-        if !self.embedders.read().contains_key(&embedder) {
-            self.embedders.write().insert(embedder, number);
-        }
     }
 
     /// Makes room for entries of so many scopes that are about to be added.
