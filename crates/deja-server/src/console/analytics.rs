@@ -11,7 +11,7 @@ use deja_core::analytics::{Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, 
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
 
-use super::asked::{Address, Asked};
+use super::asked::{Asked, Wanted};
 use super::chart::{Chart, Kind, Label, Series, Unit};
 use super::error::ConsoleError;
 use super::filter::Select;
@@ -50,9 +50,9 @@ struct RangeLink {
 }
 
 /// `GET /console/p/{slug}/analytics`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(address): Query<Address>) -> Answer {
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let project = visit.project(&slug).await?;
-    let asked = address.read(visit.now());
+    let asked = wanted.read(visit.now());
     let span = &asked.span;
     let bars = bars(&visit, &project, &asked).await?;
     let all = sum(&bars);
@@ -103,11 +103,11 @@ fn ranges(asked: &Asked) -> Vec<RangeLink> {
 pub(super) async fn csv(
     visit: Visit,
     Path((slug, file)): Path<(String, String)>,
-    Query(address): Query<Address>,
+    Query(wanted): Query<Wanted>,
 ) -> Answer {
     let project = visit.project(&slug).await?;
     let name = file.strip_suffix(".csv").ok_or(ConsoleError::NotFound)?;
-    let asked = address.read(visit.now());
+    let asked = wanted.read(visit.now());
     // A file cannot say that it is not what was asked for.
     if let Some(problem) = asked.problem {
         return Err(ConsoleError::Refused(problem));

@@ -11,7 +11,7 @@ use super::range::Span;
 /// The range and the filters, as they stand in the address.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Address {
+pub(super) struct Wanted {
     range: String,
     from: String,
     until: String,
@@ -29,10 +29,10 @@ pub(super) struct Asked {
     /// What cannot be read, for people.
     pub(super) problem: Option<String>,
     /// Without what cannot be read.
-    pub(super) address: Address,
+    pub(super) wanted: Wanted,
 }
 
-impl Address {
+impl Wanted {
     pub(super) fn read(self, now: Timestamp) -> Asked {
         let mut problems = Vec::new();
         let custom = (self.range == "custom").then(|| Span::custom(&self.from, &self.until, now));
@@ -50,27 +50,27 @@ impl Address {
         }
         let slice =
             Slice { key, model: (!self.model.is_empty()).then(|| self.model.as_str().into()), context };
-        let address = Self {
+        let wanted = Self {
             range: span.key.into(),
             key: key.map(|key| key.to_string()).unwrap_or_default(),
             context: context.map(|context| context.0.to_string()).unwrap_or_default(),
             ..self
         };
         let problem = (!problems.is_empty()).then(|| problems.join(" "));
-        Asked { span, slice, problem, address }
+        Asked { span, slice, problem, wanted }
     }
 }
 
 impl Asked {
     /// The same filters with another range.
     pub(super) fn with_range(&self, range: &str) -> String {
-        let Address { key, model, context, .. } = &self.address;
+        let Wanted { key, model, context, .. } = &self.wanted;
         query(&[("range", range), ("key", key), ("model", model), ("context", context)])
     }
 
     /// The address again.
     pub(super) fn query(&self) -> String {
-        let Address { range, from, until, key, model, context } = &self.address;
+        let Wanted { range, from, until, key, model, context } = &self.wanted;
         let span = [("range", range.as_str()), ("from", from), ("until", until)];
         query(&[&span[..], &[("key", key), ("model", model), ("context", context)]].concat())
     }

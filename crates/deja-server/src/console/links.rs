@@ -32,12 +32,15 @@ struct LinkPage {
 /// What stands in a link. In the query, because addresses are logged without it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Link {
+pub(super) struct Opened {
     token: String,
 }
 
 /// `GET /console/setup`, `/console/join` and `/console/reset`: what the link is for is kept with it.
-pub(super) async fn get(State(console): State<Arc<Console>>, Query(Link { token }): Query<Link>) -> Answer {
+pub(super) async fn get(
+    State(console): State<Arc<Console>>,
+    Query(Opened { token }): Query<Opened>,
+) -> Answer {
     let invite = find(&console, &token).await?;
     Ok(html(&page(&console, &invite, String::new(), None).await?))
 }
@@ -82,7 +85,7 @@ async fn page(
 }
 
 #[derive(Deserialize)]
-pub(super) struct Passwords {
+pub(super) struct Chosen {
     #[serde(default)]
     email: String,
     password: String,
@@ -92,9 +95,9 @@ pub(super) struct Passwords {
 /// `POST` to the same addresses.
 pub(super) async fn post(
     State(console): State<Arc<Console>>,
-    Query(Link { token }): Query<Link>,
+    Query(Opened { token }): Query<Opened>,
     headers: HeaderMap,
-    Form(form): Form<Passwords>,
+    Form(form): Form<Chosen>,
 ) -> Answer {
     let invite = find(&console, &token).await?;
     let token = PlainToken::parse(&token).ok_or(ConsoleError::BadLink)?;

@@ -123,9 +123,9 @@ impl Offered {
         let models = self.models.iter().map(|model| (model.to_string(), model_name(model)));
         let contexts = self.contexts.iter().map(|key| (key.0.to_string(), names.context(*key)));
         vec![
-            Select::new("key", "Key", &asked.address.key, keys),
-            Select::new("model", "Model", &asked.address.model, models),
-            Select::new("context", "Context", &asked.address.context, contexts),
+            Select::new("key", "Key", &asked.wanted.key, keys),
+            Select::new("model", "Model", &asked.wanted.model, models),
+            Select::new("context", "Context", &asked.wanted.context, contexts),
         ]
     }
 }

@@ -18,7 +18,7 @@ const PLACE: &str = "/console/operators";
 struct OperatorsPage {
     frame: Frame,
     operators: Vec<Row>,
-    invites: Vec<Link>,
+    invites: Vec<InviteRow>,
     email: String,
     /// A link that was just made, and what it is.
     link: Option<(String, String)>,
@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-struct Link {
+struct InviteRow {
     id: String,
     who: String,
     purpose: String,
@@ -76,7 +76,7 @@ async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<Ope
             Purpose::ResetPassword { operator } => (name(operator), "set a new password".into()),
         };
         let (created, expires) = (visit.moment(invite.created), visit.moment(invite.expires));
-        Link { id: invite.token.to_hex(), who, purpose, created, expires }
+        InviteRow { id: invite.token.to_hex(), who, purpose, created, expires }
     });
     let invites = links.collect();
     let rows = operators.iter().map(|operator| Row {
