@@ -33,7 +33,7 @@ pub enum Finish {
 
 /// Tokens of one call, as the provider reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// All input tokens, those read from or written to the provider's prompt cache included.
     pub input_total: u64,
     /// Input tokens read from the provider's prompt cache.
@@ -46,7 +46,7 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Input tokens at the full price.
     pub const fn input_uncached(&self) -> u64 {
         self.input_total.saturating_sub(self.cache_read).saturating_sub(self.cache_write)
@@ -65,7 +65,7 @@ pub struct Completion {
     /// The model that really answered, if the provider says: often a dated id.
     pub model: Option<String>,
     /// Tokens, if the provider says.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 /// Kinds of provider failure, in terms that all providers share.

@@ -18,7 +18,7 @@ use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Project, ProjectSettings, Tier};
 use deja_core::provider::{
     Completion, FailureClass, Finish, Provider, ProviderError, Providers, Route, TokenCount, TokenCounter,
-    Usage,
+    TokenUsage,
 };
 use deja_core::store::{Admission, Entries, Keys, Projects, StoreError};
 use deja_core::testing::change;
@@ -128,7 +128,7 @@ impl FakeProvider {
 
 /// A complete answer: 100 tokens in, 10 out.
 pub fn complete(text: &str) -> Completion {
-    let usage = Usage { input_total: 100, output_total: 10, ..Usage::default() };
+    let usage = TokenUsage { input_total: 100, output_total: 10, ..TokenUsage::default() };
     Completion { text: text.into(), finish: Finish::Stop, choices: 1, model: None, usage: Some(usage) }
 }
 

@@ -1,6 +1,6 @@
 //! From a message of the Messages API, whole or streamed, to a [`Completion`].
 
-use deja_core::provider::{Completion, Finish, Usage};
+use deja_core::provider::{Completion, Finish, TokenUsage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,18 +39,18 @@ fn completion(message: wire::Message) -> Completion {
     };
     let text = message.content.iter().filter(|block| block.kind == "text").map(|block| block.text.as_str());
     let (text, model) = (text.collect(), message.model.filter(|model| !model.is_empty()));
-    Completion { text, finish, choices: 1, model, usage: message.usage.and_then(wire::Usage::shared) }
+    Completion { text, finish, choices: 1, model, usage: message.usage.and_then(wire::Counts::shared) }
 }
 
-impl wire::Usage {
+impl wire::Counts {
     /// In the terms that all providers share; `None` if there is no number in it.
-    fn shared(self) -> Option<Usage> {
+    fn shared(self) -> Option<TokenUsage> {
         if self.input_tokens.is_none() && self.output_tokens.is_none() {
             return None;
         }
         let cache_read = self.cache_read_input_tokens.unwrap_or(0);
         let cache_write = self.cache_creation_input_tokens.unwrap_or(0);
-        Some(Usage {
+        Some(TokenUsage {
             input_total: self
                 .input_tokens
                 .unwrap_or(0)

@@ -26,7 +26,7 @@ pub(super) struct Message {
     #[serde(default, deserialize_with = "or_default")]
     pub(super) stop_reason: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Counts>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -37,9 +37,9 @@ pub(super) struct Block {
     pub(super) text: String,
 }
 
-/// Tokens. In a stream every number replaces the one before.
+/// Numbers of tokens. In a stream every number replaces the one before.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(super) struct Usage {
+pub(super) struct Counts {
     /// Without those read from or written to the prompt cache.
     #[serde(default, deserialize_with = "count")]
     pub(super) input_tokens: Option<u64>,
@@ -71,7 +71,7 @@ pub(super) struct Event {
     #[serde(default, deserialize_with = "or_default")]
     pub(super) delta: Delta,
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Counts>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,6 +1,6 @@
 //! From an answer of `generateContent`, whole or streamed, to a [`Completion`].
 
-use deja_core::provider::{Completion, Finish, Usage};
+use deja_core::provider::{Completion, Finish, TokenUsage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -100,12 +100,12 @@ impl Fold for Seen {
 
 impl wire::UsageMetadata {
     /// In the terms that all providers share; `None` if there is no number in it.
-    fn shared(self) -> Option<Usage> {
+    fn shared(self) -> Option<TokenUsage> {
         if self.prompt_token_count.is_none() && self.candidates_token_count.is_none() {
             return None;
         }
         let sum = |a: Option<u64>, b: Option<u64>| a.unwrap_or(0).saturating_add(b.unwrap_or(0));
-        Some(Usage {
+        Some(TokenUsage {
             input_total: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             cache_read: self.cached_content_token_count.unwrap_or(0),
             cache_write: 0,

@@ -33,7 +33,7 @@ struct ChatFold {
     seen: Seen,
     choices: u32,
     model: Option<String>,
-    usage: Option<wire::Usage>,
+    usage: Option<wire::Counts>,
     done: bool,
 }
 

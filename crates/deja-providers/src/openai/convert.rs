@@ -1,6 +1,6 @@
 //! From the parts of a chat completion to a [`Completion`].
 
-use deja_core::provider::{Completion, Finish, Usage};
+use deja_core::provider::{Completion, Finish, TokenUsage};
 
 use super::wire;
 
@@ -30,7 +30,7 @@ impl Seen {
         self,
         choices: u32,
         model: Option<String>,
-        usage: Option<&wire::Usage>,
+        usage: Option<&wire::Counts>,
     ) -> Completion {
         let finish = match self.finish.as_deref() {
             Some("stop" | "eos") if self.refused => Finish::Refusal,
@@ -43,13 +43,13 @@ impl Seen {
             _ => Finish::Unknown,
         };
         let model = model.filter(|model| !model.is_empty());
-        Completion { text: self.text, finish, choices, model, usage: usage.and_then(wire::Usage::shared) }
+        Completion { text: self.text, finish, choices, model, usage: usage.and_then(wire::Counts::shared) }
     }
 }
 
-impl wire::Usage {
+impl wire::Counts {
     /// In the terms that all providers share; `None` if there is no number in it.
-    pub(super) fn shared(&self) -> Option<Usage> {
+    pub(super) fn shared(&self) -> Option<TokenUsage> {
         if self.prompt_tokens.is_none() && self.completion_tokens.is_none() {
             return None;
         }
@@ -66,7 +66,7 @@ impl wire::Usage {
         let details = &self.prompt_tokens_details;
         let cache_read = details.cached_tokens.or(self.prompt_cache_hit_tokens).unwrap_or(0);
         let cache_write = details.cache_write_tokens.unwrap_or(0);
-        Some(Usage { input_total, cache_read, cache_write, output_total, reasoning })
+        Some(TokenUsage { input_total, cache_read, cache_write, output_total, reasoning })
     }
 }
 
@@ -76,8 +76,8 @@ mod tests {
     use serde::Deserialize;
     use serde_json::{Value, json};
 
-    fn usage(value: Value) -> Option<Usage> {
-        wire::Usage::deserialize(value).unwrap().shared()
+    fn usage(value: Value) -> Option<TokenUsage> {
+        wire::Counts::deserialize(value).unwrap().shared()
     }
 
     #[test]

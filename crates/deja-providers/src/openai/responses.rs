@@ -32,7 +32,7 @@ impl Format for Responses {
             _ => Finish::Unknown,
         };
         let text = parts().filter(|part| part.kind == "output_text").map(|part| part.text.as_str()).collect();
-        let usage = response.usage.as_ref().and_then(wire::Usage::shared);
+        let usage = response.usage.as_ref().and_then(wire::Counts::shared);
         let model = response.model.filter(|model| !model.is_empty());
         Ok(Completion { text, finish, choices: 1, model, usage })
     }

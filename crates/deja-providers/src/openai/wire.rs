@@ -34,7 +34,7 @@ pub(super) struct Answer {
     #[serde(default, deserialize_with = "items")]
     pub(super) choices: Vec<Choice>,
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Counts>,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) x_groq: Option<Groq>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Answer {
 #[derive(Debug, Deserialize)]
 pub(super) struct Groq {
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Counts>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,9 +69,9 @@ pub(super) struct Message {
     pub(super) function_call: Value,
 }
 
-/// Tokens, by the names of chat completions or of Responses.
+/// Numbers of tokens, by the names of chat completions or of Responses.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Usage {
+pub(super) struct Counts {
     #[serde(default, alias = "input_tokens", deserialize_with = "count")]
     pub(super) prompt_tokens: Option<u64>,
     #[serde(default, alias = "output_tokens", deserialize_with = "count")]
@@ -113,7 +113,7 @@ pub(super) struct Response {
     #[serde(default, deserialize_with = "items")]
     pub(super) output: Vec<Item>,
     #[serde(default, deserialize_with = "or_default")]
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Counts>,
 }
 
 #[derive(Debug, Deserialize)]

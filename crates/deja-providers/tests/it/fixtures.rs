@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use deja_core::cache::policy::may_store;
-use deja_core::provider::{Completion, FailureClass, Provider, ProviderError, Usage};
+use deja_core::provider::{Completion, FailureClass, Provider, ProviderError, TokenUsage};
 use serde_json::{Value, json};
 
 use crate::server::{Server, custom, http, one_attempt, provider};
@@ -58,7 +58,7 @@ pub(crate) fn adapter(fixture: &Value, url: &str) -> (Arc<dyn Provider>, &'stati
     (provider(url, model, one_attempt()), model)
 }
 
-fn usage(usage: Option<Usage>) -> Value {
+fn usage(usage: Option<TokenUsage>) -> Value {
     usage.map_or(Value::Null, |usage| {
         json!({
             "input_total": usage.input_total,
