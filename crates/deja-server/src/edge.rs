@@ -11,7 +11,7 @@ use axum::response::Response;
 use tower_http::request_id::RequestId;
 use tracing::Instrument;
 
-use crate::app::App;
+use crate::state::App;
 
 /// Gives the answer its general headers, and the log a line with the request's id. The line is at `info` for what
 /// went wrong and at `debug` for the rest: at tens of thousands of hits a second the log would cost more than the

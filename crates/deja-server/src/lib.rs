@@ -3,7 +3,6 @@
 
 pub mod admin;
 pub mod api;
-pub mod app;
 pub mod auth;
 pub mod cli;
 pub mod config;
@@ -14,7 +13,10 @@ pub mod jobs;
 pub mod lifecycle;
 pub mod listener;
 mod moment;
+pub mod readiness;
 pub mod request_id;
 pub mod routes;
 pub mod secrets;
+pub mod state;
 pub mod telemetry;
+pub mod wiring;

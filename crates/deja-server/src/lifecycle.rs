@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin::socket::OwnDirectory;
-use crate::app::{self, Wired};
 use crate::config::{Config, ConnectionSettings};
 use crate::listener::{self, ListenerLimits};
 use crate::moment::whole;
+use crate::wiring::{self, Wired};
 use crate::{jobs, routes, telemetry};
 
 /// Serves until SIGTERM or SIGINT.
@@ -74,7 +74,7 @@ impl Server {
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
         let directory = OwnDirectory::take(&config.data_dir)?;
-        let wired = app::wire(&config, upstream.clone(), leaving.clone()).await?;
+        let wired = wiring::wire(&config, upstream.clone(), leaving.clone()).await?;
         let router = routes::router(wired.app.clone(), wired.console.clone())?;
 
         background.spawn(directory.listen()?.serve(wired.admin.clone(), stop.clone()));

@@ -16,10 +16,10 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::error::ApiError;
 use crate::api::{health, openapi, query};
-use crate::app::App;
 use crate::console::{self, Console};
 use crate::edge::edge;
 use crate::request_id::{Numbered, only_fit};
+use crate::state::App;
 
 /// The whole router. `openapi.json` is made once: it cannot change while the process runs.
 pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json::Error> {

@@ -1,75 +1,16 @@
 //! `GET /livez` (the process runs) and `GET /readyz` (a query would work).
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use deja_core::store::Store;
 use serde::Serialize;
-use tokio::sync::watch;
-use tokio::time::Instant;
-use tokio_util::task::TaskTracker;
 use utoipa::ToSchema;
 
 use crate::api::error::ErrorBody;
-use crate::app::App;
-
-/// How long an answer of the storage is given again: anybody may ask, and to find it out is a write.
-const REUSED: Duration = Duration::from_secs(1);
-
-/// Whether storage works, found out by one check at a time.
-pub struct Readiness {
-    store: Arc<dyn Store>,
-    tasks: TaskTracker,
-    latest: Mutex<Option<Check>>,
-}
-
-#[derive(Clone)]
-struct Check {
-    begun: Instant,
-    /// `None` until it has ended; closed from then on.
-    works: watch::Receiver<Option<bool>>,
-}
-
-impl Check {
-    fn holds(&self) -> bool {
-        self.begun.elapsed() < REUSED || self.works.has_changed().is_ok()
-    }
-}
-
-impl Readiness {
-    /// Nothing is checked yet. Checks run on `tasks`, to their end if those who asked go away.
-    pub fn new(store: Arc<dyn Store>, tasks: TaskTracker) -> Self {
-        Self { store, tasks, latest: Mutex::default() }
-    }
-
-    async fn storage_works(&self) -> bool {
-        let mut check = {
-            let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*latest {
-                Some(check) if check.holds() => check.clone(),
-                _ => latest.insert(self.begin()).clone(),
-            }
-        };
-        check.works.wait_for(Option::is_some).await.is_ok_and(|works| *works == Some(true))
-    }
-
-    fn begin(&self) -> Check {
-        let (ended, works) = watch::channel(None);
-        let store = self.store.clone();
-        self.tasks.spawn(async move {
-            let ready = store.ready().await;
-            if let Err(error) = &ready {
-                tracing::error!(error = %error, "not ready");
-            }
-            ended.send_replace(Some(ready.is_ok()));
-        });
-        Check { begun: Instant::now(), works }
-    }
-}
+use crate::state::App;
 
 /// Good health.
 #[derive(Serialize, ToSchema)]

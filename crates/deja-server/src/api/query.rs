@@ -20,8 +20,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::api::error::ApiError;
-use crate::app::{App, RequestLimits};
 use crate::auth::{self, Base, Refused};
+use crate::state::{App, RequestLimits};
 
 /// Longest `model`, in bytes. Model ids have less than 100.
 const MAX_MODEL_BYTES: usize = 256;

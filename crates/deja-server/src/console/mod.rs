@@ -50,9 +50,9 @@ use ipnet::IpNet;
 pub use routes::{listed, router};
 pub use session::Access;
 
-use crate::app::App;
 use crate::feeds::upstreams::Upstreams;
 use crate::secrets::vault::Vault;
+use crate::state::App;
 
 /// What the pages work with.
 pub struct Console {

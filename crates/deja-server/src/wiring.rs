@@ -1,7 +1,6 @@
 //! The wiring: what the settings say becomes an engine. The only file that names all the other crates.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use deja_core::admin::Admin;
 use deja_core::clock::SystemClock;
@@ -18,56 +17,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admin;
-use crate::api::health::Readiness;
 use crate::config::{Account, Config, EmbedderSource};
 use crate::console::Console;
 use crate::feeds::prices::PriceFeed;
 use crate::feeds::upstreams::Upstreams;
+use crate::readiness::Readiness;
 use crate::secrets::vault::Vault;
+use crate::state::{App, RequestLimits};
 use crate::telemetry::Metrics;
-
-/// Bounds of a request's body.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestLimits {
-    /// Bytes of the whole body.
-    pub body_bytes: usize,
-    /// How long the body may take to arrive.
-    pub body_timeout: Duration,
-    /// Bytes of `prompt`.
-    pub prompt_bytes: usize,
-    /// Bytes of `context`.
-    pub context_bytes: usize,
-}
-
-/// What handlers work with.
-pub struct App {
-    engine: Engine,
-    limits: RequestLimits,
-    readiness: Readiness,
-    leaving: CancellationToken,
-}
-
-impl App {
-    /// Answers queries.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    /// Bounds of a request.
-    pub fn limits(&self) -> &RequestLimits {
-        &self.limits
-    }
-
-    /// Whether storage works.
-    pub fn readiness(&self) -> &Readiness {
-        &self.readiness
-    }
-
-    /// Whether shutdown has begun. Requests are still answered; no others should come.
-    pub fn is_leaving(&self) -> bool {
-        self.leaving.is_cancelled()
-    }
-}
 
 /// Everything that runs, joined.
 pub struct Wired {
@@ -134,7 +91,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         context_bytes: config.request.max_context_bytes,
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
-    let app = Arc::new(App { engine: Engine::new(parts, tasks), limits, readiness, leaving });
+    let app = Arc::new(App::new(Engine::new(parts, tasks), limits, readiness, leaving));
     let admin = Arc::new(admin::over(store.clone(), vault()?, prices.clone(), &config.public_url));
     let proxies = config.trusted_proxies.clone();
     let console = Console::new(admin.clone(), app.clone(), upstreams, vault()?, &config.public_url, proxies);

@@ -1,0 +1,61 @@
+//! What handlers work with.
+
+use std::time::Duration;
+
+use deja_core::engine::Engine;
+use tokio_util::sync::CancellationToken;
+
+use crate::readiness::Readiness;
+
+/// Bounds of a request's body.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestLimits {
+    /// Bytes of the whole body.
+    pub body_bytes: usize,
+    /// How long the body may take to arrive.
+    pub body_timeout: Duration,
+    /// Bytes of `prompt`.
+    pub prompt_bytes: usize,
+    /// Bytes of `context`.
+    pub context_bytes: usize,
+}
+
+/// What handlers work with.
+pub struct App {
+    engine: Engine,
+    limits: RequestLimits,
+    readiness: Readiness,
+    leaving: CancellationToken,
+}
+
+impl App {
+    /// `leaving` is cancelled when shutdown begins.
+    pub fn new(
+        engine: Engine,
+        limits: RequestLimits,
+        readiness: Readiness,
+        leaving: CancellationToken,
+    ) -> Self {
+        Self { engine, limits, readiness, leaving }
+    }
+
+    /// Answers queries.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Bounds of a request.
+    pub fn limits(&self) -> &RequestLimits {
+        &self.limits
+    }
+
+    /// Whether storage works.
+    pub fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    /// Whether shutdown has begun. Requests are still answered; no others should come.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.is_cancelled()
+    }
+}
