@@ -125,7 +125,7 @@ impl FailureClass {
 }
 
 /// A call that gave no answer.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error, Serialize, Deserialize)]
 #[error("{} from {provider}: {message}", class.code())]
 pub struct ProviderError {
     /// The provider's name.
@@ -139,7 +139,8 @@ pub struct ProviderError {
     /// The provider's own code, as text.
     pub code: Option<String>,
     /// For the log, at most a few hundred characters. May quote the provider, which may quote the prompt:
-    /// never shown to clients and logged at debug level only.
+    /// never shown to clients, logged at debug level only, and never kept.
+    #[serde(skip)]
     pub message: String,
 }
 

@@ -6,13 +6,13 @@ use std::time::Instant;
 use crate::cache::policy::{NotStored, may_store};
 use crate::cache::{Answer, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
-use crate::engine::claim::Claimed;
+use crate::engine::claim::{Claim, Turn};
 use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
 use crate::project::Project;
 use crate::provider::{Completion, Provider, Route};
-use crate::store::FlightKey;
+use crate::store::{FlightKey, Unanswered};
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ impl Engine {
         let engine = self.clone();
         self.tasks.spawn(async move {
             let completed =
-                if at_once { engine.ask(&call).await } else { engine.ask_unless_answered(call).await };
+                if at_once { engine.ask(&call, None).await } else { engine.ask_unless_answered(call).await };
             leader.complete(completed.unwrap_or_else(Completed::Failed));
         });
     }
@@ -60,22 +60,28 @@ impl Engine {
                 return Ok(Completed::Found(hit));
             }
             call.near_miss = found.best;
-            return self.ask(&call).await;
+            return self.ask(&call, None).await;
         };
         let flight =
             FlightKey { project: call.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
         match self.claim(claims, flight, &call.scope, call.judge()).await? {
-            Claimed::Ours(claim) => {
-                let completed = claim.hold(self.ask(&call)).await;
-                claim.end().await;
+            Turn::Found(hit) => Ok(Completed::Found(hit)),
+            Turn::Unanswered(Unanswered { model, failure: Some(error) }) if model == call.query.model => {
+                Err(QueryError::Provider(error))
+            }
+            Turn::Unanswered(_) => Ok(Completed::Unshared),
+            Turn::Ours(claim) => {
+                let completed = claim.hold(self.ask(&call, Some(&claim))).await;
+                if let Some(ended) = unanswered(&call, &completed) {
+                    claim.release(&ended).await;
+                }
                 completed
             }
-            Claimed::Found(hit) => Ok(Completed::Found(hit)),
         }
     }
 
-    /// Asks the provider, and stores the answer if it may be stored.
-    async fn ask(&self, call: &Call) -> Result<Completed, QueryError> {
+    /// Asks the provider, and stores the answer if it may be stored, which ends the claim.
+    async fn ask(&self, call: &Call, claim: Option<&Claim<'_>>) -> Result<Completed, QueryError> {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
@@ -87,7 +93,7 @@ impl Engine {
         let entry = Arc::new(self.entry_of(call, provider.name(), completion).await?);
         let spent = self.cost(&call.project, &query.model, &entry, entry.answer.input_tokens, false).amount;
         let (entry, stored) = match verdict {
-            Ok(()) => self.keep(call, entry).await,
+            Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),
         };
         let near_miss = call.near_miss;
@@ -95,7 +101,12 @@ impl Engine {
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.
-    async fn keep(&self, call: &Call, entry: Arc<Entry>) -> (Arc<Entry>, Result<(), NotStored>) {
+    async fn keep(
+        &self,
+        call: &Call,
+        claim: Option<&Claim<'_>>,
+        entry: Arc<Entry>,
+    ) -> (Arc<Entry>, Result<(), NotStored>) {
         let embedder = self.parts.embedder.id();
         let new = NewEntry {
             scope: call.scope.clone(),
@@ -104,7 +115,11 @@ impl Engine {
             vector: call.vector.clone().map(|vector| (embedder.clone(), vector)),
             max_entries: call.project.settings.max_entries,
         };
-        match self.parts.store.insert(new).await {
+        let inserted = match claim {
+            Some(claim) => claim.store(new).await,
+            None => self.parts.store.insert(new).await,
+        };
+        match inserted {
             Ok(Inserted::New) => (entry, Ok(())),
             Ok(Inserted::Twin(twin)) => (twin, Ok(())),
             Err(error) => {
@@ -153,4 +168,14 @@ fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
         Route::NoCredentials { provider } => Err(QueryError::NoCredentials { provider }),
         Route::Unsupported => Err(QueryError::ModelNotSupported { model: call.query.model.clone() }),
     }
+}
+
+/// What to tell other processes of a flight that stored nothing.
+fn unanswered(call: &Call, completed: &Result<Completed, QueryError>) -> Option<Unanswered> {
+    let failure = match completed {
+        Ok(Completed::Answered(fresh)) if fresh.stored.is_ok() => return None,
+        Err(QueryError::Provider(error)) => Some(error.clone()),
+        _ => None,
+    };
+    Some(Unanswered { model: call.query.model.clone(), failure })
 }

@@ -6,10 +6,10 @@
 use std::future::Future;
 use std::time::Duration;
 
-use crate::cache::{Hit, Judge, Scope};
+use crate::cache::{Hit, Inserted, Judge, NewEntry, Scope};
 use crate::engine::{Engine, QueryError};
 use crate::id::FlightId;
-use crate::store::{Claims, FlightKey};
+use crate::store::{Claimed, Claims, FlightKey, StoreError, Unanswered};
 
 /// How long a claim holds unless it is prolonged: what a request waits for at most when an owner dies.
 const LEASE: Duration = Duration::from_secs(6);
@@ -17,15 +17,17 @@ const PROLONG_EVERY: Duration = Duration::from_secs(2);
 /// A word that gets lost costs the waiting so much more.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// What came of claiming a flight.
-pub(super) enum Claimed<'a> {
+/// What came of a flight that other processes may lead.
+pub(super) enum Turn<'a> {
     /// This process alone may ask.
     Ours(Claim<'a>),
     /// The answer is there.
     Found(Hit),
+    /// Another process asked, and there is no entry.
+    Unanswered(Unanswered),
 }
 
-/// A flight that this process alone may lead, until it is [ended](Claim::end).
+/// A flight that this process alone may lead, until it is released.
 pub(super) struct Claim<'a> {
     claims: &'a dyn Claims,
     flight: FlightKey,
@@ -40,39 +42,41 @@ impl Engine {
         flight: FlightKey,
         scope: &Scope,
         judge: Judge<'_>,
-    ) -> Result<Claimed<'a>, QueryError> {
+    ) -> Result<Turn<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;
-        let claim = Claim { claims, flight, owner };
+        let mut awaited = None;
         loop {
-            let taken = claim.take().await?;
-            if let Some(hit) = self.exact(scope, flight.prompt, judge).await? {
-                if taken {
-                    claim.end().await;
+            match claims.claim(&flight, owner, LEASE, awaited, self.parts.clock.now()).await? {
+                Claimed::Ours => return Ok(Turn::Ours(Claim { claims, flight, owner })),
+                Claimed::Unanswered(unanswered) => return Ok(Turn::Unanswered(unanswered)),
+                Claimed::Theirs(other) => {
+                    awaited = Some(other);
+                    claims.released(&flight, other, LOOK_EVERY).await;
                 }
-                return Ok(Claimed::Found(hit));
+                Claimed::Answered => {
+                    // Unless it was deleted since.
+                    if let Some(hit) = self.exact(scope, flight.prompt, judge).await? {
+                        return Ok(Turn::Found(hit));
+                    }
+                }
             }
-            if taken {
-                return Ok(Claimed::Ours(claim));
-            }
-            claims.released(&flight, LOOK_EVERY).await;
         }
     }
 }
 
 impl Claim<'_> {
-    async fn take(&self) -> Result<bool, QueryError> {
-        Ok(self.claims.claim(&self.flight, self.owner, LEASE).await?)
-    }
-
     /// Does `work` while the claim is prolonged. A claim that cannot be prolonged does not stop the work: at
     /// worst another process does it too.
     pub(super) async fn hold<T>(&self, work: impl Future<Output = T>) -> T {
         let prolong = async {
             loop {
                 tokio::time::sleep(PROLONG_EVERY).await;
-                if let Err(error) = self.take().await {
-                    tracing::warn!(error = %error, "a claim could not be prolonged");
+                match self.claims.prolong(&self.flight, self.owner, LEASE).await {
+                    Ok(true) => {}
+                    // It ran out and is another's, who asks too.
+                    Ok(false) => std::future::pending().await,
+                    Err(error) => tracing::warn!(error = %error, "a claim could not be prolonged"),
                 }
             }
         };
@@ -82,9 +86,14 @@ impl Claim<'_> {
         }
     }
 
-    /// Lets the others go on.
-    pub(super) async fn end(self) {
-        if let Err(error) = self.claims.release(&self.flight, self.owner).await {
+    /// Stores an answer and lets the others go on.
+    pub(super) async fn store(&self, new: NewEntry) -> Result<Inserted, StoreError> {
+        self.claims.store_and_release(new, self.owner).await
+    }
+
+    /// Lets the others go on after a flight that stored nothing.
+    pub(super) async fn release(&self, ended: &Unanswered) {
+        if let Err(error) = self.claims.release(&self.flight, self.owner, ended).await {
             tracing::warn!(error = %error, "a claim could not be released; it runs out by itself");
         }
     }

@@ -22,6 +22,8 @@ pub(super) enum Completed {
     Answered(Arc<Fresh>),
     /// The answer to the leader's query was in the cache meanwhile.
     Found(Hit),
+    /// Another process asked and got nothing that answers others: everybody asks for themselves.
+    Unshared,
     /// Without an answer.
     Failed(QueryError),
 }

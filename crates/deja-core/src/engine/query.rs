@@ -141,6 +141,7 @@ impl Engine {
                         Ok(Some(self.reply_of_provider(caller, &query, &fresh, fresh.spent)))
                     }
                     Completed::Found(hit) => Ok(Some(self.reply_with(caller, &scope, &query, &hit).await)),
+                    Completed::Unshared => Ok(None),
                     Completed::Failed(error) => Err(error),
                 }
             }
@@ -182,7 +183,7 @@ impl Engine {
                 let (entry, similarity) = (hit.entry().clone(), hit.similarity());
                 judge.judge(Candidate { entry, similarity, forbidden: false }).ok()
             }
-            Completed::Found(_) => None,
+            Completed::Found(_) | Completed::Unshared => None,
             Completed::Failed(error) if !same_prompt || !same_model => {
                 if !error.is_callers_own(same_model) {
                     return Err(error);

@@ -24,7 +24,7 @@ use crate::rate_limit::Decision;
 
 pub use audit::Audit;
 pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
-pub use claims::{Claims, FlightKey};
+pub use claims::{Claimed, Claims, FlightKey, Unanswered};
 pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
 };

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use deja_core::cache::PromptHash;
-use deja_core::engine::Source;
+use deja_core::clock::Clock;
+use deja_core::engine::{QueryError, Reply, Source};
 use deja_core::id::FlightId;
-use deja_core::provider::Finish;
-use deja_core::store::{FlightKey, Store};
+use deja_core::provider::{FailureClass, Finish};
+use deja_core::store::{Claimed, FlightKey, Store};
+use tokio::task::JoinHandle;
 
-use crate::util::{Bench, complete, is_miss, query, scope, settle};
+use crate::util::{Bench, complete, failure, is_miss, query, scope, settle};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_call_among_three_replicas() {
@@ -41,7 +43,9 @@ async fn the_flight_of_a_dead_owner_is_taken_over_when_its_lease_runs_out() {
     let flight = FlightKey { project: bench.caller.project.id, scope: scope.key(), prompt: hash("reset|1") };
     let dead = FlightId::from_bytes([9; 16]);
     let lease = Duration::from_secs(3);
-    assert!(bench.store.claims().unwrap().claim(&flight, dead, lease).await.unwrap());
+    let claims = bench.store.claims().unwrap();
+    let claimed = claims.claim(&flight, dead, lease, None, bench.clock.now()).await.unwrap();
+    assert!(matches!(claimed, Claimed::Ours));
     let caller = bench.begin(query("reset|1"));
     settle().await;
     assert_eq!(bench.provider.count(), 0, "the owner may still be alive");
@@ -49,18 +53,47 @@ async fn the_flight_of_a_dead_owner_is_taken_over_when_its_lease_runs_out() {
     assert_eq!(bench.provider.count(), 1);
 }
 
+/// Begins the same call on three replicas, which all wait for the first one's, and lets that one go on.
+async fn three_wait(first: &Bench, prompts: [&str; 3]) -> Vec<JoinHandle<Result<Reply, QueryError>>> {
+    let replicas = [first.replica(2), first.replica(3), first.replica(4)];
+    let gate = first.provider.hold();
+    let mut callers = vec![replicas[0].begin(query(prompts[0]))];
+    first.until("the call", |b| b.provider.count() == 1).await;
+    callers.extend((1..3).map(|n| replicas[n].begin(query(prompts[n]))));
+    settle().await;
+    assert_eq!(first.provider.count(), 1, "the others wait for it");
+    gate.add_permits(1);
+    callers
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_may_not_be_stored_is_asked_by_each_replica_in_turn() {
+async fn what_may_not_be_stored_is_asked_by_all_replicas_at_once_after_the_first() {
     let first = Bench::new().await;
-    let replicas = [first.replica(2), first.replica(3)];
     first.provider.script(|prompt| {
         let answer = complete(&format!("re: {prompt}"));
         async move { Ok(deja_core::provider::Completion { finish: Finish::Length, ..answer }) }
     });
-    let callers: Vec<_> = replicas.iter().map(|replica| replica.begin(query("reset|1"))).collect();
+    let callers = three_wait(&first, ["reset|1"; 3]).await;
+    // Neither of them is answered yet: whoever waited for the other would wait for ever.
+    first.until("a call of each", |b| b.provider.count() == 3).await;
+    first.provider.gate.lock().unwrap().as_ref().unwrap().add_permits(100);
     for caller in callers {
         let reply = caller.await.unwrap().unwrap();
         assert!(matches!(reply.source, Source::Provider(Err(_))), "{:?}", reply.source);
     }
-    assert_eq!((first.provider.count(), first.entries().await), (2, 0));
+    assert_eq!((first.provider.count(), first.entries().await), (3, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_failure_of_a_call_is_that_of_all_replicas_that_waited_for_it() {
+    let first = Bench::new().await;
+    first.provider.script(|_| async { Err(failure(FailureClass::RateLimit)) });
+    for caller in three_wait(&first, ["reset|1"; 3]).await {
+        let error = caller.await.unwrap().unwrap_err();
+        assert!(matches!(error, QueryError::Provider(error) if error.class == FailureClass::RateLimit));
+    }
+    assert_eq!(first.provider.count(), 1);
+    first.provider.script(|_| async { Ok(complete("better")) });
+    first.provider.gate.lock().unwrap().as_ref().unwrap().add_permits(100);
+    assert!(is_miss(&first.replica(5).ask("reset|1").await), "and of nobody after");
 }

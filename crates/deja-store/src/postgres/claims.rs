@@ -4,35 +4,34 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use deja_core::cache::{Inserted, NewEntry, PromptHash};
+use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
-use deja_core::store::{Claims, FlightKey, StoreError};
+use deja_core::store::{Claimed, Claims, FlightKey, StoreError, Unanswered};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
 use tokio_postgres::AsyncMessage;
 
 use super::PostgresStore;
-use super::rows::uuid;
+use super::connections::Params;
+use super::entries::insert;
+use super::rows::{get, id, to_json, uuid};
 use super::server::Server;
 
-/// $1 project, $2 scope, $3 prompt, $4 owner, $5 the lease. By the server's clock, in nanoseconds: those of replicas
-/// differ. Rows that nobody released go with the next claim.
-const CLAIM: &str = "
-    WITH clock AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint AS now),
-    old AS (
-        DELETE FROM flights
-        WHERE (project_id, scope_key, prompt_hash) IN (
-            SELECT project_id, scope_key, prompt_hash FROM flights
-            WHERE project_id = $1 AND until < (SELECT now FROM clock) - 60000000000 LIMIT 10 FOR UPDATE SKIP LOCKED))
-    INSERT INTO flights AS f (project_id, scope_key, prompt_hash, owner, until)
-    VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5)
-    ON CONFLICT (project_id, scope_key, prompt_hash) DO UPDATE SET owner = excluded.owner, until = excluded.until
-    WHERE f.owner = excluded.owner OR f.until <= excluded.until - $5
-    RETURNING 1";
+/// $1 project, $2 scope, $3 prompt, $4 owner, $5 the lease, $6 the owner that was waited for, $7 now. A function of the
+/// database: its queries see what was committed before each of them, those of one statement only what was before it.
+const CLAIM: &str = "SELECT state, holder, ended FROM claim_flight($1, $2, $3, $4, $5, $6, $7)";
+const PROLONG: &str = "
+    UPDATE flights SET until = (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint + $5
+    WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 AND ended IS NULL RETURNING 1";
 const RELEASE: &str = "
-    WITH gone AS (
-        DELETE FROM flights WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 RETURNING 1)
-    SELECT pg_notify('deja_flights', $5) FROM gone";
-const HELD: &str = "SELECT 1 FROM flights WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3";
+    WITH released AS (
+        UPDATE flights SET ended = $6, until = (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
+        WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 RETURNING 1)
+    SELECT pg_notify('deja_flights', $5) FROM released";
+const HELD: &str = "
+    SELECT 1 FROM flights
+    WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 AND ended IS NULL";
 
 /// Words about released flights that a slow listener may be behind; more, and it looks for itself.
 const BACKLOG: usize = 1024;
@@ -41,30 +40,68 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[async_trait]
 impl Claims for PostgresStore {
-    async fn claim(&self, flight: &FlightKey, owner: FlightId, lease: Duration) -> Result<bool, StoreError> {
+    async fn claim(
+        &self,
+        flight: &FlightKey,
+        owner: FlightId,
+        lease: Duration,
+        awaited: Option<FlightId>,
+        now: Timestamp,
+    ) -> Result<Claimed, StoreError> {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
-        let lease = i64::try_from(lease.as_nanos()).unwrap_or(i64::MAX);
-        let params: super::connections::Params<'_> = &[&project, &scope, &prompt, &owner, &lease];
-        Ok(self.connections.query_opt(CLAIM, params).await?.is_some())
+        let (lease, awaited) = (nanos(lease), awaited.map(|owner| uuid(owner.as_bytes())));
+        let params: Params<'_> = &[&project, &scope, &prompt, &owner, &lease, &awaited, &now.as_nanos()];
+        let row = self.connections.query_one(CLAIM, params).await?;
+        Ok(match get(&row, 0)? {
+            "ours" => Claimed::Ours,
+            "theirs" => Claimed::Theirs(FlightId::from_bytes(id(&row, 1)?)),
+            "answered" => Claimed::Answered,
+            _ => {
+                let ended = serde_json::from_str(get(&row, 2)?);
+                Claimed::Unanswered(ended.map_err(|error| StoreError::Corrupt(error.to_string()))?)
+            }
+        })
     }
 
-    async fn release(&self, flight: &FlightKey, owner: FlightId) -> Result<(), StoreError> {
+    async fn prolong(
+        &self,
+        flight: &FlightKey,
+        owner: FlightId,
+        lease: Duration,
+    ) -> Result<bool, StoreError> {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
-        let word = word(flight);
-        self.connections.query(RELEASE, &[&project, &scope, &prompt, &owner, &word]).await.map(drop)
+        let params: Params<'_> = &[&project, &scope, &prompt, &owner, &nanos(lease)];
+        Ok(self.connections.query_opt(PROLONG, params).await?.is_some())
     }
 
-    async fn released(&self, flight: &FlightKey, patience: Duration) {
+    async fn store_and_release(&self, new: NewEntry, owner: FlightId) -> Result<Inserted, StoreError> {
+        insert(&self.connections, new, Some(owner)).await
+    }
+
+    async fn release(
+        &self,
+        flight: &FlightKey,
+        owner: FlightId,
+        ended: &Unanswered,
+    ) -> Result<(), StoreError> {
+        let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
+        let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
+        let (word, ended) = (word(&flight.prompt), to_json(ended)?);
+        let params: Params<'_> = &[&project, &scope, &prompt, &owner, &word, &ended];
+        self.connections.query(RELEASE, params).await.map(drop)
+    }
+
+    async fn released(&self, flight: &FlightKey, owner: FlightId, patience: Duration) {
         let mut words = self.bell.listen();
-        let project = uuid(flight.project.as_bytes());
+        let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         // Released before anybody listened here.
-        if let Ok(None) = self.connections.query_opt(HELD, &[&project, &scope, &prompt]).await {
+        if let Ok(None) = self.connections.query_opt(HELD, &[&project, &scope, &prompt, &owner]).await {
             return;
         }
-        let word = word(flight);
+        let word = word(&flight.prompt);
         let wait = async {
             loop {
                 match words.recv().await {
@@ -82,8 +119,12 @@ impl Claims for PostgresStore {
 
 /// What is said when a flight is released. Prompts of different projects may share a word: then somebody looks once
 /// too often.
-fn word(flight: &FlightKey) -> String {
-    hex::encode(flight.prompt.0)
+pub(super) fn word(prompt: &PromptHash) -> String {
+    hex::encode(prompt.0)
+}
+
+fn nanos(span: Duration) -> i64 {
+    i64::try_from(span.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// One connection that listens for all who wait in this process, from the first of them on.

@@ -19,6 +19,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (5, include_str!("../../migrations/postgres/0005_frames.sql")),
     (6, include_str!("../../migrations/postgres/0006_forbidden.sql")),
     (7, include_str!("../../migrations/postgres/0007_vectors.sql")),
+    (8, include_str!("../../migrations/postgres/0008_claims.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

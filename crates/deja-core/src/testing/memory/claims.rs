@@ -1,39 +1,99 @@
 //! Claims on flights.
 
-use std::collections::hash_map::Entry as Slot;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
 use super::MemoryStore;
+use crate::cache::{Inserted, NewEntry};
+use crate::clock::Timestamp;
 use crate::id::FlightId;
-use crate::store::{Claims, FlightKey, StoreError};
+use crate::store::{Claimed, Claims, Entries, FlightKey, StoreError, Unanswered};
+
+/// A claim, and how its flight ended if it did.
+pub(super) struct Held {
+    owner: FlightId,
+    until: Instant,
+    ended: Option<Unanswered>,
+}
 
 #[async_trait]
 impl Claims for MemoryStore {
-    async fn claim(&self, flight: &FlightKey, owner: FlightId, lease: Duration) -> Result<bool, StoreError> {
-        let now = Instant::now();
-        match self.state().claims.entry(*flight) {
-            Slot::Occupied(held) if held.get().0 != owner && held.get().1 > now => Ok(false),
-            slot => {
-                slot.insert_entry((owner, now + lease));
-                Ok(true)
+    async fn claim(
+        &self,
+        flight: &FlightKey,
+        owner: FlightId,
+        lease: Duration,
+        awaited: Option<FlightId>,
+        now: Timestamp,
+    ) -> Result<Claimed, StoreError> {
+        let mut state = self.state();
+        if let Some(held) = state.claims.get(flight) {
+            match &held.ended {
+                Some(ended) if awaited == Some(held.owner) => return Ok(Claimed::Unanswered(ended.clone())),
+                None if held.owner != owner && held.until > Instant::now() => {
+                    return Ok(Claimed::Theirs(held.owner));
+                }
+                _ => {}
             }
         }
+        let answered = state.entries.values().any(|stored| {
+            stored.scope.key() == flight.scope
+                && stored.prompt_hash == flight.prompt
+                && stored.entry.is_live(now)
+        });
+        if answered {
+            return Ok(Claimed::Answered);
+        }
+        state.claims.insert(*flight, Held { owner, until: Instant::now() + lease, ended: None });
+        Ok(Claimed::Ours)
     }
 
-    async fn release(&self, flight: &FlightKey, owner: FlightId) -> Result<(), StoreError> {
+    async fn prolong(
+        &self,
+        flight: &FlightKey,
+        owner: FlightId,
+        lease: Duration,
+    ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        if state.claims.get(flight).is_some_and(|held| held.0 == owner) {
-            state.claims.remove(flight);
+        let own = state.claims.get_mut(flight).filter(|held| held.owner == owner && held.ended.is_none());
+        let found = own.is_some();
+        if let Some(held) = own {
+            held.until = Instant::now() + lease;
+        }
+        Ok(found)
+    }
+
+    async fn store_and_release(&self, new: NewEntry, owner: FlightId) -> Result<Inserted, StoreError> {
+        let flight =
+            FlightKey { project: new.scope.project(), scope: new.scope.key(), prompt: new.prompt_hash };
+        let inserted = self.insert(new).await?;
+        let mut state = self.state();
+        if state.claims.get(&flight).is_some_and(|held| held.owner == owner) {
+            state.claims.remove(&flight);
+            self.released.notify_waiters();
+        }
+        Ok(inserted)
+    }
+
+    async fn release(
+        &self,
+        flight: &FlightKey,
+        owner: FlightId,
+        ended: &Unanswered,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if let Some(held) = state.claims.get_mut(flight).filter(|held| held.owner == owner) {
+            held.ended = Some(ended.clone());
             self.released.notify_waiters();
         }
         Ok(())
     }
 
-    async fn released(&self, flight: &FlightKey, patience: Duration) {
+    async fn released(&self, flight: &FlightKey, owner: FlightId, patience: Duration) {
         let notified = self.released.notified();
-        let held = self.state().claims.contains_key(flight);
+        let held =
+            (self.state().claims.get(flight)).is_some_and(|held| held.owner == owner && held.ended.is_none());
         if held {
             // Either end means the same: look again.
             let _ = tokio::time::timeout(patience, notified).await;

@@ -23,7 +23,7 @@ use crate::audit::Change;
 use crate::cache::{Entry, PromptHash, Scope, WrongAnswer};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
-use crate::id::{EntryId, FlightId, ProjectId, RecorderId};
+use crate::id::{EntryId, ProjectId, RecorderId};
 use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
@@ -57,7 +57,7 @@ struct State {
     operators: Vec<Operator>,
     invites: Vec<Invite>,
     sessions: Vec<Session>,
-    claims: HashMap<FlightKey, (FlightId, std::time::Instant)>,
+    claims: HashMap<FlightKey, claims::Held>,
     changes: operators::Log,
 }
 

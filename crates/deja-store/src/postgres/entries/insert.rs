@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use deja_core::cache::{Inserted, NewEntry};
 use deja_core::clock::Timestamp;
+use deja_core::id::FlightId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 
+use super::super::claims::word;
 use super::super::connections::{Connections, Params};
 use super::super::fault::{conflict, unavailable};
 use super::super::rows::{get, signed, uuid};
@@ -47,13 +49,19 @@ const INSERT: &str = "
     counted AS (
         INSERT INTO entry_counts AS t (project_id, slot, entries)
         SELECT $1, pg_backend_pid() & 15, 1 - (SELECT count(*) FROM evicted) FROM stored
-        ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries)
-    SELECT EXISTS (SELECT FROM stored)";
+        ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries),
+    released AS (
+        DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $21 RETURNING 1)
+    SELECT EXISTS (SELECT FROM stored), (SELECT pg_notify('deja_flights', $22) FROM released)";
 
-/// Stores `new` unless it has a live twin.
-pub(super) async fn insert(connections: &Connections, new: NewEntry) -> Result<Inserted, StoreError> {
+/// Stores `new` unless it has a live twin, and releases the claim of `owner`, if there is one.
+pub(in super::super) async fn insert(
+    connections: &Connections,
+    new: NewEntry,
+    owner: Option<FlightId>,
+) -> Result<Inserted, StoreError> {
     for _ in 0..ATTEMPTS {
-        if store(connections, &new).await? {
+        if store(connections, &new, owner).await? {
             return Ok(Inserted::New);
         }
         if let Some(twin) = live_twin(connections, &new).await? {
@@ -64,7 +72,11 @@ pub(super) async fn insert(connections: &Connections, new: NewEntry) -> Result<I
     Err(unavailable("the entry's twin comes and goes"))
 }
 
-async fn store(connections: &Connections, new: &NewEntry) -> Result<bool, StoreError> {
+async fn store(
+    connections: &Connections,
+    new: &NewEntry,
+    owner: Option<FlightId>,
+) -> Result<bool, StoreError> {
     let (entry, answer) = (&new.entry, &new.entry.answer);
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
     let (embedder, embedding) = new.vector.as_ref().map(|(by, embedding)| (by.as_str(), embedding)).unzip();
@@ -91,6 +103,8 @@ async fn store(connections: &Connections, new: &NewEntry) -> Result<bool, StoreE
         &vector,
         &signed(new.max_entries.max(1)),
         &signed(EVICTED_AT_ONCE),
+        &owner.map(|owner| uuid(owner.as_bytes())),
+        &word(&new.prompt_hash),
     ];
     let row = connections.query_one(INSERT, params).await;
     let what =

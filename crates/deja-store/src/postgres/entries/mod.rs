@@ -21,6 +21,7 @@ use super::connections::Params;
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
 
 pub(super) use filter::{Filter, passes};
+pub(super) use insert::insert;
 pub(super) use nearest::Plans;
 pub(super) use remove::removing;
 
@@ -60,7 +61,7 @@ impl Entries for PostgresStore {
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
-        insert::insert(&self.connections, new).await
+        insert(&self.connections, new, None).await
     }
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
