@@ -11,11 +11,12 @@ SQLITE_ONLY = --skip no_secret_and_no_text_is_ever_written_down \
     --skip moving::a_backup_of_a_running_server_can_be_restored
 test:
 	scripts/postgres.py run -- sh -ec 'cargo test --workspace --all-features; \
-	    DEJA_TEST_BACKEND=postgres cargo test -p deja-server --all-features --test it -- $(SQLITE_ONLY)'
+	    black_box=$$(scripts/test-binary deja-server it); DEJA_TEST_BACKEND=postgres "$$black_box" $(SQLITE_ONLY)'
 	$(MAKE) e2e
-# The web console in a real browser; installs Chromium and Node.js where they are missing.
+# The web console in a real browser; installs Chromium and Node.js where they are missing. The binary is the one that
+# the tests were built with: asking for deja-server alone would build its dependencies with other features.
 e2e:
-	cargo build -p deja-server
+	cargo test --workspace --all-features --no-run --quiet
 	e2e/run
 # The same, and takes the pictures of docs/images anew.
 pictures:

@@ -5,13 +5,16 @@ use deja_core::store::{EntryFilter, StoreError};
 use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
 
-use crate::support::{assert_whole, entry, project, project_id};
+use crate::support::{assert_whole, embedder, entry, project, project_id};
 
 #[tokio::test]
 async fn a_full_disk_stops_writes_only() {
     let directory = tempfile::tempdir().unwrap();
-    let settings =
-        StoreSettings { max_database_bytes: Some(512 * 1024), ..StoreSettings::new(directory.path()) };
+    let settings = StoreSettings {
+        max_database_bytes: Some(512 * 1024),
+        embedder: Some(embedder()),
+        ..StoreSettings::new(directory.path())
+    };
     let store = open(&settings).await.unwrap();
     let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     store.create_project(&project(1), &change()).await.unwrap();

@@ -62,26 +62,6 @@ async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
 }
 
 #[tokio::test]
-async fn providers_from_before_there_were_kinds_speak_openais() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store_in(directory.path()).await;
-    store.create_project(&project(1), &change()).await.unwrap();
-    store.close().await.unwrap();
-    let database = rusqlite::Connection::open(directory.path().join("deja.db")).unwrap();
-    database
-        .execute_batch(
-            "ALTER TABLE providers DROP COLUMN kind; DELETE FROM migrations WHERE version >= 3;
-             INSERT INTO providers (project_id, name, provider_id, base_url, models, allow_private, created)
-             SELECT project_id, 'house', project_id, 'https://llm.example/v1', '[]', 0, 0 FROM projects",
-        )
-        .unwrap();
-    drop(database);
-    let store = store_in(directory.path()).await;
-    let found = store.providers(project_id(1)).await.unwrap();
-    assert_eq!(found.iter().map(|provider| provider.kind).collect::<Vec<_>>(), [ProviderKind::OpenAi]);
-}
-
-#[tokio::test]
 async fn a_directory_in_use_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let store = store_in(directory.path()).await;

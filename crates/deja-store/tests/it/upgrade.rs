@@ -8,6 +8,7 @@ use deja_core::analytics::{Slice, Step};
 use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
+use deja_core::provider::ProviderKind;
 use deja_core::store::Store;
 use deja_core::testing::change;
 use half::f16;
@@ -107,6 +108,20 @@ async fn days_are_summed_up_from_hours_in_postgresql() {
     }
     days_are_summed_up(&*database.store().await).await;
     database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn providers_from_before_there_were_kinds_speak_openais() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = old_sqlite(directory.path(), "_provider_kind.sql");
+    old.execute_batch(
+        "INSERT INTO providers (project_id, name, provider_id, base_url, models, allow_private, created)
+         SELECT project_id, 'house', project_id, 'https://llm.example/v1', '[]', 0, 0 FROM projects",
+    )
+    .unwrap();
+    drop(old);
+    let found = store_in(directory.path()).await.providers(project_id(1)).await.unwrap();
+    assert_eq!(found.iter().map(|provider| provider.kind).collect::<Vec<_>>(), [ProviderKind::OpenAi]);
 }
 
 /// A pair that was marked by a version that deleted the entry is forbidden as well.
