@@ -1,0 +1,241 @@
+//! Pairs the words of two prompts: the same word, a synonym, a typing error, a derived form, an abbreviation.
+
+use crate::lexicon::{class, lexicon};
+use crate::prompt::{Prompt, Word};
+
+/// How two words were found to say the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Link {
+    Same,
+    Synonym,
+    Typo,
+    Derived,
+    Abbreviated,
+    /// WordNet's first sense only.
+    Related,
+    /// One negates the other by a prefix: healthy and unhealthy.
+    Negated,
+}
+
+/// The pairing of the content words of two prompts.
+pub(crate) struct Alignment {
+    /// Indices into the words of both, ordered by the first.
+    pub(crate) pairs: Vec<(usize, usize, Link)>,
+    pub(crate) left: Vec<usize>,
+    pub(crate) right: Vec<usize>,
+}
+
+impl Alignment {
+    pub(crate) fn count(&self, link: Link) -> usize {
+        self.pairs.iter().filter(|(_, _, l)| *l == link).count()
+    }
+}
+
+/// Pairs the words of `a` and `b`, the surest links first.
+pub(crate) fn align(a: &Prompt, b: &Prompt) -> Alignment {
+    let mut left: Vec<usize> = (0..a.words.len()).collect();
+    let mut right: Vec<usize> = (0..b.words.len()).collect();
+    let mut pairs = Vec::with_capacity(left.len());
+    for link in [Link::Same, Link::Synonym, Link::Typo, Link::Derived, Link::Related, Link::Negated] {
+        if left.is_empty() || right.is_empty() {
+            break;
+        }
+        left.retain(|&i| {
+            let found = right.iter().position(|&j| linked(&a.words[i], &b.words[j], link));
+            if let Some(at) = found {
+                pairs.push((i, right.remove(at), link));
+            }
+            found.is_none()
+        });
+    }
+    abbreviations(a, b, &mut left, &mut right, &mut pairs, false);
+    abbreviations(b, a, &mut right, &mut left, &mut pairs, true);
+    pairs.sort_unstable_by_key(|(i, ..)| *i);
+    Alignment { pairs, left, right }
+}
+
+fn linked(x: &Word, y: &Word, link: Link) -> bool {
+    match link {
+        Link::Same => x.stem == y.stem,
+        Link::Synonym => synonyms(x, y),
+        Link::Typo => typo(x, y),
+        Link::Derived => derived(x, y),
+        Link::Related => lexicon().related(&x.stem, &y.stem),
+        Link::Negated => x.negates.as_ref() == Some(&y.stem) || y.negates.as_ref() == Some(&x.stem),
+        Link::Abbreviated => false,
+    }
+}
+
+fn synonyms(x: &Word, y: &Word) -> bool {
+    let (p, q) = (lexicon().groups(&x.stem), lexicon().groups(&y.stem));
+    !p.is_empty() && p.iter().any(|group| q.contains(group))
+}
+
+/// One error in a word of four letters, two from seven on, and not both are words.
+fn typo(x: &Word, y: &Word) -> bool {
+    let (a, b) = (x.text.as_bytes(), y.text.as_bytes());
+    if x.code || y.code || a.len().min(b.len()) < 3 || a.len().abs_diff(b.len()) > 2 || (x.known && y.known) {
+        return false;
+    }
+    let swapped = a.len() > 3 && a[0] == b[1] && a[1] == b[0];
+    if a[0] != b[0] && !swapped {
+        return false;
+    }
+    let shorter = a.len().min(b.len());
+    // Two names that no list knows differ on purpose more often than by error.
+    let limit = match (x.known || y.known, shorter) {
+        (true, 4..7) => 1 + usize::from(shorter > 5),
+        (true, 7..) => 2,
+        (true, 3) | (false, 6..) => 1,
+        _ => 0,
+    };
+    limit > 0 && distance(a, b, limit) <= limit
+}
+
+/// Damerau-Levenshtein distance of two short words (neighbours exchanged count one).
+fn distance(a: &[u8], b: &[u8], limit: usize) -> usize {
+    if a.len() > 32 || b.len() > 32 {
+        return limit + 1;
+    }
+    let mut rows = [[0usize; 33]; 3];
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        let (now, last, older) = (i % 3, (i + 2) % 3, (i + 1) % 3);
+        rows[now][0] = i;
+        for j in 1..=b.len() {
+            let mut best = (rows[last][j] + 1)
+                .min(rows[now][j - 1] + 1)
+                .min(rows[last][j - 1] + usize::from(a[i - 1] != b[j - 1]));
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[older][j - 2] + 1);
+            }
+            rows[now][j] = best;
+        }
+    }
+    rows[a.len() % 3][b.len()]
+}
+
+/// Endings that make another kind of word of the same meaning.
+const ENDINGS: &[&str] = &[
+    "",
+    "s",
+    "e",
+    "y",
+    "er",
+    "or",
+    "ion",
+    "ation",
+    "ition",
+    "ment",
+    "able",
+    "ible",
+    "ity",
+    "al",
+    "ly",
+    "ily",
+    "ing",
+    "ance",
+    "ence",
+    "ful",
+    "ness",
+    "ive",
+    "ic",
+    "ical",
+    "ed",
+    "en",
+    "t",
+    "th",
+    "ure",
+    "age",
+    "ous",
+    "ish",
+    "ize",
+    "ise",
+    "ian",
+    "cy",
+    "ty",
+    "ry",
+    "es",
+    "ant",
+    "ent",
+    "ication",
+    "ification",
+    "ies",
+    "ied",
+    "iness",
+    "sion",
+    "tion",
+    "d",
+    "ally",
+];
+
+/// The same root with other endings: tax and taxable, valid and validity.
+fn derived(x: &Word, y: &Word) -> bool {
+    if lexicon().opposite(&x.stem, &y.stem) || x.code || y.code || (x.name && y.name) {
+        return false;
+    }
+    let common = x.text.bytes().zip(y.text.bytes()).take_while(|(a, b)| a == b).count();
+    if common < 3 || !x.text.is_char_boundary(common) || !y.text.is_char_boundary(common) {
+        return false;
+    }
+    let (p, q) = (&x.text[common..], &y.text[common..]);
+    let whole = p.is_empty() || q.is_empty() || x.stem.len() <= common || y.stem.len() <= common;
+    (common >= 5 || (whole && common >= 3 && common * 2 >= x.text.len().min(y.text.len())))
+        && ENDINGS.contains(&p)
+        && ENDINGS.contains(&q)
+}
+
+/// Initials of following words ("hr", "human resources") and words written as one or as two.
+fn abbreviations(
+    a: &Prompt,
+    b: &Prompt,
+    left: &mut Vec<usize>,
+    right: &mut Vec<usize>,
+    pairs: &mut Vec<(usize, usize, Link)>,
+    turned: bool,
+) {
+    left.retain(|&i| {
+        let short = &a.words[i];
+        let n = short.text.chars().count();
+        let mut taken = None;
+        for (k, &j) in right.iter().enumerate() {
+            let run: Vec<&Word> = right[k..]
+                .iter()
+                .zip(j..)
+                .take_while(|(at, want)| **at == *want)
+                .map(|(at, _)| &b.words[*at])
+                .collect();
+            let initials = (2..=5).contains(&n)
+                && run.len() >= n
+                && run.iter().zip(short.text.chars()).all(|(w, c)| w.text.starts_with(c));
+            let compound =
+                run.len() >= 2 && short.text.strip_prefix(run[0].text.as_str()) == Some(run[1].text.as_str());
+            // "NaHCO3" no, but "prod" for "production", "temp" for "temperature".
+            let cut = n >= 3
+                && short.text.len() + 3 <= run[0].text.len()
+                && run[0].text.starts_with(&short.text)
+                && !short.known;
+            if initials || compound || cut {
+                taken = Some((k, if initials { n } else { 1 + usize::from(compound) }));
+                break;
+            }
+        }
+        let Some((k, count)) = taken else { return true };
+        let pair = if turned { (right[k], i, Link::Abbreviated) } else { (i, right[k], Link::Abbreviated) };
+        pairs.push(pair);
+        right.drain(k..k + count);
+        false
+    });
+}
+
+/// Opposite by the lists: hot and cold.
+pub(crate) fn opposite(x: &Word, y: &Word) -> bool {
+    lexicon().opposite(&x.stem, &y.stem)
+}
+
+/// Whether a word says little on its own: "process", "option".
+pub(crate) fn light(word: &Word) -> bool {
+    word.is(class::LIGHT) && !word.name
+}

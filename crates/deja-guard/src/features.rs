@@ -1,0 +1,569 @@
+//! What differs between two prompts, as facts for the rules and as numbers for the trees.
+
+use crate::align::{Alignment, Link, align, light, opposite};
+use crate::lexicon::{class, lexicon};
+use crate::order::{self, Order};
+use crate::prompt::{Prompt, Word, question};
+use crate::quantity::{Dimension, Quantity, unit};
+
+/// The names of the features, in the order of the vector.
+pub(crate) const FEATURES: [&str; 71] = [
+    "cos",
+    "len_lo",
+    "len_hi",
+    "char_ratio",
+    "contain_lo",
+    "contain_hi",
+    "overlap",
+    "tri_jac",
+    "bi_jac",
+    "un_lo",
+    "un_hi",
+    "unw_lo",
+    "unw_hi",
+    "unmax_lo",
+    "unmax_hi",
+    "light_lo",
+    "light_hi",
+    "fun_lo",
+    "fun_hi",
+    "prep_lo",
+    "prep_hi",
+    "num_both",
+    "num_one",
+    "num_same",
+    "neg_parity",
+    "neg_diff",
+    "neg_lo",
+    "opposite",
+    "opposite_any",
+    "synonym",
+    "related",
+    "typo",
+    "derived",
+    "abbreviated",
+    "name_both",
+    "name_one",
+    "inverted",
+    "swapped",
+    "turned",
+    "converse",
+    "persons",
+    "question_other",
+    "question_soft",
+    "ask_both_manner",
+    "modal",
+    "poss_diff",
+    "subject_diff",
+    "sub_weight",
+    "quantifier",
+    "degree",
+    "condition",
+    "form",
+    "language",
+    "audience",
+    "kin",
+    "superlative",
+    "time",
+    "unit",
+    "tense",
+    "hypothetical",
+    "passive",
+    "code",
+    "question_hard",
+    "modal_both",
+    "form_both",
+    "audience_both",
+    "kin_one",
+    "negation_lead",
+    "quantifier_soft",
+    "degree_soft",
+    "one_sided",
+];
+
+/// What differs between two prompts.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct Differences {
+    pub(crate) alignment: Alignment,
+    pub(crate) order: Order,
+    /// Unmatched content words that say something, left and right.
+    pub(crate) content: [usize; 2],
+    pub(crate) weight: [f32; 2],
+    pub(crate) heaviest: [f32; 2],
+    pub(crate) light: [usize; 2],
+    pub(crate) function: [usize; 2],
+    pub(crate) prepositions: [usize; 2],
+    pub(crate) numbers: [usize; 2],
+    pub(crate) same_numbers: usize,
+    /// One says it of the thing and the other of its contrary, negations and negating prefixes counted.
+    pub(crate) parity: bool,
+    /// A word and its negation by a prefix face each other.
+    pub(crate) reversed: bool,
+    pub(crate) opposite: bool,
+    pub(crate) opposite_any: bool,
+    pub(crate) names: [usize; 2],
+    pub(crate) question_other: bool,
+    pub(crate) quantifier: bool,
+    pub(crate) degree: bool,
+    pub(crate) condition: [usize; 2],
+    pub(crate) units: bool,
+    pub(crate) classes: [u64; 2],
+    pub(crate) codes: [usize; 2],
+}
+
+impl Differences {
+    pub(crate) fn of(a: &Prompt, b: &Prompt) -> Self {
+        let alignment = align(a, b);
+        let order = order::compare(a, b, &alignment);
+        let (left, right) = (words(a, &alignment.left), words(b, &alignment.right));
+        let sides = [&left, &right];
+        let heavy = |w: &&&Word| !light(w);
+        let (numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
+        let function = unmatched_function(a, b);
+        let pair_opposite = left.iter().any(|x| right.iter().any(|y| opposite(x, y)));
+        let against =
+            |side: &[&Word], all: &Prompt| side.iter().any(|x| all.words.iter().any(|y| opposite(x, y)));
+        let prepositions = function.each_ref().map(|list| list.iter().filter(|w| preposition(w)).count());
+        let condition = [extra_condition(&left, &function[0]), extra_condition(&right, &function[1])];
+        Self {
+            content: sides.map(|s| s.iter().filter(heavy).count()),
+            weight: sides.map(|s| s.iter().filter(heavy).map(|w| w.weight).sum()),
+            heaviest: sides.map(|s| s.iter().filter(heavy).map(|w| w.weight).fold(0.0, f32::max)),
+            light: sides.map(|s| s.iter().filter(|w| light(w)).count()),
+            function: function.each_ref().map(Vec::len),
+            prepositions,
+            numbers,
+            same_numbers,
+            parity: !(a.negations + b.negations + alignment.count(Link::Negated) as u16).is_multiple_of(2),
+            reversed: alignment.count(Link::Negated) > 0,
+            opposite: pair_opposite || function_opposite(&function),
+            opposite_any: against(&left, b) || against(&right, a),
+            names: sides.map(|s| s.iter().filter(|w| w.name).count()),
+            question_other: question_other(a, b),
+            quantifier: quantifier(a, b) || average(a, &right) || average(b, &left),
+            degree: degree(a, b),
+            condition,
+            units: left.iter().any(|w| unit(&w.text).is_some())
+                && right.iter().any(|w| unit(&w.text).is_some()),
+            classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
+            codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
+            alignment,
+            order,
+        }
+    }
+
+    /// Whether a word of `class` stands on each side alone.
+    pub(crate) fn both(&self, class: u64) -> bool {
+        self.classes[0] & class != 0 && self.classes[1] & class != 0
+    }
+
+    /// Whether a word of `class` stands on either side alone.
+    pub(crate) fn either(&self, class: u64) -> bool {
+        (self.classes[0] | self.classes[1]) & class != 0
+    }
+
+    /// The features of the pair; the same for both orders of the two.
+    #[expect(clippy::too_many_lines, reason = "one line a feature, in the order of their names")]
+    pub(crate) fn vector(&self, a: &Prompt, b: &Prompt, cosine: f32) -> [f32; FEATURES.len()] {
+        let flag = |b: bool| f32::from(u8::from(b));
+        let sorted = |x: f32, y: f32| if x <= y { [x, y] } else { [y, x] };
+        let counts = |c: [usize; 2]| sorted(c[0] as f32, c[1] as f32);
+        let total =
+            |p: &Prompt| p.words.iter().map(|w| w.weight).sum::<f32>() + 0.6 * p.quantities.len() as f32;
+        let shared: f32 = self
+            .alignment
+            .pairs
+            .iter()
+            .map(|(i, j, link)| {
+                let part = match link {
+                    Link::Same => 1.0,
+                    Link::Related => 0.7,
+                    Link::Negated => 0.5,
+                    _ => 0.9,
+                };
+                part * a.words[*i].weight.min(b.words[*j].weight)
+            })
+            .sum::<f32>()
+            + 0.6 * self.same_numbers as f32;
+        let (ta, tb) = (total(a).max(0.01), total(b).max(0.01));
+        let contain = sorted((shared / ta).min(1.0), (shared / tb).min(1.0));
+        let length = sorted((1.0 + a.length as f32).ln(), (1.0 + b.length as f32).ln());
+        let letters = sorted(a.key.len() as f32, b.key.len() as f32);
+        let (un, unw, unmax) = (
+            counts(self.content),
+            sorted(self.weight[0], self.weight[1]),
+            sorted(self.heaviest[0], self.heaviest[1]),
+        );
+        let (light, fun, prep) = (counts(self.light), counts(self.function), counts(self.prepositions));
+        let numbers = self.numbers;
+        let manner =
+            |p: &Prompt| p.question & (question::HOW | question::WHAT | question::DO | question::CAN) != 0;
+        let modal = question::CAN | question::MUST | question::SHOULD;
+        let one = self.content == [1, 1];
+        let superlative =
+            |w: &Word| w.text.len() > 4 && w.text.ends_with("est") && w.known || w.is(class::SUPERLATIVE);
+        let unmatched = || words(a, &self.alignment.left).into_iter().chain(words(b, &self.alignment.right));
+        let links = |link| self.alignment.count(link) as f32;
+        let possessives = |p: &Prompt| {
+            let mut list = p.possessives.clone();
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        [
+            cosine,
+            length[0],
+            length[1],
+            letters[0] / letters[1].max(1.0),
+            contain[0],
+            contain[1],
+            shared / (ta + tb - shared).max(0.01),
+            jaccard(&a.trigrams, &b.trigrams),
+            bigrams(a, b),
+            un[0],
+            un[1],
+            unw[0],
+            unw[1],
+            unmax[0],
+            unmax[1],
+            light[0],
+            light[1],
+            fun[0],
+            fun[1],
+            prep[0],
+            prep[1],
+            flag(numbers[0] > 0 && numbers[1] > 0),
+            flag((numbers[0] > 0) != (numbers[1] > 0)),
+            self.same_numbers as f32,
+            flag(self.parity),
+            f32::from(a.negations.abs_diff(b.negations)),
+            f32::from(a.negations.min(b.negations)),
+            flag(self.opposite || self.reversed && self.parity),
+            flag(self.opposite_any),
+            links(Link::Synonym),
+            links(Link::Related),
+            links(Link::Typo),
+            links(Link::Derived),
+            links(Link::Abbreviated),
+            flag(self.names[0] > 0 && self.names[1] > 0),
+            flag((self.names[0] > 0) != (self.names[1] > 0)),
+            self.order.inverted,
+            flag(self.order.swapped),
+            f32::from(self.order.turned),
+            flag(self.order.converse),
+            flag(self.order.persons),
+            flag(self.question_other),
+            flag(a.question != b.question),
+            flag(manner(a) && manner(b)),
+            flag((a.questions & modal) != (b.questions & modal)),
+            flag(possessives(a) != possessives(b)),
+            f32::from(a.subjects.abs_diff(b.subjects)),
+            if one { self.heaviest[0].min(self.heaviest[1]) } else { -1.0 },
+            flag(self.quantifier),
+            flag(self.degree),
+            (self.condition[0] + self.condition[1]) as f32,
+            flag(self.either(class::POETIC)) + flag(self.either(class::TONE)),
+            flag(self.both(class::LANGUAGE)) + flag(self.either(class::LANGUAGE)),
+            flag(self.either(class::AUDIENCE)),
+            flag(self.either(class::KIN)),
+            flag(unmatched().any(superlative)),
+            flag(self.either(class::REL)),
+            flag(self.units),
+            flag(a.past != b.past) + flag(a.future != b.future),
+            flag(a.hypothetical != b.hypothetical),
+            flag(a.passive != b.passive),
+            counts(self.codes)[0],
+            flag(question_hard(a, b)),
+            flag(
+                a.questions & modal != 0
+                    && b.questions & modal != 0
+                    && a.questions & b.questions & modal == 0,
+            ),
+            flag(self.both(class::POETIC)) + flag(self.both(class::TONE)),
+            flag(self.both(class::AUDIENCE)),
+            flag((self.classes[0] & class::KIN != 0) != (self.classes[1] & class::KIN != 0)),
+            flag(unmatched().any(|w| w.negated)),
+            flag(quantifier_soft(a, b)),
+            flag(degrees(a) != degrees(b)),
+            flag(self.content.contains(&0) && unw[1] > 0.5),
+        ]
+    }
+}
+
+fn words<'a>(prompt: &'a Prompt, indices: &[usize]) -> Vec<&'a Word> {
+    indices.iter().map(|i| &prompt.words[*i]).collect()
+}
+
+/// Numbers that only one side has, and how many both have.
+fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
+    let mut rest: Vec<&Quantity> = b.iter().collect();
+    let mut same = 0;
+    let mut left = 0;
+    for quantity in a {
+        match rest.iter().position(|other| quantity.same(other)) {
+            Some(at) => {
+                rest.swap_remove(at);
+                same += 1;
+            }
+            // Said twice on this side: "25K (Rs 25,000)".
+            None => left += usize::from(!quantity.optional && !b.iter().any(|other| quantity.same(other))),
+        }
+    }
+    // "One ticket" against "two tickets".
+    let ones = |list: &[Quantity]| list.iter().any(|q| q.optional && q.dimension == Dimension::Plain);
+    left += usize::from(
+        left == 0 && ones(a) && rest.iter().any(|q| !q.optional && q.dimension == Dimension::Plain),
+    );
+    let right = rest.iter().filter(|q| !q.optional && !a.iter().any(|other| other.same(q))).count();
+    ([left, right], same)
+}
+
+/// Function words that say nothing about the answer.
+fn idle(word: &str) -> bool {
+    matches!(
+        word,
+        "a" | "an"
+            | "the"
+            | "is"
+            | "are"
+            | "was"
+            | "were"
+            | "be"
+            | "been"
+            | "being"
+            | "am"
+            | "do"
+            | "does"
+            | "did"
+            | "i"
+            | "you"
+            | "it"
+            | "there"
+            | "that"
+            | "this"
+            | "these"
+            | "those"
+            | "have"
+            | "has"
+            | "had"
+            | "of"
+            | "to"
+            | "so"
+            | "some"
+            | "any"
+            | "me"
+            | "we"
+            | "get"
+            | "got"
+            | "getting"
+            | "one"
+            | "and"
+            | "can"
+            | "could"
+            | "would"
+            | "will"
+            | "what"
+            | "which"
+            | "how"
+            | "need"
+            | "want"
+            | "should"
+            | "use"
+            | "using"
+            | "make"
+            | "give"
+            | "show"
+            | "find"
+            | "know"
+            | "my"
+            | "your"
+            | "their"
+            | "they"
+            | "possible"
+            | "able"
+            | "such"
+            | "own"
+            | "things"
+            | "thing"
+            | "someone"
+            | "something"
+            | "ones"
+            | "d"
+            | "s"
+            | "us"
+            | "our"
+            | "then"
+            | "its"
+    )
+}
+
+fn unmatched_function(a: &Prompt, b: &Prompt) -> [Vec<String>; 2] {
+    let only = |x: &Prompt, y: &Prompt| {
+        let mut rest: Vec<&str> = y.function.iter().map(String::as_str).collect();
+        x.function
+            .iter()
+            .filter(|w| !idle(w))
+            .filter(|w| match rest.iter().position(|o| o == w) {
+                Some(at) => {
+                    rest.swap_remove(at);
+                    false
+                }
+                None => true,
+            })
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    [only(a, b), only(b, a)]
+}
+
+fn preposition(word: &str) -> bool {
+    matches!(
+        word,
+        "in" | "on"
+            | "at"
+            | "to"
+            | "from"
+            | "by"
+            | "with"
+            | "for"
+            | "over"
+            | "under"
+            | "up"
+            | "down"
+            | "off"
+            | "out"
+            | "into"
+            | "before"
+            | "after"
+            | "since"
+            | "until"
+            | "between"
+            | "during"
+            | "inside"
+            | "outside"
+            | "near"
+            | "against"
+            | "about"
+            | "through"
+            | "within"
+            | "without"
+            | "if"
+            | "unless"
+            | "while"
+            | "because"
+            | "above"
+            | "below"
+            | "as"
+            | "than"
+            | "like"
+    )
+}
+
+/// Function words that are opposites: before and after, on and off.
+fn function_opposite(function: &[Vec<String>; 2]) -> bool {
+    function[0].iter().any(|x| {
+        function[1].iter().any(|y| lexicon().opposite(&crate::lexicon::stem(x), &crate::lexicon::stem(y)))
+    })
+}
+
+/// Unmatched words that a condition leads in: "without a receipt", "in a microwave", "if it is sick".
+fn extra_condition(words: &[&Word], function: &[String]) -> usize {
+    words
+        .iter()
+        .filter(|w| {
+            !light(w)
+                && (function.contains(&w.lead) && lexicon().class(&w.lead) & class::CONDITION != 0
+                    || w.negated)
+        })
+        .count()
+}
+
+/// Whether one asks why and the other when: two question words with different answers.
+fn question_hard(a: &Prompt, b: &Prompt) -> bool {
+    const LOOSE: u16 =
+        question::DO | question::YES | question::WHAT | question::CAN | question::MUST | question::SHOULD;
+    let (x, y) = (a.questions & !LOOSE, b.questions & !LOOSE);
+    x.is_power_of_two() && y.is_power_of_two() && x != y && x | y != question::HOW | question::WHERE
+}
+
+/// Whether one has a question word of its own and the other asks what, or yes or no.
+fn question_other(a: &Prompt, b: &Prompt) -> bool {
+    const CLOSED: u16 = question::WHEN
+        | question::WHERE
+        | question::WHO
+        | question::WHY
+        | question::HOWOFTEN
+        | question::HOWLONG
+        | question::HOWMANY;
+    const OPEN: u16 =
+        question::WHAT | question::YES | question::CAN | question::MUST | question::SHOULD | question::HOW;
+    let one = |p: &Prompt, q: &Prompt| {
+        p.questions & CLOSED != 0
+            && q.questions & CLOSED == 0
+            && q.questions & OPEN != 0
+            && q.questions & question::DO == 0
+    };
+    one(a, b) || one(b, a)
+}
+
+/// Quantifiers that cannot be exchanged: all against the first, only, except, none.
+fn quantifier(a: &Prompt, b: &Prompt) -> bool {
+    const ALONE: u64 = class::ONLY | class::EXCEPT | class::NONE;
+    const PART: u64 = class::FIRST | class::LAST | class::SOME;
+    let one = |p: &Prompt| p.quantities.iter().any(|q| q.optional && q.dimension == Dimension::Plain);
+    let against = |p: &Prompt, q: &Prompt| {
+        p.quantifiers & class::ALL != 0
+            && q.quantifiers & class::ALL == 0
+            && (q.quantifiers & PART != 0 || one(q))
+            || p.quantifiers & class::FIRST != 0
+                && q.quantifiers & class::LAST != 0
+                && q.quantifiers & class::FIRST == 0
+    };
+    (a.quantifiers ^ b.quantifiers) & ALONE != 0 || against(a, b) || against(b, a)
+}
+
+/// The average against the longest: a superlative of the other side alone.
+fn average(prompt: &Prompt, others: &[&Word]) -> bool {
+    prompt.quantifiers & class::AVERAGE != 0 && others.iter().any(|w| w.is(class::SUPERLATIVE))
+}
+
+/// Quantifiers that one side has alone, of any kind.
+fn quantifier_soft(a: &Prompt, b: &Prompt) -> bool {
+    const ANY: u64 = class::ALL | class::MOST | class::FIRST | class::LAST;
+    (a.quantifiers ^ b.quantifiers) & ANY != 0
+}
+
+fn degrees(prompt: &Prompt) -> Vec<&str> {
+    let mut all: Vec<&str> = prompt.degrees.iter().map(String::as_str).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// More against less, at least against more than; a limit on one side alone.
+fn degree(a: &Prompt, b: &Prompt) -> bool {
+    let (x, y) = (degrees(a), degrees(b));
+    let firm = |w: &&str| !matches!(*w, "more" | "most");
+    x != y && (!x.is_empty() && !y.is_empty() || x.iter().chain(&y).any(firm))
+}
+
+fn jaccard(a: &[u32], b: &[u32]) -> f32 {
+    let (mut i, mut j, mut same) = (0, 0, 0usize);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => (i, j, same) = (i + 1, j + 1, same + 1),
+        }
+    }
+    same as f32 / (a.len() + b.len() - same).max(1) as f32
+}
+
+/// Share of neighbouring stems that both prompts have.
+fn bigrams(a: &Prompt, b: &Prompt) -> f32 {
+    let list =
+        |p: &Prompt| p.words.windows(2).map(|w| (w[0].stem.clone(), w[1].stem.clone())).collect::<Vec<_>>();
+    let (x, y) = (list(a), list(b));
+    let same = x.iter().filter(|pair| y.contains(pair)).count();
+    same as f32 / (x.len() + y.len()).saturating_sub(same).max(1) as f32
+}

@@ -1,0 +1,368 @@
+//! Texts the features do not know: other languages, code, texts beyond the window. Here only proof counts: nearly
+//! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::lexicon::{class, lexicon};
+use crate::scan::Piece;
+
+/// What the proof compares of a text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Foreign {
+    /// Lower-case words in order; single characters where the script has no spaces. Courtesy is left out.
+    words: Vec<String>,
+    /// Amounts in base units, sorted.
+    numbers: Vec<String>,
+    /// Words of negation and quantity, sorted.
+    negations: Vec<String>,
+    /// Japanese case particles with the character before them, sorted.
+    roles: Vec<String>,
+    passive: bool,
+    /// "Loses" rather than "wins".
+    loses: bool,
+    /// What lies behind the first [`LIMIT`] words, as a digest.
+    rest: u64,
+}
+
+/// The most words whose order is compared.
+const LIMIT: usize = 200;
+
+/// Words that mark a language other than English; few of them are English words.
+const MARKS: &str = "der die das und ist ich nicht ein eine wie wo wann warum mein meine mit für auf zu im beim von den dem des kann muss soll darf wird \
+    wer welche welcher welches gibt es man bei nach vom zum zur oder aber wenn noch schon sich sind hat habe \
+    el la los las un una unos que qué cómo como cuándo dónde quién cuál por para con de del en mi su es son puedo se lo al sin más \
+    le les des du est et je ne pas mon ma mes sur dans avec pour une quel quelle quels quelles comment quand où qui que faut peut sont au aux ça \
+    o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como \
+    il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del \
+    foi pela pelo ha sido wurde été por hay está het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet";
+
+/// English function words that the lists of other languages share with it or that show English.
+const ENGLISH: &str = "the of and to is are how what i my in on for with can do does or if not was be have has some any with they we there an it that this you your from at by when where why who which should";
+
+/// Words of negation and quantity, by language.
+const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nichts niemand ohne alle alles jeder jede jedes einige manche nur außer mehr weniger \
+    un- no ni nunca jamás nada nadie ningún ninguno ninguna sin todos todas todo solo sólo excepto salvo algunos más menos \
+    ne pas non jamais rien personne aucun aucune sans tous toutes tout seul seulement sauf quelques plus moins \
+    não nem nunca nada ninguém nenhum nenhuma sem todos todas só apenas exceto alguns mais menos \
+    non mai niente nessuno senza tutti solo tranne più meno niet geen nooit zonder alle alleen \
+    not no never without none all only except any some every less more";
+
+/// Courtesy, auxiliaries and other words that change no answer.
+const IDLE: &str = "bitte hallo danke moin mal denn doch eigentlich hat haben habe de a al le les por favor hola gracias contra la el los las \
+    il te plaît bonjour merci svp que est ce qu o os as um uma do da no na olá oi obrigado obrigada foi lo gli per favore ciao grazie please hi hello thanks \
+    wurde wird worden werden von vom durch sido fue été par por pelo pela ha se";
+
+/// Forms of the passive.
+const PASSIVE: &str = "wurde wird worden sido fue été foi";
+
+/// Who, where the passive asks for the agent.
+const WHO: &str = "wer wem quién quien qui quem chi wie 谁 誰";
+
+/// Losing and winning: the same event told from either side.
+const LOSES: &str = "verlor verloren verliert perdió perdieron perdu perdeu perderam perso 输 負 败 敗";
+const WINS: &str = "gewann gewonnen gewinnt ganó ganaron gagné ganhou ganharam vinto schlug besiegte venció battu bateu 赢 勝 胜";
+
+/// Numbers in words and months, as the digit they stand for.
+const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 zwölf=12 hundert=100 tausend=1000 \
+    dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 doce=12 cien=100 mil=1000 deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 \
+    dix=10 douze=12 cent=100 mille=1000 dois=2 duas=2 três=3 quatro=4 sete=7 oito=8 nove=9 dez=10 doze=12 cem=100 \
+    januar=1 februar=2 märz=3 april=4 mai=5 juni=6 juli=7 august=8 september=9 oktober=10 november=11 dezember=12 \
+    enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11 diciembre=12 \
+    janvier=1 février=2 mars=3 avril=4 juin=6 juillet=7 août=8 septembre=9 octobre=10 novembre=11 décembre=12 \
+    janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12 \
+    一=1 二=2 两=2 三=3 四=4 五=5 六=6 七=7 八=8 九=9 十=10 百=100 千=1000 万=10000";
+
+/// The lists above by word: one bit a list.
+static LISTS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
+    let mut words = HashMap::new();
+    for (bit, list) in [MARKS, ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS].iter().enumerate() {
+        for word in list.split_whitespace() {
+            *words.entry(word).or_insert(0) |= 1 << bit;
+        }
+    }
+    words
+});
+static VALUES: LazyLock<HashMap<&'static str, f64>> = LazyLock::new(|| {
+    let pairs = NUMBERS.split_whitespace().filter_map(|pair| pair.split_once('='));
+    pairs.filter_map(|(word, value)| Some((word, value.parse().ok()?))).collect()
+});
+const IS_MARK: u8 = 1;
+const IS_ENGLISH: u8 = 1 << 1;
+const IS_NEGATION: u8 = 1 << 2;
+const IS_IDLE: u8 = 1 << 3;
+const IS_PASSIVE: u8 = 1 << 4;
+const IS_WHO: u8 = 1 << 5;
+const IS_LOSES: u8 = 1 << 6;
+const IS_WINS: u8 = 1 << 7;
+
+fn listed(list: u8, word: &str) -> bool {
+    LISTS.get(word).is_some_and(|lists| lists & list != 0)
+}
+
+/// Scripts that write words without spaces.
+fn unspaced(c: char) -> bool {
+    matches!(u32::from(c), 0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xf900..=0xfaff)
+}
+
+/// `Some` if the text is not English, is code, or is too long.
+pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Foreign> {
+    let (mut letters, mut latin, mut code) = (0usize, 0usize, 0usize);
+    for c in text.chars().take(4000) {
+        letters += usize::from(c.is_alphabetic());
+        latin += usize::from(c.is_ascii_alphabetic());
+        code +=
+            usize::from(matches!(c, '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '_' | '`' | '[' | ']'));
+    }
+    let count = |list: u8| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
+    let other = count(IS_MARK);
+    let english = count(IS_ENGLISH);
+    let accented = letters > latin;
+    let unknown = pieces
+        .iter()
+        .take(60)
+        .filter(|p| {
+            p.text.len() > 2 && !lexicon().knows(&p.text) && lexicon().class(&p.text) & class::NOISE == 0
+        })
+        .count();
+    let foreign = letters > 0 && latin * 10 < letters * 7
+        || other > english && (other > 1 || accented || unknown > 0)
+        || accented && other >= english && other + unknown > 1
+        || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len();
+    let is_code = code >= 4 && code * 12 > letters;
+    (foreign || is_code || too_long).then(|| Foreign::of(text, is_code))
+}
+
+impl Foreign {
+    fn of(text: &str, code: bool) -> Self {
+        let mut out = Self::default();
+        let chars: Vec<char> = text.chars().collect();
+        let mut at = 0;
+        let mut amount: Option<f64> = None;
+        let (mut kana_kept, mut before) = (true, ' ');
+        while at < chars.len() {
+            let c = chars[at];
+            let begin = at;
+            if c.is_ascii_digit() {
+                while at < chars.len() && (chars[at].is_ascii_digit() || separator(&chars, begin, at)) {
+                    at += 1;
+                }
+                out.amounts(&chars[begin..at], &mut amount);
+            } else if unspaced(c) {
+                at += 1;
+                let hiragana = ('\u{3040}'..='\u{309f}').contains(&c);
+                if !hiragana || matches!(before, '』' | '」' | '”' | '）') {
+                    kana_kept = false;
+                } else if !unspaced(before) {
+                    kana_kept = true;
+                }
+                out.character(c, before, hiragana && !kana_kept, &chars[at..], &mut amount);
+            } else if c.is_alphabetic() {
+                while at < chars.len() && chars[at].is_alphabetic() && !unspaced(chars[at]) {
+                    at += 1;
+                }
+                let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
+                out.word(word, &mut amount);
+            } else {
+                at += 1;
+                match c {
+                    '%' => out.unit("percent", &mut amount),
+                    '€' | '$' | '£' => out.unit("money", &mut amount),
+                    _ if code && !c.is_whitespace() => out.push(c.to_string()),
+                    _ => {}
+                }
+            }
+            before = c;
+        }
+        out.settle(&mut amount);
+        out.numbers.sort_unstable();
+        out.negations.sort_unstable();
+        out.roles.sort_unstable();
+        out
+    }
+
+    /// Writes down an amount that no unit followed.
+    fn settle(&mut self, amount: &mut Option<f64>) {
+        if let Some(value) = amount.take() {
+            self.numbers.push(format!("{value:.4}"));
+        }
+    }
+
+    /// `10.000`, `10 000`, `1,5`, `23/2/1981`, `7.4.1`.
+    fn amounts(&mut self, digits: &[char], amount: &mut Option<f64>) {
+        self.settle(amount);
+        let text: String =
+            digits.iter().map(|c| if c.is_whitespace() || *c == ',' { '.' } else { *c }).collect();
+        for part in text.split([':', '/']) {
+            self.settle(amount);
+            let groups: Vec<&str> = part.split('.').collect();
+            let grouped = groups.len() > 1 && groups[1..].iter().all(|g| g.len() == 3);
+            if groups.len() > 2 && !grouped {
+                self.numbers.extend(groups.iter().map(|g| (*g).to_owned()));
+            } else {
+                *amount = if grouped { groups.concat() } else { part.to_owned() }.parse().ok();
+            }
+        }
+    }
+
+    fn unit(&mut self, name: &str, amount: &mut Option<f64>) {
+        self.settle(amount);
+        self.numbers.push(name.to_owned());
+    }
+
+    fn word(&mut self, word: String, amount: &mut Option<f64>) {
+        if let Some(value) = number(&word) {
+            *amount = match *amount {
+                Some(count) if value >= 100.0 && count < value => Some(count * value),
+                _ => {
+                    self.settle(amount);
+                    Some(value)
+                }
+            };
+            return;
+        }
+        if matches!(word.as_str(), "euro" | "euros" | "dollar" | "dólares" | "reais") {
+            return self.unit("money", amount);
+        }
+        if matches!(word.as_str(), "prozent" | "percent" | "porcento" | "pourcent") {
+            return self.unit("percent", amount);
+        }
+        if let (Some(value), Some((name, dimension, size))) = (*amount, crate::quantity::unit(&word)) {
+            let value = if size.is_nan() { value } else { value * size };
+            *amount = None;
+            self.numbers.push(format!("{value:.4}"));
+            self.numbers.push(if size.is_nan() { name.to_owned() } else { format!("{dimension:?}") });
+            return;
+        }
+        self.settle(amount);
+        self.passive |= listed(IS_PASSIVE, &word);
+        if listed(IS_NEGATION, &word) {
+            self.negations.push(word);
+        } else if listed(IS_LOSES, &word) {
+            self.loses = true;
+            self.push("#wins".to_owned());
+        } else if listed(IS_WINS, &word) {
+            self.push("#wins".to_owned());
+        } else if !listed(IS_IDLE, &word) {
+            self.push(word);
+        }
+    }
+
+    /// A character of a script without spaces.
+    fn character(&mut self, c: char, before: char, ending: bool, rest: &[char], amount: &mut Option<f64>) {
+        let next = rest.first().copied().unwrap_or(' ');
+        let text = c.to_string();
+        if ending {
+            if c == 'な' && matches!(next, 'い' | 'か') || c == 'ず' || c == 'ま' && next == 'せ' {
+                self.negations.push("ない".to_owned());
+            }
+            self.passive |= c == 'れ' && matches!(next, 'た' | 'る' | 'て');
+            if matches!(c, 'が' | 'を' | 'に' | 'へ') || c == 'か' && next == 'ら' {
+                self.roles.push(format!("{before}{c}"));
+            }
+            return;
+        }
+        if let Some(value) = number(&text) {
+            *amount = Some(match *amount {
+                Some(count) if value >= 10.0 && count < value => count * value,
+                Some(count) => count + value,
+                None => value,
+            });
+            return;
+        }
+        if matches!(c, '元' | '块' | '円') && amount.is_some() {
+            return self.unit("money", amount);
+        }
+        self.settle(amount);
+        self.passive |= c == '被';
+        if matches!(c, '不' | '没' | '無' | '无' | '未' | '非' | '全' | '只' | '每' | '部') {
+            self.negations.push(text);
+        } else if listed(IS_LOSES, &text) || listed(IS_WINS, &text) {
+            self.loses |= listed(IS_LOSES, &text);
+            self.push("#wins".to_owned());
+        } else if !matches!(c, '吗' | '呢' | '的' | '是' | '了' | '由' | '被' | '给' | 'は') {
+            self.push(text);
+        }
+    }
+
+    fn push(&mut self, word: String) {
+        if self.words.len() < LIMIT {
+            self.words.push(word);
+        } else {
+            self.rest = word.bytes().fold(self.rest, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        }
+    }
+
+    fn asks_who(&self) -> bool {
+        self.words.iter().any(|w| listed(IS_WHO, w))
+    }
+}
+
+/// Whether a mark or a blank at `at` stands inside a number that began at `begin`.
+fn separator(chars: &[char], begin: usize, at: usize) -> bool {
+    let digit = |i: usize| chars.get(i).is_some_and(char::is_ascii_digit);
+    match chars[at] {
+        '.' | ',' | ':' | '/' => digit(at + 1),
+        ' ' | '\u{a0}' | '\u{202f}' => {
+            at - begin <= 3 && digit(at + 1) && digit(at + 2) && digit(at + 3) && !digit(at + 4)
+        }
+        _ => false,
+    }
+}
+
+fn number(word: &str) -> Option<f64> {
+    VALUES.get(word).copied()
+}
+
+/// Whether both are one word in two forms: a common stem of `stem` letters and short endings.
+fn inflected(x: &str, y: &str, stem: usize) -> bool {
+    let common = x.chars().zip(y.chars()).take_while(|(a, b)| a == b).count();
+    let longer = x.chars().count().max(y.chars().count());
+    x == y || common >= stem && longer - common <= 3 + usize::from(stem < 5)
+}
+
+/// What stands against the proof.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unproved {
+    Numbers,
+    Negation,
+    Order,
+    Words,
+}
+
+/// Proves that two texts ask the same, or says what is in the way.
+pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
+    if a.numbers != b.numbers {
+        return Err(Unproved::Numbers);
+    }
+    if a.negations != b.negations {
+        return Err(Unproved::Negation);
+    }
+    let voices = a.passive != b.passive;
+    let mut free: Vec<usize> = (0..b.words.len()).collect();
+    let mut order = Vec::with_capacity(a.words.len());
+    for word in &a.words {
+        let found = free
+            .iter()
+            .position(|j| b.words[*j] == *word)
+            .or_else(|| free.iter().position(|j| inflected(word, &b.words[*j], if voices { 4 } else { 5 })));
+        let Some(at) = found else { return Err(Unproved::Words) };
+        order.push(free.remove(at));
+    }
+    if !free.is_empty() || a.rest != b.rest {
+        return Err(Unproved::Words);
+    }
+    let inverted = order.windows(2).any(|pair| pair[0] > pair[1]);
+    // Told from the other side, the parties must change places; told from the same side, they must not.
+    let other_side = a.loses != b.loses || voices;
+    // "A sues B" and "A is sued by B": the first party stays, so the roles changed.
+    if voices && a.words.first() == b.words.first() && !a.asks_who() {
+        return Err(Unproved::Order);
+    }
+    let who = voices && a.asks_who() && b.asks_who();
+    if who || other_side == inverted && (other_side || a.roles == b.roles) {
+        Ok(())
+    } else {
+        Err(Unproved::Order)
+    }
+}

@@ -1,0 +1,333 @@
+//! The word lists, read once from the text files in `data/`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+/// Every list the guard reads words from.
+pub(crate) struct Lexicon {
+    /// Words of the vocabulary by frequency, the commonest first.
+    rank: HashMap<&'static str, u32>,
+    /// Numbers of the synonym groups a stem is in.
+    groups: HashMap<String, Vec<u16>>,
+    related: HashSet<(String, String)>,
+    opposites: HashMap<String, Vec<String>>,
+    /// The stem of a negated word (`unhealthy`) and of the word it negates (`healthy`).
+    negated: HashMap<String, String>,
+    phrases: HashMap<&'static str, Vec<Phrase>>,
+    classes: HashMap<&'static str, u64>,
+}
+
+/// A word sequence and what it is rewritten to.
+pub(crate) struct Phrase {
+    pub(crate) from: Vec<&'static str>,
+    pub(crate) to: Vec<&'static str>,
+}
+
+macro_rules! classes {
+    ($($name:ident = $bit:literal),* $(,)?) => {
+        /// Classes of words: one bit each, named as in `data/classes.txt`.
+        pub(crate) mod class {
+            $(pub(crate) const $name: u64 = 1 << $bit;)*
+            pub(super) const NAMES: &[(&str, u64)] = &[$((stringify!($name), $name)),*];
+        }
+    };
+}
+classes! {
+    NOISE = 0, FUNCTION = 1, LIGHT = 2, GREETING = 3, POSSESSIVE = 4, SUBJECT = 5, OBJECT = 6, AUXILIARY = 7,
+    PASSIVE = 8, PARTICIPLE = 9, ALL = 10, SOME = 11, NONE = 12, MOST = 13, ONLY = 14, EXCEPT = 15, LIMIT = 16,
+    FIRST = 17, LAST = 18, SECOND = 19, AVERAGE = 20, COMPARATIVE = 21, SUPERLATIVE = 22, CONDITION = 23,
+    POETIC = 24, TONE = 25, LANGUAGE = 26, AUDIENCE = 27, KIN = 28, REL = 29, COORDINATOR = 30, NEGATION = 31,
+    PAST = 32, FUTURE = 33, SYMMETRIC = 34, CONVERSE = 35,
+}
+
+/// Prefixes that turn a word into its opposite.
+const NEGATING: [&str; 7] = ["un", "in", "im", "ir", "il", "dis", "non"];
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(Lexicon::read);
+
+/// The lists; read on first use.
+pub(crate) fn lexicon() -> &'static Lexicon {
+    &LEXICON
+}
+
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+impl Lexicon {
+    fn read() -> Self {
+        let rank: HashMap<_, _> = lines(include_str!("../data/words.txt")).zip(0..).collect();
+        let mut groups: HashMap<String, Vec<u16>> = HashMap::new();
+        for (line, group) in lines(include_str!("../data/synonyms.txt")).zip(0..) {
+            for word in line.split_whitespace() {
+                let of_stem = groups.entry(stem(word)).or_default();
+                if !of_stem.contains(&group) {
+                    of_stem.push(group);
+                }
+            }
+        }
+        let related = lines(include_str!("../data/related_wordnet.txt"))
+            .filter_map(|line| line.split_once(' '))
+            .flat_map(|(a, b)| [(stem(a), stem(b)), (stem(b), stem(a))])
+            .collect();
+        let mut opposites: HashMap<String, Vec<String>> = HashMap::new();
+        let mut negated = HashMap::new();
+        let pairs = lines(include_str!("../data/antonyms.txt"))
+            .chain(lines(include_str!("../data/antonyms_wordnet.txt")))
+            .filter_map(|line| line.split_once(' '));
+        for (a, b) in pairs {
+            for (x, y) in [(a, b), (b, a)] {
+                if NEGATING.iter().any(|prefix| y.strip_prefix(prefix) == Some(x)) {
+                    negated.insert(stem(y), stem(x));
+                }
+                opposites.entry(stem(x)).or_default().push(stem(y));
+            }
+        }
+        let mut phrases: HashMap<_, Vec<Phrase>> = HashMap::new();
+        for (from, to) in lines(include_str!("../data/phrases.txt")).filter_map(|line| line.split_once("=>"))
+        {
+            let from: Vec<_> = from.split_whitespace().collect();
+            if let Some(first) = from.first() {
+                let to = to.split_whitespace().collect();
+                phrases.entry(*first).or_default().push(Phrase { from, to });
+            }
+        }
+        for list in phrases.values_mut() {
+            list.sort_by_key(|phrase| std::cmp::Reverse(phrase.from.len()));
+        }
+        let mut classes = HashMap::new();
+        for (name, words) in
+            lines(include_str!("../data/classes.txt")).filter_map(|line| line.split_once(':'))
+        {
+            let bit = class::NAMES
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(name))
+                .map_or(0, |(_, bit)| *bit);
+            debug_assert!(bit != 0, "unknown class {name}");
+            for word in words.split_whitespace() {
+                *classes.entry(word).or_insert(0) |= bit;
+            }
+        }
+        Self { rank, groups, related, opposites, negated, phrases, classes }
+    }
+
+    /// Whether `word` is in the vocabulary.
+    pub(crate) fn knows(&self, word: &str) -> bool {
+        self.rank.contains_key(word)
+    }
+
+    /// How much a word says: 0.05 for the commonest, about 1 for rare ones, 1.15 for unknown ones.
+    pub(crate) fn weight(&self, word: &str) -> f32 {
+        self.rank.get(word).map_or(1.15, |rank| ((*rank as f32 + 2.0).ln() / 21720f32.ln()).max(0.05))
+    }
+
+    /// The classes of `word`, as bits of [`class`].
+    pub(crate) fn class(&self, word: &str) -> u64 {
+        self.classes.get(word).copied().unwrap_or(0)
+    }
+
+    /// The synonym groups of a stem.
+    pub(crate) fn groups(&self, stem: &str) -> &[u16] {
+        self.groups.get(stem).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether WordNet gives both stems the same first sense.
+    pub(crate) fn related(&self, a: &str, b: &str) -> bool {
+        self.related.contains(&(a.to_owned(), b.to_owned()))
+    }
+
+    /// Whether the stems are opposites.
+    pub(crate) fn opposite(&self, a: &str, b: &str) -> bool {
+        self.opposites.get(a).is_some_and(|list| list.iter().any(|other| other == b))
+    }
+
+    /// The stem that a stem negates by a prefix: `healthy` for `unhealthy`.
+    pub(crate) fn negates(&self, word: &str) -> Option<&str> {
+        self.negated.get(word).map(String::as_str)
+    }
+
+    /// The rewritings that begin with `word`, longest first.
+    pub(crate) fn phrases(&self, word: &str) -> &[Phrase] {
+        self.phrases.get(word).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Irregular forms and their base.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("children", "child"),
+    ("kids", "kid"),
+    ("men", "man"),
+    ("women", "woman"),
+    ("feet", "foot"),
+    ("teeth", "tooth"),
+    ("mice", "mouse"),
+    ("bought", "buy"),
+    ("sold", "sell"),
+    ("paid", "pay"),
+    ("sent", "send"),
+    ("made", "make"),
+    ("took", "take"),
+    ("taken", "take"),
+    ("went", "go"),
+    ("gone", "go"),
+    ("did", "do"),
+    ("does", "do"),
+    ("done", "do"),
+    ("has", "have"),
+    ("had", "have"),
+    ("is", "be"),
+    ("are", "be"),
+    ("was", "be"),
+    ("were", "be"),
+    ("am", "be"),
+    ("been", "be"),
+    ("being", "be"),
+    ("won", "win"),
+    ("lost", "lose"),
+    ("wrote", "write"),
+    ("written", "write"),
+    ("writes", "write"),
+    ("left", "left"),
+    ("born", "born"),
+    ("news", "news"),
+    ("this", "this"),
+    ("us", "us"),
+    ("lives", "live"),
+    ("gave", "give"),
+    ("given", "give"),
+    ("found", "find"),
+    ("kept", "keep"),
+    ("held", "hold"),
+    ("built", "build"),
+    ("broke", "break"),
+    ("broken", "break"),
+    ("chose", "choose"),
+    ("chosen", "choose"),
+    ("ate", "eat"),
+    ("eaten", "eat"),
+    ("drove", "drive"),
+    ("driven", "drive"),
+    ("spoke", "speak"),
+    ("spoken", "speak"),
+    ("stole", "steal"),
+    ("stolen", "steal"),
+    ("taught", "teach"),
+    ("caught", "catch"),
+    ("thought", "think"),
+    ("told", "tell"),
+    ("said", "say"),
+    ("saw", "see"),
+    ("seen", "see"),
+    ("knew", "know"),
+    ("known", "know"),
+    ("grew", "grow"),
+    ("grown", "grow"),
+    ("flew", "fly"),
+    ("flown", "fly"),
+    ("ran", "run"),
+    ("began", "begin"),
+    ("begun", "begin"),
+    ("came", "come"),
+    ("became", "become"),
+    ("beaten", "beat"),
+    ("bit", "bite"),
+    ("bitten", "bite"),
+    ("fell", "fall"),
+    ("fallen", "fall"),
+    ("froze", "freeze"),
+    ("frozen", "freeze"),
+    ("forgot", "forget"),
+    ("forgotten", "forget"),
+    ("got", "get"),
+    ("gotten", "get"),
+    ("hid", "hide"),
+    ("hidden", "hide"),
+    ("led", "lead"),
+    ("lent", "lend"),
+    ("meant", "mean"),
+    ("met", "meet"),
+    ("rose", "rise"),
+    ("shot", "shoot"),
+    ("slept", "sleep"),
+    ("spent", "spend"),
+    ("stuck", "stick"),
+    ("swam", "swim"),
+    ("threw", "throw"),
+    ("thrown", "throw"),
+    ("understood", "understand"),
+    ("wore", "wear"),
+    ("worn", "wear"),
+    ("woke", "wake"),
+    ("sang", "sing"),
+    ("sung", "sing"),
+    ("drew", "draw"),
+    ("drawn", "draw"),
+    ("drunk", "drink"),
+    ("drank", "drink"),
+    ("felt", "feel"),
+    ("fought", "fight"),
+    ("brought", "bring"),
+    ("heard", "hear"),
+    ("has", "have"),
+    ("people", "people"),
+    ("series", "series"),
+    ("bigger", "big"),
+    ("better", "better"),
+    ("taxes", "tax"),
+    ("using", "use"),
+    ("used", "use"),
+    ("uses", "use"),
+    ("shoes", "shoe"),
+    ("sued", "sue"),
+    ("suing", "sue"),
+    ("dying", "die"),
+    ("died", "die"),
+    ("dies", "die"),
+    ("lying", "lie"),
+    ("tied", "tie"),
+    ("data", "data"),
+    ("physics", "physics"),
+    ("always", "always"),
+    ("species", "species"),
+    ("movies", "movie"),
+    ("cookies", "cookie"),
+    ("calories", "calorie"),
+    ("cities", "city"),
+];
+
+static IRREGULARS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| IRREGULAR.iter().copied().collect());
+
+/// The stem of a lower-case word: irregular forms, then plural, past and -ing endings, then a final e.
+pub(crate) fn stem(word: &str) -> String {
+    if let Some(base) = IRREGULARS.get(word) {
+        return without_e(base);
+    }
+    let n = word.len();
+    if !word.is_ascii() {
+        return word.to_owned();
+    }
+    let undoubled = |w: &str| {
+        let bytes = w.as_bytes();
+        let m = bytes.len();
+        let double = m > 3 && bytes[m - 1] == bytes[m - 2] && !matches!(bytes[m - 1], b'l' | b's');
+        w[..m - usize::from(double)].to_owned()
+    };
+    let cut = if n > 5 && word.ends_with("ing") {
+        undoubled(&word[..n - 3])
+    } else if n > 4 && (word.ends_with("ies") || word.ends_with("ied")) {
+        format!("{}y", &word[..n - 3])
+    } else if n > 4 && word.ends_with("ed") && !word.ends_with("eed") {
+        undoubled(&word[..n - 2])
+    } else if n > 4 && ["ches", "shes", "sses", "xes", "zes"].iter().any(|end| word.ends_with(end)) {
+        word[..n - 2].to_owned()
+    } else if n > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end)) {
+        word[..n - 1].to_owned()
+    } else {
+        word.to_owned()
+    };
+    without_e(&cut)
+}
+
+fn without_e(word: &str) -> String {
+    if word.len() > 4 && word.ends_with('e') { word[..word.len() - 1].to_owned() } else { word.to_owned() }
+}

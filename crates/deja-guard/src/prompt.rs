@@ -1,0 +1,405 @@
+//! What the guard reads out of one prompt.
+
+use crate::foreign::{self, Foreign};
+use crate::lexicon::{class, lexicon, stem};
+use crate::quantity::{self, Quantity};
+use crate::rewrite::rewrite;
+use crate::scan::{Kind, Piece, scan};
+
+/// The most words of a prompt that are read; longer ones are judged by proof only.
+pub(crate) const WORDS: usize = 160;
+
+/// The kind of question a prompt asks, one bit each.
+pub(crate) mod question {
+    pub(crate) const HOW: u16 = 1;
+    pub(crate) const WHY: u16 = 1 << 1;
+    pub(crate) const WHEN: u16 = 1 << 2;
+    pub(crate) const WHERE: u16 = 1 << 3;
+    pub(crate) const WHO: u16 = 1 << 4;
+    pub(crate) const WHAT: u16 = 1 << 5;
+    pub(crate) const HOWMANY: u16 = 1 << 6;
+    pub(crate) const HOWMUCH: u16 = 1 << 7;
+    pub(crate) const HOWLONG: u16 = 1 << 8;
+    pub(crate) const HOWOFTEN: u16 = 1 << 9;
+    pub(crate) const CAN: u16 = 1 << 10;
+    pub(crate) const MUST: u16 = 1 << 11;
+    pub(crate) const SHOULD: u16 = 1 << 12;
+    pub(crate) const YES: u16 = 1 << 13;
+    pub(crate) const DO: u16 = 1 << 14;
+
+    /// The class named by a marker of `data/phrases.txt` or by a question word.
+    pub(crate) fn named(word: &str) -> Option<u16> {
+        Some(match word {
+            "@how" | "how" => HOW,
+            "@why" | "why" => WHY,
+            "@when" | "when" => WHEN,
+            "@where" | "where" => WHERE,
+            "@who" | "who" | "whom" | "whose" => WHO,
+            "@what" | "what" | "which" => WHAT,
+            "@howmany" => HOWMANY,
+            "@howmuch" => HOWMUCH,
+            "@howlong" => HOWLONG,
+            "@howoften" => HOWOFTEN,
+            "@can" => CAN,
+            "@must" => MUST,
+            "@should" => SHOULD,
+            "@yes" => YES,
+            "@do" => DO,
+            _ => return None,
+        })
+    }
+}
+
+/// The preposition that governs a word, as far as direction goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Governor {
+    None,
+    From,
+    To,
+    By,
+    Than,
+    Against,
+    Before,
+    After,
+    Without,
+    /// Any other preposition.
+    Other,
+}
+
+impl Governor {
+    fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "from" => Self::From,
+            "to" | "into" | "onto" => Self::To,
+            "by" => Self::By,
+            "than" | "over" | "more_than" | "less_than" => Self::Than,
+            "against" => Self::Against,
+            "before" => Self::Before,
+            "after" => Self::After,
+            "without" => Self::Without,
+            "in" | "on" | "at" | "for" | "of" | "with" | "about" | "under" | "near" | "during" | "within"
+            | "through" | "via" | "as" | "off" | "across" | "between" | "if" | "when" | "while" => {
+                Self::Other
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// A content word.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
+pub(crate) struct Word {
+    pub(crate) text: String,
+    pub(crate) stem: String,
+    pub(crate) class: u64,
+    /// 0.05 to 1.15: how much it says.
+    pub(crate) weight: f32,
+    pub(crate) name: bool,
+    /// Letters and digits in one.
+    pub(crate) code: bool,
+    pub(crate) known: bool,
+    pub(crate) governor: Governor,
+    /// Its place among all tokens.
+    pub(crate) place: u16,
+    /// The word before it, among the function words: "in", "if", empty at the start.
+    pub(crate) lead: String,
+    /// A negation stands right before it, function words aside.
+    pub(crate) negated: bool,
+    /// The stem it negates by a prefix: "healthy" for "unhealthy".
+    pub(crate) negates: Option<String>,
+}
+
+impl Word {
+    pub(crate) fn is(&self, class: u64) -> bool {
+        self.class & class != 0
+    }
+}
+
+/// What the guard knows of one prompt. Computed once a prompt; nothing in it outlives the text's meaning.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Prompt {
+    /// The text without case and idle marks: equal ones are the same prompt.
+    pub(crate) key: String,
+    pub(crate) words: Vec<Word>,
+    /// Function words in order.
+    pub(crate) function: Vec<String>,
+    pub(crate) quantities: Vec<Quantity>,
+    pub(crate) negations: u16,
+    /// Quantifier classes it contains.
+    pub(crate) quantifiers: u64,
+    /// Words of degree that are no content words: more, less, most, at_least.
+    pub(crate) degrees: Vec<String>,
+    pub(crate) question: u16,
+    pub(crate) questions: u16,
+    /// Possessives in order: my, her.
+    pub(crate) possessives: Vec<String>,
+    pub(crate) subjects: u16,
+    pub(crate) objects: u16,
+    pub(crate) passive: bool,
+    pub(crate) past: bool,
+    pub(crate) future: bool,
+    pub(crate) hypothetical: bool,
+    /// "and", "or", "vs" or "between" occurs.
+    pub(crate) coordinated: bool,
+    /// Words before noise was dropped.
+    pub(crate) length: usize,
+    pub(crate) trigrams: Vec<u32>,
+    pub(crate) foreign: Option<Foreign>,
+}
+
+impl Prompt {
+    /// Reads a prompt. Takes time linear in the first few thousand characters; any text is fine.
+    pub fn read(text: &str) -> Self {
+        let key = key(text);
+        let pieces = scan(text, WORDS + 1);
+        let foreign = foreign::read(text, &pieces, pieces.len() > WORDS);
+        let length = pieces.len();
+        let pieces = rewrite(pieces);
+        let trigrams = trigrams(&pieces);
+        let mut prompt = Self {
+            key,
+            words: Vec::with_capacity(16),
+            function: Vec::new(),
+            quantities: Vec::new(),
+            negations: 0,
+            quantifiers: 0,
+            degrees: Vec::new(),
+            question: 0,
+            questions: 0,
+            possessives: Vec::new(),
+            subjects: 0,
+            objects: 0,
+            passive: passive(&pieces),
+            past: false,
+            future: false,
+            hypothetical: false,
+            coordinated: false,
+            length,
+            trigrams,
+            foreign,
+        };
+        prompt.walk(&pieces);
+        prompt
+    }
+
+    /// Whether both prompts are one text but for case and punctuation.
+    pub fn same_text(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+
+    /// Whether it is not English, is code, or is too long for the trees: then only proof counts.
+    pub fn proof_only(&self) -> bool {
+        self.foreign.is_some()
+    }
+
+    fn walk(&mut self, pieces: &[Piece]) {
+        let mut at = 0;
+        let mut governor = Governor::None;
+        let mut lead = String::new();
+        let mut negated = false;
+        let all_noise = pieces.iter().all(|p| lexicon().class(&p.text) & class::NOISE != 0);
+        while at < pieces.len() {
+            let piece = &pieces[at];
+            if piece.broken {
+                governor = Governor::None;
+            }
+            let found = self.quantities.len();
+            let used = quantity::read(pieces, at, &mut self.quantities);
+            if used > 0 {
+                if found < self.quantities.len() {
+                    lead.clear();
+                }
+                at += used;
+                continue;
+            }
+            self.quantities.truncate(found);
+            let word = piece.text.as_str();
+            let class = lexicon().class(word);
+            at += 1;
+            if let Some(asked) = question::named(word) {
+                self.ask(asked);
+                if word.starts_with('@') {
+                    // "Can I", "should we": the phrase holds the subject.
+                    self.subjects +=
+                        u16::from(asked & (question::CAN | question::MUST | question::SHOULD) != 0);
+                    continue;
+                }
+            } else if self.question == 0 && at == 1 && class & class::AUXILIARY != 0 {
+                self.ask(question::YES);
+            }
+            if class & class::NOISE != 0 && !all_noise && !piece.upper {
+                continue;
+            }
+            if class & class::NEGATION != 0 {
+                // "Aren't there any ...?" asks what "Are there any ...?" asks.
+                if !(piece.contracted && at == 2 && self.question == question::YES) {
+                    self.negations += 1;
+                    negated = true;
+                }
+                if class & class::NONE == 0 {
+                    if word == "without" {
+                        governor = Governor::Without;
+                    }
+                    continue;
+                }
+            }
+            self.note(word, class);
+            if let Some(next) = Governor::of(word) {
+                governor = next;
+            } else if class & class::AUXILIARY != 0 {
+                governor = Governor::None;
+            }
+            let function = class & class::FUNCTION != 0 && !(piece.upper || piece.kind == Kind::Code);
+            let limit = match word {
+                "under" | "below" => Some("less_than"),
+                "over" | "above" => Some("more_than"),
+                _ => None,
+            };
+            if let Some(limit) = limit
+                && pieces[at..].iter().take(3).any(|p| p.kind == Kind::Number)
+            {
+                self.degrees.push(limit.to_owned());
+                continue;
+            }
+            let degree = class & class::LIMIT != 0
+                || matches!(word, "more" | "less" | "most" | "least" | "fewer" | "fewest");
+            if degree {
+                self.degrees.push(word.to_owned());
+                continue;
+            }
+            if function
+                || class
+                    & (class::ALL
+                        | class::SOME
+                        | class::NONE
+                        | class::ONLY
+                        | class::EXCEPT
+                        | class::COORDINATOR)
+                    != 0
+            {
+                if !matches!(word, "a" | "an" | "the") {
+                    lead.clear();
+                    lead.push_str(word);
+                }
+                self.function.push(word.to_owned());
+                continue;
+            }
+            self.content(piece, class, governor, &lead, negated && self.negations > 0);
+            lead.clear();
+            negated = false;
+        }
+    }
+
+    fn ask(&mut self, question: u16) {
+        if self.question == 0 || self.question == question::DO {
+            self.question = question;
+        }
+        self.questions |= question;
+    }
+
+    fn note(&mut self, word: &str, class: u64) {
+        const QUANTIFIERS: u64 = class::ALL
+            | class::SOME
+            | class::NONE
+            | class::MOST
+            | class::ONLY
+            | class::EXCEPT
+            | class::FIRST
+            | class::LAST
+            | class::AVERAGE;
+        if word != "but" {
+            self.quantifiers |= class & QUANTIFIERS;
+        }
+        if class & class::POSSESSIVE != 0 {
+            self.possessives.push(word.to_owned());
+        }
+        self.subjects += u16::from(class & class::SUBJECT != 0);
+        self.objects += u16::from(class & class::OBJECT != 0);
+        self.past |= class & class::PAST != 0;
+        self.future |= class & class::FUTURE != 0;
+        self.hypothetical |= matches!(word, "would" | "if" | "might" | "suppose" | "ever" | "imagine");
+        self.coordinated |= matches!(word, "and" | "or" | "vs" | "versus" | "between" | "nor");
+    }
+
+    fn content(&mut self, piece: &Piece, class: u64, governor: Governor, lead: &str, negated: bool) {
+        let lexicon = lexicon();
+        let mut text = piece.text.clone();
+        let mut negates = lexicon.negates(&stem(&text)).map(str::to_owned);
+        if negated && let Some(base) = negates.take() {
+            // "Not impossible" is "possible".
+            text = base;
+            self.negations -= 1;
+        }
+        let unit = quantity::unit(&text).map(|(name, ..)| name);
+        if let Some(name) = unit {
+            name.clone_into(&mut text);
+        }
+        self.words.push(Word {
+            stem: stem(&text),
+            class,
+            weight: if piece.kind == Kind::Code { 1.15 } else { lexicon.weight(&text) },
+            name: piece.name,
+            code: piece.kind == Kind::Code,
+            known: lexicon.knows(&text),
+            governor,
+            place: self.words.len() as u16 + self.function.len() as u16,
+            lead: lead.to_owned(),
+            negated,
+            negates,
+            text,
+        });
+    }
+}
+
+/// `text` in lower case without the marks that say nothing: quotes, commas, brackets, the end of a sentence.
+fn key(text: &str) -> String {
+    const IDLE: &str = ",;:\"“”„«»¿¡()…–—`?。？！、，「」『』《》";
+    let mut key = String::with_capacity(text.len());
+    let mut spaced = false;
+    let mut chars = text.trim_end_matches(['.', '?', '!', ' ']).chars().peekable();
+    while let Some(c) = chars.next() {
+        if matches!(c, '\'' | '’' | '‘') {
+            continue;
+        }
+        // "!x" and "!=" say something, "Hi! There" does not.
+        let exclaims = c == '!' && !chars.peek().is_some_and(|next| next.is_alphanumeric() || *next == '=');
+        if c.is_whitespace() || exclaims || IDLE.contains(c) {
+            spaced = true;
+            continue;
+        }
+        if spaced && !key.is_empty() {
+            key.push(' ');
+        }
+        spaced = false;
+        key.extend(c.to_lowercase());
+    }
+    key
+}
+
+/// A form of "be" or "get", a participle within three words, and an agent or no object: "was bought by".
+fn passive(pieces: &[Piece]) -> bool {
+    pieces.iter().enumerate().any(|(i, piece)| {
+        lexicon().class(&piece.text) & class::PASSIVE != 0
+            && pieces[i + 1..].iter().take(6).any(|p| {
+                p.text.len() > 4 && p.text.ends_with("ed")
+                    || lexicon().class(&p.text) & class::PARTICIPLE != 0
+            })
+    }) && pieces.iter().any(|p| p.text == "by")
+}
+
+fn trigrams(pieces: &[Piece]) -> Vec<u32> {
+    let mut window = [0u32; 3];
+    let mut out = Vec::with_capacity(96);
+    let text = pieces.iter().filter(|p| !p.text.starts_with('@')).flat_map(|p| p.text.chars().chain([' ']));
+    for (i, c) in text.take(600).enumerate() {
+        window = [window[1], window[2], c as u32 & 0x3ff];
+        if i >= 2 {
+            out.push(window[0] << 20 | window[1] << 10 | window[2]);
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}

@@ -1,0 +1,140 @@
+//! Brings phrases that say the same into one form: "how can I" and "what is the best way to", "turn ... off" and
+//! "disable".
+
+use crate::lexicon::lexicon;
+use crate::scan::{Kind, Piece};
+
+/// Verbs and particles that may stand apart, and the word for both.
+const APART: &[(&str, &str, &str)] = &[
+    ("turn", "off", "disable"),
+    ("switch", "off", "disable"),
+    ("turn", "on", "enable"),
+    ("switch", "on", "enable"),
+    ("turn", "down", "lower"),
+    ("turn", "up", "raise"),
+    ("keep", "from", "prevent"),
+    ("stop", "from", "prevent"),
+    ("bring", "down", "reduce"),
+    ("bring", "up", "increase"),
+    ("shut", "down", "close"),
+    ("set", "up", "setup"),
+    ("throw", "away", "discard"),
+    ("send", "back", "return"),
+    ("give", "back", "return"),
+    ("take", "back", "return"),
+    ("let", "on", "allow"),
+    ("split", "up", "split"),
+    ("clean", "up", "clean"),
+    ("pay", "off", "repay"),
+];
+
+/// Tags that end a question and ask nothing of their own.
+const TAGS: &[&[&str]] = &[
+    &["right"],
+    &["correct"],
+    &["is", "it"],
+    &["is", "not", "it"],
+    &["does", "it"],
+    &["does", "not", "it"],
+    &["do", "they"],
+    &["do", "not", "they"],
+    &["are", "they"],
+    &["are", "not", "they"],
+    &["can", "i"],
+    &["can", "not", "i"],
+];
+
+/// The pieces with every known phrase rewritten.
+pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
+    drop_tag(&mut pieces);
+    join_apart(&mut pieces);
+    let mut out: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut at = 0;
+    while at < pieces.len() {
+        let rest = &pieces[at..];
+        let phrase = lexicon().phrases(&rest[0].text).iter().find(|phrase| {
+            phrase.from.len() <= rest.len()
+                && phrase.from.iter().zip(rest).all(|(word, piece)| *word == piece.text)
+                // "AC" and "EV" are abbreviations; so are "US" and "IT": the list has them as written.
+                && !(phrase.from.len() == 1 && rest[0].kind == Kind::Number)
+                && rest[1..phrase.from.len()].iter().all(|piece| !piece.broken)
+        });
+        if let Some(phrase) = phrase {
+            for (i, word) in phrase.to.iter().enumerate() {
+                let kind = if word.starts_with(|c: char| c.is_ascii_digit()) && word.parse::<f64>().is_ok() {
+                    Kind::Number
+                } else {
+                    Kind::Word
+                };
+                out.push(Piece {
+                    text: (*word).to_owned(),
+                    kind,
+                    broken: i == 0 && rest[0].broken,
+                    glued: false,
+                    upper: false,
+                    contracted: rest[..phrase.from.len()].iter().any(|p| p.contracted),
+                    name: rest[0].name,
+                });
+            }
+            at += phrase.from.len();
+        } else {
+            split_code(&rest[0], &mut out);
+            at += 1;
+        }
+    }
+    out
+}
+
+/// "win11" and "ios17": a name and a number.
+fn split_code(piece: &Piece, out: &mut Vec<Piece>) {
+    if piece.kind == Kind::Code {
+        let letters = piece.text.trim_end_matches(|c: char| c.is_ascii_digit());
+        if letters.len() >= 3 && letters.len() < piece.text.len() && letters.chars().all(char::is_alphabetic)
+        {
+            let text = if letters == "win" { "windows" } else { letters };
+            out.push(Piece { text: text.to_owned(), kind: Kind::Word, ..piece.clone() });
+            let number = piece.text[letters.len()..].to_owned();
+            out.push(Piece { text: number, kind: Kind::Number, name: false, broken: false, ..piece.clone() });
+            return;
+        }
+    }
+    out.push(piece.clone());
+}
+
+fn drop_tag(pieces: &mut Vec<Piece>) {
+    for tag in TAGS {
+        let Some(from) = pieces.len().checked_sub(tag.len()) else { continue };
+        if from >= 3
+            && pieces[from].broken
+            && tag.iter().zip(&pieces[from..]).all(|(word, piece)| *word == piece.text)
+        {
+            pieces.truncate(from);
+            return;
+        }
+    }
+}
+
+fn join_apart(pieces: &mut Vec<Piece>) {
+    let mut at = 0;
+    while at < pieces.len() {
+        let joined = APART.iter().find_map(|(verb, particle, whole)| {
+            let inflected = pieces[at]
+                .text
+                .strip_prefix(verb)
+                .is_some_and(|end| matches!(end, "" | "s" | "ed" | "ing" | "ping" | "ting"));
+            let reach = (at + 6).min(pieces.len());
+            let found = inflected.then(|| (at + 1..reach).find(|i| pieces[*i].text == *particle))??;
+            // "stop my dog from barking" but not "stop a train from Rome".
+            let gerund =
+                *particle != "from" || pieces.get(found + 1).is_some_and(|p| p.text.ends_with("ing"));
+            let whole_phrase =
+                pieces[at + 1..found].iter().all(|p| !p.broken && p.text != "to" && p.text != "i");
+            (gerund && whole_phrase).then_some((found, *whole))
+        });
+        if let Some((particle, whole)) = joined {
+            whole.clone_into(&mut pieces[at].text);
+            pieces.remove(particle);
+        }
+        at += 1;
+    }
+}

@@ -1,0 +1,77 @@
+//! Facts that speak against one answer for both prompts, and how much each weighs.
+
+use crate::features::FEATURES;
+
+/// Where the prompts align almost wholly, one fact is enough; where they are reworded it is a hint.
+struct Fact {
+    feature: &'static str,
+    /// Taken off the log-odds of the trees: aligned prompts, reworded prompts.
+    weight: [f32; 2],
+    /// The feature is above this.
+    above: f32,
+}
+
+const fn fact(feature: &'static str, aligned: f32, reworded: f32) -> Fact {
+    Fact { feature, weight: [aligned, reworded], above: 0.0 }
+}
+
+const FACTS: [Fact; 24] = [
+    fact("num_both", 4.0, 4.0),
+    fact("num_one", 0.7, 0.2),
+    fact("neg_parity", 2.7, 0.8),
+    fact("opposite", 3.0, 1.5),
+    fact("swapped", 4.0, 0.3),
+    fact("turned", 3.0, 0.5),
+    fact("persons", 5.0, 1.0),
+    fact("question_hard", 4.0, 0.5),
+    fact("modal_both", 1.5, 0.2),
+    fact("quantifier", 4.5, 2.4),
+    fact("degree", 2.5, 0.5),
+    fact("unit", 3.0, 1.0),
+    fact("language", 1.0, 0.3),
+    fact("kin_one", 0.5, 0.3),
+    fact("form_both", 2.0, 1.0),
+    fact("audience_both", 1.5, 1.0),
+    fact("code", 3.0, 2.0),
+    fact("quantifier_soft", 0.3, 0.0),
+    fact("degree_soft", 0.3, 0.0),
+    fact("opposite_any", 0.7, 0.3),
+    fact("hypothetical", 1.0, 0.0),
+    fact("tense", 0.4, 0.0),
+    fact("one_sided", 0.4, 0.0),
+    // Two content words on either side have no counterpart.
+    Fact { feature: "un_lo", weight: [1.0, 0.0], above: 1.5 },
+];
+
+fn index(name: &str) -> usize {
+    FEATURES.iter().position(|known| *known == name).unwrap_or(usize::MAX)
+}
+
+/// The facts' places in the vector, looked up once.
+static PLACES: std::sync::LazyLock<[usize; FACTS.len()]> =
+    std::sync::LazyLock::new(|| FACTS.each_ref().map(|fact| index(fact.feature)));
+
+/// The score of the trees after the facts: 0 to 1.
+pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()]) -> f32 {
+    let value = |name: &str| features.get(index(name)).copied().unwrap_or(0.0);
+    let trees = trees.clamp(1e-6, 1.0 - 1e-6);
+    let mut odds = (trees / (1.0 - trees)).ln();
+    let words = value("len_hi").exp();
+    let aligned = value("un_hi") <= (words / 8.0).max(1.0);
+    // Who does what to whom shows even where two words were added.
+    let roles = aligned || value("un_lo") == 0.0 && value("un_hi") <= 2.0;
+    let converse = value("converse") > 0.0;
+    for (fact, place) in FACTS.iter().zip(PLACES.iter()) {
+        let role = matches!(fact.feature, "swapped" | "turned" | "persons");
+        if features.get(*place).is_some_and(|v| *v > fact.above)
+            && !(converse && (role || fact.feature == "opposite"))
+        {
+            odds -= fact.weight[usize::from(!(if role { roles } else { aligned }))];
+        }
+    }
+    // "A beats B" and "B loses to A" say the same.
+    if converse && aligned && value("neg_parity") == 0.0 && value("num_both") == 0.0 {
+        odds = odds.max(1.5);
+    }
+    1.0 / (1.0 + (-odds).exp())
+}

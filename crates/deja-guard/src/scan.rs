@@ -1,0 +1,284 @@
+//! Splits a prompt into lower-case words, numbers and marks, and writes contractions out.
+
+/// What a piece of text is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Letters.
+    Word,
+    /// Digits with inner separators: `1,500`, `3.5`, `2024-03-02`, `16:9`, `1/2`.
+    Number,
+    /// Letters and digits in one: `x100f`, `m6`, `v5`.
+    Code,
+}
+
+/// A piece of the prompt.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of its own")]
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) kind: Kind,
+    /// Begins with a capital letter that marks a name: not at the start of a sentence, not in a title.
+    pub(crate) name: bool,
+    /// Written in capitals throughout, two letters or more.
+    pub(crate) upper: bool,
+    /// A comma, colon, bracket or the end of a sentence stands before it.
+    pub(crate) broken: bool,
+    /// Follows the piece before without a space.
+    pub(crate) glued: bool,
+    /// Is a negation that was contracted: `n't`.
+    pub(crate) contracted: bool,
+}
+
+impl Piece {
+    fn word(text: &str, like: &Piece) -> Self {
+        Self {
+            text: text.to_owned(),
+            name: false,
+            upper: false,
+            broken: false,
+            glued: false,
+            contracted: false,
+            ..like.clone()
+        }
+    }
+}
+
+/// Contractions written as one word, and what they stand for.
+const WHOLE: &[(&str, &[&str])] = &[
+    ("can't", &["can", "n't"]),
+    ("cannot", &["can", "not"]),
+    ("cant", &["can", "n't"]),
+    ("won't", &["will", "n't"]),
+    ("wont", &["will", "n't"]),
+    ("shan't", &["shall", "n't"]),
+    ("whats", &["what", "is"]),
+    ("wats", &["what", "is"]),
+    ("wat", &["what"]),
+    ("hows", &["how", "is"]),
+    ("wheres", &["where", "is"]),
+    ("whos", &["who", "is"]),
+    ("whens", &["when", "is"]),
+    ("im", &["i", "am"]),
+    ("ive", &["i", "have"]),
+    ("dont", &["do", "n't"]),
+    ("doesnt", &["does", "n't"]),
+    ("didnt", &["did", "n't"]),
+    ("isnt", &["is", "n't"]),
+    ("arent", &["are", "n't"]),
+    ("wasnt", &["was", "n't"]),
+    ("werent", &["were", "n't"]),
+    ("havent", &["have", "n't"]),
+    ("hasnt", &["has", "n't"]),
+    ("shouldnt", &["should", "n't"]),
+    ("couldnt", &["could", "n't"]),
+    ("wouldnt", &["would", "n't"]),
+    ("wanna", &["want", "to"]),
+    ("gonna", &["going", "to"]),
+    ("gotta", &["have", "to"]),
+    ("u", &["you"]),
+    ("ur", &["your"]),
+    ("r", &["are"]),
+    ("pls", &["please"]),
+    ("teh", &["the"]),
+    ("tho", &["though"]),
+    ("thru", &["through"]),
+    ("cuz", &["because"]),
+    ("coz", &["because"]),
+    ("bc", &["because"]),
+    ("w/", &["with"]),
+    ("lets", &["let", "us"]),
+    ("gimme", &["give", "me"]),
+    ("lemme", &["let", "me"]),
+    ("wen", &["when"]),
+    ("hwo", &["how"]),
+    ("nd", &["and"]),
+    ("thx", &["thanks"]),
+    ("theres", &["there", "is"]),
+    ("thats", &["that", "is"]),
+];
+
+/// Words after which `'s` stands for `is`.
+const IS_AFTER: &[&str] = &[
+    "what",
+    "who",
+    "where",
+    "how",
+    "when",
+    "why",
+    "which",
+    "it",
+    "that",
+    "there",
+    "he",
+    "she",
+    "here",
+    "everything",
+    "something",
+];
+
+fn expand(out: &mut Vec<Piece>, piece: Piece) {
+    let word = piece.text.as_str();
+    if let Some((_, parts)) = WHOLE.iter().find(|(whole, _)| *whole == word) {
+        // "R" and "U" in capitals are names of their own.
+        if word.len() > 1 || !piece.upper && !piece.name {
+            for (i, part) in parts.iter().enumerate() {
+                let mut one = Piece::word(if *part == "n't" { "not" } else { part }, &piece);
+                one.contracted = *part == "n't";
+                one.broken = i == 0 && piece.broken;
+                out.push(one);
+            }
+            return;
+        }
+    }
+    let Some(at) = word.find('\'') else {
+        out.push(piece);
+        return;
+    };
+    let (head, tail) = word.split_at(at);
+    let (head, tail) = match tail {
+        "'t" if head.ends_with('n') => (&head[..head.len() - 1], "not"),
+        "'re" => (head, "are"),
+        "'ve" => (head, "have"),
+        "'ll" => (head, "will"),
+        "'m" => (head, "am"),
+        "'d" => (head, "would"),
+        "'s" if head == "let" => (head, "us"),
+        "'s" if IS_AFTER.contains(&head) => (head, "is"),
+        _ => (head, ""),
+    };
+    let mut first = piece.clone();
+    head.clone_into(&mut first.text);
+    let contracted = tail == "not";
+    let mut second = Piece::word(tail, &piece);
+    second.contracted = contracted;
+    if !first.text.is_empty() {
+        out.push(first);
+    }
+    if !tail.is_empty() {
+        out.push(second);
+    }
+}
+
+/// The pieces of `text`, contractions written out; no more than `limit`.
+#[expect(clippy::too_many_lines, reason = "one loop over the characters, a branch a kind of piece")]
+pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
+    let chars: Vec<char> =
+        text.chars().map(|c| if matches!(c, '’' | '‘' | '`') { '\'' } else { c }).collect();
+    let mut out = Vec::with_capacity(24);
+    let (mut at, mut start, mut broken, mut last_end) = (0, true, false, usize::MAX);
+    let (mut capitals, mut words) = (0usize, 0usize);
+    let at_char = |i: usize| chars.get(i).copied().unwrap_or(' ');
+    while at < chars.len() && out.len() < limit {
+        let c = chars[at];
+        let begin = at;
+        let mut kind = Kind::Word;
+        let mut text = String::new();
+        if c.is_ascii_digit() {
+            kind = Kind::Number;
+            while at_char(at).is_ascii_digit()
+                || (matches!(at_char(at), '.' | ',' | ':' | '/' | '-') && at_char(at + 1).is_ascii_digit())
+            {
+                // A hyphen joins digits in a date alone.
+                if at_char(at) == '-' && !is_date(&text, &chars[at..]) {
+                    break;
+                }
+                text.push(chars[at]);
+                at += 1;
+            }
+        } else if c.is_alphabetic() {
+            while at_char(at).is_alphanumeric() || (at_char(at) == '\'' && at_char(at + 1).is_alphabetic()) {
+                if at_char(at).is_ascii_digit() {
+                    kind = Kind::Code;
+                }
+                text.extend(chars[at].to_lowercase());
+                at += 1;
+            }
+            if at - begin == 1 && matches!(at_char(at), '+' | '#') {
+                while matches!(at_char(at), '+' | '#') {
+                    text.push(chars[at]);
+                    at += 1;
+                }
+            }
+            // "e.g.", "a.m.", "U.S."
+            if at - begin == 1
+                && at_char(at) == '.'
+                && at_char(at + 1).is_alphabetic()
+                && at_char(at + 2) == '.'
+            {
+                text.extend(chars[at + 1].to_lowercase());
+                at += 3;
+            }
+        } else {
+            let mark = match c {
+                '%' => "percent",
+                '$' => "dollar",
+                '£' => "pound",
+                '€' => "euro",
+                '¥' => "yen",
+                '&' => "and",
+                '½' => "half",
+                '¼' => "quarter",
+                '¾' => "threequarters",
+                'Ω' => "ohm",
+                _ => "",
+            };
+            at += 1;
+            match c {
+                '°' => {
+                    let unit = at_char(at).to_ascii_lowercase();
+                    let unit_ends = !at_char(at + 1).is_alphabetic();
+                    text.push_str(match unit {
+                        'c' if unit_ends => "celsius",
+                        'f' if unit_ends => "fahrenheit",
+                        _ => "degree",
+                    });
+                    if unit_ends && matches!(unit, 'c' | 'f') {
+                        at += 1;
+                    }
+                }
+                _ if !mark.is_empty() => text.push_str(mark),
+                '.' | '!' | '?' | '\n' => {
+                    (start, broken) = (true, true);
+                    continue;
+                }
+                ',' | ';' | ':' | '(' | ')' | '—' | '–' => {
+                    broken = true;
+                    continue;
+                }
+                _ => continue,
+            }
+        }
+        let letters = &chars[begin..at];
+        let capital = c.is_uppercase();
+        let upper = letters.len() > 1
+            && letters.iter().all(|c| c.is_uppercase() || !c.is_alphabetic())
+            && c.is_alphabetic();
+        if c.is_alphabetic() {
+            words += 1;
+            capitals += usize::from(capital);
+        }
+        let glued = last_end == begin && !out.is_empty();
+        let name = capital && (!start || upper) && text != "i" && !text.starts_with("i'");
+        if upper && text == "us" {
+            "usa".clone_into(&mut text);
+        }
+        expand(&mut out, Piece { text, kind, name, upper, broken, glued, contracted: false });
+        (start, broken, last_end) = (false, false, at);
+    }
+    if capitals * 10 >= words * 6 && words > 2 {
+        for piece in &mut out {
+            piece.name = false;
+        }
+    }
+    out
+}
+
+/// Whether `text` and what follows are a date written `2024-03-02`.
+fn is_date(text: &str, rest: &[char]) -> bool {
+    let run = |chars: &[char]| chars.iter().take_while(|c| c.is_ascii_digit()).count();
+    match text.len() {
+        4 => run(&rest[1..]) == 2 && rest.get(3) == Some(&'-'),
+        7 => text.as_bytes()[4] == b'-' && run(&rest[1..]) == 2,
+        _ => false,
+    }
+}

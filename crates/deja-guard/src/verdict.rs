@@ -1,0 +1,173 @@
+//! The verdict on a candidate and its reason.
+
+use std::fmt;
+
+use crate::features::Differences;
+use crate::foreign::{self, Unproved};
+use crate::lexicon::class;
+use crate::prompt::{Governor, Prompt};
+use crate::{rules, trees};
+
+/// How strict the guard is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Strictness {
+    /// Few right answers are lost.
+    #[default]
+    Standard,
+    /// Few wrong answers pass.
+    Strict,
+}
+
+/// Why a candidate was refused: the first that applies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Numbers, amounts, dates or versions differ.
+    Numbers,
+    /// One says it, the other denies it; all against none.
+    Negation,
+    /// Opposite words: enable and disable.
+    Opposite,
+    /// Different names, languages or models.
+    Name,
+    /// The same words with exchanged roles.
+    Order,
+    /// One of them adds a condition or a limit.
+    ExtraCondition,
+    /// The words differ too much.
+    Words,
+}
+
+impl Reason {
+    /// The reason as the interface says it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Numbers => "numbers",
+            Self::Negation => "negation",
+            Self::Opposite => "opposite",
+            Self::Name => "name",
+            Self::Order => "order",
+            Self::ExtraCondition => "extra condition",
+            Self::Words => "words",
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the guard says of a candidate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Verdict {
+    /// `None`: the answer may be served.
+    pub refused: Option<Reason>,
+    /// 0 to 1: how sure it is that one answer serves both prompts. 1 for the same text.
+    pub score: f32,
+}
+
+impl Verdict {
+    const PASS: Self = Self { refused: None, score: 1.0 };
+}
+
+/// Below this threshold nothing is refused.
+pub const LOWEST_THRESHOLD: f32 = 0.75;
+
+/// The score a pair needs at thresholds 0.75, 0.80, 0.85, 0.90 and 0.95; linear between them.
+const STANDARD: [f32; 5] = [0.18, 0.18, 0.18, 0.24, 0.30];
+const STRICT: [f32; 5] = [0.70, 0.70, 0.70, 0.72, 0.75];
+
+/// Added to it for a pair whose vectors are further apart than [`NEAR`]: there are fewer right ones.
+const NEAR: f32 = 0.85;
+const FAR_EXTRA: f32 = 0.10;
+
+/// The score that a pair of prompts needs, the longer one of `words` words.
+fn required(cosine: f32, threshold: f32, strictness: Strictness, words: usize) -> f32 {
+    let table = match strictness {
+        Strictness::Standard => STANDARD,
+        Strictness::Strict => STRICT,
+    };
+    let place = ((threshold - LOWEST_THRESHOLD) / 0.05).clamp(0.0, 4.0);
+    let low = (place as usize).min(3);
+    let base = table[low] + (table[low + 1] - table[low]) * (place - low as f32);
+    let base = base + FAR_EXTRA * ((NEAR - cosine) / 0.05).clamp(0.0, 1.0);
+    // The trees learnt from short prompts: the longer the text, the less they say.
+    base * (16.0 / words.max(1) as f32).min(1.0)
+}
+
+/// Judges whether the answer to `candidate` may be served for `asked`.
+///
+/// `cosine` is the similarity of their vectors, `threshold` the project's. The guard can only refuse: a candidate
+/// below the threshold is the caller's to drop. The same text, case and punctuation aside, always passes, and so does
+/// everything below [`LOWEST_THRESHOLD`]. Both orders of the prompts give the same verdict.
+pub fn judge(
+    asked: &Prompt,
+    candidate: &Prompt,
+    cosine: f32,
+    threshold: f32,
+    strictness: Strictness,
+) -> Verdict {
+    if threshold < LOWEST_THRESHOLD || asked.same_text(candidate) {
+        return Verdict::PASS;
+    }
+    // The pairing is greedy: a fixed order of the two makes it the same either way.
+    let (a, b) = if asked.key <= candidate.key { (asked, candidate) } else { (candidate, asked) };
+    match (&a.foreign, &b.foreign) {
+        (Some(x), Some(y)) => return foreign_verdict(foreign::proved(x, y)),
+        (None, None) => {}
+        _ => return Verdict { refused: Some(Reason::Words), score: 0.0 },
+    }
+    let differences = Differences::of(a, b);
+    let features = differences.vector(a, b, cosine);
+    let score = rules::judged(trees::score(&features), &features);
+    let enough = score >= required(cosine, threshold, strictness, a.length.max(b.length));
+    Verdict { refused: (!enough).then(|| reason(a, b, &differences)), score }
+}
+
+fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {
+    let reason = match proof {
+        Ok(()) => return Verdict::PASS,
+        Err(Unproved::Numbers) => Reason::Numbers,
+        Err(Unproved::Negation) => Reason::Negation,
+        Err(Unproved::Order) => Reason::Order,
+        Err(Unproved::Words) => Reason::Words,
+    };
+    Verdict { refused: Some(reason), score: 0.0 }
+}
+
+fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
+    let d = differences;
+    let some = |counts: [usize; 2]| counts[0] + counts[1] > 0;
+    if some(d.numbers) || d.units || d.codes[0] > 0 && d.codes[1] > 0 {
+        Reason::Numbers
+    } else if d.opposite || d.opposite_any || d.reversed && d.parity {
+        Reason::Opposite
+    } else if added_without(a, b, d) {
+        Reason::ExtraCondition
+    } else if d.parity || (a.quantifiers ^ b.quantifiers) & class::NONE != 0 {
+        Reason::Negation
+    } else if d.both(class::LANGUAGE) || d.names[0] > 0 && d.names[1] > 0 {
+        Reason::Name
+    } else if d.order.swapped || d.order.turned > 0 || d.order.persons {
+        Reason::Order
+    } else if some(d.condition)
+        || d.quantifier
+        || d.degree
+        || some(d.content) && (d.content[0] == 0 || d.content[1] == 0)
+    {
+        Reason::ExtraCondition
+    } else if some(d.names) {
+        Reason::Name
+    } else {
+        Reason::Words
+    }
+}
+
+/// Whether one prompt has all of the other and a "without ..." on top.
+fn added_without(a: &Prompt, b: &Prompt, differences: &Differences) -> bool {
+    let without =
+        |prompt: &Prompt, rest: &[usize]| rest.iter().any(|i| prompt.words[*i].governor == Governor::Without);
+    let (left, right) = (&differences.alignment.left, &differences.alignment.right);
+    left.is_empty() && without(b, right) || right.is_empty() && without(a, left)
+}

@@ -1,0 +1,7 @@
+//! The guard through its public interface.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking, its helpers too")]
+
+mod pairs;
+mod properties;
+mod reasons;

@@ -1,0 +1,42 @@
+//! Golden figures of the pairs in `data/pairs.jsonl`: a change of the word lists, the rules or the trees shows here.
+
+use std::collections::BTreeMap;
+
+use deja_guard::{Prompt, Strictness, judge};
+
+#[derive(serde::Deserialize)]
+struct Pair {
+    a: String,
+    b: String,
+    label: u8,
+    cosine: f32,
+}
+
+/// Shares of the pairs at or above the threshold: right ones refused, wrong ones refused.
+fn shares(threshold: f32, strictness: Strictness) -> (f64, f64) {
+    let mut counts: BTreeMap<u8, (usize, usize)> = BTreeMap::new();
+    for line in include_str!("../../data/pairs.jsonl").lines() {
+        let pair: Pair = serde_json::from_str(line).expect("a line of pairs.jsonl is a pair");
+        if pair.cosine < threshold {
+            continue;
+        }
+        let verdict =
+            judge(&Prompt::read(&pair.a), &Prompt::read(&pair.b), pair.cosine, threshold, strictness);
+        let (all, refused) = counts.entry(pair.label).or_default();
+        *all += 1;
+        *refused += usize::from(verdict.refused.is_some());
+    }
+    let share = |label: u8| counts[&label].1 as f64 / counts[&label].0 as f64;
+    (share(1), share(0))
+}
+
+/// A change of the word lists, the rules or the trees may not cost what was reached.
+#[test]
+fn own_pairs_keep_their_figures() {
+    for threshold in [0.75, 0.85, 0.95] {
+        let (lost, cut) = shares(threshold, Strictness::Standard);
+        assert!(lost <= 0.10 && cut >= 0.80, "standard at {threshold}: lost {lost:.3}, cut {cut:.3}");
+        let (lost, cut) = shares(threshold, Strictness::Strict);
+        assert!(lost <= 0.30 && cut >= 0.85, "strict at {threshold}: lost {lost:.3}, cut {cut:.3}");
+    }
+}

@@ -1,0 +1,113 @@
+use deja_guard::{LOWEST_THRESHOLD, Prompt, Strictness, judge};
+use proptest::prelude::*;
+
+fn strictness() -> impl Strategy<Value = Strictness> {
+    prop_oneof![Just(Strictness::Standard), Just(Strictness::Strict)]
+}
+
+/// Words the guard knows something about, in any order.
+fn words() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "how",
+        "do",
+        "i",
+        "not",
+        "without",
+        "from",
+        "to",
+        "by",
+        "Oslo",
+        "Madrid",
+        "1,500",
+        "1.5k",
+        "3/4",
+        "12/25/2024",
+        "7pm",
+        "19:00",
+        "half",
+        "a",
+        "litre",
+        "enable",
+        "turn",
+        "off",
+        "unlock",
+        "all",
+        "except",
+        "first",
+        "US",
+        "II",
+        "°C",
+        "20",
+        "kg",
+        "was",
+        "bought",
+        "than",
+        "bigger",
+        "?",
+        "nicht",
+        "кошка",
+        "猫",
+        "れた",
+        "10.000",
+        "{",
+        "=>",
+        "'s",
+        "can't",
+        "the",
+        "one",
+        "two",
+        "hundred",
+        "second",
+        "May",
+    ]);
+    prop::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_judged(a in any::<String>(), b in any::<String>(), cosine in any::<f32>(), threshold in any::<f32>(), strictness in strictness()) {
+        let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), cosine, threshold, strictness);
+        prop_assert!((0.0..=1.0).contains(&verdict.score));
+    }
+
+    #[test]
+    fn both_orders_give_the_same_verdict(a in words(), b in words(), strictness in strictness()) {
+        let (a, b) = (Prompt::read(&a), Prompt::read(&b));
+        prop_assert_eq!(judge(&a, &b, 0.9, 0.85, strictness), judge(&b, &a, 0.9, 0.85, strictness));
+    }
+
+    #[test]
+    fn the_same_text_passes(text in prop_oneof![any::<String>(), words()], strictness in strictness()) {
+        let lower = text.to_lowercase();
+        prop_assert_eq!(judge(&Prompt::read(&text), &Prompt::read(&text), 1.0, 0.95, strictness).refused, None);
+        if lower.to_uppercase().to_lowercase() == lower {
+            prop_assert_eq!(judge(&Prompt::read(&lower), &Prompt::read(&format!("{lower}?")), 1.0, 0.95, strictness).refused, None);
+        }
+    }
+
+    #[test]
+    fn nothing_is_refused_below_the_lowest_threshold(a in words(), b in words(), strictness in strictness()) {
+        let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), 0.9, LOWEST_THRESHOLD - 0.01, strictness);
+        prop_assert_eq!(verdict.refused, None);
+    }
+
+    #[test]
+    fn strict_passes_no_more_than_standard(a in words(), b in words(), threshold in 0.75f32..1.0) {
+        let (a, b) = (Prompt::read(&a), Prompt::read(&b));
+        let standard = judge(&a, &b, 0.9, threshold, Strictness::Standard);
+        let strict = judge(&a, &b, 0.9, threshold, Strictness::Strict);
+        prop_assert!(strict.refused.is_some() || standard.refused.is_none());
+    }
+}
+
+/// The work is bounded: a prompt of a megabyte is read as far as the limits go, not word against word.
+#[test]
+fn huge_texts_take_no_quadratic_time() {
+    for unit in ["word ", "猫", "1,", "if x == 1 { ", "a'", "nicht eins zwei "] {
+        let text = unit.repeat(1_000_000 / unit.len());
+        let started = std::time::Instant::now();
+        let (a, b) = (Prompt::read(&text), Prompt::read(&format!("{text}end")));
+        judge(&a, &b, 0.99, 0.85, Strictness::Standard);
+        assert!(started.elapsed() < std::time::Duration::from_mins(1), "{unit:?}");
+    }
+}

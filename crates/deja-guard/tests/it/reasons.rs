@@ -1,0 +1,131 @@
+use deja_guard::{Prompt, Reason, Strictness, Verdict, judge};
+
+fn verdict(a: &str, b: &str, cosine: f32) -> Verdict {
+    judge(&Prompt::read(a), &Prompt::read(b), cosine, 0.85, Strictness::Standard)
+}
+
+#[test]
+fn each_reason_is_named() {
+    let cases = [
+        ("Who won the World Cup in 2014?", "Who won the World Cup in 2018?", Reason::Numbers),
+        ("What's new in Python 3.1?", "What's new in Python 3.10?", Reason::Numbers),
+        ("How long do I bake salmon at 180 °C?", "How long do I bake salmon at 180 °F?", Reason::Numbers),
+        (
+            "How much does it cost to ship 20 kg to Canada?",
+            "How much does it cost to ship 20 lb to Canada?",
+            Reason::Numbers,
+        ),
+        ("Which countries require a visa?", "Which countries do not require a visa?", Reason::Negation),
+        ("How do I enable read receipts?", "How do I disable read receipts?", Reason::Opposite),
+        ("How do I turn the heating on?", "How do I turn the heating off?", Reason::Opposite),
+        ("Is tap water in Bali safe?", "Is tap water in Bali unsafe?", Reason::Opposite),
+        (
+            "How do I cancel my Netflix subscription?",
+            "How do I cancel my Spotify subscription?",
+            Reason::Name,
+        ),
+        ("binary search in Rust", "binary search in Java", Reason::Name),
+        ("flights from Madrid to Oslo", "flights from Oslo to Madrid", Reason::Order),
+        ("Did Microsoft buy LinkedIn?", "Was Microsoft bought by LinkedIn?", Reason::Order),
+        ("Can I return shoes?", "Can I return shoes without a receipt?", Reason::ExtraCondition),
+        ("Who wrote the letters to the editor?", "Why wrote the gardener to the editor?", Reason::Words),
+    ];
+    for (a, b, reason) in cases {
+        let verdict = verdict(a, b, 0.92);
+        assert_eq!(verdict.refused, Some(reason), "{a} / {b}: {verdict:?}");
+        assert!((0.0..=1.0).contains(&verdict.score));
+    }
+}
+
+#[test]
+fn reasons_are_said_in_words() {
+    let words = [
+        (Reason::Numbers, "numbers"),
+        (Reason::Negation, "negation"),
+        (Reason::Opposite, "opposite"),
+        (Reason::Name, "name"),
+        (Reason::Order, "order"),
+        (Reason::ExtraCondition, "extra condition"),
+        (Reason::Words, "words"),
+    ];
+    for (reason, word) in words {
+        assert_eq!(reason.to_string(), word);
+    }
+}
+
+#[test]
+fn harmless_differences_pass() {
+    let cases = [
+        ("is a 1.5k loan possible without collateral", "Is a loan of 1,500 possible without collateral?"),
+        ("How long does a 2 h flight board?", "How long does a 120 min flight board?"),
+        ("what happened on 9 Nov 1989", "What happened on November 9th, 1989?"),
+        ("Book a table for 7pm on Friday", "book a table for 19:00 on Friday"),
+        ("can I take a 0.5 l bottle through security", "Can I take a 500 ml bottle through security?"),
+        ("How can I delete my account?", "what is the best way to remove my account"),
+        ("Did Microsoft buy LinkedIn?", "Was LinkedIn bought by Microsoft?"),
+        ("Is Norway bigger than Denmark?", "Is Denmark smaller than Norway?"),
+        ("flights from Madrid to Oslo", "Flights to Oslo from Madrid"),
+        ("Could you please tell me how to reset my router?", "How do I reset my router?"),
+        ("how to seperate egg whites", "How to separate egg whites?"),
+        ("Aren't there any trains on Sunday?", "Are there any trains on Sundays?"),
+    ];
+    for (a, b) in cases {
+        let verdict = verdict(a, b, 0.93);
+        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
+    }
+}
+
+#[test]
+fn other_languages_pass_by_proof_only() {
+    let passed = [
+        ("¿Qué pasó en España el 23/2/1981?", "¿Qué pasó en España el 23 de febrero de 1981?"),
+        (
+            "combien rapportent 10 000 € à 3,5 % sur un an ?",
+            "combien rapportent dix mille euros à 3,5 % sur un an ?",
+        ),
+        ("Bitte: Wie melde ich ein Gewerbe an?", "wie melde ich ein Gewerbe an"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+    let refused = [
+        ("Wie melde ich ein Gewerbe an?", "Wie melde ich ein Gewerbe ab?", Reason::Words),
+        ("novedades de PHP 7.4 para el servidor", "novedades de PHP 8.3 para el servidor", Reason::Numbers),
+        ("フライトは何時ですか、大阪から東京", "フライトは何時ですか、東京から大阪", Reason::Order),
+        (
+            "welches Gemüse dürfen Kaninchen fressen",
+            "welches Gemüse dürfen Kaninchen nicht fressen",
+            Reason::Negation,
+        ),
+    ];
+    for (a, b, reason) in refused {
+        assert_eq!(verdict(a, b, 0.97).refused, Some(reason), "{a} / {b}");
+    }
+}
+
+#[test]
+fn code_and_long_texts_pass_by_proof_only() {
+    let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
+    assert_eq!(verdict(&format!("{code} // why"), &format!("{code}\n// why"), 0.99).refused, None);
+    assert_eq!(verdict(code, &code.replace("i < 2", "i > 2"), 0.99).refused, Some(Reason::Words));
+    let long = "The tenant asked for the deposit and the owner of the house refused to answer the letter. "
+        .repeat(40);
+    assert_eq!(verdict(&long, &format!("Hello, {long}"), 0.99).refused, None);
+    let other = format!("{long}The tenant paid in cash.");
+    assert_eq!(verdict(&long, &other, 0.99).refused, Some(Reason::Words));
+}
+
+#[test]
+fn signs_that_say_something_are_no_idle_marks() {
+    for (a, b) in [
+        ("👍", "👎"),
+        ("C developer salary", "C++ developer salary"),
+        ("is !x true", "is x true"),
+        ("a < b", "a > b"),
+    ] {
+        assert!(!Prompt::read(a).same_text(&Prompt::read(b)), "{a} / {b}");
+    }
+    for (a, b) in [("What's up, doc?", "whats up doc"), ("(in short) \"why\"", "in short why!")] {
+        assert!(Prompt::read(a).same_text(&Prompt::read(b)), "{a} / {b}");
+    }
+}
