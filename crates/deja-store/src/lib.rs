@@ -18,6 +18,8 @@ use deja_core::embedding::EmbedderId;
 use deja_core::store::Store;
 use secrecy::SecretString;
 
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Where the store is and what it may use.
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
@@ -30,6 +32,8 @@ pub struct StoreSettings {
     /// The size that the database may reach; `None` is the size of the disk. Beyond it writes fail as on a
     /// full disk and reads go on.
     pub max_database_bytes: Option<u64>,
+    /// Longest time of a search by text, the wait for the one connection that does them included.
+    pub search_timeout: Duration,
     /// Whose vectors are searched: those of other embedders stay in the database. Without one nothing is found by
     /// meaning.
     pub embedder: Option<EmbedderId>,
@@ -52,13 +56,16 @@ pub struct PostgresSettings {
     pub call_timeout: Duration,
     /// The same for a call that may touch all entries of a project.
     pub bulk_timeout: Duration,
+    /// The same for a search by text; two at a time run, and the others' wait is included.
+    pub search_timeout: Duration,
     /// Entries of a scope beyond which neighbours are looked for in a graph index instead of by a scan, in a
     /// table of up to 250,000; beyond that the bound grows with the root of the table. Both find the same.
     pub graph_from: u64,
 }
 
 impl PostgresSettings {
-    /// The database at `url` with 16 connections, 2 seconds for a call and 60 for one that touches much.
+    /// The database at `url` with 16 connections, 2 seconds for a call, 60 for one that touches much and 10 for a
+    /// search by text.
     pub fn new(url: impl Into<SecretString>) -> Self {
         Self {
             url: url.into(),
@@ -67,6 +74,7 @@ impl PostgresSettings {
             acquire_timeout: Duration::from_secs(1),
             call_timeout: Duration::from_secs(2),
             bulk_timeout: Duration::from_mins(1),
+            search_timeout: SEARCH_TIMEOUT,
             graph_from: 5_000,
         }
     }
@@ -93,13 +101,15 @@ pub struct SchemaVersion {
 }
 
 impl StoreSettings {
-    /// The store in `data_dir` with 64 MiB of answers in memory, four readers, no bound on its size and no embedder.
+    /// The store in `data_dir` with 64 MiB of answers in memory, four readers, 10 seconds for a search by text, no bound on
+    /// its size and no embedder.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
             answer_cache_bytes: 64 * 1024 * 1024,
             readers: 4,
             max_database_bytes: None,
+            search_timeout: SEARCH_TIMEOUT,
             embedder: None,
             postgres: None,
         }

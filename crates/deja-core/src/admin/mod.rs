@@ -139,6 +139,7 @@ impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict(_) => Self::Conflict(error.to_string()),
+            StoreError::SearchTimeout => Self::Invalid(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -29,7 +29,9 @@ impl EntryCursor {
         Self { created: Timestamp::from_nanos(i64::MAX), id: EntryId::from_bytes([0xff; 16]) };
 }
 
-/// Looking into a cache. Entries that expired and are not swept yet are included.
+/// Looking into a cache. Entries that expired and are not swept yet are included. What a filter finds by text is read
+/// through: few such searches run at once, each within a time that the store is opened with. One that does not end in
+/// it is [`StoreError::SearchTimeout`], and hits do not wait for any.
 #[async_trait]
 pub trait Browse: Send + Sync {
     /// Up to `limit` of the project's entries that pass the filter, newest first, those older than `after` if

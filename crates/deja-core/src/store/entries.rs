@@ -76,7 +76,10 @@ pub trait Entries: Send + Sync {
     /// Deletes one entry of a project. `false` if there is none.
     async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError>;
 
-    /// Deletes the project's entries that pass the filter, and says how many. The change is written in any case.
+    /// Deletes the project's entries that pass the filter, and says how many. The change is written in any case, with
+    /// the first of them: many may be deleted in parts, so that other writes go on, and a crash may leave some. A
+    /// caller that goes away once they are found stops nothing. A filter by text that finds them too slowly deletes
+    /// nothing ([`StoreError::SearchTimeout`]), and no change is written.
     async fn purge(
         &self,
         project: ProjectId,

@@ -95,6 +95,9 @@ pub enum StoreError {
     /// Storage cannot be reached or written now.
     #[error("storage is unavailable: {0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A search by text did not end within the time that the store gives it.
+    #[error("the search by text took too long: choose a model or a context, or raise search_timeout_ms")]
+    SearchTimeout,
     /// What is stored cannot be read as what it should be.
     #[error("storage is corrupt: {0}")]
     Corrupt(String),

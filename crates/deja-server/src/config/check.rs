@@ -50,6 +50,7 @@ impl Settings {
             ),
             embedder: self.embedder()?,
             request: self.request()?,
+            search_timeout: millis("search_timeout_ms", self.search_timeout_ms)?,
             answer_cache_bytes: within("answer_cache_mb", self.answer_cache_mb, 0..=1_048_576)? << 20,
             connection: self.connection()?,
             upstream: self.upstream()?,
@@ -69,6 +70,7 @@ impl Settings {
                 acquire_timeout: millis("database_acquire_timeout_ms", self.database_acquire_timeout_ms)?,
                 call_timeout: millis("database_timeout_ms", self.database_timeout_ms)?,
                 bulk_timeout: secs("database_bulk_timeout_s", self.database_bulk_timeout_s, 1..=3600)?,
+                search_timeout: millis("search_timeout_ms", self.search_timeout_ms)?,
                 graph_from: self.database_graph_from,
             })
         })

@@ -59,6 +59,7 @@ pub struct Settings {
     pub(super) database_acquire_timeout_ms: u64,
     pub(super) database_timeout_ms: u64,
     pub(super) database_bulk_timeout_s: u64,
+    pub(super) search_timeout_ms: u64,
     pub(super) database_graph_from: u64,
     pub(super) public_url: String,
     pub(super) trusted_proxies: String,

@@ -49,6 +49,8 @@ pub struct Config {
     pub request: RequestSettings,
     /// Memory for answers that were served lately, in bytes; 0 for none.
     pub answer_cache_bytes: u64,
+    /// Longest time of a search by text.
+    pub search_timeout: Duration,
     /// Connections to the API.
     pub connection: ConnectionSettings,
     /// Calls to LLM providers.
@@ -182,6 +184,7 @@ impl Config {
     pub fn store(&self) -> StoreSettings {
         StoreSettings {
             answer_cache_bytes: self.answer_cache_bytes,
+            search_timeout: self.search_timeout,
             postgres: self.database.clone(),
             ..StoreSettings::new(&self.data_dir)
         }

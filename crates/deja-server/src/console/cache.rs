@@ -7,10 +7,10 @@ use deja_core::cache::EntryDetail;
 use deja_core::clock::Timestamp;
 use deja_core::engine;
 use deja_core::project::Project;
-use deja_core::store::EntryCursor;
+use deja_core::store::{EntryCursor, StoreError};
 use serde::Deserialize;
 
-use super::error::ConsoleError;
+use super::error::{ConsoleError, SEARCH_TIMEOUT};
 use super::filter::{Filter, Select};
 use super::form::{Path, Query};
 use super::format::{self, Moment};
@@ -140,7 +140,12 @@ async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found
     }
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
     let (filter, after) = (search.filter.entries(), cursor(&search.after));
-    let mut found = visit.console.admin.store.browse(project.id, &filter, after, limit).await?;
+    let mut found = match visit.console.admin.store.browse(project.id, &filter, after, limit).await {
+        Err(StoreError::SearchTimeout) => {
+            return Ok(Found { problem: Some(SEARCH_TIMEOUT), ..Found::default() });
+        }
+        found => found?,
+    };
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let next = found.last().filter(|_| more).map(|last| place(project.slug.as_str(), &search.filter, last));

@@ -13,6 +13,10 @@ use deja_core::store::StoreError;
 use super::format;
 use super::page::{self, Frame};
 
+/// What to do about a search by text that did not end in time.
+pub(super) const SEARCH_TIMEOUT: &str =
+    "The search by text took too long, and was ended. Choose a model or a context as well.";
+
 /// Why there is no page.
 #[derive(Debug)]
 pub(super) enum ConsoleError {
@@ -141,6 +145,7 @@ impl From<StoreError> for ConsoleError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict(what) => Self::Refused(what),
+            StoreError::SearchTimeout => Self::Refused(SEARCH_TIMEOUT.into()),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -240,3 +240,22 @@ async fn snippets_name_the_projects_url_and_a_model_that_it_can_ask_for() {
     assert!(page.one("#curl").ends_with(r#""model": "it'\''s-\"x\""}'"#), "{}", page.one("#curl"));
     assert!(page.one("#python").contains(r#""model": "it's-\"x\""})"#), "{}", page.one("#python"));
 }
+
+#[tokio::test]
+async fn a_search_by_text_that_takes_too_long_says_what_to_do() {
+    let world = World::with(&[("DEJA_SEARCH_TIMEOUT_MS", "1")]).await;
+    let project = world.project("Shop").await;
+    for number in 0..20 {
+        world.entry(&project, &number.to_string(), &"long ".repeat(100_000), None).await;
+    }
+    let mut owner = world.browser_of(Role::Owner).await;
+    let page = owner.get("/console/p/shop/cache?q=nowhere").await;
+    assert_eq!(page.status, 200);
+    assert!(page.one("[role=alert]").contains("Choose a model or a context"), "{}", page.text());
+    let page = owner.get("/console/p/shop/cache/purge?q=nowhere").await;
+    assert!(page.status == 422 && page.text().contains("Choose a model or a context"), "{}", page.text());
+    let purge = [("q", "nowhere"), ("confirm", "shop")];
+    let page = owner.post("/console/p/shop/cache/purge", &purge).await;
+    assert!(page.status == 422 && page.text().contains("choose a model or a context"), "{}", page.text());
+    assert_eq!(owner.get("/console/p/shop/cache").await.all("[role=alert]").len(), 0);
+}

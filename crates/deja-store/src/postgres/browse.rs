@@ -51,7 +51,7 @@ impl Browse for PostgresStore {
         let filter = Filter::of(project, filter);
         let (created, id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
         let limit = limit(at_most);
-        let rows = self.connections.bulk(&sql, &filter.before(&[&created, &id, &limit])).await?;
+        let rows = filter.rows(&self.connections, &sql, &[&created, &id, &limit]).await?;
         rows.iter().map(detail).collect()
     }
 
@@ -64,7 +64,7 @@ impl Browse for PostgresStore {
 
     async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError> {
         let sql = format!("SELECT count(*) FROM entries e WHERE {}", passes());
-        let rows = self.connections.bulk(&sql, &Filter::of(project, filter).before(&[])).await?;
+        let rows = Filter::of(project, filter).rows(&self.connections, &sql, &[]).await?;
         rows.first().map_or(Ok(0), |row| count(row, 0))
     }
 

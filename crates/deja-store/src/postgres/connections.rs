@@ -15,18 +15,20 @@ use std::time::Duration;
 use deadpool::Runtime;
 use deadpool::managed::{BuildError, Object, Pool, PoolError, QueueMode, Timeouts};
 use deja_core::store::StoreError;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-use super::fault::{ends_connection, fault, is_transient, too_late, unavailable};
+use super::fault::{ends_connection, fault, is_transient, search_timeout, too_late, unavailable};
 use super::server::Server;
 use crate::PostgresSettings;
 use manager::{Connection, Manager};
 
 /// How often a statement is sent that deadlocked with another one.
 const ATTEMPTS: u32 = 4;
+/// How many searches by text run at once: each may read all of a project.
+const SEARCHES: usize = 2;
 
 /// Parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
@@ -40,6 +42,8 @@ pub(super) struct Connections {
     acquire: Duration,
     call: Duration,
     bulk: Duration,
+    search: Duration,
+    searches: Arc<Semaphore>,
 }
 
 impl Connections {
@@ -56,6 +60,8 @@ impl Connections {
             acquire: settings.acquire_timeout,
             call: settings.call_timeout,
             bulk: settings.bulk_timeout,
+            search: settings.search_timeout,
+            searches: Arc::new(Semaphore::new(SEARCHES)),
         })
     }
 
@@ -79,6 +85,19 @@ impl Connections {
     pub(super) async fn bulk(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let local = format!("statement_timeout = {}", self.bulk.as_millis());
         self.set_for(self.bulk, &local, sql, params).await
+    }
+
+    /// Runs one statement that searches by text. The server ends it, so that its connection stays good.
+    pub(super) async fn search(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let ends = Instant::now() + self.search;
+        let permit = timeout_at(ends, Arc::clone(&self.searches).acquire_owned()).await;
+        let permit = permit.map_err(|_| StoreError::SearchTimeout)?;
+        let left = ends.saturating_duration_since(Instant::now());
+        let mut turn = self.turn(left + self.call).await?;
+        turn.searching = permit.ok();
+        // 0 would be no bound.
+        let begin = format!("BEGIN; SET LOCAL statement_timeout = {}", left.as_millis().max(1));
+        turn.query_with(&begin, sql, params).await.map_err(search_timeout)
     }
 
     /// Runs one statement that is to take its order from a graph, whatever the planner thinks of sorting.
@@ -166,6 +185,7 @@ impl Connections {
             busy: false,
             open: false,
             locked: false,
+            searching: None,
         })
     }
 }
@@ -183,6 +203,8 @@ struct Lease {
     open: bool,
     /// It may hold an advisory lock.
     locked: bool,
+    /// Held while it searches by text, whether or not its caller is still there.
+    searching: Option<OwnedSemaphorePermit>,
 }
 
 /// A connection for a call: one of many, or the one that holds a lock.
@@ -308,6 +330,7 @@ impl Lease {
         &mut self,
         answer: Result<Result<T, Error>, tokio::time::error::Elapsed>,
     ) -> Result<T, StoreError> {
+        self.searching = None;
         match answer {
             Ok(Ok(value)) => {
                 self.busy = false;
@@ -343,8 +366,9 @@ impl Drop for Lease {
         } else if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // What holds a lock may be older than its last deadline.
             let deadline = if self.locked { Instant::now() + self.patience } else { self.deadline };
-            let pool = self.pool.clone();
+            let (pool, searching) = (self.pool.clone(), self.searching.take());
             runtime.spawn(async move {
+                let _until_it_ended = searching;
                 match timeout_at(deadline, connection.settle(undo)).await {
                     Ok(Ok(())) => return connection.answered(),
                     Ok(Err(_)) => {}

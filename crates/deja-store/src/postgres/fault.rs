@@ -55,8 +55,12 @@ pub(super) fn conflict(error: StoreError, what: impl FnOnce() -> String) -> Stor
 }
 
 fn is_conflict(source: &(dyn std::error::Error + 'static)) -> bool {
-    let code = source.downcast_ref().and_then(|failure: &Failure| failure.code.as_ref());
-    code.is_some_and(|code| [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION].contains(code))
+    let conflicts = [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION];
+    code_of(source).is_some_and(|code| conflicts.contains(code))
+}
+
+fn code_of<'a>(source: &'a (dyn std::error::Error + 'static)) -> Option<&'a SqlState> {
+    source.downcast_ref().and_then(|failure: &Failure| failure.code.as_ref())
 }
 
 /// Whether the same statement may well succeed when it is sent again.
@@ -75,6 +79,16 @@ pub(super) fn ends_connection(error: &Error) -> bool {
 
 fn is_decoding(error: &Error) -> bool {
     error.to_string().starts_with("error deserializing")
+}
+
+/// A statement that the server ended after its time was a search that took too long.
+pub(super) fn search_timeout(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(source) if code_of(source.as_ref()) == Some(&SqlState::QUERY_CANCELED) => {
+            StoreError::SearchTimeout
+        }
+        other => other,
+    }
 }
 
 /// No connection, or no answer, in time.

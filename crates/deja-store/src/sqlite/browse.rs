@@ -45,7 +45,7 @@ impl Browse for SqliteStore {
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let filter = filter.clone();
         let after = after.unwrap_or(EntryCursor::NEWEST);
-        self.readers
+        self.readers_for(&filter)
             .read(move |connection| {
                 let sql = format!(
                     "SELECT {} FROM entries e INDEXED BY entries_by_age
@@ -86,7 +86,7 @@ impl Browse for SqliteStore {
 
     async fn count_matching(&self, project: ProjectId, filter: &EntryFilter) -> Result<u64, StoreError> {
         let filter = filter.clone();
-        self.readers
+        self.readers_for(&filter)
             .read(move |connection| {
                 let sql = format!(
                     "SELECT count(*) FROM entries e JOIN scopes s ON s.scope = e.scope WHERE {PASSES}"

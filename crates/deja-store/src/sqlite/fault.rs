@@ -16,6 +16,8 @@ pub(super) fn fault(error: rusqlite::Error) -> StoreError {
             | ErrorCode::OutOfMemory
             | ErrorCode::PermissionDenied,
         ) => StoreError::Unavailable(Box::new(error)),
+        // Only a reader with a deadline interrupts.
+        Some(ErrorCode::OperationInterrupted) => StoreError::SearchTimeout,
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt(error.to_string()),
         _ => match error {
             rusqlite::Error::FromSqlConversionFailure(..)

@@ -33,7 +33,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::cache::Entry;
 use deja_core::embedding::EmbedderId;
-use deja_core::store::{Store, StoreError};
+use deja_core::store::{EntryFilter, Store, StoreError};
 
 pub(crate) use backup::backup;
 use catalog::Catalog;
@@ -67,6 +67,15 @@ pub(crate) struct SqliteStore {
     writer: Writer,
     readers: Readers,
     reader_count: usize,
+    /// The one connection for searches by text, which may read all of a project.
+    searches: Readers,
+}
+
+impl SqliteStore {
+    /// Who reads what passes the filter: what hits read never waits for a search by text.
+    fn readers_for(&self, filter: &EntryFilter) -> &Readers {
+        if filter.text.is_some() { &self.searches } else { &self.readers }
+    }
 }
 
 #[async_trait]
@@ -82,6 +91,7 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
+        self.searches.close(1).await;
         self.readers.close(self.reader_count).await;
         self.writer.close().await;
         Ok(())
@@ -93,4 +103,54 @@ fn weight(entry: &Entry) -> u32 {
     let texts =
         entry.prompt.len() + entry.answer.text.len() + entry.model.len() + entry.answer.provider.len();
     u32::try_from(texts + 256).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+    use std::sync::mpsc;
+
+    use deja_core::id::ProjectId;
+    use deja_core::store::{Browse, Entries, Usage};
+    use deja_core::testing::change;
+
+    use super::*;
+    use crate::StoreSettings;
+
+    #[tokio::test]
+    async fn hits_do_not_wait_for_a_search_by_text() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = StoreSettings { readers: 1, ..StoreSettings::new(directory.path()) };
+        let (project, one) = (ProjectId::from_bytes([1; 16]), NonZeroUsize::MIN);
+        let since = deja_core::clock::Timestamp::from_secs(0);
+        let filter = EntryFilter { text: Some("text".into()), ..EntryFilter::default() };
+        let search_timeout = std::time::Duration::from_millis(1);
+        let store = SqliteStore::open(&StoreSettings { search_timeout, ..settings }).unwrap();
+        let (release, held) = mpsc::channel::<()>();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let search = store.searches.read(move |_| {
+            begun.send(()).unwrap();
+            held.recv().map_err(|_| rusqlite::Error::InvalidQuery)
+        });
+        let others = async {
+            begins.await.unwrap();
+            // Who searches waits for the search, and not for longer than it may.
+            let too_long = [
+                store.browse(project, &filter, None, one).await.err(),
+                store.count_matching(project, &filter).await.err(),
+                store.top_entries(project, &filter, since, one).await.err(),
+                store.purge(project, &filter, &change()).await.err(),
+            ];
+            for error in too_long {
+                assert!(matches!(error, Some(StoreError::SearchTimeout)), "{error:?}");
+            }
+            let all = EntryFilter::default();
+            assert_eq!(store.browse(project, &all, None, one).await.unwrap(), []);
+            assert_eq!(store.count_matching(project, &all).await.unwrap(), 0);
+            store.ready().await.unwrap();
+            release.send(()).unwrap();
+        };
+        let (search, ()) = tokio::join!(search, others);
+        search.unwrap();
+    }
 }

@@ -54,10 +54,11 @@ impl SqliteStore {
         };
         let memory = Arc::new(load(&path, settings, embedder).map_err(says)?);
         let reader_count = settings.readers.max(1);
-        let readers = Readers::open(&path, reader_count).map_err(says)?;
+        let readers = Readers::open(&path, reader_count, None).map_err(says)?;
+        let searches = Readers::open(&path, 1, Some(settings.search_timeout)).map_err(says)?;
         let writer = Writer::start(connection, lock)
             .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
-        Ok(Self { memory, writer, readers, reader_count })
+        Ok(Self { memory, writer, readers, reader_count, searches })
     }
 }
 

@@ -2,43 +2,63 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use deja_core::store::StoreError;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use super::fault::{closed, fault};
 
+/// Steps of SQLite's machine between two looks at the clock: those of some ten entries.
+const STEPS: i32 = 100;
+
 /// The readers. In WAL mode each read sees the last commit and waits for nobody.
 pub(super) struct Readers {
+    /// Longest time of a read, its wait for a connection included.
+    patience: Option<Duration>,
     idle: Arc<Mutex<Vec<Connection>>>,
     free: Arc<Semaphore>,
 }
 
 impl Readers {
-    pub(super) fn open(path: &Path, count: usize) -> Result<Self, rusqlite::Error> {
+    pub(super) fn open(
+        path: &Path,
+        count: usize,
+        patience: Option<Duration>,
+    ) -> Result<Self, rusqlite::Error> {
         let count = count.max(1);
         let connections = (0..count).map(|_| reader(path)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { idle: Arc::new(Mutex::new(connections)), free: Arc::new(Semaphore::new(count)) })
+        let (idle, free) = (Arc::new(Mutex::new(connections)), Arc::new(Semaphore::new(count)));
+        Ok(Self { patience, idle, free })
     }
 
-    /// Runs `work` on a reader, off the async threads.
+    /// Runs `work` on a reader, off the async threads. [`StoreError::SearchTimeout`] if it does not end in time.
     pub(super) async fn read<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let permit = Arc::clone(&self.free).acquire_owned().await.map_err(|_| closed())?;
+        let ends = self.patience.map(|patience| Instant::now() + patience);
+        let free = Arc::clone(&self.free).acquire_owned();
+        let permit = match ends {
+            None => free.await,
+            Some(ends) => timeout_at(ends, free).await.map_err(|_| StoreError::SearchTimeout)?,
+        };
+        let permit = permit.map_err(|_| closed())?;
         let idle = Arc::clone(&self.idle);
         let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let connection = idle.lock().pop().ok_or_else(closed)?;
-            let lent = Lent { connection: Some(connection), idle };
-            lent.connection
-                .as_ref()
-                .map_or_else(|| Err(closed()), |connection| work(connection).map_err(fault))
+            let mut lent = Lent { connection: Some(connection), idle };
+            let connection = lent.connection.as_mut().ok_or_else(closed)?;
+            if let Some(ends) = ends {
+                connection.progress_handler(STEPS, Some(move || Instant::now() >= ends)).map_err(fault)?;
+            }
+            work(connection).map_err(fault)
         });
         task.await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }

@@ -97,7 +97,8 @@ enum Message {
     Close(oneshot::Sender<()>),
 }
 
-/// The way to the writer thread. The thread ends, and the directory is unlocked, when this is dropped.
+/// The way to the writer thread. The thread ends, and the directory is unlocked, when the last copy is dropped.
+#[derive(Clone)]
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
 }

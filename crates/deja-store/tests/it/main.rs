@@ -20,6 +20,7 @@ mod postgres;
 mod proxy;
 mod reopen;
 mod replicas;
+mod search;
 mod support;
 mod tls;
 mod upgrade;

@@ -1,11 +1,12 @@
 //! Which entries of a project are meant.
 
 use deja_core::id::ProjectId;
-use deja_core::store::EntryFilter;
+use deja_core::store::{EntryFilter, StoreError};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
-use super::super::connections::Params;
+use super::super::connections::{Connections, Params};
 use super::super::rows::uuid;
 
 /// The parameters $1 to $5 of [`passes`].
@@ -28,8 +29,23 @@ impl<'a> Filter<'a> {
         }
     }
 
+    /// Runs one statement with these parameters and the rest: as a search, if it is one by text.
+    pub(in super::super) async fn rows(
+        &self,
+        connections: &Connections,
+        sql: &str,
+        rest: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let params = self.before(rest);
+        if self.text.is_some() {
+            connections.search(sql, &params).await
+        } else {
+            connections.bulk(sql, &params).await
+        }
+    }
+
     /// These parameters and the rest.
-    pub(in super::super) fn before<'p>(&'p self, rest: Params<'p>) -> Vec<&'p (dyn ToSql + Sync)> {
+    pub(super) fn before<'p>(&'p self, rest: Params<'p>) -> Vec<&'p (dyn ToSql + Sync)> {
         let own: [&(dyn ToSql + Sync); 5] =
             [&self.project, &self.model, &self.any_context, &self.context, &self.text];
         own.into_iter().chain(rest.iter().copied()).collect()

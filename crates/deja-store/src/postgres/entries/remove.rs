@@ -10,10 +10,12 @@ use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
 use deja_core::store::{EntryFilter, StoreError};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
 
 use super::super::audit::{Noted, When};
 use super::super::connections::{Connections, Params};
-use super::super::rows::{count, limit, uuid};
+use super::super::rows::{count, get, limit, uuid};
 use super::filter::{Filter, passes};
 
 /// The parts of a statement that removes the entries which `choose` gives with project_id and entry_id; the one
@@ -54,12 +56,21 @@ pub(super) async fn passing(
     filter: &EntryFilter,
     change: &Change,
 ) -> Result<u64, StoreError> {
+    let (by_text, filter) = (filter.text.is_some(), Filter::of(project, filter));
+    let (project, noted) = (uuid(project.as_bytes()), Noted::of(change));
+    let found: Vec<Uuid>;
+    let (passes, params): (_, Vec<&(dyn ToSql + Sync)>) = if by_text {
+        // Searched first: who only deletes has longer than a search.
+        let sql = format!("SELECT e.entry_id FROM entries e WHERE {}", passes());
+        let rows = filter.rows(connections, &sql, &[]).await?;
+        found = rows.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
+        ("e.project_id = $1 AND e.entry_id = ANY ($2)".to_owned(), vec![&project, &found])
+    } else {
+        (passes(), filter.before(&[]))
+    };
     let choose = format!(
-        "SELECT e.project_id, e.entry_id FROM entries e WHERE {} ORDER BY e.project_id, e.entry_id FOR UPDATE",
-        passes()
+        "SELECT e.project_id, e.entry_id FROM entries e WHERE {passes} ORDER BY e.project_id, e.entry_id FOR UPDATE"
     );
-    let (filter, noted) = (Filter::of(project, filter), Noted::of(change));
-    let params = filter.before(&[]);
     let sql = Noted::statement(&removing(&choose), params.len(), When::Always);
     total(&connections.bulk(&sql, &noted.after(&params)).await?)
 }

@@ -170,7 +170,7 @@ impl Usage for PostgresStore {
             passes(),
         );
         let (filter, since, at_most) = (Filter::of(project, filter), since.as_nanos(), limit(at_most));
-        let rows = self.connections.bulk(&sql, &filter.before(&[&since, &at_most])).await?;
+        let rows = filter.rows(&self.connections, &sql, &[&since, &at_most]).await?;
         rows.iter().map(detail).collect()
     }
 

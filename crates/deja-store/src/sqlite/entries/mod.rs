@@ -18,8 +18,11 @@ pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
 use super::fault::fault;
-use super::index::{EmbedderNumber, Gone, Search, Vector};
-use super::{Done, Memory, SqliteStore};
+use super::index::{EmbedderNumber, Gone, Row, Search, Vector};
+use super::{Done, Memory, SqliteStore, Writer};
+
+/// Entries that a purge removes in one transaction: other writes wait for so many only.
+const PURGED_AT_ONCE: usize = 512;
 
 #[async_trait]
 impl Entries for SqliteStore {
@@ -108,12 +111,12 @@ impl Entries for SqliteStore {
         filter: &EntryFilter,
         change: &Change,
     ) -> Result<u64, StoreError> {
-        let (filter, change) = (filter.clone(), change.clone());
-        self.remove(move |connection| {
-            audit::write(connection, &change)?;
-            remove::rows_that_pass(connection, project, &filter).map_err(fault)
-        })
-        .await
+        let of = filter.clone();
+        let rows = self.readers_for(filter);
+        let rows = rows.read(move |connection| remove::rows_that_pass(connection, project, &of)).await?;
+        let purged = purged(Arc::clone(&self.memory), self.writer.clone(), rows, change.clone());
+        #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no purge half-way")]
+        tokio::spawn(purged).await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
@@ -125,16 +128,45 @@ impl SqliteStore {
     /// Removes the entries that `choose` names, and says how many.
     pub(super) async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
     where
-        F: FnOnce(&rusqlite::Connection) -> Result<Vec<i64>, StoreError> + Send + 'static,
+        F: FnOnce(&rusqlite::Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
     {
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let rows = choose(connection)?;
-                let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
-                Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
-            })
-            .await
+        removed(Arc::clone(&self.memory), &self.writer, choose).await
+    }
+}
+
+/// Removes the entries that `choose` names in one transaction, and says how many.
+async fn removed<F>(memory: Arc<Memory>, writer: &Writer, choose: F) -> Result<u64, StoreError>
+where
+    F: FnOnce(&rusqlite::Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
+{
+    let remove = move |connection: &rusqlite::Connection| {
+        let rows = choose(connection)?;
+        let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
+        Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
+    };
+    writer.write(remove).await
+}
+
+/// Removes these entries in parts, and says how many were there. The change is written with the first part.
+async fn purged(
+    memory: Arc<Memory>,
+    writer: Writer,
+    mut rows: Vec<Row>,
+    change: Change,
+) -> Result<u64, StoreError> {
+    let (mut change, mut purged) = (Some(change), 0);
+    loop {
+        let (change, part) = (change.take(), rows.split_off(rows.len().saturating_sub(PURGED_AT_ONCE)));
+        let choose = move |connection: &rusqlite::Connection| {
+            if let Some(change) = change {
+                audit::write(connection, &change)?;
+            }
+            Ok(part)
+        };
+        purged += removed(Arc::clone(&memory), &writer, choose).await?;
+        if rows.is_empty() {
+            return Ok(purged);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::index::{EmbedderNumber, Gone, Row};
 
-/// Removes the entries with these numbers. Their vectors go with them by the foreign key, counts and empty
+/// Removes the entries with these numbers; some may be gone already. Their vectors go with them by the foreign key, counts and empty
 /// scopes by triggers. The index holds vectors of the embedder `own`.
 pub(in super::super) fn remove(
     connection: &Connection,
@@ -27,7 +27,7 @@ pub(in super::super) fn remove(
     let mut delete = connection.prepare_cached("DELETE FROM entries WHERE entry = ?1")?;
     let mut gone = Vec::with_capacity(rows.len());
     for row in rows {
-        gone.push(select.query_row(params![row, own], |found| {
+        let found = select.query_row(params![row, own], |found| {
             let bytes: Option<u32> = found.get(3)?;
             Ok(Gone {
                 row: *row,
@@ -36,7 +36,8 @@ pub(in super::super) fn remove(
                 prompt: PromptHash(found.get(2)?),
                 vector: own.zip(bytes.map(|bytes| bytes as usize / 2)),
             })
-        })?);
+        });
+        gone.extend(found.optional()?);
         delete.execute([row])?;
     }
     Ok(gone)

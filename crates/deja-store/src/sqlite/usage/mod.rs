@@ -176,7 +176,7 @@ impl Usage for SqliteStore {
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let filter = filter.clone();
-        self.readers
+        self.readers_for(&filter)
             .read(move |connection| {
                 let sql = format!(
                     "SELECT {} FROM savings v INDEXED BY savings_by_amount
