@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::clock::Timestamp;
 use crate::id::{ProjectId, ProviderId};
-use crate::project::Project;
+use crate::store::{Admission, StoreError};
 
 /// Why a model stopped writing, in terms that all providers share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,8 +177,8 @@ pub enum Route {
 /// Finds the provider of a model.
 #[async_trait]
 pub trait Providers: Send + Sync {
-    /// The project's own providers first, then the built-in families by the model's name.
-    async fn route(&self, project: &Project, model: &str) -> Result<Route, crate::store::StoreError>;
+    /// The caller's project's own providers first, as they were when it was admitted or later, then the built-in families by the model's name.
+    async fn route(&self, caller: &Admission, model: &str) -> Result<Route, StoreError>;
 }
 
 /// What a project's own provider speaks.

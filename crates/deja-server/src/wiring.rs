@@ -68,7 +68,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         false,
         prices.book.clone(),
     )?;
-    let upstreams = Arc::new(Upstreams { registry, store: store.clone(), vault: own_vault });
+    let upstreams = Arc::new(Upstreams::new(registry, store.clone(), own_vault));
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),

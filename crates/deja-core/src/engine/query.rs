@@ -60,7 +60,7 @@ impl Engine {
             // Only now is the provider looked for: an answer that is there needs none.
             let route = match &route {
                 Some(route) => route,
-                None => route.insert(self.parts.providers.route(project, &query.model).await?),
+                None => route.insert(self.parts.providers.route(caller, &query.model).await?),
             };
             if matches!(route, Route::Unsupported) {
                 return Err(QueryError::ModelNotSupported { model: query.model.clone() });

@@ -10,6 +10,17 @@ use crate::id::{KeyId, ProjectId};
 use crate::project::Project;
 use crate::store::StoreError;
 
+/// What an admission says of the project's own providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnProviders {
+    /// There are none.
+    None,
+    /// The state with this name. Whoever has read it need not read it again: each change makes a state of another name.
+    At([u8; 16]),
+    /// Nothing: they have to be asked for.
+    Unknown,
+}
+
 /// A key that opened the door, and the project behind it.
 #[derive(Clone, Debug)]
 pub struct Admission {
@@ -17,6 +28,8 @@ pub struct Admission {
     pub key: Arc<ApiKey>,
     /// Its project, possibly suspended.
     pub project: Arc<Project>,
+    /// Its own providers. Never [`OwnProviders::Unknown`] where asking for them is a round trip.
+    pub providers: OwnProviders,
 }
 
 impl Admission {
@@ -32,7 +45,7 @@ impl Admission {
             created: project.created,
             revoked: None,
         };
-        Self { key: Arc::new(key), project }
+        Self { key: Arc::new(key), project, providers: OwnProviders::Unknown }
     }
 }
 
@@ -42,8 +55,8 @@ pub trait Keys: Send + Sync {
     /// Adds a key; durable when it returns. [`StoreError::Conflict`] if its project does not exist.
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError>;
 
-    /// The active key with this hash and its project, as they are now: a key revoked before this call is
-    /// not found.
+    /// The active key with this hash and its project with its own providers, as they are now: a key revoked before
+    /// this call is not found.
     async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError>;
 
     /// The project's keys with their usage, oldest first, revoked ones included.

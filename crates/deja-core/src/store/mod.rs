@@ -29,7 +29,7 @@ pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
 };
 pub use export::{Export, PAGE_BYTES, WholeEntry};
-pub use keys::{Admission, Keys};
+pub use keys::{Admission, Keys, OwnProviders};
 pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};
 pub use projects::Projects;

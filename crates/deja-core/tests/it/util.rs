@@ -165,7 +165,7 @@ struct FakeProviders(Arc<FakeProvider>);
 
 #[async_trait]
 impl Providers for FakeProviders {
-    async fn route(&self, _: &Project, model: &str) -> Result<Route, StoreError> {
+    async fn route(&self, _: &Admission, model: &str) -> Result<Route, StoreError> {
         Ok(match model {
             "unsupported" => Route::Unsupported,
             "bare" => Route::NoCredentials { provider: "fake" },

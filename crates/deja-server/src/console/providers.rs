@@ -1,11 +1,14 @@
 //! Providers and models: the built-in families with the state of their credentials, and the project's own.
 
+use std::sync::Arc;
+
 use askama::Template;
 use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
 use deja_core::admin::{AdminError, Hidden};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
 use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
+use deja_core::store::Admission;
 use deja_providers::Family;
 use serde::Deserialize;
 
@@ -304,7 +307,8 @@ pub(super) struct Test {
 /// `POST /console/p/{slug}/providers/test`.
 pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
     let project = visit.project(&slug).await?;
-    let flash = match visit.console.upstreams.route(&project, &model).await? {
+    let caller = Admission::of_console(Arc::new(project));
+    let flash = match visit.console.upstreams.route(&caller, &model).await? {
         Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {
             Ok(completion) => {
                 let said = format::excerpt(&completion.text);

@@ -37,5 +37,6 @@ mod providers;
 mod replicas;
 mod secrets;
 mod spec;
+mod statements;
 mod tenants;
 mod util;

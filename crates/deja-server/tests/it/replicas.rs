@@ -12,7 +12,7 @@ use crate::postgres::{Database, Server, connect};
 use crate::util::deja::{Builder, new_database};
 use crate::util::http::{Connection, PATIENCE, request};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Gate, Reaction};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
 
 fn three(provider: &FakeProvider) -> [Deja; 3] {
     let url = new_database();
@@ -56,6 +56,43 @@ fn a_revoked_key_is_refused_by_the_very_next_request_on_every_replica() {
             assert_eq!(ask(replica, &key, "Who wrote Faust?").0, 401);
         }
     }
+}
+
+#[test]
+fn a_changed_provider_holds_for_the_very_next_request_on_every_replica() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let tenant = Tenant::create(&replicas[0], "provided", &[]);
+    let mut asked = 0;
+    let mut all_answer = |expected: &str| {
+        for replica in &replicas {
+            let tenant = Tenant { deja: replica, slug: tenant.slug.clone(), key: tenant.key.clone() };
+            // Twice: from the database, and from memory where that is allowed.
+            for _ in 0..2 {
+                asked += 1;
+                let query =
+                    json!({"prompt": format!("{asked}"), "model": MODEL, "similarity_threshold": 1.0});
+                assert_eq!(tenant.ask(&query)["llm_provider"], expected, "request {asked}");
+            }
+        }
+    };
+    all_answer("openai");
+    let url = format!("{}/v1", provider.url());
+    for turn in 0..3 {
+        let names = ["a", "b"].map(|name| format!("{name}{turn}"));
+        replicas[turn].cli(&tenant.provider_add(&names[0], &url, MODEL, &["--allow-private"]));
+        all_answer(&names[0]);
+        let remove = |name: &str| {
+            let next = &replicas[(turn + 1) % 3];
+            next.cli(&["provider", "remove", "--project", &tenant.slug, name]);
+        };
+        remove(&names[0]);
+        all_answer("openai");
+        replicas[turn].cli(&tenant.provider_add(&names[1], &url, MODEL, &["--allow-private"]));
+        all_answer(&names[1]);
+        remove(&names[1]);
+    }
+    all_answer("openai");
 }
 
 #[test]

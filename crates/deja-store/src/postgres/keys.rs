@@ -9,8 +9,9 @@ use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::project::Tier;
 use deja_core::rate_limit::{Decision, MINUTE, Quota};
-use deja_core::store::{Admission, Keys, StoreError};
+use deja_core::store::{Admission, Keys, OwnProviders, StoreError};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use super::connections::{Connections, Params};
 use super::fault::conflict;
@@ -48,7 +49,7 @@ impl Keys for PostgresStore {
 
     async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS}, {} FROM keys k JOIN projects p ON p.project_id = k.project_id
+            "SELECT {COLUMNS}, {}, p.providers_version FROM keys k JOIN projects p ON p.project_id = k.project_id
              WHERE k.hash = $1 AND k.revoked IS NULL",
             projects::COLUMNS
         );
@@ -96,7 +97,7 @@ static ADMIT: LazyLock<String> = LazyLock::new(|| {
              SELECT project_id, step, step * burst AS capacity
              FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step FROM admitted) AS stepped),
          taken AS ({TAKE})
-         SELECT {COLUMNS}, {project}, t.full_at, t.seen, t.allowed
+         SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.allowed
          FROM taken t JOIN projects p ON p.project_id = t.project_id
               JOIN keys k ON k.project_id = t.project_id AND k.hash = $3",
         per_minute = by_tier(Quota::per_minute),
@@ -115,7 +116,7 @@ pub(super) async fn admit_within_limit(
     let row = connections.query_opt(&ADMIT, params).await?;
     row.map(|row| {
         let admission = admission(&row)?;
-        let decision = decision(&row, WIDTH + projects::WIDTH, admission.project.quota())?;
+        let decision = decision(&row, WIDTH + projects::WIDTH + 1, admission.project.quota())?;
         Ok((admission, decision))
     })
     .transpose()
@@ -128,8 +129,10 @@ fn by_tier(number: fn(Quota) -> u32) -> String {
 }
 
 fn admission(row: &Row) -> Result<Admission, StoreError> {
-    let (key, project) = (from_row(row)?, projects::from_row(row, WIDTH)?);
-    Ok(Admission { key: Arc::new(key), project: Arc::new(project) })
+    let (key, project) = (Arc::new(from_row(row)?), Arc::new(projects::from_row(row, WIDTH)?));
+    let version: Option<Uuid> = get(row, WIDTH + projects::WIDTH)?;
+    let providers = version.map_or(OwnProviders::None, |version| OwnProviders::At(version.into_bytes()));
+    Ok(Admission { key, project, providers })
 }
 
 fn from_row(row: &Row) -> Result<ApiKey, StoreError> {

@@ -20,6 +20,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (6, include_str!("../../migrations/postgres/0006_forbidden.sql")),
     (7, include_str!("../../migrations/postgres/0007_vectors.sql")),
     (8, include_str!("../../migrations/postgres/0008_claims.sql")),
+    (9, include_str!("../../migrations/postgres/0009_own_providers.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -1,7 +1,8 @@
 //! The PostgreSQL backend: any number of deja processes share one database.
 //!
 //! The database is the only meeting point of replicas. Nothing that a request depends on is kept in a process:
-//! key, project, limit and entries are asked for each time, one statement a call. What is kept is which way a
+//! key, project, limit and entries are asked for each time, one statement a call; each admission names the state of the
+//! project's own providers, so that they are read when it changed. What is kept is which way a
 //! scope is searched ([`entries`]), for half a minute, and that is a matter of speed alone.
 
 mod audit;

@@ -8,7 +8,7 @@ use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
-use deja_core::store::Admission;
+use deja_core::store::{Admission, OwnProviders};
 use parking_lot::RwLock;
 
 /// The catalog. Holds what is committed; the writer thread keeps it so.
@@ -32,7 +32,8 @@ impl Catalog {
         let inner = self.inner.read();
         let key = inner.keys.get(hash)?;
         let project = inner.projects.get(&key.project)?;
-        Some(Admission { key: Arc::clone(key), project: Arc::clone(project) })
+        let (key, project) = (Arc::clone(key), Arc::clone(project));
+        Some(Admission { key, project, providers: OwnProviders::Unknown })
     }
 
     pub(super) fn by_slug(&self, slug: &str) -> Option<Arc<Project>> {

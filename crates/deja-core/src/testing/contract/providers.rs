@@ -1,10 +1,11 @@
 //! Custom providers and the check of the master key.
 
-use super::fixtures::{NOW, bytes, project_id, with_project};
+use super::fixtures::{NOW, bytes, key, project_id, with_project};
 use super::{Subject, register};
+use crate::api_key::ApiKey;
 use crate::id::ProviderId;
 use crate::provider::{ProviderConfig, ProviderKind};
-use crate::store::StoreError;
+use crate::store::{OwnProviders, Store, StoreError};
 use crate::testing::change;
 
 register!["providers":
@@ -14,6 +15,7 @@ register!["providers":
     updates_hold_and_keep_identity,
     updates_clash_by_model,
     removed_are_gone,
+    each_change_is_another_state,
     need_a_project,
     key_check_is_set_once,
     ready_and_close,
@@ -114,6 +116,40 @@ async fn removed_are_gone(mut subject: Subject) {
     let store = subject.reopened().await;
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
     store.add_provider(&provider(2, "again", &["llama"]), &change()).await.unwrap();
+}
+
+/// Where an admission tells states of the project's providers apart, each change makes one of its own.
+async fn each_change_is_another_state(mut subject: Subject) {
+    let store = subject.store();
+    let keys = [key(1, with_project(&*store, 1).await), key(2, with_project(&*store, 2).await)];
+    for key in &keys {
+        store.create_key(key, &change()).await.unwrap();
+    }
+    let first = admitted(&*store, &keys[0]).await;
+    assert!(matches!(first, OwnProviders::None | OwnProviders::Unknown), "{first:?}");
+    let mut states = vec![first];
+    store.add_provider(&provider(1, "own", &["llama"]), &change()).await.unwrap();
+    states.push(admitted(&*store, &keys[0]).await);
+    store.update_provider(&provider(2, "own", &["llama"]), &change()).await.unwrap();
+    states.push(admitted(&*store, &keys[0]).await);
+    store.add_provider(&provider(3, "other", &["qwen"]), &change()).await.unwrap();
+    states.push(admitted(&*store, &keys[0]).await);
+    store.remove_provider(project_id(1), "own", &change()).await.unwrap();
+    states.push(admitted(&*store, &keys[0]).await);
+    for (at, state) in states.iter().enumerate() {
+        let told = *state != OwnProviders::Unknown;
+        assert_eq!(states[..at].contains(state), at > 0 && !told, "{states:?}");
+    }
+    let store = subject.reopened().await;
+    assert_eq!(admitted(&*store, &keys[0]).await, states[4], "it stays as long as nothing changes");
+    assert_eq!(admitted(&*store, &keys[1]).await, first, "another project has none");
+}
+
+/// What both ways of admission say.
+async fn admitted(store: &dyn Store, key: &ApiKey) -> OwnProviders {
+    let (admission, _) = store.admit_within_limit(&key.hash, NOW).await.unwrap().unwrap();
+    assert_eq!(store.admit(&key.hash).await.unwrap().unwrap().providers, admission.providers);
+    admission.providers
 }
 
 async fn need_a_project(subject: Subject) {

@@ -8,7 +8,7 @@ use super::MemoryStore;
 use crate::api_key::{ApiKey, KeyHash, KeyUsage};
 use crate::audit::Change;
 use crate::id::{KeyId, ProjectId};
-use crate::store::{Admission, Keys, StoreError};
+use crate::store::{Admission, Keys, OwnProviders, StoreError};
 
 #[async_trait]
 impl Keys for MemoryStore {
@@ -33,7 +33,8 @@ impl Keys for MemoryStore {
             state.keys.iter().map(|(key, _)| key).find(|key| key.hash == *hash && key.revoked.is_none());
         Ok(key.and_then(|key| {
             let project = state.projects.get(&key.project)?;
-            Some(Admission { key: Arc::new(key.clone()), project: Arc::new(project.clone()) })
+            let (key, project) = (Arc::new(key.clone()), Arc::new(project.clone()));
+            Some(Admission { key, project, providers: OwnProviders::Unknown })
         }))
     }
 

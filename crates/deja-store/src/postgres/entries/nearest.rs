@@ -56,7 +56,6 @@ pub(super) async fn nearest(
     now: Timestamp,
 ) -> Result<Vec<Candidate>, StoreError> {
     let dimension = i32::try_from(probe.embedding.dimension()).unwrap_or(i32::MAX);
-    let by_graph = is_large(store, scope).await? && store.graphs.covers(dimension);
     let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
     let full = Vector::from(probe.embedding.as_slice().to_vec());
     let half = HalfVector::from_f32_slice(probe.embedding.as_slice());
@@ -75,10 +74,19 @@ pub(super) async fn nearest(
         &probe.prompt.0.as_slice(),
     ];
     let wanted = limit.saturating_add(SPARE);
-    let by_graph = if by_graph { search_graph(store, dimension, wanted, params).await? } else { None };
-    let rows = match by_graph {
+    let large = store.plans.large.get(&scope_key);
+    let looked = match large {
+        None => scan_if_small(store, scope_key, params).await?,
+        Some(true) => None,
+        Some(false) => Some(scan(store, params).await?),
+    };
+    let looked = match looked {
+        None if store.graphs.covers(dimension) => search_graph(store, dimension, wanted, params).await?,
+        looked => looked,
+    };
+    let rows = match looked {
         Some(rows) => rows,
-        None => store.connections.query(&candidates_by_scan(), params).await?,
+        None => scan(store, params).await?,
     };
     let mut candidates =
         rows.iter().map(|row| candidate(row, &probe)).collect::<Result<Vec<_>, StoreError>>()?;
@@ -100,8 +108,7 @@ async fn search_graph(
     for breadth in [QUICK, DEEP] {
         let mut rows = store.connections.in_graph(breadth, &sql, params).await?;
         let seen: i64 = rows.first().map_or(Ok(0), |row| get(row, WIDTH + 1))?;
-        // The row that says how many were seen is there without an entry too.
-        rows.retain(|row| row.try_get::<_, uuid::Uuid>(0).is_ok());
+        retain_entries(&mut rows);
         if !rows.is_empty() {
             return Ok(Some(rows));
         }
@@ -112,22 +119,35 @@ async fn search_graph(
     Ok(Some(Vec::new()))
 }
 
-/// Whether the scope is large, as it was lately.
-async fn is_large(store: &PostgresStore, scope: &Scope) -> Result<bool, StoreError> {
-    let key = scope.key().0;
-    if let Some(large) = store.plans.large.get(&key) {
-        return Ok(large);
-    }
+/// What a scan gives.
+async fn scan(store: &PostgresStore, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+    store.connections.query(&best_of("false", SCAN, "JOIN"), params).await
+}
+
+/// The same of a scope that is not known to be small or large; `None` if it is large. Which it is, is believed from
+/// now on.
+async fn scan_if_small(
+    store: &PostgresStore,
+    key: [u8; 32],
+    params: Params<'_>,
+) -> Result<Option<Vec<Row>>, StoreError> {
     // Reading a vector of the scope takes about a sixth of a step in the graph, and where other scopes hold most
     // vectors, most steps lead to theirs: scan n, or step limit * all / n times. So the bound goes with the root.
-    let sql = "SELECT EXISTS (
+    let large = "EXISTS (
         SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2
-        OFFSET (SELECT least($3::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint
+        OFFSET (SELECT least($12::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint
                 FROM pg_class WHERE oid = 'vectors'::regclass))";
-    let params: Params<'_> = &[&uuid(scope.project().as_bytes()), &key.as_slice(), &store.plans.graph_from];
-    let large = get(&store.connections.query_one(sql, params).await?, 0)?;
+    let params = [params, &[&store.plans.graph_from]].concat();
+    let mut rows = store.connections.query(&best_of(large, SCAN, "LEFT JOIN"), &params).await?;
+    let large = rows.first().map_or(Ok(false), |row| get(row, WIDTH + 3))?;
     store.plans.large.insert(key, large);
-    Ok(large)
+    retain_entries(&mut rows);
+    Ok((!large).then_some(rows))
+}
+
+/// A row that says how the search went is there without an entry too.
+fn retain_entries(rows: &mut Vec<Row>) {
+    rows.retain(|row| row.try_get::<_, uuid::Uuid>(0).is_ok());
 }
 
 fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
@@ -137,16 +157,12 @@ fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
     Ok(Candidate { entry: Arc::new(from_row(row)?), similarity, forbidden: get(row, WIDTH + 2)? })
 }
 
-/// Candidates by a scan of the scope: all of them are looked at.
-fn candidates_by_scan() -> String {
-    best_of(
-        "SELECT entry_id, vector FROM vectors
-         WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
-               AND (expires IS NULL OR expires > $5)
-         ORDER BY least(vector <#> $6, 0), entry_id LIMIT $7",
-        "JOIN",
-    )
-}
+/// Candidates by a scan of the scope: all of them are looked at, unless it is large.
+const SCAN: &str = "
+    SELECT entry_id, vector FROM vectors
+    WHERE project_id = $1 AND scope_key = $2 AND embedder = $3 AND dimension = $4
+          AND (expires IS NULL OR expires > $5) AND NOT (SELECT large FROM size)
+    ORDER BY least(vector <#> $6, 0), entry_id LIMIT $7";
 
 /// Candidates by the graph of vectors of this dimension. The dimension is a literal, for the index to apply.
 fn candidates_by_graph(dimension: i32) -> String {
@@ -156,21 +172,22 @@ fn candidates_by_graph(dimension: i32) -> String {
                AND dimension = {dimension} AND (expires IS NULL OR expires > $5)
          ORDER BY vector::halfvec({dimension}) <#> $6 LIMIT $7"
     );
-    best_of(&candidates, "LEFT JOIN")
+    best_of("false", &candidates, "LEFT JOIN")
 }
 
-/// The best of the candidates, scored at full precision, with their texts, how many candidates there were, and
-/// whether somebody forbade this one to answer.
-fn best_of(candidates: &str, join: &str) -> String {
+/// The best of the candidates, scored at full precision, with their texts, how many candidates there were, whether
+/// somebody forbade this one to answer, and whether the scope is large.
+fn best_of(large: &str, candidates: &str, join: &str) -> String {
     format!(
-        "WITH near AS MATERIALIZED ({candidates}),
+        "WITH size AS MATERIALIZED (SELECT {large} AS large), near AS MATERIALIZED ({candidates}),
          scored AS (
              SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
          SELECT {COLUMNS}, best.vector, seen.candidates,
                 e.prompt_hash <> $11 AND EXISTS (
                     SELECT FROM wrong_answers w WHERE w.project_id = $1
                     AND (w.asked_hash = $11 AND w.matched_hash = e.prompt_hash
-                         OR w.asked_hash = e.prompt_hash AND w.matched_hash = $11))
+                         OR w.asked_hash = e.prompt_hash AND w.matched_hash = $11)),
+                (SELECT large FROM size)
          FROM (SELECT count(*) AS candidates FROM near) seen {join} (
               (SELECT * FROM scored WHERE greatest(score, 0) >= $9
                ORDER BY CASE WHEN score >= 1 - 1.0 / 1048576 THEN 1 ELSE greatest(score, 0) END DESC, entry_id

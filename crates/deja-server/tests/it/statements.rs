@@ -1,0 +1,93 @@
+//! What a query costs the database: each statement is a round trip.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use url::Url;
+
+use crate::util::deja::new_database;
+use crate::util::{Deja, FakeProvider, Tenant};
+
+/// A proxy to PostgreSQL that counts what it is asked to execute.
+struct Counter {
+    port: u16,
+    executed: Arc<AtomicUsize>,
+}
+
+impl Counter {
+    fn to(server: (String, u16)) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let executed = Arc::<AtomicUsize>::default();
+        let count = Arc::clone(&executed);
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (mut client, count) = (client.unwrap(), Arc::clone(&count));
+                let mut server = TcpStream::connect(&server).unwrap();
+                let (mut back, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+                for stream in [&client, &server] {
+                    stream.set_nodelay(true).unwrap();
+                }
+                std::thread::spawn(move || carry(&mut client, &mut server, &count));
+                std::thread::spawn(move || std::io::copy(&mut back, &mut to_client));
+            }
+        });
+        Self { port, executed }
+    }
+
+    fn executed(&self) -> usize {
+        self.executed.load(Ordering::SeqCst)
+    }
+}
+
+/// Carries messages until an end closes. Each begins with its type and its length, but for the first, which has no type.
+fn carry(client: &mut TcpStream, server: &mut TcpStream, executed: &AtomicUsize) -> std::io::Result<()> {
+    let mut kind = Vec::new();
+    loop {
+        let mut length = [0; 4];
+        client.read_exact(&mut length)?;
+        let mut rest = vec![0; u32::from_be_bytes(length) as usize - 4];
+        client.read_exact(&mut rest)?;
+        if matches!(kind[..], [b'E' | b'Q']) {
+            executed.fetch_add(1, Ordering::SeqCst);
+        }
+        server.write_all(&[&kind, &length[..], &rest].concat())?;
+        kind.resize(1, 0);
+        client.read_exact(&mut kind)?;
+    }
+}
+
+#[test]
+fn a_miss_is_at_most_five_statements() {
+    let provider = FakeProvider::start();
+    let mut url = Url::parse(&new_database()).unwrap();
+    let server = (url.host_str().unwrap().to_owned(), url.port().unwrap_or(5432));
+    let counter = Counter::to(server);
+    url.set_host(Some("127.0.0.1")).unwrap();
+    url.set_port(Some(counter.port)).unwrap();
+    url.query_pairs_mut().append_pair("sslmode", "disable");
+    let deja = Deja::on(url.as_str(), &provider);
+    let (plain, own) = (Tenant::create(&deja, "plain", &[]), Tenant::create(&deja, "own", &[]));
+    let house = format!("{}/v1", provider.url());
+    deja.cli(&own.provider_add("house", &house, "house-1", &["--allow-private"]));
+    // Work of its own time, such as writing counts, comes on top of some misses, and preparing of the first ones.
+    for (tenant, model, answers) in [(&plain, "gpt-4o-mini", "openai"), (&own, "house-1", "house")] {
+        for new_scope in [true, false] {
+            let misses = (0..30).map(|number| {
+                let context = if new_scope { format!("context {number}") } else { String::new() };
+                let prompt = format!("{number} {new_scope}: {}", number * 7919);
+                let before = counter.executed();
+                let asked = json!({"prompt": prompt, "model": model, "context": context, "similarity_threshold": 1.0});
+                let answer = tenant.ask(&asked);
+                assert_eq!((&answer["cache_hit"], &answer["llm_provider"]), (&json!(false), &json!(answers)));
+                counter.executed() - before
+            });
+            let misses: Vec<usize> = misses.collect();
+            let least = misses.iter().min().unwrap();
+            assert!((3..=5).contains(least), "{model}, new scope {new_scope}: {misses:?}");
+        }
+    }
+}
