@@ -67,7 +67,8 @@ async fn texts_of_callers_who_hung_up_are_skipped() {
     assert!(gone.is_err());
     let start = Instant::now();
     embedder.embed("still here").await.unwrap();
-    assert!(start.elapsed() < one * 100, "{:?} with one text at {one:?}", start.elapsed());
+    // Of 500 texts; half of them would mean that none was skipped, however unevenly a busy machine runs.
+    assert!(start.elapsed() < one * 250, "{:?} with one text at {one:?}", start.elapsed());
 }
 
 #[tokio::test]
@@ -79,7 +80,10 @@ async fn the_window_is_a_limit_not_a_cut() {
             Embedded::Vector { tokens, .. } => assert!(fits && tokens as usize == words + 2),
             Embedded::TooLong { tokens, window } => assert!(!fits && window == 256 && tokens > window),
         }
-        assert!(fits || start.elapsed() < Duration::from_secs(2));
+        assert!(
+            fits || start.elapsed() < Duration::from_secs(30),
+            "a text is not read much further than the window"
+        );
     }
     let one_word = "x".repeat(2_000_000);
     assert!(matches!(embedder.embed(&one_word).await.unwrap(), Embedded::TooLong { .. }));

@@ -93,7 +93,7 @@ impl Server {
 }
 
 fn read_request(stream: &mut TcpStream) -> Option<Seen> {
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -130,7 +130,7 @@ pub(crate) fn chat(text: &str) -> String {
 }
 
 /// What waits for none of the limits of [`settings`] is over by then, however busy the machine.
-pub(crate) const SOON: Duration = Duration::from_secs(8);
+pub(crate) const SOON: Duration = Duration::from_secs(25);
 
 /// Longer than any test waits.
 pub(crate) const FOREVER: Duration = Duration::from_hours(1);
@@ -138,10 +138,10 @@ pub(crate) const FOREVER: Duration = Duration::from_hours(1);
 /// Limits that no answer meets by chance; a test of one of them makes it short.
 pub(crate) fn settings() -> HttpSettings {
     HttpSettings {
-        connect_timeout: Duration::from_secs(10),
-        attempt_timeout: Duration::from_secs(10),
-        idle_timeout: Duration::from_secs(10),
-        total_deadline: Duration::from_secs(40),
+        connect_timeout: Duration::from_secs(30),
+        attempt_timeout: Duration::from_secs(30),
+        idle_timeout: Duration::from_secs(30),
+        total_deadline: Duration::from_secs(50),
         max_response_bytes: 1024 * 1024,
         max_attempts: 3,
     }
