@@ -25,7 +25,7 @@ pictures:
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --all-features --no-deps --document-private-items
+	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' cargo doc --workspace --all-features --no-deps --document-private-items
 	scripts/deny
 bench:
 	cargo build --release -p deja-server -p deja-bench
