@@ -21,7 +21,7 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
     let span = tracing::error_span!("request", request.id = id.unwrap_or_default());
     let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let uri = request.uri().clone();
     let mut response = next.run(request).instrument(span.clone()).await;
     let headers = response.headers_mut();
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));
@@ -32,9 +32,9 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     let status = response.status().as_u16();
     let duration_ms = started.elapsed().as_secs_f64() * 1e3;
     if status >= 500 {
-        tracing::info!(parent: &span, %method, path, status, duration_ms, "request failed");
+        tracing::info!(parent: &span, %method, path = uri.path(), status, duration_ms, "request failed");
     } else {
-        tracing::debug!(parent: &span, %method, path, status, duration_ms, "request answered");
+        tracing::debug!(parent: &span, %method, path = uri.path(), status, duration_ms, "request answered");
     }
     response
 }

@@ -143,7 +143,7 @@ async fn fill(
         }
         requests += per_hour;
         let began = Instant::now();
-        store.record(&batch.take(usize::MAX)).await?;
+        store.record(&batch.take(usize::MAX, usize::MAX)).await?;
         slowest = slowest.max(began.elapsed());
         // As the server does: minutes older than two days go.
         store.sweep_usage(at(*NOW - hour * 3600), NonZeroUsize::MAX).await?;

@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::mem;
 use std::sync::Arc;
 
 use crate::analytics::names::{Names, label};
@@ -73,6 +74,8 @@ pub struct UsageBatch {
     names: Names,
     /// Hits by entry.
     pub entries: HashMap<(ProjectId, EntryId), EntryHits>,
+    /// Hits that [`Self::take`] began to hand out.
+    taking: HashMap<(ProjectId, EntryId), EntryHits>,
     /// The first words of the contexts that the rollups name by number.
     pub contexts: HashMap<(ProjectId, ContextKey), ContextLabel>,
 }
@@ -80,7 +83,12 @@ pub struct UsageBatch {
 impl UsageBatch {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.entries.is_empty()
+        self.cells.is_empty() && self.entries.is_empty() && self.taking.is_empty()
+    }
+
+    /// Whether hits of so many entries wait that there is soon no room for more.
+    pub fn is_crowded(&self) -> bool {
+        self.entries.len() + self.taking.len() > MOST / 2
     }
 
     /// Counts one request. `false`: there is no room for all of it.
@@ -92,27 +100,33 @@ impl UsageBatch {
         });
         let minute = Step::Minute.period_of(event.at);
         let cell = Cell { project: event.project, minute, key: event.key, model, context };
-        let Some(counted) = slot(&mut self.cells, cell) else { return false };
+        let Some(counted) = slot(&mut self.cells, cell, MOST) else { return false };
         counted.count(event);
         // At most one a cell.
         self.contexts.extend(new.map(|(key, label)| ((event.project, key), label)));
         let Some(entry) = event.entry else { return true };
-        let Some(hits) = slot(&mut self.entries, (event.project, entry)) else { return false };
+        let room = MOST.saturating_sub(self.taking.len());
+        let Some(hits) = slot(&mut self.entries, (event.project, entry), room) else { return false };
         hits.hits += 1;
         hits.last_hit = hits.last_hit.max(event.at);
         hits.saved = hits.saved.plus(event.saved);
         true
     }
 
-    /// Takes what was counted, up to `at_most` of each kind; the rest stays, and the same names are told apart.
+    /// Takes what was counted: up to `minutes` of keys, models and contexts, and hits of up to `entries`. The rest stays,
+    /// and the same names are told apart. An entry that is hit all the time waits until the others were taken.
     #[must_use]
-    pub fn take(&mut self, at_most: usize) -> Self {
+    pub fn take(&mut self, minutes: usize, entries: usize) -> Self {
+        if self.taking.is_empty() {
+            self.taking = mem::take(&mut self.entries);
+        }
         Self {
             id: None,
             names: Names::default(),
-            cells: some(&mut self.cells, at_most),
-            entries: some(&mut self.entries, at_most),
-            contexts: some(&mut self.contexts, at_most),
+            cells: some(&mut self.cells, minutes),
+            entries: some(&mut self.taking, entries),
+            taking: HashMap::new(),
+            contexts: some(&mut self.contexts, minutes),
         }
     }
 
@@ -149,9 +163,9 @@ impl UsageBatch {
     }
 }
 
-/// What is counted under `key`; `None` if that would be one too many.
-fn slot<K: Eq + Hash, V: Default>(map: &mut HashMap<K, V>, key: K) -> Option<&mut V> {
-    let full = map.len() >= MOST;
+/// What is counted under `key`; `None` if that would be one more than there is room for.
+fn slot<K: Eq + Hash, V: Default>(map: &mut HashMap<K, V>, key: K, room: usize) -> Option<&mut V> {
+    let full = map.len() >= room;
     match map.entry(key) {
         Entry::Vacant(_) if full => None,
         entry => Some(entry.or_default()),
@@ -238,7 +252,7 @@ mod tests {
             assert!(batch.add(&event(&format!("m{number}"), Some(&format!("user {number}")), 10)));
             if number == 500 {
                 // What is written goes, what is told apart stays.
-                assert_eq!(batch.take(usize::MAX).rollups().len(), 3 * (1 + 1 + 4 * 65 + 2 * 65));
+                assert_eq!(batch.take(usize::MAX, 0).rollups().len(), 3 * (1 + 1 + 4 * 65 + 2 * 65));
             }
         }
         let only = |batch: &UsageBatch, dimensions| -> Vec<Slice> {
@@ -263,18 +277,41 @@ mod tests {
         }
         let (mut misses, mut hits, mut requests, mut contexts) = (0, 0, 0, 0);
         for pieces in 1.. {
-            let piece = batch.take(3);
+            let piece = batch.take(3, 2);
             if piece.is_empty() {
                 assert_eq!(pieces, 5);
                 break;
             }
-            assert!(piece.cells.len() <= 3 && piece.entries.len() <= 3);
+            assert!(piece.cells.len() <= 3 && piece.entries.len() <= 2);
             misses += slices(&piece, Step::Minute).iter().map(|(_, _, misses)| misses).sum::<u64>();
             hits += piece.entries.values().map(|hits| hits.hits).sum::<u64>();
             requests += piece.keys().values().map(|usage| usage.requests).sum::<u64>();
             contexts += piece.contexts.len();
         }
         assert_eq!((misses, hits, requests, contexts), (8 * 30, 30, 30, 1));
+    }
+
+    #[test]
+    fn no_entry_is_taken_twice_before_the_others() {
+        let mut batch = UsageBatch::default();
+        let hit_all = |batch: &mut UsageBatch| {
+            for entry in 0..10 {
+                assert!(batch.add(&UsageEvent {
+                    entry: Some(EntryId::from_bytes([entry; 16])),
+                    ..event("m", None, 0)
+                }));
+            }
+        };
+        hit_all(&mut batch);
+        let mut taken = Vec::new();
+        for _ in 0..5 {
+            taken.extend(batch.take(1, 2).entries.into_keys());
+            hit_all(&mut batch);
+        }
+        taken.sort_unstable();
+        taken.dedup();
+        assert_eq!(taken.len(), 10);
+        assert!(batch.take(1, 10).entries.values().all(|hits| hits.hits == 5));
     }
 
     #[test]

@@ -102,8 +102,18 @@ impl Engine {
 
     /// Writes what was counted since the last call. What cannot be written is kept for the next call.
     pub async fn flush_counts(&self) -> Result<(), StoreError> {
+        self.flush(record::Flush::All).await
+    }
+
+    /// The same, to be called every second: the hits of entries are written for some thousand entries each time, and
+    /// go on being added up for the rest.
+    pub async fn flush_share_of_counts(&self) -> Result<(), StoreError> {
+        self.flush(record::Flush::Share).await
+    }
+
+    async fn flush(&self, flush: record::Flush) -> Result<(), StoreError> {
         let Parts { store, clock, entropy, .. } = &*self.parts;
-        self.recorder.flush(&**store, &**clock, &**entropy).await
+        self.recorder.flush(flush, &**store, &**clock, &**entropy).await
     }
 
     /// Requests since the last call that were not counted, because too much waits to be written.

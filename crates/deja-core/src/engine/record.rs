@@ -8,9 +8,21 @@ use crate::clock::{Clock, Timestamp};
 use crate::id::{Entropy, RecorderId};
 use crate::store::{Store, StoreError};
 
-/// Minutes of keys, models and contexts, and entries, that are written at a time: some thousand rows, whatever has
-/// gathered while nothing could be written.
-const AT_ONCE: usize = 256;
+/// Minutes of keys, models and contexts that are written at a time, whatever has gathered while nothing could be
+/// written: 24 rows each.
+const MINUTES_AT_ONCE: usize = 256;
+/// Entries whose hits are written at a time: two rows each. A commit costs as much as some hundred of them.
+const ENTRIES_AT_ONCE: usize = 2048;
+
+/// How much is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// All that was counted.
+    All,
+    /// All requests, and the hits of some entries, so that many popular entries do not cost a row each every time:
+    /// their hits go on being added up, unless there is soon no room for more.
+    Share,
+}
 
 /// Counts that are not written yet. Bounded by the number of keys, entries and models in use, and by a fixed number
 /// while nothing can be written.
@@ -46,14 +58,21 @@ impl Recorder {
     /// Writes what was counted since the last call. What cannot be written is kept for the next call.
     pub(super) async fn flush(
         &self,
+        flush: Flush,
         store: &dyn Store,
         clock: &dyn Clock,
         entropy: &dyn Entropy,
     ) -> Result<(), StoreError> {
         let mut writing = self.writing.lock().await;
+        let mut more_entries = true;
         loop {
             if writing.batch.is_none() {
-                let mut batch = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take(AT_ONCE);
+                let mut batch = {
+                    let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+                    let entries = if more_entries || pending.is_crowded() { ENTRIES_AT_ONCE } else { 0 };
+                    pending.take(MINUTES_AT_ONCE, entries)
+                };
+                more_entries = flush == Flush::All;
                 if batch.is_empty() {
                     return Ok(());
                 }

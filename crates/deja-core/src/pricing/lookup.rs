@@ -30,22 +30,19 @@ impl PriceTable {
 
 /// What `map` has for `model` at `provider`, and the key it was found under.
 fn find<'a, T>(map: &'a HashMap<Box<str>, T>, provider: &str, model: &str) -> Option<(&'a T, &'a str)> {
-    names(model).into_iter().find_map(|name| {
-        keys(provider, name).iter().find_map(|key| {
-            let (key, found) = map.get_key_value(key.as_str())?;
-            Some((found, key.as_ref()))
-        })
-    })
+    // Most models are found as they are: the other names are made only for the rest.
+    find_name(map, provider, model)
+        .or_else(|| names(model).into_iter().skip(1).find_map(|name| find_name(map, provider, name)))
 }
 
-/// The keys that `name` may have at `provider`, best first.
-fn keys(provider: &str, name: &str) -> [String; 2] {
-    let bare = name.to_owned();
+/// What `map` has for `name` under the keys that the name may have at `provider`, best first.
+fn find_name<'a, T>(map: &'a HashMap<Box<str>, T>, provider: &str, name: &str) -> Option<(&'a T, &'a str)> {
+    let under = |key: &str| map.get_key_value(key).map(|(key, found)| (found, key.as_ref()));
     match provider {
-        "openai" | "anthropic" => [bare, format!("{provider}/{name}")],
+        "openai" | "anthropic" => under(name).or_else(|| under(&format!("{provider}/{name}"))),
         // A bare `gemini-*` is the price at Vertex AI; the Gemini API has entries of its own.
-        "google" => [format!("gemini/{name}"), bare],
-        own => [format!("{own}/{name}"), bare],
+        "google" => under(&format!("gemini/{name}")).or_else(|| under(name)),
+        own => under(&format!("{own}/{name}")).or_else(|| under(name)),
     }
 }
 

@@ -195,3 +195,25 @@ async fn a_batch_that_may_have_been_written_is_given_again_as_it_was() {
     assert_eq!(totals(&bench).await, Totals { refused: 2, ..expected() });
     assert_eq!(requests(&bench).await, 8);
 }
+
+#[tokio::test]
+async fn hits_of_many_entries_are_written_over_some_seconds_and_requests_at_once() {
+    const ENTRIES: usize = 2500;
+    let bench = Bench::new().await;
+    for number in 0..ENTRIES {
+        for _ in 0..2 {
+            let asked = Query { context: Some(number.to_string()), ..query("weather") };
+            bench.try_ask(asked).await.unwrap();
+        }
+    }
+    let entries = |bench: &Bench| {
+        let batches = bench.store.recorded.lock().unwrap();
+        batches.iter().map(|batch| batch.entries.len()).collect::<Vec<_>>()
+    };
+    bench.engine.flush_share_of_counts().await.unwrap();
+    let all = ENTRIES as u64;
+    assert_eq!((totals(&bench).await.misses, totals(&bench).await.exact_hits), (all, all));
+    assert_eq!(entries(&bench).iter().sum::<usize>(), 2048);
+    bench.engine.flush_share_of_counts().await.unwrap();
+    assert_eq!(entries(&bench).iter().sum::<usize>(), ENTRIES);
+}

@@ -9,11 +9,11 @@ use crate::telemetry;
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Writes counts once a second, and once more at the end.
+/// Writes counts once a second. The end of the process writes what is left.
 pub async fn flush(engine: Engine, stop: CancellationToken) {
     loop {
         let last = stop.run_until_cancelled(tokio::time::sleep(FLUSH_EVERY)).await.is_none();
-        if let Err(error) = engine.flush_counts().await {
+        if let Err(error) = engine.flush_share_of_counts().await {
             tracing::error!(error = %error, "counts could not be written; they are kept for the next try");
         }
         let dropped = engine.take_dropped_counts();

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -18,6 +18,7 @@ use axum::http::{Request, Response};
 use futures::task::AtomicWaker;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use pin_project_lite::pin_project;
 use tower::Service;
 
 /// Bytes of an unread body that are thrown away at most: the longest body that any setting allows.
@@ -107,11 +108,10 @@ impl<S> Exchanging<S> {
 impl<S, A> Service<Request<Incoming>> for Exchanging<S>
 where
     S: Service<Request<RequestBody>, Response = Response<A>, Error = Infallible>,
-    S::Future: Send + 'static,
 {
     type Response = Response<AnswerBody<A>>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+    type Future = AnswerFuture<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.service.poll_ready(context)
@@ -125,9 +125,27 @@ where
         let unread = Unread { body, exchanges: self.exchanges.clone(), timeout: self.rest_timeout };
         let body = RequestBody { unread: Some(unread), expected };
         let answer = self.service.call(Request::from_parts(head, body));
-        Box::pin(async move {
-            answer.await.map(|answer| answer.map(|body| AnswerBody { body, _answering: answering }))
-        })
+        AnswerFuture { answer, answering: Some(answering) }
+    }
+}
+
+pin_project! {
+    /// An answer that is made.
+    pub(super) struct AnswerFuture<F> {
+        #[pin]
+        answer: F,
+        answering: Option<Answering>,
+    }
+}
+
+impl<F: Future<Output = Result<Response<A>, Infallible>>, A> Future for AnswerFuture<F> {
+    type Output = Result<Response<AnswerBody<A>>, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let answer = ready!(this.answer.poll(context));
+        let answering = this.answering.take();
+        Poll::Ready(answer.map(|answer| answer.map(|body| AnswerBody { body, _answering: answering })))
     }
 }
 
@@ -201,7 +219,7 @@ async fn throw_away(mut body: Incoming, timeout: Duration, _until_it_ends: Readi
 /// An answer's body: its answer is under way until it ends.
 pub(super) struct AnswerBody<A> {
     body: A,
-    _answering: Answering,
+    _answering: Option<Answering>,
 }
 
 impl<A: Body + Unpin> Body for AnswerBody<A> {

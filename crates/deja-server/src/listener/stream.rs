@@ -50,9 +50,11 @@ pub(super) struct ClientStream<S> {
     /// Whether there are bytes that the client has not taken.
     unwritten: bool,
     in_head: bool,
-    timer: Pin<Box<Sleep>>,
-    /// What the timer runs for.
+    /// What the client is waited for, and until when.
     waits: Option<Wait>,
+    until: Instant,
+    /// Rings at `until` or before: to set it for each request costs more than to find that it rang early.
+    timer: Pin<Box<Sleep>>,
     /// What goes out instead of hyper's bare refusal, and how much of it is out.
     refusal: Option<(Vec<u8>, usize)>,
 }
@@ -60,8 +62,9 @@ pub(super) struct ClientStream<S> {
 impl<S> ClientStream<S> {
     pub(super) fn new(stream: S, bounds: Bounds, exchanges: Arc<Exchanges>) -> Self {
         let timer = Box::pin(sleep(bounds.idle));
-        let (settled, unwritten, in_head) = (0, false, false);
-        Self { stream, bounds, exchanges, settled, unwritten, in_head, timer, waits: None, refusal: None }
+        let until = timer.deadline();
+        let (settled, unwritten, in_head, waits, refusal) = (0, false, false, None, None);
+        Self { stream, bounds, exchanges, settled, unwritten, in_head, waits, until, timer, refusal }
     }
 
     /// An error once the client has been waited for too long.
@@ -73,9 +76,18 @@ impl<S> ClientStream<S> {
                 Wait::Head => self.bounds.head,
                 Wait::Write => self.bounds.write,
             };
-            self.timer.as_mut().reset(Instant::now() + bound);
+            self.until = Instant::now() + bound;
+            if self.until < self.timer.deadline() {
+                self.timer.as_mut().reset(self.until);
+            }
         }
-        self.timer.as_mut().poll(context).map(|()| io::ErrorKind::TimedOut.into())
+        loop {
+            ready!(self.timer.as_mut().poll(context));
+            if self.timer.deadline() >= self.until {
+                return Poll::Ready(io::ErrorKind::TimedOut.into());
+            }
+            self.timer.as_mut().reset(self.until);
+        }
     }
 
     /// Whether an answer is made or written, or the rest of a body read.

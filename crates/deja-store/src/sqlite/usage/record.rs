@@ -10,7 +10,7 @@ use deja_core::api_key::KeyUsage;
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, params, params_from_iter, types::Value};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
 use super::super::rows::{limit_of, signed};
 use super::names;
@@ -35,7 +35,7 @@ pub(in super::super) fn add_functions(connection: &Connection) -> rusqlite::Resu
 pub(super) struct Rows {
     id: Option<BatchId>,
     keys: HashMap<(ProjectId, KeyId), KeyUsage>,
-    entries: HashMap<(ProjectId, EntryId), EntryHits>,
+    entries: BTreeMap<(ProjectId, EntryId), EntryHits>,
     contexts: HashMap<(ProjectId, ContextKey), ContextLabel>,
     rollups: BTreeMap<RollupKey, Rollup>,
 }
@@ -45,7 +45,8 @@ impl Rows {
         Self {
             id: batch.id,
             keys: batch.keys(),
-            entries: batch.entries.clone(),
+            // In the order of their keys: neighbours share pages.
+            entries: batch.entries.iter().map(|(entry, hits)| (*entry, *hits)).collect(),
             contexts: batch.contexts.clone(),
             rollups: batch.rollups(),
         }
@@ -83,20 +84,27 @@ impl Rows {
         Ok(())
     }
 
+    /// Single rows by number only. `INSERT ... SELECT`, an upsert and `RETURNING` each open a savepoint for their
+    /// statement, whose end looks through all that the transaction changed before.
     fn write_entries(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut find =
+            connection.prepare_cached("SELECT entry FROM entries WHERE project_id = ?1 AND entry_id = ?2")?;
         let mut update = connection.prepare_cached(
-            "UPDATE entries SET hits = hits + ?3, last_used = max(last_used, ?4)
-             WHERE project_id = ?1 AND entry_id = ?2",
+            "UPDATE entries SET hits = hits + ?2, last_used = max(last_used, ?3) WHERE entry = ?1",
         )?;
-        let mut save = connection.prepare_cached(
-            "INSERT INTO savings (entry, project_id, entry_id, saved)
-             SELECT entry, project_id, entry_id, ?3 FROM entries WHERE project_id = ?1 AND entry_id = ?2
-             ON CONFLICT (entry) DO UPDATE SET saved = saved + excluded.saved",
+        let mut save = connection.prepare_cached("UPDATE savings SET saved = saved + ?2 WHERE entry = ?1")?;
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO savings (entry, project_id, entry_id, saved) VALUES (?1, ?2, ?3, ?4)",
         )?;
         for ((project, id), hits) in &self.entries {
             let (project, id) = (project.as_bytes(), id.as_bytes());
-            update.execute(params![project, id, signed(hits.hits), hits.last_hit.as_nanos()])?;
-            save.execute(params![project, id, signed(hits.saved.as_nanos())])?;
+            let found = find.query_row(params![project, id], |row| row.get::<_, i64>(0)).optional()?;
+            let Some(entry) = found else { continue };
+            update.execute(params![entry, signed(hits.hits), hits.last_hit.as_nanos()])?;
+            let saved = signed(hits.saved.as_nanos());
+            if save.execute(params![entry, saved])? == 0 {
+                insert.execute(params![entry, project, id, saved])?;
+            }
         }
         Ok(())
     }
