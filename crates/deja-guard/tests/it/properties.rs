@@ -92,6 +92,13 @@ proptest! {
     }
 
     #[test]
+    fn a_higher_threshold_passes_no_more(a in words(), b in words(), thresholds in [0.75f32..1.0, 0.75f32..1.0], cosine in 0.75f32..1.0, strictness in strictness()) {
+        let (a, b) = (Prompt::read(&a), Prompt::read(&b));
+        let passes = |threshold| judge(&a, &b, cosine, threshold, strictness).refused.is_none();
+        prop_assert!(passes(thresholds[0].min(thresholds[1])) || !passes(thresholds[0].max(thresholds[1])));
+    }
+
+    #[test]
     fn strict_passes_no_more_than_standard(a in words(), b in words(), threshold in 0.75f32..1.0) {
         let (a, b) = (Prompt::read(&a), Prompt::read(&b));
         let standard = judge(&a, &b, 0.9, threshold, Strictness::Standard);
