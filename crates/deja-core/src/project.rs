@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use deja_guard::Strictness;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{Frame, Scope};
@@ -129,6 +130,51 @@ impl FromStr for Tier {
     }
 }
 
+/// How strictly the words of an entry that is similar enough are looked at (`docs/adr/0050-guard.md`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Guard {
+    /// Not at all: the similarity decides alone.
+    Off,
+    /// Few right answers are lost.
+    #[default]
+    Standard,
+    /// Few wrong answers pass.
+    Strict,
+}
+
+impl Guard {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Standard, Self::Strict];
+
+    /// The name in settings and listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Standard => "standard",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// What it asks of the guard; `None` if that is nothing.
+    pub const fn strictness(self) -> Option<Strictness> {
+        match self {
+            Self::Off => None,
+            Self::Standard => Some(Strictness::Standard),
+            Self::Strict => Some(Strictness::Strict),
+        }
+    }
+}
+
+impl FromStr for Guard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|guard| guard.as_str() == text);
+        found.ok_or_else(|| format!("'{text}' is no setting of the guard: use off, standard or strict"))
+    }
+}
+
 /// What a project may set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -146,12 +192,14 @@ pub struct ProjectSettings {
     /// Queries that ask for less get this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_threshold: Option<Threshold>,
+    /// What is asked of an entry that is similar enough.
+    pub guard: Guard,
     /// The project's own prices by model id; they win over the price table.
     pub prices: BTreeMap<String, ModelPrice>,
 }
 
 impl Default for ProjectSettings {
-    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, no prices.
+    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, no prices.
     fn default() -> Self {
         Self {
             ttl_seconds: Some(30 * 24 * 3600),
@@ -159,6 +207,7 @@ impl Default for ProjectSettings {
             share_models: false,
             default_threshold: None,
             minimum_threshold: None,
+            guard: Guard::Standard,
             prices: BTreeMap::new(),
         }
     }
@@ -228,6 +277,18 @@ mod tests {
         let text = serde_json::to_string(&settings).unwrap();
         assert_eq!(serde_json::from_str::<ProjectSettings>(&text).unwrap(), settings);
         assert!(serde_json::from_str::<ProjectSettings>(r#"{"default_threshold": 1.5}"#).is_err());
+    }
+
+    #[test]
+    fn settings_of_before_the_guard_have_the_standard_one() {
+        let old: ProjectSettings = serde_json::from_str(r#"{"ttl_seconds": 60}"#).unwrap();
+        assert_eq!(old.guard, Guard::Standard);
+        for guard in Guard::ALL {
+            let text = serde_json::to_string(&ProjectSettings { guard, ..old.clone() }).unwrap();
+            assert_eq!(serde_json::from_str::<ProjectSettings>(&text).unwrap().guard, guard);
+            assert_eq!(guard.as_str().parse(), Ok(guard));
+        }
+        assert!("loose".parse::<Guard>().is_err());
     }
 
     #[test]

@@ -27,6 +27,7 @@ const SEARCH_SECONDS: &str = "deja_search_duration_seconds";
 const UPSTREAM_SECONDS: &str = "deja_upstream_duration_seconds";
 const SAVED: &str = "deja_saved_nanodollars_total";
 const SPENT: &str = "deja_spent_nanodollars_total";
+const GUARD_REFUSALS: &str = "deja_guard_refusals_total";
 const NOT_STORED: &str = "deja_not_stored_total";
 const SHED: &str = "deja_shed_total";
 const DROPPED: &str = "deja_counts_dropped_total";
@@ -53,6 +54,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_histogram!(UPSTREAM_SECONDS, "Time of a provider call.");
     describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
     describe_counter!(SPENT, "Nano-dollars (1e-9 USD) spent on misses, where the price is known.");
+    describe_counter!(GUARD_REFUSALS, "Misses that the guard made of what was similar enough, by reason.");
     describe_counter!(NOT_STORED, "Answers returned but not stored, by reason.");
     describe_counter!(SHED, "Queries refused because deja was too busy.");
     describe_counter!(DROPPED, "Requests that analytics lack, because too many counts waited to be written.");
@@ -91,6 +93,9 @@ fn answered(outcome: &'static str, reply: &Reply) {
         counter!(SPENT).increment(reply.cost.amount.as_nanos());
         if let (Some(time), false) = (reply.trace.provider, reply.trace.joined) {
             histogram!(UPSTREAM_SECONDS).record(time);
+        }
+        if let Some(refusal) = reply.refused() {
+            counter!(GUARD_REFUSALS, "reason" => refusal.reason.as_str()).increment(1);
         }
         if let Err(reason) = stored {
             counter!(NOT_STORED, "reason" => reason.code()).increment(1);

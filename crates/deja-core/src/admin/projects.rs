@@ -9,7 +9,7 @@ use super::{Acting, AdminError};
 use crate::analytics::{Slice, Step, Totals, hour_of};
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
-use crate::project::{Project, ProjectSettings, Slug, Tier};
+use crate::project::{Guard, Project, ProjectSettings, Slug, Tier};
 use crate::rate_limit::{MAX_PER_MINUTE, Quota};
 use crate::store::StoreError;
 
@@ -51,6 +51,8 @@ pub struct ProjectPatch {
     pub share_models: Option<bool>,
     /// The thresholds.
     pub thresholds: Option<Thresholds>,
+    /// How strictly a similar prompt is judged.
+    pub guard: Option<Guard>,
 }
 
 /// What counts as a hit; `None` is deja's own.
@@ -155,6 +157,9 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
         project.settings.default_threshold = thresholds.default;
         project.settings.minimum_threshold = thresholds.minimum;
     }
+    if let Some(guard) = patch.guard {
+        project.settings.guard = guard;
+    }
     check(&project.settings)
 }
 
@@ -189,6 +194,7 @@ fn told(before: &Project, after: &Project) -> String {
             ("share models", settings.share_models.to_string()),
             ("threshold", settings.threshold(None).get().to_string()),
             ("minimum threshold", settings.threshold(Some(Threshold::ZERO)).get().to_string()),
+            ("guard", settings.guard.as_str().to_owned()),
         ]
     };
     let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);

@@ -9,5 +9,5 @@ mod scope;
 
 pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry, WrongAnswer};
 pub use frame::{Frame, Kind};
-pub use judge::{Hit, Judge, Verdict};
+pub use judge::{Hit, Judge, Judged, Reason, Refusal, Verdict};
 pub use scope::{PromptHash, Scope, ScopeKey};

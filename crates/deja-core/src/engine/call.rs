@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use crate::cache::policy::{NotStored, may_store};
 use crate::cache::{Answer, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
-use crate::embedding::{Embedding, Similarity, Threshold};
+use crate::embedding::{Embedding, Threshold};
 use crate::engine::claim::{Claim, Turn};
 use crate::engine::flight::{Completed, Fresh, Leader};
+use crate::engine::search::Near;
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
 use crate::project::Project;
@@ -23,8 +24,8 @@ pub(super) struct Call {
     pub prompt_hash: PromptHash,
     pub vector: Option<Embedding>,
     pub route: Route,
-    /// The similarity of the best entry that was there and not similar enough, as far as it was looked for.
-    pub near_miss: Option<Similarity>,
+    /// What was there and did not answer, as far as it was looked for.
+    pub near: Near,
 }
 
 impl Call {
@@ -49,22 +50,22 @@ impl Engine {
     async fn ask_unless_answered(&self, mut call: Call) -> Result<Completed, QueryError> {
         let Some(claims) = self.parts.store.claims() else {
             let judge = call.judge();
-            if let Some(hit) = self.exact(&call.scope, call.prompt_hash, judge).await? {
+            if let Some(hit) = self.exact(&call.scope, call.prompt_hash, &judge).await? {
                 return Ok(Completed::Found(hit));
             }
             // Further down than a hit needs: analytics shows it to choose a threshold by.
             let floor = judge.threshold().min(Threshold::NEAR);
             let found =
-                self.nearest(&call.scope, call.prompt_hash, call.vector.as_ref(), judge, floor).await?;
+                self.nearest(&call.scope, call.prompt_hash, call.vector.as_ref(), &judge, floor).await?;
             if let Some(hit) = found.hit {
                 return Ok(Completed::Found(hit));
             }
-            call.near_miss = found.best;
+            call.near = found.near;
             return self.ask(&call, None).await;
         };
         let flight =
             FlightKey { project: call.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
-        match self.claim(claims, flight, &call.scope, call.judge()).await? {
+        match self.claim(claims, flight, &call.scope, &call.judge()).await? {
             Turn::Found(hit) => Ok(Completed::Found(hit)),
             Turn::Unanswered(Unanswered { model, failure: Some(error) }) if model == call.query.model => {
                 Err(QueryError::Provider(error))
@@ -96,8 +97,8 @@ impl Engine {
             Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),
         };
-        let near_miss = call.near_miss;
-        Ok(Completed::Answered(Arc::new(Fresh { entry, stored, spent, near_miss, provider_time })))
+        let near = call.near;
+        Ok(Completed::Answered(Arc::new(Fresh { entry, stored, spent, near, provider_time })))
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.

@@ -41,7 +41,7 @@ impl Engine {
         claims: &'a dyn Claims,
         flight: FlightKey,
         scope: &Scope,
-        judge: Judge<'_>,
+        judge: &Judge<'_>,
     ) -> Result<Turn<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;

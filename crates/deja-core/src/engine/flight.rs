@@ -12,7 +12,8 @@ use tokio::sync::watch;
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity};
-use crate::engine::{Query, QueryError};
+use crate::engine::search::Near;
+use crate::engine::{CANDIDATES, Query, QueryError};
 use crate::money::NanoUsd;
 
 /// How a flight ended.
@@ -37,8 +38,8 @@ pub(super) struct Fresh {
     pub stored: Result<(), NotStored>,
     /// What the call cost, where the price is known.
     pub spent: NanoUsd,
-    /// Similarity of the best entry that was there and not similar enough.
-    pub near_miss: Option<Similarity>,
+    /// What was there and did not answer.
+    pub near: Near,
     /// How long the provider took.
     pub provider_time: Duration,
 }
@@ -123,7 +124,7 @@ impl Flights {
         scope: ScopeKey,
         query: &Arc<Query>,
         vector: Option<&Embedding>,
-        judge: Judge<'_>,
+        judge: &Judge<'_>,
         reach: Reach,
     ) -> Joined {
         let mut by_scope = self.lock();
@@ -131,15 +132,9 @@ impl Flights {
         if let Some(same) = flights.iter().find(|flight| flight.is_open_to(query, reach)) {
             return same.follow(Similarity::ONE);
         }
-        let similar = |flight: &Flight| {
-            let similarity = flight.vector.as_ref()?.similarity(vector?);
-            let verdict = judge.verdict(&flight.query.prompt, similarity, false);
-            (verdict == Verdict::Semantic).then_some(similarity)
-        };
-        let nearest = (flights.iter().filter(|_| reach == Reach::Similar))
-            .filter_map(|flight| Some((flight, similar(flight)?)))
-            .max_by(|a, b| a.1.get().total_cmp(&b.1.get()));
-        if let Some((flight, similarity)) = nearest {
+        if reach == Reach::Similar
+            && let Some((flight, similarity)) = nearest(flights, vector, judge)
+        {
             return flight.follow(similarity);
         }
         let (sender, completed) = watch::channel(None);
@@ -153,6 +148,25 @@ impl Flights {
         // The map is whole after every statement under the lock, so a panic elsewhere leaves it usable.
         self.by_scope.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The flight of the most similar prompt whose answer `judge` would take. As many are judged as a search finds.
+fn nearest<'a>(
+    flights: &'a [Flight],
+    vector: Option<&Embedding>,
+    judge: &Judge<'_>,
+) -> Option<(&'a Flight, Similarity)> {
+    let vector = vector?;
+    let similar = |flight: &'a Flight| {
+        let similarity = flight.vector.as_ref()?.similarity(vector);
+        judge.threshold().reached_by(similarity).then_some((flight, similarity))
+    };
+    let mut near: Vec<_> = flights.iter().filter_map(similar).collect();
+    near.sort_by(|a, b| b.1.get().total_cmp(&a.1.get()));
+    let answers = |(flight, similarity): &(&Flight, Similarity)| {
+        judge.verdict(&flight.query.prompt, *similarity, false) == Verdict::Semantic
+    };
+    near.into_iter().take(CANDIDATES.get()).find(answers)
 }
 
 /// The right and duty to end a flight. Dropping it ends the flight as failed.

@@ -32,7 +32,7 @@ use crate::store::{Store, StoreError};
 pub use admit::{Admitted, NotAdmitted};
 pub use count::{Ended, Listener};
 pub use error::QueryError;
-pub use preview::Preview;
+pub use preview::{Neighbour, Preview};
 pub use reply::{Query, Reply, Source, Trace};
 pub use savings::Cost;
 pub use slots::CallLimits;

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use crate::cache::{Candidate, Hit, Judge, PromptHash, Verdict};
+use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Reason, Verdict};
 use crate::embedding::{Embedded, Similarity, Threshold};
 use crate::engine::{Engine, Query, QueryError, Trace};
 use crate::id::ProjectId;
@@ -15,10 +15,21 @@ use crate::store::Probe;
 pub struct Preview {
     /// What would answer the query.
     pub hit: Option<Hit>,
-    /// The nearest entries whatever their similarity, best first, and how they were judged.
-    pub near: Vec<(Candidate, Verdict)>,
+    /// The nearest entries whatever their similarity, best first.
+    pub near: Vec<Neighbour>,
     /// How long it took.
     pub trace: Trace,
+}
+
+/// An entry near a prompt.
+#[derive(Clone, Debug)]
+pub struct Neighbour {
+    /// The entry.
+    pub candidate: Candidate,
+    /// How it was judged.
+    pub verdict: Verdict,
+    /// The threshold from which on the guard refuses it, and why; `None` if it refuses it at none.
+    pub refused_from: Option<(Threshold, Reason)>,
 }
 
 impl Engine {
@@ -54,10 +65,13 @@ impl Engine {
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
         let exact = exact.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
-        let hit = exact.iter().chain(&near).find_map(|candidate| judge.judge(candidate.clone()).ok());
+        let Judged { hit, refused } = judge.first(exact.iter().chain(&near).cloned());
+        trace.refused = refused;
         let judged = |candidate: Candidate| {
-            let verdict = judge.verdict(&candidate.entry.prompt, candidate.similarity, candidate.forbidden);
-            (candidate, verdict)
+            let (prompt, similarity) = (&candidate.entry.prompt, candidate.similarity);
+            let verdict = judge.verdict(prompt, similarity, candidate.forbidden);
+            let refused_from = judge.refused_from(prompt, similarity);
+            Neighbour { candidate, verdict, refused_from }
         };
         Ok(Preview { hit, near: near.into_iter().map(judged).collect(), trace })
     }

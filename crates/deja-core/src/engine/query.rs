@@ -51,7 +51,7 @@ impl Engine {
         loop {
             // The same prompt: no embedding needed.
             let looked = Instant::now();
-            let exact = self.exact(&scope, prompt_hash, judge).await?;
+            let exact = self.exact(&scope, prompt_hash, &judge).await?;
             trace.search += looked.elapsed();
             if let Some(hit) = exact {
                 return Ok(self.reply_with(caller, &scope, query, &hit).await);
@@ -69,9 +69,10 @@ impl Engine {
             // A similar one.
             let vector = self.vector(caller, query, prompt_hash, trace).await?;
             let looked = Instant::now();
-            let found =
-                self.nearest(&scope, prompt_hash, vector.as_ref(), judge, self.first_floor(judge)).await?;
+            let floor = self.first_floor(&judge);
+            let found = self.nearest(&scope, prompt_hash, vector.as_ref(), &judge, floor).await?;
             trace.search += looked.elapsed();
+            trace.refused = found.near.refused;
             if let Some(hit) = found.hit {
                 return Ok(self.reply_with(caller, &scope, query, &hit).await);
             }
@@ -84,7 +85,7 @@ impl Engine {
                 prompt_hash,
                 vector,
                 route: route.clone(),
-                near_miss: found.best,
+                near: found.near,
             };
             if let Some(reply) = self.take_part(caller, call, reach, trace).await? {
                 return Ok(reply);
@@ -95,7 +96,7 @@ impl Engine {
 
     /// How far down the first search looks. Where searches are round trips to a database it is the only one of a miss,
     /// and goes as far as analytics wants to see.
-    fn first_floor(&self, judge: Judge<'_>) -> Threshold {
+    fn first_floor(&self, judge: &Judge<'_>) -> Threshold {
         let floor = judge.threshold();
         if self.parts.store.claims().is_some() { floor.min(Threshold::NEAR) } else { floor }
     }
@@ -129,7 +130,7 @@ impl Engine {
         trace: &mut Trace,
     ) -> Result<Option<Reply>, QueryError> {
         let (query, scope) = (call.query.clone(), call.scope.clone());
-        let joined = self.flights.join(call.scope.key(), &query, call.vector.as_ref(), call.judge(), reach);
+        let joined = self.flights.join(call.scope.key(), &query, call.vector.as_ref(), &call.judge(), reach);
         trace.joined = matches!(joined, Joined::Follows(..));
         match joined {
             Joined::Leads(leader, watch) => {
@@ -137,7 +138,7 @@ impl Engine {
                 match watch.completed().await {
                     Completed::Answered(fresh) => {
                         trace.provider = Some(fresh.provider_time);
-                        trace.near_miss = fresh.near_miss;
+                        (trace.near_miss, trace.refused) = (fresh.near.best, fresh.near.refused);
                         Ok(Some(self.reply_of_provider(caller, &query, &fresh, fresh.spent)))
                     }
                     Completed::Found(hit) => Ok(Some(self.reply_with(caller, &scope, &query, &hit).await)),
@@ -146,6 +147,10 @@ impl Engine {
                 }
             }
             Joined::Follows(watch, leader, similarity) => {
+                // Its answer would be none: that is not waited for.
+                if leader.prompt != query.prompt && self.is_forbidden(&call, &leader.prompt).await? {
+                    return Ok(None);
+                }
                 let completed = watch.completed().await;
                 self.follow(caller, &call, &leader, similarity, completed, trace).await
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cache::policy::NotStored;
-use crate::cache::{Entry, Hit};
+use crate::cache::{Entry, Hit, Refusal};
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::savings::Cost;
 use crate::money::NanoUsd;
@@ -67,6 +67,11 @@ impl Reply {
         }
     }
 
+    /// What the guard refused, on a miss that it caused.
+    pub fn refused(&self) -> Option<Refusal> {
+        self.trace.refused.filter(|_| !self.is_hit())
+    }
+
     /// What the hit saved; nothing on a miss.
     pub fn saved(&self) -> NanoUsd {
         if self.is_hit() { self.cost.amount } else { NanoUsd::ZERO }
@@ -86,8 +91,10 @@ pub struct Trace {
     pub total: Duration,
     /// Whether the answer came from a call that another query had begun.
     pub joined: bool,
-    /// Similarity of the best entry below the threshold, if this query called the provider and one was near.
+    /// Similarity of the best entry that did not answer, if this query called the provider and one was near.
     pub near_miss: Option<Similarity>,
+    /// The best of the entries that were similar enough and that the guard refused.
+    pub refused: Option<Refusal>,
     /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.
     pub too_long: Option<(u32, u32)>,
 }

@@ -1,6 +1,6 @@
 //! Looking for what answers: the same prompt, then similar ones.
 
-use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope};
+use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::{CANDIDATES, Engine, QueryError};
@@ -10,8 +10,17 @@ use crate::store::Probe;
 pub(super) struct Found {
     /// What answers.
     pub hit: Option<Hit>,
-    /// The similarity of the best candidate, whether it answers or not.
+    /// What came near, whether it answers or not.
+    pub near: Near,
+}
+
+/// What came near a prompt.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Near {
+    /// The similarity of the best candidate.
     pub best: Option<Similarity>,
+    /// The best one that only the guard refused.
+    pub refused: Option<Refusal>,
 }
 
 impl Engine {
@@ -20,7 +29,7 @@ impl Engine {
         &self,
         scope: &Scope,
         prompt_hash: PromptHash,
-        judge: Judge<'_>,
+        judge: &Judge<'_>,
     ) -> Result<Option<Hit>, QueryError> {
         let entry = self.parts.store.exact(scope, &prompt_hash, self.parts.clock.now()).await?;
         let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
@@ -33,16 +42,16 @@ impl Engine {
         scope: &Scope,
         prompt: PromptHash,
         vector: Option<&Embedding>,
-        judge: Judge<'_>,
+        judge: &Judge<'_>,
         floor: Threshold,
     ) -> Result<Found, QueryError> {
-        let Some(embedding) = vector else { return Ok(Found { hit: None, best: None }) };
+        let Some(embedding) = vector else { return Ok(Found { hit: None, near: Near::default() }) };
         let embedder = self.parts.embedder.id();
         let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
         let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
         let best = candidates.first().map(|candidate| candidate.similarity);
-        let hit = candidates.into_iter().find_map(|candidate| judge.judge(candidate).ok());
-        Ok(Found { hit, best })
+        let Judged { hit, refused } = judge.first(candidates);
+        Ok(Found { hit, near: Near { best, refused } })
     }
 
     /// Whether the answer to `prompt` was found wrong for what `call` asks.

@@ -10,7 +10,7 @@ use deja_core::project::ProjectSettings;
 use deja_core::store::{Entries, WrongAnswers, WrongHit};
 use deja_core::testing::change;
 
-use crate::util::{Bench, complete, is_miss, query};
+use crate::util::{Bench, complete, is_miss, query, unguarded};
 
 #[tokio::test]
 async fn a_miss_then_the_same_prompt_then_a_paraphrase_then_another() {
@@ -34,7 +34,7 @@ async fn the_same_prompt_needs_no_embedding() {
 
 #[tokio::test]
 async fn an_expired_entry_is_a_miss_for_the_same_prompt_and_for_paraphrases() {
-    let settings = ProjectSettings { ttl_seconds: Some(60), ..ProjectSettings::default() };
+    let settings = ProjectSettings { ttl_seconds: Some(60), ..unguarded() };
     let bench = Bench::with(settings, 10).await;
     bench.ask("reset|1").await;
     bench.clock.advance(Duration::from_secs(59));
@@ -48,7 +48,7 @@ async fn an_expired_entry_is_a_miss_for_the_same_prompt_and_for_paraphrases() {
 
 #[tokio::test]
 async fn an_expired_entry_is_replaced_by_a_fresh_one() {
-    let settings = ProjectSettings { ttl_seconds: Some(60), ..ProjectSettings::default() };
+    let settings = ProjectSettings { ttl_seconds: Some(60), ..unguarded() };
     let bench = Bench::with(settings, 10).await;
     bench.provider.script(|_| async { Ok(complete("old")) });
     let old = bench.ask("reset|1").await.entry.id;
@@ -62,7 +62,7 @@ async fn an_expired_entry_is_replaced_by_a_fresh_one() {
 
 #[tokio::test]
 async fn without_a_time_to_live_entries_stay() {
-    let settings = ProjectSettings { ttl_seconds: None, ..ProjectSettings::default() };
+    let settings = ProjectSettings { ttl_seconds: None, ..unguarded() };
     let bench = Bench::with(settings, 10).await;
     bench.ask("reset|1").await;
     bench.clock.advance(Duration::from_hours(100 * 365 * 24));
@@ -112,7 +112,7 @@ async fn models_share_answers_only_where_the_project_says_so() {
     apart.ask("reset|1").await;
     assert!(is_miss(&apart.try_ask(dear()).await.unwrap()));
 
-    let settings = ProjectSettings { share_models: true, ..ProjectSettings::default() };
+    let settings = ProjectSettings { share_models: true, ..unguarded() };
     let together = Bench::with(settings, 10).await;
     together.ask("reset|1").await;
     let hit = together.try_ask(dear()).await.unwrap();

@@ -12,7 +12,7 @@ use deja_core::provider::{FailureClass, Finish};
 
 use tokio::sync::Semaphore;
 
-use crate::util::{Bench, PATIENCE, complete, failure, is_miss, query, settle};
+use crate::util::{Bench, PATIENCE, complete, failure, is_miss, query, settle, unguarded};
 
 #[tokio::test]
 async fn a_panic_in_a_provider_is_an_error_for_all_who_wait() {
@@ -93,7 +93,7 @@ async fn errors_of_providers_are_not_kept() {
 
 #[tokio::test]
 async fn a_model_without_credentials_is_an_error_on_a_miss_and_none_on_a_hit() {
-    let settings = ProjectSettings { share_models: true, ..ProjectSettings::default() };
+    let settings = ProjectSettings { share_models: true, ..unguarded() };
     let bench = Bench::with(settings, 10).await;
     let bare = || Query { model: "bare".into(), ..query("reset|1") };
     assert!(matches!(bench.try_ask(bare()).await, Err(QueryError::NoCredentials { provider: "fake" })));
@@ -118,7 +118,7 @@ async fn failed_embeddings_are_told_and_tried_again() {
 
 #[tokio::test]
 async fn more_calls_than_allowed_are_refused_and_the_others_go_on() {
-    let bench = Bench::with(ProjectSettings::default(), 1).await;
+    let bench = Bench::with(unguarded(), 1).await;
     let gate = bench.provider.hold();
     let first = bench.begin(query("reset|1"));
     bench.until("the call", |b| b.provider.count() == 1).await;
@@ -136,7 +136,7 @@ async fn more_calls_than_allowed_are_refused_and_the_others_go_on() {
 
 #[tokio::test]
 async fn a_panic_gives_its_slot_back() {
-    let bench = Bench::with(ProjectSettings::default(), 1).await;
+    let bench = Bench::with(unguarded(), 1).await;
     bench.provider.script(|_| async { panic!("a bug in a provider") });
     for _ in 0..3 {
         assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Internal(_))));
@@ -147,7 +147,7 @@ async fn a_panic_gives_its_slot_back() {
 #[tokio::test]
 async fn a_query_ends_at_its_deadline_and_the_call_goes_on() {
     let calls = CallLimits { all: 10, each: 10 };
-    let bench = Bench::of(ProjectSettings::default(), calls, Duration::from_millis(200)).await;
+    let bench = Bench::of(unguarded(), calls, Duration::from_millis(200)).await;
     let gate = bench.provider.hold();
     let (leader, follower) = (bench.begin(query("reset|1")), bench.begin(query("reset|2")));
     for caller in [leader, follower] {
@@ -163,7 +163,7 @@ async fn a_query_ends_at_its_deadline_and_the_call_goes_on() {
 #[tokio::test]
 async fn the_deadline_is_for_look_ups_and_embedding_too() {
     let calls = CallLimits { all: 10, each: 10 };
-    let bench = Bench::of(ProjectSettings::default(), calls, Duration::from_millis(200)).await;
+    let bench = Bench::of(unguarded(), calls, Duration::from_millis(200)).await;
     *bench.embedder.gate.lock().unwrap() = Some(Arc::new(Semaphore::new(0)));
     assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::DeadlineExceeded)));
     *bench.embedder.gate.lock().unwrap() = None;
@@ -175,7 +175,7 @@ async fn the_deadline_is_for_look_ups_and_embedding_too() {
 #[tokio::test]
 async fn a_project_cannot_take_the_calls_of_all_others() {
     let calls = CallLimits { all: 3, each: 2 };
-    let mut bench = Bench::of(ProjectSettings::default(), calls, PATIENCE).await;
+    let mut bench = Bench::of(unguarded(), calls, PATIENCE).await;
     let gate = bench.provider.hold();
     let greedy = [bench.begin(query("reset")), bench.begin(query("weather"))];
     bench.until("both calls", |b| b.provider.count() == 2).await;

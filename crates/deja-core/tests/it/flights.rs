@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use deja_core::cache::policy::NotStored;
-use deja_core::cache::{Answer, Candidate, Entry, NewEntry};
+use deja_core::cache::{Answer, Candidate, Entry, NewEntry, Reason};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedderId, Similarity, Threshold};
 use deja_core::engine::{Query, QueryError, Reply, Source};
@@ -16,7 +16,7 @@ use deja_core::store::{Entries, WrongAnswers, WrongHit};
 use deja_core::testing::change;
 use tokio::sync::Semaphore;
 
-use crate::util::{Bench, complete, failure, is_miss, query, scope, settle, vector};
+use crate::util::{Bench, complete, failure, is_miss, query, scope, settle, unguarded, vector};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_call_for_all_who_ask_the_same_or_a_paraphrase() {
@@ -254,7 +254,7 @@ async fn a_failure_that_is_the_leaders_own_is_nobody_elses() {
 async fn where_models_share_answers_no_failure_of_another_model_is_passed_on() {
     // The same prompt fails at any model here, by a call of its own; the paraphrase is answered.
     for (prompt, answered) in [("reset|leader", false), ("reset|other", true)] {
-        let settings = ProjectSettings { share_models: true, ..ProjectSettings::default() };
+        let settings = ProjectSettings { share_models: true, ..unguarded() };
         let bench = Bench::with(settings, 10).await;
         let dear = Query { model: "dear".into(), ..query(prompt) };
         let ended = follow_a_failure(&bench, FailureClass::Auth, vec![dear]).await;
@@ -347,7 +347,7 @@ async fn a_caller_with_another_threshold_joins_the_same_prompt_and_is_served_by_
 }
 
 #[tokio::test]
-async fn who_followed_a_call_for_a_forbidden_prompt_gets_an_answer_of_its_own() {
+async fn nobody_waits_for_a_call_whose_answer_is_forbidden_to_it() {
     let bench = Bench::new().await;
     let project = bench.caller.project.id;
     let entry = bench.ask("wire|5000").await.entry.id;
@@ -358,11 +358,51 @@ async fn who_followed_a_call_for_a_forbidden_prompt_gets_an_answer_of_its_own() 
     let first = bench.begin(query("wire|5000"));
     bench.until("the first call", |bench| bench.provider.count() == 2).await;
     let second = bench.begin(query("wire|9000"));
-    settle().await;
+    bench.until("a call of its own, at once", |bench| bench.provider.count() == 3).await;
     gate.add_permits(10);
     for (asked, reply) in [("wire|5000", first), ("wire|9000", second)] {
         let reply = reply.await.unwrap().unwrap();
         assert_eq!(reply.entry.prompt, asked);
         assert!(is_miss(&reply), "{:?}", reply.source);
     }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_call_whose_answer_the_guard_would_refuse() {
+    let bench = Bench::with(ProjectSettings::default(), 10).await;
+    let gate = bench.provider.hold();
+    // The fake finds all of them similar. The most similar one that may answer is followed.
+    let first = bench.begin(query("|Which trains run on day 1?"));
+    bench.until("the first call", |bench| bench.provider.count() == 1).await;
+    let second = bench.begin(query("|Which trains run on day 2?"));
+    bench.until("a call of its own, at once", |bench| bench.provider.count() == 2).await;
+    let reworded = bench.begin(query("|Please, which trains run on day 2?"));
+    settle().await;
+    gate.add_permits(10);
+    for miss in [first, second] {
+        assert!(is_miss(&miss.await.unwrap().unwrap()));
+    }
+    let reply = reworded.await.unwrap().unwrap();
+    assert_eq!((reply.is_hit(), reply.entry.prompt.as_str()), (true, "|Which trains run on day 2?"));
+    assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
+async fn a_follower_is_judged_by_its_own_threshold_and_so_by_its_own_guard() {
+    let bench = Bench::with(ProjectSettings::default(), 10).await;
+    let gate = bench.provider.hold();
+    let leader = bench.begin(query("|Which trains run on day 1?"));
+    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    // Below 0.75 there is no guard.
+    let lax = Query { threshold: Threshold::new(0.7).unwrap(), ..query("|Which trains run on day 2?") };
+    let follower = bench.begin(lax);
+    settle().await;
+    gate.add_permits(10);
+    assert!(is_miss(&leader.await.unwrap().unwrap()));
+    assert!(follower.await.unwrap().unwrap().is_hit());
+    let guarded = bench.ask("|Which trains run on day 3?").await;
+    let refused = guarded.refused().unwrap();
+    assert_eq!(refused.reason, Reason::Numbers);
+    assert!(is_miss(&guarded) && refused.similarity.get() > 0.9);
+    assert_eq!((Some(refused.similarity), bench.provider.count()), (guarded.trace.near_miss, 2));
 }

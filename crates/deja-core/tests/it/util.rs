@@ -15,7 +15,7 @@ use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding
 use deja_core::engine::{CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, Reply, Source};
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
-use deja_core::project::{Project, ProjectSettings, Tier};
+use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
     Completion, FailureClass, Finish, Provider, ProviderError, Providers, Route, TokenCount, TokenCounter,
     TokenUsage,
@@ -218,7 +218,7 @@ impl Listener for Heard {
 
 impl Bench {
     pub async fn new() -> Self {
-        Self::with(ProjectSettings::default(), 100).await
+        Self::with(unguarded(), 100).await
     }
 
     /// With so many calls to providers at a time.
@@ -282,7 +282,7 @@ impl Bench {
 
     /// Another project's caller.
     pub async fn another_project(&self) -> Admission {
-        admission(&self.store, &self.clock, ProjectSettings::default(), 2).await
+        admission(&self.store, &self.clock, unguarded(), 2).await
     }
 
     pub async fn try_ask(&self, query: Query) -> Result<Reply, QueryError> {
@@ -354,6 +354,11 @@ async fn admission(
     };
     store.create_key(&api_key, &change()).await.unwrap();
     store.admit(&key.hash()).await.unwrap().unwrap()
+}
+
+/// Settings under which the fake's paraphrases answer each other: they differ by a number, which the guard refuses.
+pub fn unguarded() -> ProjectSettings {
+    ProjectSettings { guard: Guard::Off, ..ProjectSettings::default() }
 }
 
 /// A query for model `cheap` with defaults.

@@ -74,6 +74,8 @@ pub struct ProjectView {
     pub ttl_seconds: Option<u64>,
     pub max_entries: u64,
     pub share_models: bool,
+    /// `off`, `standard` or `strict`.
+    pub guard: String,
     pub created: jiff::Timestamp,
     /// The last seven days.
     pub week: TotalsView,
@@ -93,6 +95,7 @@ impl From<(Project, Totals)> for ProjectView {
             ttl_seconds: project.settings.ttl_seconds,
             max_entries: project.settings.max_entries,
             share_models: project.settings.share_models,
+            guard: project.settings.guard.as_str().into(),
             created: moment::whole(project.created),
             week: TotalsView::from(week),
         }

@@ -6,8 +6,9 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use deja_core::cache::Refusal;
 use deja_core::cache::policy::NotStored;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Reply, Source};
@@ -25,6 +26,8 @@ use crate::state::{App, RequestLimits};
 
 /// Longest `model`, in bytes. Model ids have less than 100.
 const MAX_MODEL_BYTES: usize = 256;
+/// Why the guard made a miss of what was similar enough.
+const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
 
 /// What is asked.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -89,6 +92,8 @@ pub struct DebugInfo {
     not_stored: Option<&'static str>,
     /// Why the prompt was not searched by meaning; null if it was, or did not need to be.
     not_searched: Option<String>,
+    /// The best entry that was similar enough and that the guard refused; null if there was none, and on a hit.
+    guard: Option<GuardInfo>,
     /// Tokens of prompt and context.
     prompt_tokens: u64,
     /// Tokens of the response.
@@ -99,10 +104,37 @@ pub struct DebugInfo {
     price_source: &'static str,
 }
 
+/// An entry that did not answer although it was similar enough.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct GuardInfo {
+    /// Always true.
+    refused: bool,
+    /// Cosine similarity between 0 and 1.
+    similarity: f32,
+    /// Identifier (UUID) of the entry.
+    entry: String,
+    /// What is different: `numbers`, `negation`, `opposite`, `name`, `order`, `extra condition` or `words`.
+    reason: &'static str,
+    /// How sure the guard is that one answer serves both prompts, 0 to 1.
+    score: f32,
+}
+
+impl From<Refusal> for GuardInfo {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            refused: true,
+            similarity: refusal.similarity.get(),
+            entry: refusal.entry.to_string(),
+            reason: refusal.reason.as_str(),
+            score: refusal.score,
+        }
+    }
+}
+
 /// Query the cache
 ///
-/// Looks for an earlier prompt of the same project, model and context that is similar enough. If there is none,
-/// asks the LLM provider and stores its answer.
+/// Looks for an earlier prompt of the same project, model and context that is similar enough and, as far as its words
+/// tell, asks the same. If there is none, asks the LLM provider and stores its answer.
 #[utoipa::path(
     post, path = "/v1/cache/query", tag = "cache", request_body = QueryRequest,
     security(("api_key" = [])),
@@ -111,7 +143,8 @@ pub struct DebugInfo {
             headers(("X-RateLimit-Limit" = u32, description = "Requests allowed a minute."),
                     ("X-RateLimit-Remaining" = u32, description = "Requests left now."),
                     ("X-RateLimit-Reset" = i64, description = "Epoch second at which the limit is whole again."),
-                    ("X-Request-Id" = String, description = "Names this request in the log."))),
+                    ("X-Request-Id" = String, description = "Names this request in the log."),
+                    ("X-Deja-Guard" = String, description = "On a miss that the guard caused, what is different in the nearest prompt; see `debug.guard`."))),
         (status = 400, description = "The request's shape, or a model that is not supported.", body = crate::api::error::ErrorBody),
         (status = 401, description = "No API key, or none that is active.", body = crate::api::error::ErrorBody),
         (status = 403, description = "The key may not access this project or model.", body = crate::api::error::ErrorBody),
@@ -159,7 +192,11 @@ async fn answer(
         debug,
     };
     let json = serde_json::to_vec(&response).map_err(|error| ApiError::Internal(error.to_string()))?;
-    Ok(([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response())
+    let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response();
+    if let Some(refusal) = reply.refused() {
+        response.headers_mut().insert(GUARD, HeaderValue::from_static(refusal.reason.as_str()));
+    }
+    Ok(response)
 }
 
 /// Entries of the project, if they can be counted now: the answer is there, and worth more than its figures.
@@ -299,6 +336,7 @@ fn debug(reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {
         not_searched: trace.too_long.map(|(tokens, window)| {
             format!("the prompt has {tokens} tokens or more and the embedding model reads {window}: only the same prompt can match")
         }),
+        guard: reply.refused().map(GuardInfo::from),
         prompt_tokens: reply.cost.input_tokens,
         completion_tokens: reply.cost.output_tokens,
         tokens_estimated: reply.cost.estimated,

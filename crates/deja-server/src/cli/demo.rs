@@ -28,7 +28,7 @@ const PROMPTS: [&str; 12] = [
     "How long does shipping take?",
     "How long does the shipping take?",
     "Can I cancel my subscription at any time?",
-    "Can I cancel my subscription anytime?",
+    "Could I cancel my subscription at any time?",
     "What is the boiling point of water?",
     "Write a haiku about autumn.",
 ];

@@ -196,7 +196,7 @@ async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found
         return Ok(missing("This text is too long to be searched by meaning. Search for a part of it."));
     }
     let mut rows = Vec::with_capacity(preview.near.len());
-    for (candidate, _) in preview.near {
+    for engine::Neighbour { candidate, .. } in preview.near {
         // An entry that went meanwhile is left out.
         let Some(detail) = visit.console.admin.store.entry(project.id, candidate.entry.id).await? else {
             continue;

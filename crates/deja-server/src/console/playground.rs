@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
+use deja_core::cache::{Refusal, Verdict};
 use deja_core::embedding::Threshold;
-use deja_core::engine::{Preview, Query, QueryError, Reply, Source, Trace};
+use deja_core::engine::{Neighbour, Preview, Query, QueryError, Reply, Source, Trace};
 use deja_core::project::Project;
 use deja_core::store::Admission;
 use serde::Deserialize;
@@ -72,7 +73,41 @@ struct Near {
     similarity: String,
     /// The similarity in full: what a slider that moves is compared with.
     exact: f32,
-    reached: bool,
+    answers: bool,
+    /// `Hit`, or `Miss` and why.
+    verdict: String,
+    /// The least threshold at which it is similar enough and refused all the same, if there is one.
+    refused_from: Option<f64>,
+    /// What is said there.
+    refused: String,
+}
+
+impl From<&Neighbour> for Near {
+    fn from(Neighbour { candidate, verdict, refused_from }: &Neighbour) -> Self {
+        let (entry, similarity) = (&candidate.entry, candidate.similarity.get());
+        let refused_from = if candidate.forbidden {
+            Some((0.0, "marked as a wrong answer"))
+        } else {
+            refused_from.map(|(from, reason)| (from.get(), reason.as_str()))
+        };
+        let refused = refused_from.map(|(_, why)| format!("Miss: {why}")).unwrap_or_default();
+        Self {
+            id: entry.id.to_string(),
+            prompt: format::excerpt(&entry.prompt),
+            answer: format::excerpt(&entry.answer.text),
+            similarity: format!("{similarity:.3}"),
+            exact: similarity,
+            answers: verdict.answers(),
+            verdict: match verdict {
+                Verdict::Exact | Verdict::Semantic => "Hit".into(),
+                Verdict::BelowThreshold => "Miss".into(),
+                Verdict::Forbidden => refused.clone(),
+                Verdict::Refused { reason, .. } => format!("Miss: {reason}"),
+            },
+            refused_from: refused_from.map(|(from, _)| from),
+            refused,
+        }
+    }
 }
 
 impl PlaygroundPage {
@@ -166,19 +201,11 @@ async fn attempt(
     let engine = visit.console.app.engine();
     // Looked at first: afterwards a miss would be its own nearest entry.
     let preview = engine.preview(project, &query, NEAREST).await?;
-    let near = preview.near.iter().map(|(candidate, verdict)| Near {
-        id: candidate.entry.id.to_string(),
-        prompt: format::excerpt(&candidate.entry.prompt),
-        answer: format::excerpt(&candidate.entry.answer.text),
-        similarity: format!("{:.3}", candidate.similarity.get()),
-        exact: candidate.similarity.get(),
-        reached: verdict.answers(),
-    });
     let none = match preview.trace.too_long {
         Some(_) => "The prompt is too long to be searched by meaning: only the same prompt can answer it.",
         None => "There is no entry of this model and context yet.",
     };
-    let near = Nearest { rows: near.collect(), none };
+    let near = Nearest { rows: preview.near.iter().map(Near::from).collect(), none };
     if !ask {
         return Ok((expected(&preview), near));
     }
@@ -203,13 +230,19 @@ fn expected(preview: &Preview) -> Outcome {
                 hit.similarity().get()
             ),
         ),
-        (None, Some((nearest, _))) => (
-            "Nothing is similar enough",
-            format!(
-                "The nearest entry has a similarity of {:.3}: a query would ask the provider.",
-                nearest.similarity.get()
+        (None, Some(nearest)) => match &preview.trace.refused {
+            Some(refusal) => (
+                "What is similar asks something else",
+                format!("{} A query would ask the provider.", said(refusal)),
             ),
-        ),
+            None => (
+                "Nothing is similar enough",
+                format!(
+                    "The nearest entry has a similarity of {:.3}: a query would ask the provider.",
+                    nearest.candidate.similarity.get()
+                ),
+            ),
+        },
         (None, None) => ("Nothing is near", "A query would ask the provider and store its answer.".into()),
     };
     Outcome {
@@ -222,8 +255,17 @@ fn expected(preview: &Preview) -> Outcome {
     }
 }
 
+/// What the guard says of an entry.
+fn said(refusal: &Refusal) -> String {
+    let Refusal { similarity, reason, score, .. } = refusal;
+    format!(
+        "The guard refused an entry with a similarity of {:.3}: {reason} (score {score:.2}).",
+        similarity.get()
+    )
+}
+
 fn asked(reply: &Reply) -> Outcome {
-    let (title, text) = match reply.source {
+    let (title, mut text) = match reply.source {
         Source::Exact => ("Answered from the cache", "By the same prompt.".to_owned()),
         Source::Semantic(similarity) => {
             ("Answered from the cache", format!("By a prompt with a similarity of {:.3}.", similarity.get()))
@@ -236,6 +278,9 @@ fn asked(reply: &Reply) -> Outcome {
             format!("The answer is not stored: {}.", reason.code().replace('_', " ")),
         ),
     };
+    if let Some(refusal) = reply.refused() {
+        text = format!("{text} {}", said(&refusal));
+    }
     let cost = &reply.cost;
     let estimated = if cost.estimated { " (estimated)" } else { "" };
     let mut facts = vec![

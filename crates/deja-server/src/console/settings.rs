@@ -4,7 +4,7 @@ use askama::Template;
 use deja_core::admin::AdminError;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds, Ttl};
 use deja_core::embedding::Threshold;
-use deja_core::project::Project;
+use deja_core::project::{Guard, Project};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -21,6 +21,7 @@ struct SettingsPage {
     frame: Frame,
     slug: String,
     form: SettingsForm,
+    guards: [(&'static str, &'static str); 3],
     limits: Limits,
     limit: String,
     suspended: bool,
@@ -45,6 +46,7 @@ pub(super) struct SettingsForm {
     /// Empty for deja's own.
     threshold: String,
     minimum: String,
+    guard: String,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
 }
@@ -56,6 +58,7 @@ fn page(visit: &Visit, project: &Project, form: SettingsForm, problem: Option<&s
         frame: visit.frame_in(project, "Settings", "Settings").complaining(problem),
         slug: project.slug.to_string(),
         form,
+        guards: Guard::ALL.map(|guard| (guard.as_str(), title(guard))),
         limits: Limits::of(project),
         limit: limits::sentence(project),
         suspended: project.suspended,
@@ -78,6 +81,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         max_entries: project.settings.max_entries.to_string(),
         threshold: project.settings.default_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
         minimum: project.settings.minimum_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
+        guard: project.settings.guard.as_str().into(),
         share_models: project.settings.share_models,
     };
     Ok(visit.page(&page(&visit, &project, form, None)))
@@ -113,8 +117,23 @@ fn read(form: &SettingsForm) -> Result<ProjectPatch, ConsoleError> {
             default: threshold("The default threshold", &form.threshold)?,
             minimum: threshold("The minimum threshold", &form.minimum)?,
         }),
+        guard: guard(&form.guard)?,
         ..ProjectPatch::default()
     })
+}
+
+/// What it is called in the form.
+const fn title(guard: Guard) -> &'static str {
+    match guard {
+        Guard::Off => "Off: the similarity decides alone",
+        Guard::Standard => "Standard: few right answers are lost",
+        Guard::Strict => "Strict: few wrong answers pass",
+    }
+}
+
+/// A form without it keeps what is set.
+fn guard(text: &str) -> Result<Option<Guard>, ConsoleError> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(ConsoleError::Refused) }
 }
 
 fn threshold(what: &str, text: &str) -> Result<Option<Threshold>, ConsoleError> {

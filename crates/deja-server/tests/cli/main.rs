@@ -111,10 +111,13 @@ fn projects_from_first_to_last() {
     let set =
         ["--name", "Ours", "--tier", "pro", "--ttl", "none", "--max-entries", "9", "--share-models", "true"];
     deja.ok(&[&["project", "set", "my-team"], &set[..]].concat());
+    assert_eq!(deja.json(&["project", "list", "--json"])[0]["guard"], "standard");
+    deja.ok(&["project", "set", "my-team", "--guard", "strict"]);
     let project = &deja.json(&["project", "list", "--json"])[0];
     assert_eq!((&project["name"], &project["tier"]), (&"Ours".into(), &"pro".into()));
     assert_eq!((&project["ttl_seconds"], &project["max_entries"]), (&Value::Null, &9.into()));
     assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"active".into()));
+    assert_eq!(project["guard"], "strict");
     deja.error(2, &["project", "delete", "my-team"]);
     deja.ok(&["project", "delete", "my-team", "--yes"]);
     assert_eq!(deja.json(&["project", "list", "--json"]).as_array().unwrap().len(), 1);

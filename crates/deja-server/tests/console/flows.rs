@@ -8,6 +8,7 @@ use deja_core::admin::transfer::{self, Batch, Imported, line};
 use deja_core::api_key::PlainKey;
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::operator::Role;
+use deja_core::project::Guard;
 use deja_core::provider::ProviderKind;
 use deja_core::store::WrongHit;
 
@@ -197,6 +198,48 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
 }
 
 #[tokio::test]
+async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Guarded").await;
+    let entry = world.entry(&project, "How do I disable read receipts?", "Like that.", None).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = "/console/p/guarded/playground";
+    let form = |threshold, ask| {
+        let prompt = "How do I enable read receipts?";
+        [
+            ("prompt", prompt),
+            ("model", "gpt-4o-mini"),
+            ("threshold", threshold),
+            ("context", ""),
+            ("ask", ask),
+        ]
+    };
+    let row = "section[aria-labelledby=near] tr[data-similarity]";
+    let verdict = format!("{row} .badge");
+    let page = member.post(place, &form("0.8", "cache")).await;
+    assert_eq!((page.one("#result .badge"), page.one(&verdict)), ("Miss".into(), "Miss: opposite".into()));
+    assert!(page.one("#result p").contains("The guard refused an entry"), "{}", page.text());
+    // What the slider's script needs to tell the same.
+    assert_eq!(page.attributes(row, "data-refused-from"), ["0.75"]);
+    assert_eq!(page.attributes(row, "data-refused"), ["Miss: opposite"]);
+    let page = member.post(place, &form("0.7", "cache")).await;
+    assert_eq!((page.one("#result .badge"), page.one(&verdict)), ("Hit".into(), "Hit".into()));
+    let wrong = format!("/console/p/guarded/cache/{entry}/wrong");
+    member.submit(&wrong, &[("asked", "How do I enable read receipts?")]).await;
+    let page = member.post(place, &form("0.7", "cache")).await;
+    assert_eq!(
+        (page.one("#result .badge"), page.attributes(row, "data-refused-from")),
+        ("Miss".into(), vec!["0".into()])
+    );
+    assert_eq!(page.one(&verdict), "Miss: marked as a wrong answer");
+    let patch = ProjectPatch { guard: Some(Guard::Off), ..ProjectPatch::default() };
+    projects::set(&world.acting(), "guarded", patch).await.unwrap();
+    world.entry(&project, "How do I enable read receipts on a phone?", "Like this.", None).await;
+    let page = member.post(place, &form("0.8", "cache")).await;
+    assert_eq!(page.all(&verdict)[0], "Hit", "{}", page.text());
+}
+
+#[tokio::test]
 async fn a_providers_key_goes_in_and_never_out() {
     let world = World::new().await;
     let project = world.project("Shop").await;
@@ -263,6 +306,7 @@ async fn settings_are_checked_kept_and_shown() {
             ("max_entries", "500"),
             ("threshold", threshold),
             ("minimum", "0.8"),
+            ("guard", "strict"),
             ("share_models", "1"),
         ]
     };
@@ -274,7 +318,18 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit("/console/p/shop/settings", &form("0.9", "1.5")).await;
     let settings = world.reload("shop").await.settings;
     assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
-    assert_eq!(settings.default_threshold, Threshold::new(0.9));
+    assert_eq!((settings.default_threshold, settings.guard), (Threshold::new(0.9), Guard::Strict));
+    assert_eq!(
+        owner.get("/console/p/shop/settings").await.attributes("#guard [selected]", "value"),
+        ["strict"]
+    );
+    let mut loose = form("0.9", "1.5");
+    loose[5] = ("guard", "loose");
+    let page = owner.post("/console/p/shop/settings", &loose).await;
+    assert!(page.one("[role=alert]").contains("use off, standard or strict"), "{}", page.text());
+    loose[5] = ("guard", "");
+    owner.submit("/console/p/shop/settings", &loose).await;
+    assert_eq!(world.reload("shop").await.settings.guard, Guard::Strict, "a form without it keeps it");
     let page = owner.get("/console/p/shop/settings").await;
     assert_eq!(
         (page.attributes("#ttl", "value"), page.attributes("#minimum", "value")),

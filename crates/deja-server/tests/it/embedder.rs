@@ -46,6 +46,8 @@ fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
     let mut deja = Deja::start(&provider);
     let (slug, key) = {
         let tenant = Tenant::create(&deja, "moving", &[]);
+        // What the new model finds alike is not what their words say.
+        deja.cli(&["project", "set", &tenant.slug, "--guard", "off"]);
         tenant.ask_for(OLD);
         (tenant.slug.clone(), tenant.key.clone())
     };

@@ -218,10 +218,10 @@ fn paraphrases_of_an_answer_that_is_not_kept_wait_for_one_call_and_then_ask_all_
         Reaction::Json(200, cut)
     };
     let others_gate = gated(world, "flight-unkept", cut("Half an ans"));
-    let first_gate = gated(world, "my password now?", cut("Half"));
+    let first_gate = gated(world, "my password, please?", cut("Half"));
     let prompts: Vec<String> =
         (2..13).map(|n| format!("How do I reset my password{}", "?".repeat(n))).collect();
-    let mut first = tenant.begin(&query("How do I reset my password now?", "flight-unkept"));
+    let mut first = tenant.begin(&query("How can I reset my password, please?", "flight-unkept"));
     world.provider.wait_for_calls("flight-unkept", 1);
     let mut others: Vec<Connection> =
         prompts.iter().map(|prompt| tenant.begin(&query(prompt, "flight-unkept"))).collect();

@@ -39,6 +39,12 @@ fn an_answer_that_one_stored_is_a_hit_on_all() {
         assert_eq!(ask(replica, &key, "How do I reset my password?"), (200, true), "the same prompt");
         assert_eq!(ask(replica, &key, "How can I reset my password?"), (200, true), "a similar one");
     }
+    assert_eq!(ask(&replicas[0], &key, "What is the boiling point of water at altitude 1?"), (200, false));
+    let other = "What is the boiling point of water at altitude 2?";
+    assert_eq!(ask(&replicas[1], &key, other), (200, false), "a similar one that asks something else");
+    replicas[2].cli(&["project", "set", &slug, "--guard", "off"]);
+    let third = "What is the boiling point of water at altitude 3?";
+    assert_eq!(ask(&replicas[0], &key, third), (200, true), "the project's setting, on every replica");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::fixtures::{
 use super::{Subject, register};
 use crate::analytics::{Outcome, UsageBatch, UsageEvent};
 use crate::pricing::{ModelPrice, PicoUsdPerToken};
-use crate::project::{Project, ProjectSettings, Tier};
+use crate::project::{Guard, Project, ProjectSettings, Tier};
 use crate::provider::{ProviderConfig, ProviderKind};
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
@@ -23,8 +23,13 @@ register!["projects":
 ];
 
 fn elaborate() -> Project {
-    let mut settings =
-        ProjectSettings { ttl_seconds: None, max_entries: 7, share_models: true, ..Default::default() };
+    let mut settings = ProjectSettings {
+        ttl_seconds: None,
+        max_entries: 7,
+        share_models: true,
+        guard: Guard::Strict,
+        ..Default::default()
+    };
     let price = ModelPrice { input: PicoUsdPerToken(3), output: PicoUsdPerToken(4), above: Vec::new() };
     settings.prices.insert("own/model".to_owned(), price);
     Project {

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use deja_core::admin::projects::Ttl;
-use deja_core::project::Tier;
+use deja_core::project::{Guard, Tier};
 
 use super::shared::{Form, Sure};
 
@@ -71,6 +71,9 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         /// Whether an answer of one model may be served for another
         #[arg(long, value_name = "true|false")]
         share_models: Option<bool>,
+        /// How strictly a similar prompt is judged by its words: off, standard or strict
+        #[arg(long, value_parser = guard)]
+        guard: Option<Guard>,
     },
     /// Delete a project with its keys, cache, providers and counts
     #[command(after_help = "Example:\n  deja project delete my-team --yes")]
@@ -83,6 +86,10 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
 }
 
 fn tier(text: &str) -> Result<Tier, String> {
+    text.parse()
+}
+
+fn guard(text: &str) -> Result<Guard, String> {
     text.parse()
 }
 

@@ -39,9 +39,11 @@ for (const slider of document.querySelectorAll("input[type=range]")) {
 const threshold = document.getElementById("threshold");
 for (const row of document.querySelectorAll("tr[data-similarity]")) {
   threshold?.addEventListener("input", () => {
-    const hit = Number(row.dataset.similarity) >= Number(threshold.value);
+    const reached = Number(row.dataset.similarity) >= Number(threshold.value);
+    const refused = reached && Number(threshold.value) >= Number(row.dataset.refusedFrom ?? Infinity);
+    const hit = reached && !refused;
     const [badge, bar, mark] = [".badge", "rect:not(.rail)", ".mark"].map((part) => row.querySelector(part));
-    badge.textContent = hit ? "Hit" : "Miss";
+    badge.textContent = hit ? "Hit" : refused ? row.dataset.refused : "Miss";
     badge.classList.toggle("good", hit);
     bar.setAttribute("class", hit ? "c2" : "c3");
     for (const end of ["x1", "x2"]) mark.setAttribute(end, threshold.value * 100);
