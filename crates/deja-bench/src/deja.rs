@@ -54,7 +54,8 @@ fn command(bench: &Bench, place: &Place, address: &str, provider: &str) -> Comma
     let data = place.data();
     command.env_clear();
     if let Place::Database { url, .. } = place {
-        command.env("DEJA_DATABASE_URL", url);
+        // Replicas seal secrets with one key.
+        command.env("DEJA_DATABASE_URL", url).env("DEJA_MASTER_KEY", "00".repeat(32));
     }
     command
         .env("DEJA_LISTEN", address)
@@ -78,17 +79,18 @@ pub(crate) struct Replica {
     pub(crate) server: Server,
     pub(crate) address: String,
     pub(crate) key: String,
+    _place: Place,
 }
 
 /// Starts a server on a store that [`crate::fill`] filled; with a new key, unless there is one.
-pub(crate) fn replica(bench: &Bench, place: &Place, provider: &str, key: Option<String>) -> Result<Replica> {
-    let Started { server, address, .. } = start(bench, place, provider)?;
+pub(crate) fn replica(bench: &Bench, place: Place, provider: &str, key: Option<String>) -> Result<Replica> {
+    let Started { server, address, .. } = start(bench, &place, provider)?;
     let create = ["key", "create", "--project", fill::SLUG, "--name", "bench"];
     let key = match key {
         Some(key) => key,
-        None => last_line(command(bench, place, &address, provider).args(create))?,
+        None => last_line(command(bench, &place, &address, provider).args(create))?,
     };
-    Ok(Replica { server, address, key })
+    Ok(Replica { server, address, key, _place: place })
 }
 
 /// Starts a server and waits for `/readyz`.

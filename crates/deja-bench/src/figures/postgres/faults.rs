@@ -40,7 +40,7 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     };
     fill::fill_store(&settings, 1, FILLING)?;
     let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
-    let replica = deja::replica(bench, &Place::database(&url)?, &provider, None)?;
+    let replica = deja::replica(bench, Place::database(&url)?, &provider, None)?;
     let body = prompts::body(&fill::prompt(0), None);
     let mut rows = Vec::new();
     for (harm, cure, name) in FAULTS {

@@ -69,12 +69,11 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     };
     fill::fill_store(&shared, entries, FILLING)?;
     let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
-    let mut embedded = [deja::replica(bench, &Place::Directory(data.path().into()), &provider, None)?];
-    let place = Place::database(&url)?;
-    let mut one = [deja::replica(bench, &place, &provider, None)?];
+    let mut embedded = [deja::replica(bench, Place::Directory(data.path().into()), &provider, None)?];
+    let mut one = [deja::replica(bench, Place::database(&url)?, &provider, None)?];
     let key = one[0].key.clone();
     let mut three = (0..3)
-        .map(|_| deja::replica(bench, &place, &provider, Some(key.clone())))
+        .map(|_| deja::replica(bench, Place::database(&url)?, &provider, Some(key.clone())))
         .collect::<Result<Vec<_>>>()?;
 
     let mut rows = Vec::new();
