@@ -8,7 +8,8 @@
 //! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
 //!    the embedding model and to the LLM providers.
 //! 4. [`admin`]: the use cases of operators, one function each.
-//! 5. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`]: the other nouns and their rules.
+//! 5. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`], [`quality`]: the other nouns and their
+//!    rules.
 //!    [`operator`] are the people of the console, [`audit`] is what they changed.
 //!
 //! This crate does no I/O of its own: time comes from a [`clock::Clock`], randomness from an
@@ -29,6 +30,7 @@ pub mod operator;
 pub mod pricing;
 pub mod project;
 pub mod provider;
+pub mod quality;
 pub mod rate_limit;
 pub mod store;
 #[cfg(feature = "testing")]

@@ -13,6 +13,7 @@ use crate::clock::Timestamp;
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
 use crate::pricing::ModelPrice;
+use crate::quality::DEFAULT_SAMPLES;
 use crate::rate_limit::Quota;
 
 /// The name of a project in URLs and on the command line: 1 to 40 of `a-z`, `0-9` and `-`, no dash at an end.
@@ -194,12 +195,15 @@ pub struct ProjectSettings {
     pub minimum_threshold: Option<Threshold>,
     /// What is asked of an entry that is similar enough.
     pub guard: Guard,
+    /// Samples of queries kept at most, for the page Quality; 0 keeps none.
+    pub samples: u64,
     /// The project's own prices by model id; they win over the price table.
     pub prices: BTreeMap<String, ModelPrice>,
 }
 
 impl Default for ProjectSettings {
-    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, no prices.
+    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, 1,000 samples, no
+    /// prices.
     fn default() -> Self {
         Self {
             ttl_seconds: Some(30 * 24 * 3600),
@@ -208,6 +212,7 @@ impl Default for ProjectSettings {
             default_threshold: None,
             minimum_threshold: None,
             guard: Guard::Standard,
+            samples: DEFAULT_SAMPLES,
             prices: BTreeMap::new(),
         }
     }

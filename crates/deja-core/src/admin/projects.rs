@@ -1,6 +1,7 @@
 //! Projects: make, list, change, suspend, delete.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ use crate::store::StoreError;
 const SLUG_TRIES: u32 = 10_000;
 const MAX_TTL_SECONDS: u64 = 10 * 365 * 24 * 3600;
 const MAX_ENTRIES: u64 = 100_000_000;
+/// Samples of a project, where it keeps any: fewer say nothing of a band of similarity, more are not read at once.
+const SAMPLES: RangeInclusive<u64> = 100..=10_000;
 const WEEK_HOURS: i64 = 7 * 24;
 
 /// A project to make.
@@ -53,6 +56,8 @@ pub struct ProjectPatch {
     pub thresholds: Option<Thresholds>,
     /// How strictly a similar prompt is judged.
     pub guard: Option<Guard>,
+    /// Samples kept at most; 0 deletes what is there.
+    pub samples: Option<u64>,
 }
 
 /// What counts as a hit; `None` is deja's own.
@@ -160,6 +165,9 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(guard) = patch.guard {
         project.settings.guard = guard;
     }
+    if let Some(samples) = patch.samples {
+        project.settings.samples = samples;
+    }
     check(&project.settings)
 }
 
@@ -171,6 +179,12 @@ pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
     if !(1..=MAX_ENTRIES).contains(&settings.max_entries) {
         return Err(AdminError::Invalid(format!(
             "the number of entries at most must lie between 1 and {MAX_ENTRIES}"
+        )));
+    }
+    if settings.samples != 0 && !SAMPLES.contains(&settings.samples) {
+        let (least, most) = (SAMPLES.start(), SAMPLES.end());
+        return Err(AdminError::Invalid(format!(
+            "the number of samples must lie between {least} and {most}, or be 0 to keep none"
         )));
     }
     Ok(())
@@ -195,6 +209,7 @@ fn told(before: &Project, after: &Project) -> String {
             ("threshold", settings.threshold(None).get().to_string()),
             ("minimum threshold", settings.threshold(Some(Threshold::ZERO)).get().to_string()),
             ("guard", settings.guard.as_str().to_owned()),
+            ("samples", settings.samples.to_string()),
         ]
     };
     let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);

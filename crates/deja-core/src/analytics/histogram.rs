@@ -51,7 +51,8 @@ fn latency_bucket(latency: Duration) -> usize {
     ((doublings * 2.0).floor() as usize).min(LATENCY_BUCKETS - 1)
 }
 
-fn similarity_bucket(similarity: Similarity) -> usize {
+/// The bucket of a similarity, out of [`SIMILARITY_BUCKETS`].
+pub fn similarity_bucket(similarity: Similarity) -> usize {
     // In f64 and a hair up, so that 0.86 falls where 0.86 begins.
     let place = f64::from(similarity.get()) * SIMILARITY_BUCKETS as f64 + 1e-6;
     (place.floor() as usize).min(SIMILARITY_BUCKETS - 1)

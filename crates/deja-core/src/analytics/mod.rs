@@ -19,6 +19,7 @@ use crate::money::NanoUsd;
 pub use batch::{BatchId, ContextLabel, EntryHits, UsageBatch};
 pub use histogram::{
     BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, SIMILARITY_BUCKETS, latency_bound, quantile,
+    similarity_bucket,
 };
 pub use names::{ContextKey, MAX_NAMES_PER_HOUR, OTHER_MODELS};
 pub use rollup::{Dimension, Rollup, RollupKey, Slice, Step, Totals};

@@ -74,7 +74,7 @@ impl Engine {
         self.count_as(&self.bare(caller, ended), ended);
     }
 
-    /// Counts a query.
+    /// Counts a query, and samples it.
     pub(super) fn count_query(
         &self,
         caller: &Admission,
@@ -85,7 +85,10 @@ impl Engine {
         let bare = self.bare(caller, ended);
         let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
         let event = match ended {
-            Ended::Answered(reply) => of_reply(&named, reply),
+            Ended::Answered(reply) => {
+                self.sample(&caller.project, query, reply);
+                of_reply(&named, reply)
+            }
             Ended::Failed(_) => named,
             Ended::Refused | Ended::RateLimited => bare,
         };
@@ -108,7 +111,7 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
         similarity: match reply.source {
             Source::Exact => Some(Similarity::ONE),
             Source::Semantic(similarity) => Some(similarity),
-            Source::Provider(_) => reply.trace.near_miss,
+            Source::Provider(_) => reply.trace.near_miss.map(|near| near.similarity),
         },
         latency: reply.trace.total,
         input_tokens: reply.cost.input_tokens,

@@ -11,13 +11,14 @@ mod preview;
 mod query;
 mod record;
 mod reply;
+mod sample;
 mod savings;
 mod search;
 mod slots;
 mod tokens;
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio_util::task::TaskTracker;
@@ -27,6 +28,7 @@ use crate::embedding::Embedder;
 use crate::id::Entropy;
 use crate::pricing::PriceBook;
 use crate::provider::{Providers, TokenCounter};
+use crate::quality::Reservoir;
 use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
@@ -34,6 +36,7 @@ pub use count::{Ended, Listener};
 pub use error::QueryError;
 pub use preview::{Neighbour, Preview};
 pub use reply::{Query, Reply, Source, Trace};
+pub use sample::NearMiss;
 pub use savings::Cost;
 pub use slots::CallLimits;
 
@@ -73,6 +76,7 @@ pub struct Engine {
     slots: Arc<slots::Slots>,
     tokens: Arc<tokens::Tokens>,
     recorder: Arc<record::Recorder>,
+    samples: Arc<Mutex<Reservoir>>,
     tasks: TaskTracker,
 }
 
@@ -85,6 +89,7 @@ impl Engine {
             slots: Arc::new(slots::Slots::new(parts.calls)),
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             recorder: Arc::default(),
+            samples: Arc::default(),
             parts: Arc::new(parts),
             tasks,
         }
@@ -100,7 +105,8 @@ impl Engine {
         &self.parts.clock
     }
 
-    /// Writes what was counted since the last call. What cannot be written is kept for the next call.
+    /// Writes what was counted and sampled since the last call. Counts that cannot be written are kept for the next
+    /// call, samples are lost.
     pub async fn flush_counts(&self) -> Result<(), StoreError> {
         self.flush(record::Flush::All).await
     }
@@ -113,7 +119,9 @@ impl Engine {
 
     async fn flush(&self, flush: record::Flush) -> Result<(), StoreError> {
         let Parts { store, clock, entropy, .. } = &*self.parts;
-        self.recorder.flush(flush, &**store, &**clock, &**entropy).await
+        self.recorder.flush(flush, &**store, &**clock, &**entropy).await?;
+        self.flush_samples().await;
+        Ok(())
     }
 
     /// Requests since the last call that were not counted, because too much waits to be written.

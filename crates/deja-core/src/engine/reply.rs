@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Refusal};
 use crate::embedding::{Similarity, Threshold};
+use crate::engine::NearMiss;
 use crate::engine::savings::Cost;
 use crate::money::NanoUsd;
 
@@ -91,8 +92,8 @@ pub struct Trace {
     pub total: Duration,
     /// Whether the answer came from a call that another query had begun.
     pub joined: bool,
-    /// Similarity of the best entry that did not answer, if this query called the provider and one was near.
-    pub near_miss: Option<Similarity>,
+    /// The best entry that did not answer, if this query called the provider and one was near.
+    pub near_miss: Option<NearMiss>,
     /// The best of the entries that were similar enough and that the guard refused.
     pub refused: Option<Refusal>,
     /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.

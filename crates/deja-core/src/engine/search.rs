@@ -3,7 +3,7 @@
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, Engine, QueryError};
+use crate::engine::{CANDIDATES, Engine, NearMiss, QueryError};
 use crate::store::Probe;
 
 /// What came of looking for neighbours.
@@ -17,8 +17,8 @@ pub(super) struct Found {
 /// What came near a prompt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Near {
-    /// The similarity of the best candidate.
-    pub best: Option<Similarity>,
+    /// The best candidate.
+    pub best: Option<NearMiss>,
     /// The best one that only the guard refused.
     pub refused: Option<Refusal>,
 }
@@ -49,7 +49,11 @@ impl Engine {
         let embedder = self.parts.embedder.id();
         let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
         let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
-        let best = candidates.first().map(|candidate| candidate.similarity);
+        let best = candidates.first().map(|candidate| NearMiss {
+            entry: candidate.entry.id,
+            similarity: candidate.similarity,
+            forbidden: candidate.forbidden,
+        });
         let Judged { hit, refused } = judge.first(candidates);
         Ok(Found { hit, near: Near { best, refused } })
     }

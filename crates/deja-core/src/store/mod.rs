@@ -14,6 +14,7 @@ mod limits;
 mod operators;
 mod projects;
 mod providers;
+mod samples;
 mod usage;
 
 use async_trait::async_trait;
@@ -34,6 +35,7 @@ pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};
 pub use projects::Projects;
 pub use providers::ProviderConfigs;
+pub use samples::Samples;
 pub use usage::Usage;
 
 /// All of storage.
@@ -48,6 +50,7 @@ pub trait Store:
     + WrongAnswers
     + Limits
     + Usage
+    + Samples
     + ProviderConfigs
     + Operators
     + Invites

@@ -20,7 +20,8 @@ pub trait Projects: Send + Sync {
     async fn projects(&self) -> Result<Vec<Project>, StoreError>;
 
     /// Replaces name, tier, quota, suspension and settings of the project with this id; holds for the very
-    /// next request and is durable when it returns. `false` if there is none.
+    /// next request and is durable when it returns. Samples beyond those that its settings allow go. `false` if there is
+    /// none.
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError>;
 
     /// Deletes the project with its keys, entries, providers and counts. `false` if there is none.

@@ -8,5 +8,6 @@ mod counts;
 mod failures;
 mod flights;
 mod replicas;
+mod samples;
 mod store;
 mod util;

@@ -17,11 +17,12 @@ use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId};
 use deja_core::operator::{Email, Invite, Operator, Session, TokenHash};
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
+use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
     Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export, Invites, Keys,
-    Limits, Operators, Probe, Projects, ProviderConfigs, Sessions, StaleCount, StaleEntry, Store, StoreError,
-    Usage, Vectors, WholeEntry, WrongAnswers, WrongHit,
+    Limits, Operators, Probe, Projects, ProviderConfigs, Samples, Sessions, StaleCount, StaleEntry, Store,
+    StoreError, Usage, Vectors, WholeEntry, WrongAnswers, WrongHit,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -249,6 +250,11 @@ forward! { WrongAnswers:
     fn mark_wrong(project: ProjectId, hit: WrongHit<'_>, change: &Change) -> bool;
     fn forbidden(project: ProjectId, prompt: &PromptHash) -> Vec<PromptHash>;
     fn wrong_answers(project: ProjectId, before: Option<u64>, limit: NonZeroUsize) -> Vec<WrongAnswer>;
+}
+forward! { Samples:
+    fn keep_samples(samples: &[NewSample], now: Timestamp) -> ();
+    fn samples(project: ProjectId, now: Timestamp) -> Vec<Sample>;
+    fn sweep_samples(now: Timestamp, limit: NonZeroUsize) -> u64;
 }
 forward! { Operators:
     fn create_operator(operator: &Operator, change: &Change) -> ();

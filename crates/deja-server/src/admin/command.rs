@@ -59,6 +59,8 @@ pub enum Command {
     ExportHead(Head),
     /// A page of a project's entries, oldest first; an empty one is the end.
     ExportEntries { project: String, after: Option<Cursor> },
+    /// A page of a project's samples, by number; an empty one is the end.
+    ExportSamples { project: String, after: Option<i64> },
     /// Stores what was exported.
     Import(Batch),
 }
@@ -91,6 +93,7 @@ impl Command {
             Self::AuditList { .. } => "audit list",
             Self::ExportHead(_) => "export",
             Self::ExportEntries { .. } => "export entries",
+            Self::ExportSamples { .. } => "export samples",
             Self::Import(_) => "import",
         }
     }

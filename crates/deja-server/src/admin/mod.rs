@@ -114,6 +114,9 @@ async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError
         Command::ExportEntries { project, after } => {
             Reply::Records(transfer::entries(by, &project, after).await?)
         }
+        Command::ExportSamples { project, after } => {
+            Reply::Records(transfer::samples(by, &project, after).await?)
+        }
         Command::Import(batch) => Reply::Imported(transfer::import(by, batch).await?),
     })
 }

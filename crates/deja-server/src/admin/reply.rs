@@ -76,6 +76,8 @@ pub struct ProjectView {
     pub share_models: bool,
     /// `off`, `standard` or `strict`.
     pub guard: String,
+    /// Samples of queries kept at most; 0 keeps none.
+    pub samples: u64,
     pub created: jiff::Timestamp,
     /// The last seven days.
     pub week: TotalsView,
@@ -96,6 +98,7 @@ impl From<(Project, Totals)> for ProjectView {
             max_entries: project.settings.max_entries,
             share_models: project.settings.share_models,
             guard: project.settings.guard.as_str().into(),
+            samples: project.settings.samples,
             created: moment::whole(project.created),
             week: TotalsView::from(week),
         }

@@ -55,7 +55,7 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
         ProjectTask::List { form } => (Command::ProjectList, form.json),
         ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
         ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
-        ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models, guard } => {
+        ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models, guard, samples } => {
             let patch = ProjectPatch {
                 name,
                 tier,
@@ -66,6 +66,7 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
                 share_models,
                 thresholds: None,
                 guard,
+                samples,
             };
             (Command::ProjectSet { project: slug, patch }, false)
         }

@@ -47,6 +47,7 @@ pub(super) struct SettingsForm {
     threshold: String,
     minimum: String,
     guard: String,
+    samples: String,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
 }
@@ -82,6 +83,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         threshold: project.settings.default_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
         minimum: project.settings.minimum_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
         guard: project.settings.guard.as_str().into(),
+        samples: project.settings.samples.to_string(),
         share_models: project.settings.share_models,
     };
     Ok(visit.page(&page(&visit, &project, form, None)))
@@ -118,6 +120,7 @@ fn read(form: &SettingsForm) -> Result<ProjectPatch, ConsoleError> {
             minimum: threshold("The minimum threshold", &form.minimum)?,
         }),
         guard: guard(&form.guard)?,
+        samples: number("Samples at most", &form.samples)?,
         ..ProjectPatch::default()
     })
 }

@@ -15,7 +15,7 @@ const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);
 const MOST_REFUSALS: u64 = 10_000;
 
-/// Forgets old rollups and refused sign-ins, and sessions and links that expired.
+/// Forgets old rollups, samples and refused sign-ins, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         let now = clock.now();
@@ -24,7 +24,7 @@ pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
             continue;
         }
         if let Err(error) = swept.and(store.sweep_sessions(now).await) {
-            tracing::error!(error = %error, "old counts, sessions and refused sign-ins could not be deleted");
+            tracing::error!(error = %error, "old counts, samples, sessions and refused sign-ins could not be deleted");
         }
         if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;
@@ -32,12 +32,13 @@ pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
     }
 }
 
-/// A batch of each; says the size of the larger one.
+/// A batch of each; says the size of the largest one.
 async fn sweep_batch(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
     let counts = store.sweep_usage(now, SWEEP_BATCH).await?;
+    let samples = store.sweep_samples(now, SWEEP_BATCH).await?;
     let since = now.minus(REFUSALS_KEPT);
     let refusals = store.sweep_changes(SIGN_IN_REFUSED, since, MOST_REFUSALS, SWEEP_BATCH).await?;
-    Ok(counts.max(refusals))
+    Ok(counts.max(samples).max(refusals))
 }
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.

@@ -36,6 +36,7 @@ mod postgres;
 mod prices;
 mod providers;
 mod replicas;
+mod samples;
 mod secrets;
 mod spec;
 mod statements;

@@ -81,7 +81,7 @@ fn a_cache_moves_with_projects_and_keys() {
     let running = file(&source, "running.jsonl");
     let whole = ["--with-projects", "--with-keys"];
     let exported = summary(&source, &[&["export", &running], &whole[..]].concat());
-    let counts = json!({"projects": 1, "providers": 0, "keys": 3, "entries": 3});
+    let counts = json!({"projects": 1, "providers": 0, "keys": 3, "entries": 3, "samples": 0});
     assert_eq!(exported, json!({"exported": counts}));
     assert_eq!(fs::metadata(&running).unwrap().permissions().mode() & 0o777, 0o600);
     let text = fs::read_to_string(&running).unwrap();

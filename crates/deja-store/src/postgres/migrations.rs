@@ -21,6 +21,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (7, include_str!("../../migrations/postgres/0007_vectors.sql")),
     (8, include_str!("../../migrations/postgres/0008_claims.sql")),
     (9, include_str!("../../migrations/postgres/0009_own_providers.sql")),
+    (10, include_str!("../../migrations/postgres/0010_samples.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -22,6 +22,7 @@ mod operators;
 mod projects;
 mod providers;
 mod rows;
+mod samples;
 mod server;
 mod sessions;
 mod tls;

@@ -12,7 +12,8 @@ use super::PostgresStore;
 use super::audit::{Noted, When};
 use super::connections::Params;
 use super::fault::conflict;
-use super::rows::{count, get, id, json, time, to_json, unreadable, uuid};
+use super::rows::{count, get, id, json, signed, time, to_json, unreadable, uuid};
+use super::samples;
 
 /// Columns of a project, for [`from_row`].
 pub(super) const COLUMNS: &str =
@@ -60,10 +61,14 @@ impl Projects for PostgresStore {
 
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
         let (per_minute, burst) = quota_columns(project);
-        let parts = "done AS (
-            UPDATE projects SET name = $2, tier = $3, quota_per_minute = $4, quota_burst = $5, suspended = $6,
-                                settings = $7
-            WHERE project_id = $1 RETURNING 1)";
+        let parts = format!(
+            "done AS (
+                 UPDATE projects SET name = $2, tier = $3, quota_per_minute = $4, quota_burst = $5, suspended = $6,
+                                     settings = $7
+                 WHERE project_id = $1 RETURNING 1),
+             {}",
+            samples::beyond("$8")
+        );
         let params: Params<'_> = &[
             &uuid(project.id.as_bytes()),
             &project.name,
@@ -72,8 +77,9 @@ impl Projects for PostgresStore {
             &burst,
             &project.suspended,
             &to_json(&project.settings)?,
+            &signed(project.settings.samples),
         ];
-        Ok(self.change(parts, params, change).await? > 0)
+        Ok(self.change(&parts, params, change).await? > 0)
     }
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {

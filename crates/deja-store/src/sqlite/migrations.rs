@@ -16,6 +16,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (5, include_str!("../../migrations/sqlite/0005_recorders.sql")),
     (6, include_str!("../../migrations/sqlite/0006_frames.sql")),
     (7, include_str!("../../migrations/sqlite/0007_vectors.sql")),
+    (8, include_str!("../../migrations/sqlite/0008_samples.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

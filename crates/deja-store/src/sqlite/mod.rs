@@ -22,6 +22,7 @@ mod projects;
 mod providers;
 mod readers;
 mod rows;
+mod samples;
 mod sessions;
 mod usage;
 mod vectors;

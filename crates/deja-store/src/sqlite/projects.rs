@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, Slug, Tier};
+use deja_core::quality::Band;
 use deja_core::rate_limit::Quota;
 use deja_core::store::{Projects, StoreError};
 use rusqlite::{Connection, Row, params};
@@ -14,7 +15,7 @@ use super::audit;
 use super::entries::remove;
 use super::fault::{conflict, fault};
 use super::rows::{time, unreadable};
-use super::{Done, SqliteStore};
+use super::{Done, SqliteStore, samples};
 
 #[async_trait]
 impl Projects for SqliteStore {
@@ -89,6 +90,7 @@ impl Projects for SqliteStore {
                     .prepare_cached(&sql)
                     .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
                     .map_err(fault)?;
+                samples::trim(connection, Band::all().map(|band| (given.id, band))).map_err(fault)?;
                 audit::write(connection, &change)?;
                 Ok(Done::then(true, move || memory.catalog.put_project(kept)))
             })

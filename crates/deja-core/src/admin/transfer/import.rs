@@ -8,7 +8,8 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use half::f16;
 
 use super::{
-    Batch, EntryRecord, Imported, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord, timestamp,
+    Batch, EntryRecord, Imported, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord, samples,
+    timestamp,
 };
 use crate::admin::names::{models_of, name_of, shown};
 use crate::admin::{Acting, AdminError, projects, providers};
@@ -18,6 +19,7 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding};
 use crate::project::{Project, Slug};
 use crate::provider::ProviderConfig;
+use crate::quality::NewSample;
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
 
@@ -63,12 +65,16 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
     }
     let mut known = HashMap::new();
     let mut all = Vec::with_capacity(batch.records.len());
-    let mut entries = Vec::new();
+    let (mut entries, mut samples) = (Vec::new(), Vec::new());
     for record in batch.records {
         let imported = match take(by, &mut known, record).await {
             Ok(Taken::Done(imported)) => imported,
             Ok(Taken::Entry(arrived)) => {
                 entries.push((all.len(), *arrived));
+                Imported::Stored
+            }
+            Ok(Taken::Sample(sample)) => {
+                samples.push(*sample);
                 Imported::Stored
             }
             Err(Refused::Bad(reason)) => Imported::Bad(reason),
@@ -92,13 +98,16 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
     for (at, imported) in inserted {
         all[at] = imported;
     }
+    // Behind the entries that they are of.
+    by.store().keep_samples(&samples, by.now()).await?;
     Ok(all)
 }
 
-/// A record that is done with, or an entry that is still to be stored.
+/// A record that is done with, or an entry or a sample that is still to be stored.
 enum Taken {
     Done(Imported),
     Entry(Box<Arrived>),
+    Sample(Box<NewSample>),
 }
 
 async fn take(
@@ -114,6 +123,14 @@ async fn take(
             Some(arrived) => return Ok(Taken::Entry(Box::new(arrived))),
             None => Imported::Expired,
         },
+        Record::Sample(record) => {
+            let project = owner(by, known, &record.project).await?.id;
+            let sample = samples::sample(project, record)?;
+            if sample.expires.is_none_or(|expires| by.now() < expires) {
+                return Ok(Taken::Sample(Box::new(sample)));
+            }
+            Imported::Expired
+        }
     }))
 }
 

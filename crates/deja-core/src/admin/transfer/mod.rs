@@ -5,12 +5,16 @@ mod export;
 mod import;
 pub mod line;
 mod record;
+mod samples;
 
 use serde::{Deserialize, Serialize};
 
 pub use export::{entries, head};
 pub use import::import;
-pub use record::{AnswerRecord, EntryRecord, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord};
+pub use record::{
+    AnswerRecord, EntryRecord, KeyRecord, ProjectRecord, ProviderRecord, Record, SampleRecord, VectorRecord,
+};
+pub use samples::samples;
 
 use crate::clock::Timestamp;
 

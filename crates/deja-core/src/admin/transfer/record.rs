@@ -20,6 +20,8 @@ pub enum Record {
     Key(KeyRecord),
     /// A stored answer.
     Entry(Box<EntryRecord>),
+    /// A sample of a query, behind the entries.
+    Sample(SampleRecord),
 }
 
 impl Record {
@@ -30,6 +32,7 @@ impl Record {
             Self::Provider(record) => &record.project,
             Self::Key(record) => &record.project,
             Self::Entry(record) => &record.project,
+            Self::Sample(record) => &record.project,
         }
     }
 
@@ -168,4 +171,32 @@ pub struct VectorRecord {
     pub embedder: String,
     /// The components at half precision, little-endian, in base64.
     pub f16: String,
+}
+
+/// A sample of a query.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// The slug of the project.
+    pub project: String,
+    /// Its number.
+    pub id: i64,
+    /// When it was asked.
+    pub at: jiff::Timestamp,
+    /// When it ends; `None` is with its entry.
+    #[serde(default)]
+    pub expires: Option<jiff::Timestamp>,
+    /// What was asked.
+    pub asked: String,
+    /// The identity of the entry that came nearest.
+    pub entry: String,
+    /// How near.
+    pub similarity: f32,
+    /// What became of it: `served`, `near_miss` or `refused`.
+    pub met: String,
+    /// Why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the guard gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
 }

@@ -18,6 +18,7 @@ mod people;
 mod projects;
 mod providers;
 mod rollups;
+mod samples;
 mod vectors;
 mod wrong_answers;
 
@@ -104,6 +105,7 @@ pub fn cases() -> Vec<Case> {
         counts::cases(),
         providers::cases(),
         rollups::cases(),
+        samples::cases(),
         browse::cases(),
         wrong_answers::cases(),
         people::cases(),

@@ -9,6 +9,7 @@ mod export;
 mod keys;
 mod operators;
 mod providers;
+mod samples;
 mod usage;
 
 use std::collections::{BTreeMap, HashMap};
@@ -28,6 +29,7 @@ use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
 use crate::provider::ProviderConfig;
+use crate::quality::{Band, NewSample, SampleId};
 use crate::rate_limit::{Bucket, Decision, Quota, take};
 use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Store, StoreError};
 
@@ -52,6 +54,7 @@ struct State {
     providers: Vec<ProviderConfig>,
     key_check: Option<Vec<u8>>,
     wrong: Vec<(ProjectId, WrongAnswer)>,
+    samples: BTreeMap<(ProjectId, Band, SampleId), NewSample>,
     /// Until when an entry is claimed for an embedder, and whether it was set aside.
     stale_claims: HashMap<(EmbedderId, EntryPlace), (Timestamp, bool)>,
     operators: Vec<Operator>,
@@ -136,6 +139,7 @@ impl Projects for MemoryStore {
         let mut state = self.state();
         let Some(stored) = state.projects.get_mut(&project.id) else { return Ok(false) };
         *stored = Project { slug: stored.slug.clone(), created: stored.created, ..project.clone() };
+        state.trim_samples();
         Ok(state.note_if(true, change))
     }
 
@@ -149,6 +153,7 @@ impl Projects for MemoryStore {
         state.providers.retain(|provider| provider.project != project);
         state.buckets.remove(&project);
         let found = state.projects.remove(&project).is_some();
+        state.trim_samples();
         Ok(state.note_if(found, change))
     }
 }

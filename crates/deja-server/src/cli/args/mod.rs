@@ -106,8 +106,8 @@ Example:
   deja export --project my-team | gzip > my-team.jsonl.gz
 
 Works while the server runs and while it does not. Expired entries are left out.
-The file holds prompts and answers in plain text, and with --with-keys the
-hashes of keys: keep it private.")]
+The file holds prompts and answers in plain text, with --with-keys the hashes
+of keys, and with --with-samples prompts that were asked: keep it private.")]
     Export(ExportTask),
     /// Take in what deja export wrote; what is there already stays as it is
     #[command(after_help = "\

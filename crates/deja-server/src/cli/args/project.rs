@@ -74,6 +74,9 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         /// How strictly a similar prompt is judged by its words: off, standard or strict
         #[arg(long, value_parser = guard)]
         guard: Option<Guard>,
+        /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
+        #[arg(long, value_name = "N")]
+        samples: Option<u64>,
     },
     /// Delete a project with its keys, cache, providers and counts
     #[command(after_help = "Example:\n  deja project delete my-team --yes")]

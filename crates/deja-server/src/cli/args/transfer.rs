@@ -31,6 +31,9 @@ pub(in crate::cli) struct Exported {
     /// The hashes of API keys too, so that the keys go on working
     #[arg(long)]
     pub(in crate::cli) with_keys: bool,
+    /// The samples of queries too: prompts that were asked, and what came near
+    #[arg(long)]
+    pub(in crate::cli) with_samples: bool,
 }
 
 #[derive(Debug, Args)]

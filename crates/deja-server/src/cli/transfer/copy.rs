@@ -68,7 +68,8 @@ async fn copy_all(
     };
     let mut reads = Reach::here(config, over(source)?);
     let mut writes = Reach::here(config, over(target)?);
-    let everything = Exported { projects: task.projects.clone(), with_projects: true, with_keys: true };
+    let projects = task.projects.clone();
+    let everything = Exported { projects, with_projects: true, with_keys: true, with_samples: true };
     let mut pages = Pages::new(&mut reads, everything, true, None).await?;
     let bar = progress(Some(pages.count(&mut reads).await?), false);
     let mut sink = Sink::new(false);

@@ -1,4 +1,4 @@
-//! An export as a sequence of pages: project by project, the head first, then the entries, oldest first.
+//! An export as a sequence of pages: project by project, the head first, then the entries, oldest first, then samples.
 
 use std::collections::VecDeque;
 
@@ -15,6 +15,8 @@ enum At {
     Head,
     /// In the entries, behind this one if it is given.
     Entries(Option<Cursor>),
+    /// In the samples, behind the one of this number if it is given.
+    Samples(Option<i64>),
 }
 
 /// What is still to come.
@@ -53,10 +55,12 @@ impl Pages {
         let Some(last) = last else { return Ok(Self { slugs, at: At::Head, wanted, secrets, behind: None }) };
         slugs.retain(|slug| slug.as_str() >= last.project());
         let current = slugs.front().is_some_and(|slug| slug == last.project());
-        Ok(match last.cursor().filter(|_| current) {
-            Some(cursor) => Self { slugs, at: At::Entries(Some(cursor)), wanted, secrets, behind: None },
-            None => Self { slugs, at: At::Head, wanted, secrets, behind: current.then_some(last) },
-        })
+        let (at, behind) = match &last {
+            Record::Entry(_) if current => (At::Entries(last.cursor()), None),
+            Record::Sample(sample) if current => (At::Samples(Some(sample.id)), None),
+            _ => (At::Head, current.then_some(last)),
+        };
+        Ok(Self { slugs, at, wanted, secrets, behind })
     }
 
     /// How many entries there are, about.
@@ -74,31 +78,54 @@ impl Pages {
     /// The next page; `None` behind the last.
     pub(super) async fn next(&mut self, reach: &mut Reach<'_>) -> anyhow::Result<Option<Vec<Record>>> {
         while let Some(project) = self.slugs.front().cloned() {
-            let At::Entries(after) = self.at.clone() else {
-                let mut head = self.head(reach, project).await?;
-                self.at = At::Entries(None);
-                if let Some(last) = self.behind.take() {
-                    leave_out(&mut head, &last);
+            let page = match self.at.clone() {
+                At::Head => {
+                    self.at = At::Entries(None);
+                    self.head(reach, project).await?
                 }
-                if head.is_empty() {
-                    continue;
+                At::Entries(after) => {
+                    let page = records(reach, Command::ExportEntries { project, after }).await?;
+                    self.at = page.last().map_or(At::Samples(None), |last| At::Entries(last.cursor()));
+                    page
                 }
-                return Ok(Some(head));
+                At::Samples(after) => {
+                    let page = self.samples(reach, project, after).await?;
+                    if let Some(Record::Sample(last)) = page.last() {
+                        self.at = At::Samples(Some(last.id));
+                    } else {
+                        self.slugs.pop_front();
+                        self.at = At::Head;
+                    }
+                    page
+                }
             };
-            let page = records(reach, Command::ExportEntries { project, after }).await?;
-            if let Some(cursor) = page.last().and_then(Record::cursor) {
-                self.at = At::Entries(Some(cursor));
+            if !page.is_empty() {
                 return Ok(Some(page));
             }
-            self.slugs.pop_front();
-            self.at = At::Head;
         }
         Ok(None)
     }
 
-    async fn head(&self, reach: &mut Reach<'_>, project: String) -> anyhow::Result<Vec<Record>> {
+    async fn head(&mut self, reach: &mut Reach<'_>, project: String) -> anyhow::Result<Vec<Record>> {
         let Exported { with_projects: settings, with_keys: keys, .. } = self.wanted;
-        records(reach, Command::ExportHead(Head { project, settings, keys, secrets: self.secrets })).await
+        let head = Head { project, settings, keys, secrets: self.secrets };
+        let mut head = records(reach, Command::ExportHead(head)).await?;
+        if let Some(last) = self.behind.take() {
+            leave_out(&mut head, &last);
+        }
+        Ok(head)
+    }
+
+    async fn samples(
+        &self,
+        reach: &mut Reach<'_>,
+        project: String,
+        after: Option<i64>,
+    ) -> anyhow::Result<Vec<Record>> {
+        if !self.wanted.with_samples {
+            return Ok(Vec::new());
+        }
+        records(reach, Command::ExportSamples { project, after }).await
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) struct Counts {
     pub(super) providers: u64,
     pub(super) keys: u64,
     pub(super) entries: u64,
+    pub(super) samples: u64,
 }
 
 impl Counts {
@@ -22,12 +23,18 @@ impl Counts {
             Record::Provider(_) => self.providers += 1,
             Record::Key(_) => self.keys += 1,
             Record::Entry(_) => self.entries += 1,
+            Record::Sample(_) => self.samples += 1,
         }
     }
 
     fn told(self) -> String {
         let plural = |count: u64| if count == 1 { "" } else { "s" };
-        let more = [("project", self.projects), ("provider", self.providers), ("key", self.keys)];
+        let more = [
+            ("project", self.projects),
+            ("provider", self.providers),
+            ("key", self.keys),
+            ("sample", self.samples),
+        ];
         let more = more.iter().filter(|(_, count)| *count > 0);
         let more = more.map(|(what, count)| format!(", {count} {what}{}", plural(*count)));
         let entries = if self.entries == 1 { "entry" } else { "entries" };
@@ -94,6 +101,7 @@ impl Counts {
         self.providers += other.providers;
         self.keys += other.keys;
         self.entries += other.entries;
+        self.samples += other.samples;
     }
 }
 

@@ -1,0 +1,59 @@
+//! Samples of queries, out and in.
+
+use super::{Record, SampleRecord, timestamp};
+use crate::admin::names::shown;
+use crate::admin::{Acting, AdminError};
+use crate::embedding::Similarity;
+use crate::id::ProjectId;
+use crate::quality::{Band, MAX_SAMPLED_BYTES, NewSample, SampleId};
+
+/// Samples of a page.
+const PAGE: usize = 500;
+/// Characters of the guard's reason at most.
+const MAX_REASON: usize = 64;
+
+/// The project's samples with larger numbers than `after`, by number; none at the end.
+pub async fn samples(by: &Acting<'_>, slug: &str, after: Option<i64>) -> Result<Vec<Record>, AdminError> {
+    let project = by.project(slug).await?;
+    let samples = by.store().samples(project.id, by.now()).await?;
+    let behind = samples.into_iter().map(|sample| sample.sampled);
+    let behind = behind.filter(|sample| after.is_none_or(|after| sample.id.get() > after));
+    Ok(behind.take(PAGE).map(|sample| record(slug, sample)).collect())
+}
+
+fn record(slug: &str, sample: NewSample) -> Record {
+    Record::Sample(SampleRecord {
+        project: slug.to_owned(),
+        id: sample.id.get(),
+        at: sample.at.into(),
+        expires: sample.expires.map(Into::into),
+        asked: sample.asked,
+        entry: sample.entry.to_string(),
+        similarity: sample.similarity.get(),
+        met: sample.met.as_str().to_owned(),
+        reason: sample.reason,
+        score: sample.score,
+    })
+}
+
+/// The sample that a record holds, or in words why it cannot be taken.
+pub(super) fn sample(project: ProjectId, record: SampleRecord) -> Result<NewSample, String> {
+    let similarity = Similarity::from_cosine(record.similarity);
+    let is_word = |reason: &String| reason.len() <= MAX_REASON && !reason.contains(char::is_control);
+    if record.id < 0 || record.asked.len() > MAX_SAMPLED_BYTES || !record.reason.iter().all(is_word) {
+        return Err("its id, prompt or reason is none of a sample".into());
+    }
+    Ok(NewSample {
+        project,
+        id: SampleId::new(record.id),
+        at: timestamp(record.at)?,
+        expires: record.expires.map(timestamp).transpose()?,
+        asked: record.asked,
+        entry: record.entry.parse().map_err(|_| format!("'{}' is not an id", shown(&record.entry)))?,
+        similarity,
+        band: Band::of(similarity).ok_or("its similarity is too small for a sample")?,
+        met: record.met.parse()?,
+        reason: record.reason,
+        score: record.score,
+    })
+}

@@ -1,0 +1,27 @@
+//! The port to samples of queries.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::id::ProjectId;
+use crate::quality::{NewSample, Sample};
+use crate::store::StoreError;
+
+/// Samples of what was asked and what came near. One goes with its entry and its project, and ends at its own time.
+#[async_trait]
+pub trait Samples: Send + Sync {
+    /// Keeps these samples, and then of each project and band those with the smallest numbers: as many as the samples
+    /// that the project's settings allow, divided by [`BANDS`](crate::quality::BANDS) and rounded down. One that ended
+    /// by `now`, whose entry is gone, or whose number is there already, is dropped.
+    async fn keep_samples(&self, samples: &[NewSample], now: Timestamp) -> Result<(), StoreError>;
+
+    /// The project's samples that did not end by `now`, by number, equal ones by band. Those of an entry that expired
+    /// are left out.
+    async fn samples(&self, project: ProjectId, now: Timestamp) -> Result<Vec<Sample>, StoreError>;
+
+    /// Deletes up to `limit` samples that ended by `now`, and all that a project has whose settings allow none. Says
+    /// how many.
+    async fn sweep_samples(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,204 @@
+//! Samples of what was asked and what came near.
+
+use std::num::NonZeroUsize;
+
+use super::fixtures::{NOW, entry, entry_id, later, project, project_id, put, scope, with_project};
+use super::{Subject, register};
+use crate::cache::{Frame, Scope};
+use crate::clock::Timestamp;
+use crate::embedding::Similarity;
+use crate::id::ProjectId;
+use crate::project::Project;
+use crate::quality::{BANDS, Band, Met, NewSample, SampleId};
+use crate::store::{EntryFilter, Store};
+use crate::testing::change;
+
+register!["samples":
+    a_sample_comes_back_whole,
+    each_band_keeps_the_smallest_numbers,
+    what_a_project_lets_go_is_gone,
+    they_go_with_their_entry,
+    they_go_with_their_project,
+    they_end_at_their_time,
+    projects_have_their_own,
+    a_sample_is_kept_once,
+];
+
+const MANY: NonZeroUsize = NonZeroUsize::MAX;
+
+/// A sample of the entry of this number.
+fn sample(project: ProjectId, number: i64, entry: u32, similarity: f32) -> NewSample {
+    let similarity = Similarity::from_cosine(similarity);
+    NewSample {
+        project,
+        id: SampleId::new(number),
+        at: later(number % 1000),
+        expires: None,
+        asked: format!("asked {number} \0 \u{1F98A}"),
+        entry: entry_id(entry),
+        similarity,
+        band: Band::of(similarity).unwrap(),
+        met: Met::Served,
+        reason: None,
+        score: None,
+    }
+}
+
+/// A project that keeps so many samples, with an entry.
+async fn keeping(store: &dyn Store, number: u32, samples: u64) -> ProjectId {
+    let mut project = project(number);
+    project.settings.samples = samples;
+    store.create_project(&project, &change()).await.unwrap();
+    put(store, entry(number, &scope(project.id), "cats")).await;
+    project.id
+}
+
+async fn numbers(store: &dyn Store, project: ProjectId, now: Timestamp) -> Vec<i64> {
+    let samples = store.samples(project, now).await.unwrap();
+    samples.into_iter().map(|sample| sample.sampled.id.get()).collect()
+}
+
+async fn a_sample_comes_back_whole(mut subject: Subject) {
+    let store = subject.store();
+    let scope = Scope::new(with_project(&*store, 1).await, Frame::query(Some("m"), Some("in \0 context")));
+    put(&*store, entry(1, &scope, "cats \0 \u{1F408}")).await;
+    let given = [
+        sample(scope.project(), 1, 1, 0.751),
+        NewSample {
+            met: Met::Refused,
+            reason: Some("extra condition".into()),
+            score: Some(0.125),
+            expires: Some(later(100)),
+            ..sample(scope.project(), i64::MAX, 1, 0.9)
+        },
+        NewSample { met: Met::Refused, ..sample(scope.project(), 3, 1, 1.0) },
+        NewSample { met: Met::NearMiss, ..sample(scope.project(), 4, 1, 0.8) },
+    ];
+    store.keep_samples(&given, NOW).await.unwrap();
+    store.keep_samples(&[], NOW).await.unwrap();
+    let store = subject.reopened().await;
+    let kept = store.samples(scope.project(), NOW).await.unwrap();
+    let [one, refused, forbidden, below] = given;
+    let sampled: Vec<_> = kept.iter().map(|sample| sample.sampled.clone()).collect();
+    assert_eq!(sampled, [one, forbidden, below, refused]);
+    for sample in &kept {
+        let told = (&*sample.prompt, &*sample.model, sample.context.as_deref());
+        assert_eq!(told, ("cats \0 \u{1F408}", "m", Some("in \0 context")));
+    }
+}
+
+async fn each_band_keeps_the_smallest_numbers(mut subject: Subject) {
+    let store = subject.store();
+    let two = 2 * BANDS as u64 + 1;
+    let project = keeping(&*store, 1, two).await;
+    let of = |numbers: &[i64], similarity| -> Vec<NewSample> {
+        numbers.iter().map(|number| sample(project, *number, 1, similarity)).collect()
+    };
+    store.keep_samples(&of(&[50, 30, 40], 0.911), NOW).await.unwrap();
+    assert_eq!(numbers(&*store, project, NOW).await, [30, 40]);
+    store.keep_samples(&of(&[60, 35], 0.912), NOW).await.unwrap();
+    store.keep_samples(&of(&[90], 0.8), NOW).await.unwrap();
+    let both = [of(&[10], 0.913), of(&[80, 85], 0.8)].concat();
+    store.keep_samples(&both, NOW).await.unwrap();
+    let store = subject.reopened().await;
+    assert_eq!(numbers(&*store, project, NOW).await, [10, 30, 80, 85]);
+}
+
+async fn what_a_project_lets_go_is_gone(mut subject: Subject) {
+    let store = subject.store();
+    let project = keeping(&*store, 1, 1000).await;
+    let samples: Vec<_> = (1..=5).map(|number| sample(project, number, 1, 0.9)).collect();
+    store.keep_samples(&samples, NOW).await.unwrap();
+    for (allowed, left) in [(3, 3), (0, 0), (5, 0)] {
+        let mut changed: Project = store.project("p1").await.unwrap().unwrap();
+        changed.settings.samples = allowed * BANDS as u64;
+        assert!(store.update_project(&changed, &change()).await.unwrap());
+        assert_eq!(numbers(&*store, project, NOW).await.len(), left, "{allowed}");
+        if allowed == 0 {
+            store.keep_samples(&samples, NOW).await.unwrap();
+            assert_eq!(numbers(&*store, project, NOW).await, [0; 0], "none are taken");
+        }
+    }
+    let store = subject.reopened().await;
+    assert_eq!(numbers(&*store, project, NOW).await, [0; 0]);
+}
+
+async fn they_go_with_their_entry(mut subject: Subject) {
+    let store = subject.store();
+    let project = keeping(&*store, 1, 1000).await;
+    for (number, prompt) in [(2, "dogs"), (3, "bats")] {
+        put(&*store, entry(number, &scope(project), prompt)).await;
+    }
+    let all: Vec<_> = (1..=3).map(|number| sample(project, number.into(), number, 0.9)).collect();
+    store.keep_samples(&all, NOW).await.unwrap();
+    assert!(store.delete(project, entry_id(2), &change()).await.unwrap());
+    assert_eq!(numbers(&*store, project, NOW).await, [1, 3]);
+    let bats = EntryFilter { text: Some("bats".into()), ..EntryFilter::default() };
+    assert_eq!(store.purge(project, &bats, &change()).await.unwrap(), 1);
+    assert_eq!(numbers(&*store, project, NOW).await, [1]);
+    // What is gone is not sampled.
+    store.keep_samples(&all, NOW).await.unwrap();
+    let store = subject.reopened().await;
+    assert_eq!(numbers(&*store, project, NOW).await, [1]);
+    assert_eq!(store.purge(project, &EntryFilter::default(), &change()).await.unwrap(), 1);
+    assert_eq!(numbers(&*store, project, NOW).await, [0; 0]);
+}
+
+async fn they_go_with_their_project(mut subject: Subject) {
+    let store = subject.store();
+    let project = keeping(&*store, 1, 1000).await;
+    store.keep_samples(&[sample(project, 1, 1, 0.9)], NOW).await.unwrap();
+    store.delete_project(project, &change()).await.unwrap();
+    store.keep_samples(&[sample(project, 2, 1, 0.9)], NOW).await.unwrap();
+    keeping(&*store, 1, 1000).await;
+    let store = subject.reopened().await;
+    assert_eq!(numbers(&*store, project, NOW).await, [0; 0]);
+}
+
+async fn they_end_at_their_time(mut subject: Subject) {
+    let store = subject.store();
+    let project = keeping(&*store, 1, 1000).await;
+    let ending = |number, after| NewSample { expires: Some(later(after)), ..sample(project, number, 1, 0.9) };
+    let given = [ending(1, 10), ending(2, 20), sample(project, 3, 1, 0.9), ending(4, -1)];
+    store.keep_samples(&given, NOW).await.unwrap();
+    assert_eq!(numbers(&*store, project, NOW).await, [1, 2, 3]);
+    assert_eq!(numbers(&*store, project, later(10)).await, [2, 3]);
+    let one = NonZeroUsize::MIN;
+    assert_eq!(store.sweep_samples(later(9), MANY).await.unwrap(), 0);
+    assert_eq!(store.sweep_samples(later(20), one).await.unwrap(), 1);
+    let store = subject.reopened().await;
+    assert_eq!(store.sweep_samples(later(20), MANY).await.unwrap(), 1);
+    // Really gone, not only hidden.
+    assert_eq!(numbers(&*store, project, NOW).await, [3]);
+
+    let mut short = entry(9, &scope(project), "short");
+    short.entry.expires = Some(later(10));
+    put(&*store, short).await;
+    store.keep_samples(&[sample(project, 9, 9, 0.9)], NOW).await.unwrap();
+    assert_eq!(numbers(&*store, project, later(9)).await, [3, 9]);
+    assert_eq!(numbers(&*store, project, later(10)).await, [3], "the entry expired");
+}
+
+async fn projects_have_their_own(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (keeping(&*store, 1, 1000).await, keeping(&*store, 2, 1000).await);
+    let foreign = sample(one, 3, 2, 0.9);
+    let given = [sample(one, 1, 1, 0.9), sample(two, 2, 2, 0.9), foreign];
+    store.keep_samples(&given, NOW).await.unwrap();
+    let store = subject.reopened().await;
+    assert_eq!(numbers(&*store, one, NOW).await, [1], "an entry of another project is none");
+    assert_eq!(numbers(&*store, two, NOW).await, [2]);
+    assert_eq!(numbers(&*store, project_id(3), NOW).await, [0; 0]);
+}
+
+async fn a_sample_is_kept_once(subject: Subject) {
+    let store = subject.store();
+    let project = keeping(&*store, 1, 1000).await;
+    let first = sample(project, 1, 1, 0.9);
+    for again in [first.clone(), NewSample { asked: "another".into(), ..first.clone() }] {
+        store.keep_samples(&[again], NOW).await.unwrap();
+    }
+    let kept = store.samples(project, NOW).await.unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].sampled, first);
+}

@@ -1,0 +1,108 @@
+//! Which queries are sampled, and as what.
+
+use std::sync::atomic::Ordering;
+
+use deja_core::cache::Reason;
+use deja_core::clock::Clock;
+use deja_core::embedding::Threshold;
+use deja_core::engine::Query;
+use deja_core::project::{Guard, ProjectSettings};
+use deja_core::quality::{FORBIDDEN, MAX_SAMPLED_BYTES, Met, Sample};
+use deja_core::store::{Samples, WrongAnswers, WrongHit};
+use deja_core::testing::change;
+
+use crate::util::{Bench, query};
+
+fn settings() -> ProjectSettings {
+    ProjectSettings { guard: Guard::Off, ttl_seconds: Some(60), ..ProjectSettings::default() }
+}
+
+/// What is kept of what was asked so far.
+async fn kept(bench: &Bench) -> Vec<Sample> {
+    bench.engine.flush_counts().await.unwrap();
+    let mut samples = bench.store.samples(bench.caller.project.id, bench.clock.now()).await.unwrap();
+    samples.sort_by(|a, b| a.sampled.asked.cmp(&b.sampled.asked));
+    samples
+}
+
+#[tokio::test]
+async fn hits_by_meaning_and_near_misses_are_sampled() {
+    let bench = Bench::with(settings(), 100).await;
+    let first = bench.ask("reset my password|1").await;
+    assert_eq!(kept(&bench).await, [], "nothing was near");
+    bench.ask("reset my password|1").await;
+    assert_eq!(kept(&bench).await, [], "the same prompt tells nothing");
+    let hit = bench.ask("reset my password|2").await;
+    let all_but_the_same = Threshold::new(1.0).unwrap();
+    let miss = Query { threshold: all_but_the_same, ..query("reset my password|3") };
+    let miss = bench.try_ask(miss).await.unwrap();
+    let (near, samples) = (miss.trace.near_miss.unwrap(), kept(&bench).await);
+    let told: Vec<_> = samples.iter().map(|sample| (&*sample.sampled.asked, sample.sampled.met)).collect();
+    assert_eq!(told, [("reset my password|2", Met::Served), ("reset my password|3", Met::NearMiss)]);
+    for (sample, similarity) in samples.iter().zip([hit.similarity().unwrap(), near.similarity]) {
+        let now = bench.clock.now();
+        assert_eq!((sample.sampled.entry, &*sample.prompt), (first.entry.id, "reset my password|1"));
+        assert_eq!((sample.sampled.similarity, sample.sampled.at), (similarity, now));
+        assert_eq!(sample.sampled.expires, bench.caller.project.settings.expires(now));
+        assert_eq!((&*sample.model, sample.sampled.reason.as_deref()), ("cheap", None));
+    }
+}
+
+#[tokio::test]
+async fn a_sample_says_what_kept_its_entry_from_answering() {
+    let bench = Bench::with(ProjectSettings { guard: Guard::Standard, ..settings() }, 100).await;
+    let first = bench.ask("|Which trains run on day 1?").await;
+    let refused = bench.ask("|Which trains run on day 2?").await.refused().unwrap();
+    let samples = kept(&bench).await;
+    let [sample] = &*samples else { panic!("{samples:?}") };
+    assert_eq!((sample.sampled.met, sample.sampled.reason.as_deref()), (Met::Refused, Some("numbers")));
+    assert_eq!((refused.reason, sample.sampled.score), (Reason::Numbers, Some(refused.score)));
+    assert_eq!(sample.sampled.entry, first.entry.id);
+
+    let bench = Bench::with(settings(), 100).await;
+    let first = bench.ask("chairs|1").await;
+    let similarity = bench.ask("chairs|2").await.similarity().unwrap();
+    let wrong = WrongHit { entry: first.entry.id, asked: "chairs|2", similarity };
+    assert!(bench.store.mark_wrong(bench.caller.project.id, wrong, &change()).await.unwrap());
+    bench.ask("chairs|2").await;
+    let samples = kept(&bench).await;
+    let told = samples.iter().map(|sample| (sample.sampled.met, sample.sampled.reason.as_deref()));
+    let told: Vec<_> = told.collect();
+    assert!(
+        told.contains(&(Met::Served, None)) && told.contains(&(Met::Refused, Some(FORBIDDEN))),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_project_may_keep_none_and_long_prompts_are_left_out() {
+    let bench = Bench::with(ProjectSettings { samples: 0, ..settings() }, 100).await;
+    for prompt in ["reset|1", "reset|2"] {
+        bench.ask(prompt).await;
+    }
+    assert_eq!(kept(&bench).await, []);
+
+    let bench = Bench::with(settings(), 100).await;
+    bench.ask("reset|1").await;
+    let long = |more| format!("reset|{}", "x".repeat(MAX_SAMPLED_BYTES - "reset|".len() + more));
+    for more in [0, 1] {
+        assert!(bench.ask(&long(more)).await.is_hit());
+    }
+    let samples = kept(&bench).await;
+    assert_eq!(
+        samples.iter().map(|sample| sample.sampled.asked.len()).collect::<Vec<_>>(),
+        [MAX_SAMPLED_BYTES]
+    );
+}
+
+#[tokio::test]
+async fn samples_wait_behind_counts_that_cannot_be_written() {
+    let bench = Bench::with(settings(), 100).await;
+    for prompt in ["reset|1", "reset|2"] {
+        bench.ask(prompt).await;
+    }
+    bench.store.fail_record.store(true, Ordering::SeqCst);
+    bench.engine.flush_counts().await.unwrap_err();
+    bench.store.fail_record.store(false, Ordering::SeqCst);
+    assert_eq!(kept(&bench).await.len(), 1);
+}
