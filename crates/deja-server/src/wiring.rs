@@ -98,7 +98,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console) })
 }
 
-async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {
+/// The embedder that the settings name.
+pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder>> {
     let settings = &config.embedder;
     let pool = PoolConfig { threads: settings.threads, queue: settings.queue, deadline: settings.timeout };
     Ok(match &settings.source {

@@ -40,6 +40,7 @@ pub(super) async fn run(
         | Task::Export(_)
         | Task::Import(_)
         | Task::Db(_)
+        | Task::Eval(_)
         | Task::Openapi
         | Task::Health => anyhow::bail!("this is not an admin command"),
     };

@@ -7,6 +7,7 @@ mod admin;
 mod args;
 mod db;
 mod demo;
+mod eval;
 mod health;
 mod print;
 mod reach;
@@ -25,7 +26,7 @@ use deja_store::OpenError;
 
 use crate::config::{Config, ConfigError, Settings, Sources};
 use crate::secrets::vault::VaultError;
-use args::{Cli, ConfigTask, Global, Task};
+use args::{Cli, ConfigTask, EvalTask, Global, Task};
 
 const WRONG_USAGE: u8 = 2;
 const FAILED: u8 = 1;
@@ -57,7 +58,10 @@ pub fn run(
 }
 
 fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let sources = sources(cli.global, env)?;
+    let mut sources = sources(cli.global, env)?;
+    if let Some(Task::Eval(EvalTask { embedder: Some(embedder), .. })) = &cli.task {
+        sources.flags.insert("embedder", embedder.clone());
+    }
     for warning in sources.warnings()? {
         say(&warning);
     }
@@ -82,6 +86,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Health => health::ask(&config),
         Task::Export(task) => runtime.block_on(transfer::export(task, &config, out)),
         Task::Import(task) => runtime.block_on(transfer::import(task, &config, out)),
+        Task::Eval(task) => runtime.block_on(eval::run(task, &config, out)),
         Task::Db(task) => runtime.block_on(db::run(task, &config, out)),
         Task::Demo { exit } => runtime.block_on(demo::run(config, exit)),
         task => runtime.block_on(admin::run(task, &config, &sources.env, out)),

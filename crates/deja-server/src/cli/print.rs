@@ -56,7 +56,7 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
     }
 }
 
-fn as_json(value: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn as_json(value: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     Ok(writeln!(out)?)
 }
@@ -203,7 +203,7 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Columns as wide as their widest cell; those of `right` hold numbers.
-fn table<const N: usize>(
+pub(super) fn table<const N: usize>(
     head: [&str; N],
     right: &[usize],
     rows: impl Iterator<Item = [String; N]>,
@@ -231,7 +231,7 @@ fn table<const N: usize>(
     Ok(())
 }
 
-fn percent(rate: Option<f64>) -> String {
+pub(super) fn percent(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".into(), |rate| format!("{:.1} %", rate * 100.0))
 }
 
@@ -240,7 +240,7 @@ fn dollars(amount: f64) -> String {
 }
 
 /// Text of others, without what would move a terminal's cursor.
-fn clean(text: &str) -> String {
+pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

@@ -2,6 +2,7 @@
 
 mod cache;
 mod db;
+mod eval;
 mod key;
 mod operator;
 mod price;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 pub(super) use cache::CacheTask;
 use clap::{Args, Parser, Subcommand};
 pub(super) use db::{CopyTask, DbTask};
+pub(super) use eval::EvalTask;
 pub(super) use key::KeyTask;
 pub(super) use operator::{AuditTask, OperatorTask};
 pub(super) use price::PriceTask;
@@ -121,6 +123,23 @@ once, and by similar ones when it is embedded again.")]
     /// The database: its schema, copies, backups
     #[command(subcommand)]
     Db(DbTask),
+    /// How often the cache would be right on labelled pairs of prompts, by threshold and guard; needs no server
+    #[command(after_help = "\
+Example:
+  deja eval pairs.jsonl
+  deja eval pairs.csv --threshold 0.85 --guard standard --min-precision 0.95
+  deja eval pairs.jsonl --svg curve.svg --json
+
+A line of pairs.jsonl is {\"a\": PROMPT, \"b\": PROMPT, \"label\": 1 or 0, \"kind\": TEXT};
+pairs.csv has the columns a, b, label and kind. Label 1 says that one answer
+serves both prompts (right), 0 that it does not (wrong); kind may be left out.
+
+Precision is the share of right pairs among those served, recall the share of
+right pairs that is served. RIGHT LOST and WRONG CUT are what the guard refuses
+of the pairs that reach the threshold. Average precision and the hits at 1 % of
+the wrong pairs served are over all thresholds; what the guard refuses from 0.75
+on comes last.")]
+    Eval(EvalTask),
     /// Ask the running server whether a query would work; exit code 0 if so
     #[command(after_help = "Example:\n  deja health --listen 127.0.0.1:8080")]
     Health,

@@ -1,0 +1,96 @@
+//! `deja eval`: how often the cache would be right on labelled pairs of prompts, by threshold and guard.
+
+mod chart;
+mod measure;
+mod pairs;
+mod report;
+
+use std::collections::HashMap;
+use std::fs;
+use std::hint::black_box;
+use std::io::Write;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use deja_core::embedding::{Embedded, Embedder, Embedding};
+use deja_guard::{Prompt, Strictness};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+
+use self::measure::Compared;
+use self::pairs::Pair;
+use self::report::{Report, Row, Taken};
+use super::args::EvalTask;
+use super::print;
+use crate::config::Config;
+use crate::wiring;
+
+pub(super) async fn run(task: EvalTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
+    let pairs = pairs::read(&task.pairs)?;
+    let embedder = wiring::embedder(config).await?;
+    let began = Instant::now();
+    let vectors = embed(&pairs, &*embedder, config.embedder.threads).await?;
+    let embed_ms = began.elapsed().as_secs_f64() * 1e3 / vectors.len().max(1) as f64;
+    let compared: Vec<Compared> = pairs.iter().map(|pair| compare(pair, &vectors)).collect();
+    let taken =
+        Taken { embedder: embedder.id().to_string(), embed_ms, judge_us: judge_us(&pairs, &compared) };
+    let kinds: Option<Vec<String>> = task.by_kind.then(|| pairs.into_iter().map(|pair| pair.kind).collect());
+    let report = Report::of(&compared, kinds.as_deref(), &task.thresholds, &task.guards, taken);
+    if let Some(path) = &task.svg {
+        let picture = chart::svg(&report.rankings, &task.thresholds);
+        fs::write(path, picture).with_context(|| path.display().to_string())?;
+    }
+    if task.form.json {
+        print::as_json(&report, out)?;
+    } else {
+        report.print(out)?;
+    }
+    precise(&report.rows, task.min_precision)
+}
+
+/// The vector of each text; `None` for one that is too long.
+async fn embed<'a>(
+    pairs: &'a [Pair],
+    embedder: &dyn Embedder,
+    at_once: usize,
+) -> anyhow::Result<HashMap<&'a str, Option<Embedding>>> {
+    let mut texts: Vec<&str> = pairs.iter().flat_map(|pair| [pair.a.as_str(), pair.b.as_str()]).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    let vectors = stream::iter(texts).map(|text| async move {
+        Ok::<_, anyhow::Error>(match embedder.embed(text).await? {
+            Embedded::Vector { embedding, .. } => (text, Some(embedding)),
+            Embedded::TooLong { .. } => (text, None),
+        })
+    });
+    vectors.buffer_unordered(at_once.max(1)).try_collect().await
+}
+
+fn compare(pair: &Pair, vectors: &HashMap<&str, Option<Embedding>>) -> Compared {
+    let vector = |text: &str| vectors.get(text).and_then(Option::as_ref);
+    let similarity = vector(&pair.a).zip(vector(&pair.b)).map(|(a, b)| a.similarity(b));
+    Compared { a: Prompt::read(&pair.a), b: Prompt::read(&pair.b), similarity, right: pair.label }
+}
+
+/// Microseconds that a candidate takes, as in the cache: its prompt is read anew for each judgement.
+fn judge_us(pairs: &[Pair], compared: &[Compared]) -> f64 {
+    let began = Instant::now();
+    for (pair, compared) in pairs.iter().zip(compared) {
+        let candidate = Prompt::read(&pair.b);
+        black_box(deja_guard::judge(&compared.a, &candidate, 0.9, 0.85, Strictness::Standard));
+    }
+    began.elapsed().as_secs_f64() * 1e6 / pairs.len().max(1) as f64
+}
+
+/// Fails for the first row that does not reach the precision. A row that serves nothing does not reach it either.
+fn precise(rows: &[Row], least: Option<f64>) -> anyhow::Result<()> {
+    for row in rows {
+        let told = print::percent(row.precision);
+        ensure!(
+            least.is_none_or(|least| row.precision.is_some_and(|precision| precision >= least)),
+            "threshold {:.2} with guard {} has precision {told}, below --min-precision",
+            row.threshold,
+            row.guard
+        );
+    }
+    Ok(())
+}
