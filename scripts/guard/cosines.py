@@ -3,7 +3,7 @@
 
 A line of PAIRS has {a, b, label} or {text_a, text_b, label, source, licence}; rows under share-alike licences are left out.
 VECTORS_PROGRAM is the built example `latency` of deja-embed. With N, rows FROM to FROM + N of a fixed shuffle are taken; the
-trees in crates/deja-guard/data were trained on 48,600 of the first 75,000 (cosine 0.6 and more; a part had no cosine).
+trees in crates/deja-guard/data were trained on the first 75,000 and on what generate.py writes.
 """
 import gzip
 import json

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Trains the guard's trees: train.py PAIRS.jsonl FEATURES_PROGRAM OUT.json
+"""Trains the guard's trees: train.py OUT.json FEATURES_PROGRAM PAIRS.jsonl...
 
-PAIRS.jsonl: one {a, b, label, cosine, source} a line; rows under share-alike licences are not in it. FEATURES_PROGRAM is the
+PAIRS.jsonl: one {a, b, label, cosine, source} a line, as cosines.py writes them, of the training set and of generate.py;
+rows under share-alike licences are not in it. FEATURES_PROGRAM is the
 built example `features` of deja-guard: the features come from the Rust code alone. Needs lightgbm and numpy; one thread.
 """
 import io
@@ -12,7 +13,7 @@ import sys
 import lightgbm
 import numpy
 
-WEIGHTS = {"banking77": 0.5, "hwu": 0.7, "nlupp": 0.7}
+WEIGHTS = {"banking77": 0.5, "hwu": 0.7, "nlupp": 0.7, "deja-generated": 0.35}
 
 
 def features(program, rows):
@@ -45,8 +46,8 @@ def export(model, names, path):
 
 
 def main():
-    pairs, program, out = sys.argv[1:4]
-    rows = [json.loads(line) for line in open(pairs)]
+    out, program, *files = sys.argv[1:]
+    rows = [json.loads(line) for file in files for line in open(file)]
     rows = [r for r in rows if r["cosine"] is not None and r["cosine"] >= 0.6]
     names, x = features(program, rows)
     y = [r["label"] for r in rows]

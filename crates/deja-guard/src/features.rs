@@ -7,7 +7,7 @@ use crate::prompt::{Prompt, Word, question};
 use crate::quantity::{Dimension, Quantity, unit};
 
 /// The names of the features, in the order of the vector.
-pub(crate) const FEATURES: [&str; 71] = [
+pub(crate) const FEATURES: [&str; 79] = [
     "cos",
     "len_lo",
     "len_hi",
@@ -79,6 +79,14 @@ pub(crate) const FEATURES: [&str; 71] = [
     "quantifier_soft",
     "degree_soft",
     "one_sided",
+    "attribute_both",
+    "attribute_one",
+    "axis",
+    "asked_lo",
+    "asked_hi",
+    "asked_weight",
+    "told_hi",
+    "requests",
 ];
 
 /// What differs between two prompts.
@@ -101,6 +109,11 @@ pub(crate) struct Differences {
     pub(crate) reversed: bool,
     pub(crate) opposite: bool,
     pub(crate) opposite_any: bool,
+    /// One side goes up where the other goes down: "raise" and "cut".
+    pub(crate) axis: bool,
+    /// Those of the unmatched content words that stand in a sentence that asks.
+    pub(crate) asked: [usize; 2],
+    pub(crate) asked_weight: f32,
     pub(crate) names: [usize; 2],
     pub(crate) question_other: bool,
     pub(crate) quantifier: bool,
@@ -123,7 +136,9 @@ impl Differences {
         let pair_opposite = left.iter().any(|x| right.iter().any(|y| opposite(x, y)));
         let against =
             |side: &[&Word], all: &Prompt| side.iter().any(|x| all.words.iter().any(|y| opposite(x, y)));
-        let prepositions = function.each_ref().map(|list| list.iter().filter(|w| preposition(w)).count());
+        let prepositions = function
+            .each_ref()
+            .map(|list| list.iter().filter(|w| lexicon().class(w) & class::PREPOSITION != 0).count());
         let condition = [extra_condition(&left, &function[0]), extra_condition(&right, &function[1])];
         Self {
             content: sides.map(|s| s.iter().filter(heavy).count()),
@@ -137,6 +152,12 @@ impl Differences {
             parity: !(a.negations + b.negations + alignment.count(Link::Negated) as u16).is_multiple_of(2),
             reversed: alignment.count(Link::Negated) > 0,
             opposite: pair_opposite || function_opposite(&function),
+            axis: axis(&left, &right),
+            asked: sides.map(|s| s.iter().filter(|w| !light(w) && w.asks).count()),
+            asked_weight: sides
+                .map(|s| s.iter().filter(|w| !light(w) && w.asks).map(|w| w.weight).sum::<f32>())
+                .into_iter()
+                .fold(0.0, f32::max),
             opposite_any: against(&left, b) || against(&right, a),
             names: sides.map(|s| s.iter().filter(|w| w.name).count()),
             question_other: question_other(a, b),
@@ -286,6 +307,14 @@ impl Differences {
             flag(quantifier_soft(a, b)),
             flag(degrees(a) != degrees(b)),
             flag(self.content.contains(&0) && unw[1] > 0.5),
+            flag(self.both(class::ATTRIBUTE)),
+            flag((self.classes[0] & class::ATTRIBUTE != 0) != (self.classes[1] & class::ATTRIBUTE != 0)),
+            flag(self.axis),
+            counts(self.asked)[0],
+            counts(self.asked)[1],
+            self.asked_weight,
+            (self.content[0] - self.asked[0]).max(self.content[1] - self.asked[1]) as f32,
+            requests(a).abs_diff(requests(b)) as f32,
         ]
     }
 }
@@ -318,91 +347,12 @@ fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
     ([left, right], same)
 }
 
-/// Function words that say nothing about the answer.
-fn idle(word: &str) -> bool {
-    matches!(
-        word,
-        "a" | "an"
-            | "the"
-            | "is"
-            | "are"
-            | "was"
-            | "were"
-            | "be"
-            | "been"
-            | "being"
-            | "am"
-            | "do"
-            | "does"
-            | "did"
-            | "i"
-            | "you"
-            | "it"
-            | "there"
-            | "that"
-            | "this"
-            | "these"
-            | "those"
-            | "have"
-            | "has"
-            | "had"
-            | "of"
-            | "to"
-            | "so"
-            | "some"
-            | "any"
-            | "me"
-            | "we"
-            | "get"
-            | "got"
-            | "getting"
-            | "one"
-            | "and"
-            | "can"
-            | "could"
-            | "would"
-            | "will"
-            | "what"
-            | "which"
-            | "how"
-            | "need"
-            | "want"
-            | "should"
-            | "use"
-            | "using"
-            | "make"
-            | "give"
-            | "show"
-            | "find"
-            | "know"
-            | "my"
-            | "your"
-            | "their"
-            | "they"
-            | "possible"
-            | "able"
-            | "such"
-            | "own"
-            | "things"
-            | "thing"
-            | "someone"
-            | "something"
-            | "ones"
-            | "d"
-            | "s"
-            | "us"
-            | "our"
-            | "then"
-            | "its"
-    )
-}
-
 fn unmatched_function(a: &Prompt, b: &Prompt) -> [Vec<String>; 2] {
     let only = |x: &Prompt, y: &Prompt| {
         let mut rest: Vec<&str> = y.function.iter().map(String::as_str).collect();
         x.function
             .iter()
-            .filter(|w| !idle(w))
+            .filter(|w| lexicon().class(w) & class::IDLE == 0)
             .filter(|w| match rest.iter().position(|o| o == w) {
                 Some(at) => {
                     rest.swap_remove(at);
@@ -416,54 +366,24 @@ fn unmatched_function(a: &Prompt, b: &Prompt) -> [Vec<String>; 2] {
     [only(a, b), only(b, a)]
 }
 
-fn preposition(word: &str) -> bool {
-    matches!(
-        word,
-        "in" | "on"
-            | "at"
-            | "to"
-            | "from"
-            | "by"
-            | "with"
-            | "for"
-            | "over"
-            | "under"
-            | "up"
-            | "down"
-            | "off"
-            | "out"
-            | "into"
-            | "before"
-            | "after"
-            | "since"
-            | "until"
-            | "between"
-            | "during"
-            | "inside"
-            | "outside"
-            | "near"
-            | "against"
-            | "about"
-            | "through"
-            | "within"
-            | "without"
-            | "if"
-            | "unless"
-            | "while"
-            | "because"
-            | "above"
-            | "below"
-            | "as"
-            | "than"
-            | "like"
-    )
-}
-
 /// Function words that are opposites: before and after, on and off.
 fn function_opposite(function: &[Vec<String>; 2]) -> bool {
     function[0].iter().any(|x| {
         function[1].iter().any(|y| lexicon().opposite(&crate::lexicon::stem(x), &crate::lexicon::stem(y)))
     })
+}
+
+/// Whether words of two sides lie at the two ends of one axis.
+fn axis(left: &[&Word], right: &[&Word]) -> bool {
+    let ends =
+        |words: &[&Word]| words.iter().flat_map(|w| lexicon().axes(&w.stem)).copied().collect::<Vec<_>>();
+    let right = ends(right);
+    !right.is_empty() && ends(left).iter().any(|end| right.contains(&-end))
+}
+
+/// How many sentences ask something.
+fn requests(prompt: &Prompt) -> u32 {
+    if prompt.asking == u64::MAX { 1 } else { prompt.asking.count_ones() }
 }
 
 /// Unmatched words that a condition leads in: "without a receipt", "in a microwave", "if it is sick".

@@ -11,6 +11,8 @@ pub(crate) struct Lexicon {
     groups: HashMap<String, Vec<u16>>,
     related: HashSet<(String, String)>,
     opposites: HashMap<String, Vec<String>>,
+    /// The axes a stem lies on, by number: above 0 at one end, below at the other.
+    axes: HashMap<String, Vec<i8>>,
     /// The stem of a negated word (`unhealthy`) and of the word it negates (`healthy`).
     negated: HashMap<String, String>,
     phrases: HashMap<&'static str, Vec<Phrase>>,
@@ -21,6 +23,8 @@ pub(crate) struct Lexicon {
 pub(crate) struct Phrase {
     pub(crate) from: Vec<&'static str>,
     pub(crate) to: Vec<&'static str>,
+    /// Only at the start of a sentence.
+    pub(crate) starts: bool,
 }
 
 macro_rules! classes {
@@ -37,7 +41,7 @@ classes! {
     PASSIVE = 8, PARTICIPLE = 9, ALL = 10, SOME = 11, NONE = 12, MOST = 13, ONLY = 14, EXCEPT = 15, LIMIT = 16,
     FIRST = 17, LAST = 18, SECOND = 19, AVERAGE = 20, COMPARATIVE = 21, SUPERLATIVE = 22, CONDITION = 23,
     POETIC = 24, TONE = 25, LANGUAGE = 26, AUDIENCE = 27, KIN = 28, REL = 29, COORDINATOR = 30, NEGATION = 31,
-    PAST = 32, FUTURE = 33, SYMMETRIC = 34, CONVERSE = 35,
+    PAST = 32, FUTURE = 33, SYMMETRIC = 34, CONVERSE = 35, ATTRIBUTE = 36, IDLE = 37, PREPOSITION = 38,
 }
 
 /// Prefixes that turn a word into its opposite.
@@ -83,13 +87,24 @@ impl Lexicon {
                 opposites.entry(stem(x)).or_default().push(stem(y));
             }
         }
+        let mut axes: HashMap<String, Vec<i8>> = HashMap::new();
+        for ((up, down), number) in
+            lines(include_str!("../data/axes.txt")).filter_map(|line| line.split_once('|')).zip(1i8..)
+        {
+            for (words, end) in [(up, number), (down, -number)] {
+                for word in words.split_whitespace() {
+                    axes.entry(stem(word)).or_default().push(end);
+                }
+            }
+        }
         let mut phrases: HashMap<_, Vec<Phrase>> = HashMap::new();
         for (from, to) in lines(include_str!("../data/phrases.txt")).filter_map(|line| line.split_once("=>"))
         {
+            let (from, starts) = from.strip_prefix('^').map_or((from, false), |from| (from, true));
             let from: Vec<_> = from.split_whitespace().collect();
             if let Some(first) = from.first() {
                 let to = to.split_whitespace().collect();
-                phrases.entry(*first).or_default().push(Phrase { from, to });
+                phrases.entry(*first).or_default().push(Phrase { from, to, starts });
             }
         }
         for list in phrases.values_mut() {
@@ -108,7 +123,7 @@ impl Lexicon {
                 *classes.entry(word).or_insert(0) |= bit;
             }
         }
-        Self { rank, groups, related, opposites, negated, phrases, classes }
+        Self { rank, groups, related, opposites, axes, negated, phrases, classes }
     }
 
     /// Whether `word` is in the vocabulary.
@@ -139,6 +154,11 @@ impl Lexicon {
     /// Whether the stems are opposites.
     pub(crate) fn opposite(&self, a: &str, b: &str) -> bool {
         self.opposites.get(a).is_some_and(|list| list.iter().any(|other| other == b))
+    }
+
+    /// The ends of axes that a stem lies at.
+    pub(crate) fn axes(&self, stem: &str) -> &[i8] {
+        self.axes.get(stem).map_or(&[], Vec::as_slice)
     }
 
     /// The stem that a stem negates by a prefix: `healthy` for `unhealthy`.

@@ -108,6 +108,8 @@ pub(crate) struct Word {
     pub(crate) negated: bool,
     /// The stem it negates by a prefix: "healthy" for "unhealthy".
     pub(crate) negates: Option<String>,
+    /// Its sentence asks something.
+    pub(crate) asks: bool,
 }
 
 impl Word {
@@ -143,6 +145,8 @@ pub struct Prompt {
     pub(crate) hypothetical: bool,
     /// "and", "or", "vs" or "between" occurs.
     pub(crate) coordinated: bool,
+    /// The sentences that ask something, one bit each; all of them where none shows it.
+    pub(crate) asking: u64,
     /// Words before noise was dropped.
     pub(crate) length: usize,
     pub(crate) trigrams: Vec<u32>,
@@ -176,6 +180,7 @@ impl Prompt {
             future: false,
             hypothetical: false,
             coordinated: false,
+            asking: asking(&pieces),
             length,
             trigrams,
             foreign,
@@ -343,6 +348,7 @@ impl Prompt {
             name: piece.name,
             code: piece.kind == Kind::Code,
             known: lexicon.knows(&text),
+            asks: self.asking & sentence_bit(piece) != 0,
             governor,
             place: self.words.len() as u16 + self.function.len() as u16,
             lead: lead.to_owned(),
@@ -387,6 +393,24 @@ fn passive(pieces: &[Piece]) -> bool {
                     || lexicon().class(&p.text) & class::PARTICIPLE != 0
             })
     }) && pieces.iter().any(|p| p.text == "by")
+}
+
+fn sentence_bit(piece: &Piece) -> u64 {
+    1 << piece.sentence.min(63)
+}
+
+/// The sentences with a question mark, a phrase that asks, or a question word or an auxiliary at the start.
+fn asking(pieces: &[Piece]) -> u64 {
+    let sentences = pieces.chunk_by(|a, b| a.sentence == b.sentence).filter(|sentence| {
+        sentence.iter().any(|p| p.asked || p.text.starts_with('@'))
+            || sentence.iter().take(2).any(|p| {
+                question::named(&p.text).is_some() || lexicon().class(&p.text) & class::AUXILIARY != 0
+            })
+    });
+    match sentences.fold(0, |all, sentence| all | sentence_bit(&sentence[0])) {
+        0 => u64::MAX,
+        some => some,
+    }
 }
 
 fn trigrams(pieces: &[Piece]) -> Vec<u32> {

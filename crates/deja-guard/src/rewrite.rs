@@ -54,6 +54,7 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
         let rest = &pieces[at..];
         let phrase = lexicon().phrases(&rest[0].text).iter().find(|phrase| {
             phrase.from.len() <= rest.len()
+                && !(phrase.starts && at > 0 && pieces[at - 1].sentence == rest[0].sentence)
                 && phrase.from.iter().zip(rest).all(|(word, piece)| *word == piece.text)
                 // "AC" and "EV" are abbreviations; so are "US" and "IT": the list has them as written.
                 && !(phrase.from.len() == 1 && rest[0].kind == Kind::Number)
@@ -74,6 +75,8 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
                     upper: false,
                     contracted: rest[..phrase.from.len()].iter().any(|p| p.contracted),
                     name: rest[0].name,
+                    sentence: rest[0].sentence,
+                    asked: rest[..phrase.from.len()].iter().any(|p| p.asked),
                 });
             }
             at += phrase.from.len();

@@ -15,18 +15,21 @@ const fn fact(feature: &'static str, aligned: f32, reworded: f32) -> Fact {
     Fact { feature, weight: [aligned, reworded], above: 0.0 }
 }
 
-const FACTS: [Fact; 24] = [
+const FACTS: [Fact; 27] = [
     fact("num_both", 4.0, 4.0),
     fact("num_one", 0.7, 0.2),
-    fact("neg_parity", 2.7, 0.8),
-    fact("opposite", 3.0, 1.5),
+    fact("neg_parity", 1.1, 0.3),
+    fact("opposite", 4.5, 2.0),
+    fact("axis", 1.5, 0.5),
+    fact("negation_lead", 2.0, 0.6),
+    fact("superlative", 0.5, 0.0),
     fact("swapped", 4.0, 0.3),
     fact("turned", 3.0, 0.5),
     fact("persons", 5.0, 1.0),
     fact("question_hard", 4.0, 0.5),
     fact("modal_both", 1.5, 0.2),
     fact("quantifier", 4.5, 2.4),
-    fact("degree", 2.5, 0.5),
+    fact("degree", 4.2, 0.9),
     fact("unit", 3.0, 1.0),
     fact("language", 1.0, 0.3),
     fact("kin_one", 0.5, 0.3),
@@ -34,14 +37,17 @@ const FACTS: [Fact; 24] = [
     fact("audience_both", 1.5, 1.0),
     fact("code", 3.0, 2.0),
     fact("quantifier_soft", 0.3, 0.0),
-    fact("degree_soft", 0.3, 0.0),
+    fact("degree_soft", 0.6, 0.0),
     fact("opposite_any", 0.7, 0.3),
-    fact("hypothetical", 1.0, 0.0),
+    fact("hypothetical", 1.7, 0.0),
     fact("tense", 0.4, 0.0),
     fact("one_sided", 0.4, 0.0),
     // Two content words on either side have no counterpart.
     Fact { feature: "un_lo", weight: [1.0, 0.0], above: 1.5 },
 ];
+
+/// Prompts of more words than this are long.
+const LONG: f32 = 20.0;
 
 fn index(name: &str) -> usize {
     FEATURES.iter().position(|known| *known == name).unwrap_or(usize::MAX)
@@ -57,16 +63,24 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()]) -> f32 {
     let trees = trees.clamp(1e-6, 1.0 - 1e-6);
     let mut odds = (trees / (1.0 - trees)).ln();
     let words = value("len_hi").exp();
-    let aligned = value("un_hi") <= (words / 8.0).max(1.0);
+    // A long text says much that a fact may belong to: there it is proof only where the rest is nearly the same.
+    let near = words <= LONG || value("bi_jac") >= 0.5;
+    let aligned = near && value("un_hi") <= (words / 8.0).max(1.0);
     // Who does what to whom shows even where two words were added.
-    let roles = aligned || value("un_lo") == 0.0 && value("un_hi") <= 2.0;
+    let roles = aligned || near && value("un_lo") == 0.0 && value("un_hi") <= 2.0;
+    let hint = if near { 1.0 } else { 16.0 / words };
     let converse = value("converse") > 0.0;
     for (fact, place) in FACTS.iter().zip(PLACES.iter()) {
         let role = matches!(fact.feature, "swapped" | "turned" | "persons");
         if features.get(*place).is_some_and(|v| *v > fact.above)
             && !(converse && (role || fact.feature == "opposite"))
         {
-            odds -= fact.weight[usize::from(!(if role { roles } else { aligned }))];
+            let number = fact.feature == "num_both";
+            odds -= match (if role { roles } else { aligned }, number) {
+                (true, _) => fact.weight[0],
+                (false, true) => fact.weight[1],
+                (false, false) => fact.weight[1] * hint,
+            };
         }
     }
     // "A beats B" and "B loses to A" say the same.

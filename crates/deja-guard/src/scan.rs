@@ -27,6 +27,10 @@ pub(crate) struct Piece {
     pub(crate) glued: bool,
     /// Is a negation that was contracted: `n't`.
     pub(crate) contracted: bool,
+    /// The number of its sentence.
+    pub(crate) sentence: u8,
+    /// A question mark follows.
+    pub(crate) asked: bool,
 }
 
 impl Piece {
@@ -164,9 +168,9 @@ fn expand(out: &mut Vec<Piece>, piece: Piece) {
 pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
     let chars: Vec<char> =
         text.chars().map(|c| if matches!(c, '’' | '‘' | '`') { '\'' } else { c }).collect();
-    let mut out = Vec::with_capacity(24);
+    let mut out: Vec<Piece> = Vec::with_capacity(24);
     let (mut at, mut start, mut broken, mut last_end) = (0, true, false, usize::MAX);
-    let (mut capitals, mut words) = (0usize, 0usize);
+    let (mut capitals, mut words, mut sentence) = (0usize, 0usize, 0u8);
     let at_char = |i: usize| chars.get(i).copied().unwrap_or(' ');
     while at < chars.len() && out.len() < limit {
         let c = chars[at];
@@ -238,6 +242,12 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 }
                 _ if !mark.is_empty() => text.push_str(mark),
                 '.' | '!' | '?' | '\n' => {
+                    if !start {
+                        sentence = sentence.saturating_add(1);
+                    }
+                    if let Some(last) = out.last_mut().filter(|_| c == '?') {
+                        last.asked = true;
+                    }
                     (start, broken) = (true, true);
                     continue;
                 }
@@ -262,7 +272,8 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         if upper && text == "us" {
             "usa".clone_into(&mut text);
         }
-        expand(&mut out, Piece { text, kind, name, upper, broken, glued, contracted: false });
+        let (contracted, asked) = (false, false);
+        expand(&mut out, Piece { text, kind, name, upper, broken, glued, contracted, sentence, asked });
         (start, broken, last_end) = (false, false, at);
     }
     if capitals * 10 >= words * 6 && words > 2 {

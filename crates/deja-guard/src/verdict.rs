@@ -75,12 +75,12 @@ impl Verdict {
 pub const LOWEST_THRESHOLD: f32 = 0.75;
 
 /// The score a pair needs at thresholds 0.75, 0.80, 0.85, 0.90 and 0.95; linear between them.
-const STANDARD: [f32; 5] = [0.18, 0.18, 0.18, 0.24, 0.30];
-const STRICT: [f32; 5] = [0.70, 0.70, 0.70, 0.72, 0.75];
+const STANDARD: [f32; 5] = [0.18, 0.18, 0.18, 0.26, 0.32];
+const STRICT: [f32; 5] = [0.66, 0.66, 0.66, 0.70, 0.75];
 
 /// Added to it for a pair whose vectors are further apart than [`NEAR`]: there are fewer right ones.
 const NEAR: f32 = 0.85;
-const FAR_EXTRA: f32 = 0.10;
+const FAR_EXTRA: f32 = 0.14;
 
 /// The score that a pair of prompts needs, the longer one of `words` words.
 fn required(cosine: f32, threshold: f32, strictness: Strictness, words: usize) -> f32 {
@@ -141,7 +141,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
     let some = |counts: [usize; 2]| counts[0] + counts[1] > 0;
     if some(d.numbers) || d.units || d.codes[0] > 0 && d.codes[1] > 0 {
         Reason::Numbers
-    } else if d.opposite || d.opposite_any || d.reversed && d.parity {
+    } else if d.opposite || d.opposite_any || d.axis || d.reversed && d.parity {
         Reason::Opposite
     } else if added_without(a, b, d) {
         Reason::ExtraCondition
