@@ -3,12 +3,18 @@
 
 use std::borrow::Cow;
 
+use crate::api_key::ApiKey;
 use crate::clock::Timestamp;
 use crate::id::{OperatorId, ProjectId};
 use crate::operator::Operator;
+use crate::store::{QUARANTINE_FROM, QUARANTINE_WITHIN};
 
 /// The action of a sign-in that was refused. Anybody may cause one, so such rows are not kept for ever.
 pub const SIGN_IN_REFUSED: &str = "session.refuse";
+/// The action of a key's bearer who said that an entry answers wrongly. Such rows are not kept for ever either.
+pub const FEEDBACK_WRONG: &str = "feedback.wrong";
+/// The action of one who took that back.
+pub const FEEDBACK_RIGHT: &str = "feedback.right";
 
 /// Who did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,17 +26,28 @@ pub enum Actor {
         /// The address at that time; stays readable whatever becomes of the operator.
         email: String,
     },
+    /// The bearer of an API key, called `key` and the key's first characters.
+    Key(String),
     /// The command line, on the machine itself.
     Cli,
     /// deja by itself.
     System,
 }
 
+/// What the names of keys begin with.
+const KEY: &str = "key ";
+
 impl Actor {
-    /// The name in listings: an address, `cli` or `system`.
+    /// The bearer of this key.
+    pub fn key(key: &ApiKey) -> Self {
+        Self::Key(format!("{KEY}{}", key.shown))
+    }
+
+    /// The name in listings: an address, a key, `cli` or `system`.
     pub fn name(&self) -> &str {
         match self {
             Self::Operator { email, .. } => email,
+            Self::Key(name) => name,
             Self::Cli => "cli",
             Self::System => "system",
         }
@@ -40,7 +57,7 @@ impl Actor {
     pub const fn operator(&self) -> Option<OperatorId> {
         match self {
             Self::Operator { id, .. } => Some(*id),
-            Self::Cli | Self::System => None,
+            Self::Key(_) | Self::Cli | Self::System => None,
         }
     }
 
@@ -49,6 +66,7 @@ impl Actor {
         match operator {
             Some(id) => Self::Operator { id, email: name },
             None if name == "cli" => Self::Cli,
+            None if name.starts_with(KEY) => Self::Key(name),
             None => Self::System,
         }
     }
@@ -100,6 +118,15 @@ impl Change {
     #[must_use]
     pub fn of(self, subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..self }
+    }
+
+    /// The change that this one brought with it: deja put the entry into quarantine.
+    #[must_use]
+    pub fn quarantining(&self) -> Self {
+        let actor = Actor::System;
+        let detail =
+            format!("{QUARANTINE_FROM} wrong answers within {} hours", QUARANTINE_WITHIN.as_secs() / 3600);
+        Self { actor, action: "entry.quarantine".into(), detail, ..self.clone() }
     }
 
     /// In this way.

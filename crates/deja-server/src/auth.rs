@@ -6,7 +6,8 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use deja_core::api_key::PlainKey;
+use axum::response::{IntoResponse, Response};
+use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::engine::{Admitted, Engine, NotAdmitted};
 use deja_core::rate_limit::Decision;
 
@@ -18,6 +19,16 @@ pub struct Refused {
     pub error: ApiError,
     /// The limiter's word; `None` before it was asked.
     pub limit: Option<Decision>,
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = self.error.into_response();
+        if let Some(limit) = &self.limit {
+            write_limit(limit, response.headers_mut());
+        }
+        response
+    }
 }
 
 /// The project slug of a `/p/<slug>` base URL, if the request came to one. One that is no text is no project's.
@@ -35,14 +46,29 @@ impl<S: Send + Sync> FromRequestParts<S> for Base {
 /// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
 /// be told from one that is somebody else's.
 pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    let refused = |error, limit| Refused { error, limit };
-    let key = bearer(headers).and_then(PlainKey::parse).ok_or(refused(ApiError::Unauthorized, None))?;
-    engine.admit(&key.hash(), base.0.as_deref()).await.map_err(|why| match why {
-        NotAdmitted::UnknownKey => refused(ApiError::Unauthorized, None),
-        NotAdmitted::RateLimited(limit) => refused(ApiError::RateLimited(limit), Some(limit)),
-        NotAdmitted::Forbidden(limit) => refused(ApiError::Forbidden, Some(limit)),
-        NotAdmitted::Store(error) => refused(error.into(), None),
-    })
+    Ok(engine.admit(&key_of(headers)?, base.0.as_deref()).await?)
+}
+
+/// The same for feedback, which has a limit of its own.
+pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
+    Ok(engine.admit_feedback(&key_of(headers)?, base.0.as_deref()).await?)
+}
+
+fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
+    let key = bearer(headers).and_then(PlainKey::parse);
+    Ok(key.ok_or(Refused { error: ApiError::Unauthorized, limit: None })?.hash())
+}
+
+impl From<NotAdmitted> for Refused {
+    fn from(why: NotAdmitted) -> Self {
+        let (error, limit) = match why {
+            NotAdmitted::UnknownKey => (ApiError::Unauthorized, None),
+            NotAdmitted::RateLimited(limit) => (ApiError::RateLimited(limit), Some(limit)),
+            NotAdmitted::Forbidden(limit) => (ApiError::Forbidden, Some(limit)),
+            NotAdmitted::Store(error) => (error.into(), None),
+        };
+        Self { error, limit }
+    }
 }
 
 /// The token of `Authorization: Bearer <token>` (RFC 6750; the scheme's name in any case). Two such headers

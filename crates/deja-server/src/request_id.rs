@@ -4,11 +4,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::http::{HeaderName, HeaderValue, Request};
+use axum::http::{Extensions, HeaderName, HeaderValue, Request};
 use tower_http::request_id::{MakeRequestId, RequestId};
 
 /// The header, of requests and of answers.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The name of a request.
+pub fn of(extensions: &Extensions) -> &str {
+    let id = extensions.get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
+    id.unwrap_or_default()
+}
 
 /// Removes an id that is not fit for a log, so that the request gets a new one.
 pub fn only_fit<B>(mut request: Request<B>) -> Request<B> {

@@ -15,7 +15,7 @@ use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::error::ApiError;
-use crate::api::{health, openapi, query};
+use crate::api::{feedback, health, openapi, query};
 use crate::console::{self, Console};
 use crate::edge::edge;
 use crate::request_id::{Numbered, only_fit};
@@ -38,6 +38,8 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
     Ok(Router::new()
         .route("/v1/cache/query", post(query::query))
         .route("/p/{slug}/v1/cache/query", post(query::query))
+        .route("/v1/cache/feedback", post(feedback::feedback))
+        .route("/p/{slug}/v1/cache/feedback", post(feedback::feedback))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/openapi.json", get(openapi_json))

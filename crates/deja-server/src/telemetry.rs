@@ -1,5 +1,6 @@
 //! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
 
+use deja_core::cache::{LabelSource, Labelled, Met};
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
 use deja_core::store::StaleCount;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
@@ -29,6 +30,7 @@ const SAVED: &str = "deja_saved_nanodollars_total";
 const SPENT: &str = "deja_spent_nanodollars_total";
 const GUARD_REFUSALS: &str = "deja_guard_refusals_total";
 const NOT_STORED: &str = "deja_not_stored_total";
+const FEEDBACK: &str = "deja_feedback_total";
 const SHED: &str = "deja_shed_total";
 const DROPPED: &str = "deja_counts_dropped_total";
 const UPSTREAM_CALLS: &str = "deja_upstream_calls";
@@ -56,6 +58,11 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(SPENT, "Nano-dollars (1e-9 USD) spent on misses, where the price is known.");
     describe_counter!(GUARD_REFUSALS, "Misses that the guard made of what was similar enough, by reason.");
     describe_counter!(NOT_STORED, "Answers returned but not stored, by reason.");
+    describe_counter!(
+        FEEDBACK,
+        "Words of people about answers, by source (api, console), what was judged (hit, refusal), whether it was correct, \
+         and effect (recorded, blocked, quarantined, allowed)."
+    );
     describe_counter!(SHED, "Queries refused because deja was too busy.");
     describe_counter!(DROPPED, "Requests that analytics lack, because too many counts waited to be written.");
     describe_gauge!(UPSTREAM_CALLS, "Provider calls under way.");
@@ -101,6 +108,15 @@ fn answered(outcome: &'static str, reply: &Reply) {
             counter!(NOT_STORED, "reason" => reason.code()).increment(1);
         }
     }
+}
+
+/// Counts a word of feedback.
+pub fn count_feedback(source: LabelSource, met: Met, correct: bool, labelled: Labelled) {
+    let judged = if met == Met::Served { "hit" } else { "refusal" };
+    let correct = if correct { "true" } else { "false" };
+    let (source, effect) = (source.as_str(), labelled.as_str());
+    counter!(FEEDBACK, "source" => source, "judged" => judged, "correct" => correct, "effect" => effect)
+        .increment(1);
 }
 
 /// Counts requests that analytics lack.

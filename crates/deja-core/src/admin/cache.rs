@@ -3,10 +3,10 @@
 use super::names::shown;
 use super::{Acting, AdminError, projects};
 use crate::analytics::Totals;
-use crate::embedding::Similarity;
+use crate::cache::Labelled;
 use crate::id::EntryId;
 use crate::project::ProjectSettings;
-use crate::store::{EntryFilter, WrongHit};
+use crate::store::{EntryFilter, NewLabel};
 
 /// What a project's cache holds and did.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,24 +43,31 @@ pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<(), A
     if by.store().delete(project.id, entry, &change).await? { Ok(()) } else { Err(gone(entry)) }
 }
 
-/// Forbids an entry to answer a prompt that it should not have answered, and the other way round.
-pub async fn wrong(
-    by: &Acting<'_>,
-    slug: &str,
-    entry: EntryId,
-    asked: &str,
-    similarity: Similarity,
-) -> Result<(), AdminError> {
+/// Keeps what an operator says of an entry and a prompt, with what follows from it ([`Labels::label`]).
+///
+/// [`Labels::label`]: crate::store::Labels::label
+pub async fn label(by: &Acting<'_>, slug: &str, label: NewLabel<'_>) -> Result<Labelled, AdminError> {
+    let (project, entry) = (by.project(slug).await?, label.entry);
+    let change = by.change(if label.answers { "entry.right" } else { "entry.wrong" });
+    let change = change.within(project.id).of(entry.to_string());
+    let change = change.how(format!("similarity {:.3}", label.similarity.get()));
+    by.store().label(project.id, label, &change).await?.ok_or_else(|| gone(entry))
+}
+
+/// Allows a pair of prompts that was found wrong to meet again, whoever found it so.
+pub async fn allow(by: &Acting<'_>, slug: &str, number: u64) -> Result<(), AdminError> {
     let project = by.project(slug).await?;
-    let detail = by.store().entry(project.id, entry).await?.ok_or_else(|| gone(entry))?;
-    if detail.entry.prompt == asked {
-        let own = "this is the entry's own prompt, which it always answers; if the answer is wrong, delete the entry";
-        return Err(AdminError::Invalid(own.into()));
-    }
-    let change = by.change("entry.wrong").within(project.id).of(entry.to_string());
-    let change = change.how(format!("similarity {:.3}", similarity.get()));
-    let hit = WrongHit { entry, asked, similarity };
-    if by.store().mark_wrong(project.id, hit, &change).await? { Ok(()) } else { Err(gone(entry)) }
+    let change = by.change("pair.allow").within(project.id).of(number.to_string());
+    let missing = || AdminError::NotFound("this pair is allowed already".into());
+    if by.store().allow(project.id, number, &change).await? { Ok(()) } else { Err(missing()) }
+}
+
+/// Ends the quarantine of an entry.
+pub async fn release(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<(), AdminError> {
+    let project = by.project(slug).await?;
+    let change = by.change("entry.release").within(project.id).of(entry.to_string());
+    let missing = || AdminError::NotFound(format!("the entry {entry} is in no quarantine"));
+    if by.store().end_quarantine(project.id, entry, &change).await? { Ok(()) } else { Err(missing()) }
 }
 
 fn gone(entry: EntryId) -> AdminError {

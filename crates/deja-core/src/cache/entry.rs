@@ -78,7 +78,8 @@ pub struct Candidate {
     pub entry: std::sync::Arc<Entry>,
     /// Its similarity to the prompt, computed at f32 from the stored vector.
     pub similarity: Similarity,
-    /// Whether somebody said that it must not answer this prompt.
+    /// Whether it must not answer this prompt, as somebody said: of this prompt, of one that this is nearer to than to
+    /// the entry's, or of so many that the entry is in quarantine.
     pub forbidden: bool,
 }
 
@@ -95,22 +96,4 @@ pub struct EntryDetail {
     pub last_hit: Option<Timestamp>,
     /// Dollars that its hits saved.
     pub saved: NanoUsd,
-}
-
-/// A pair of prompts that should not have met: neither is answered by the other's entry. Material for a better
-/// threshold, too.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WrongAnswer {
-    /// Its number: later ones have greater ones. The cursor for paging.
-    pub number: u64,
-    /// When it was marked.
-    pub at: Timestamp,
-    /// The prompt that was asked.
-    pub asked: String,
-    /// The prompt of the entry that answered.
-    pub matched: String,
-    /// How similar they were.
-    pub similarity: Similarity,
-    /// The model of the entry that answered.
-    pub model: String,
 }

@@ -5,9 +5,11 @@ pub mod policy;
 
 mod entry;
 mod frame;
+mod label;
 mod scope;
 
-pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry, WrongAnswer};
+pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry};
 pub use frame::{Frame, Kind};
 pub use judge::{Hit, Judge, Judged, Reason, Refusal, Verdict};
+pub use label::{Answered, Label, LabelSource, Labelled, Met, UnknownWord, WrongAnswer};
 pub use scope::{PromptHash, Scope, ScopeKey};

@@ -3,6 +3,7 @@
 use crate::api_key::KeyHash;
 use crate::engine::Engine;
 use crate::engine::count::Ended;
+use crate::project::Project;
 use crate::rate_limit::Decision;
 use crate::store::{Admission, StoreError};
 
@@ -39,10 +40,32 @@ impl Engine {
             self.count(&caller, Ended::RateLimited);
             return Err(NotAdmitted::RateLimited(limit));
         }
-        if project.suspended || slug.is_some_and(|slug| slug != project.slug.as_str()) {
+        if !is_open(project, slug) {
             self.count(&caller, Ended::Refused);
             return Err(NotAdmitted::Forbidden(limit));
         }
         Ok(Admitted { caller, limit })
     }
+
+    /// The same for feedback, which is no request for an answer: it takes from a bucket of its own, as large as that of
+    /// requests, and is not counted among them.
+    pub async fn admit_feedback(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
+        let store = &self.parts.store;
+        let caller = store.admit(key).await.map_err(NotAdmitted::Store)?.ok_or(NotAdmitted::UnknownKey)?;
+        let (project, now) = (&caller.project, self.parts.clock.now());
+        let limit =
+            store.take_feedback(project.id, project.quota(), now).await.map_err(NotAdmitted::Store)?;
+        if !limit.allowed {
+            return Err(NotAdmitted::RateLimited(limit));
+        }
+        if !is_open(project, slug) {
+            return Err(NotAdmitted::Forbidden(limit));
+        }
+        Ok(Admitted { caller, limit })
+    }
+}
+
+/// Whether the project serves, and is the one that was named, if one was.
+fn is_open(project: &Project, slug: Option<&str>) -> bool {
+    !project.suspended && slug.is_none_or(|slug| slug == project.slug.as_str())
 }

@@ -93,6 +93,9 @@ impl Engine {
             Ended::Refused | Ended::RateLimited => bare,
         };
         self.count_as(&event, ended);
+        if let Ended::Answered(reply) = ended {
+            self.keep_met(caller, query, reply);
+        }
     }
 
     fn bare(&self, caller: &Admission, ended: Ended<'_>) -> UsageEvent<'static> {

@@ -6,7 +6,9 @@ mod claim;
 mod count;
 mod embedding;
 mod error;
+mod feedback;
 mod flight;
+mod met;
 mod preview;
 mod query;
 mod record;
@@ -34,6 +36,7 @@ use crate::store::{Store, StoreError};
 pub use admit::{Admitted, NotAdmitted};
 pub use count::{Ended, Listener};
 pub use error::QueryError;
+pub use feedback::{Feedback, FeedbackError, Heard, Meant};
 pub use preview::{Neighbour, Preview};
 pub use reply::{Query, Reply, Source, Trace};
 pub use sample::NearMiss;
@@ -77,6 +80,7 @@ pub struct Engine {
     tokens: Arc<tokens::Tokens>,
     recorder: Arc<record::Recorder>,
     samples: Arc<Mutex<Reservoir>>,
+    met: Arc<met::MetLog>,
     tasks: TaskTracker,
 }
 
@@ -90,6 +94,7 @@ impl Engine {
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             recorder: Arc::default(),
             samples: Arc::default(),
+            met: Arc::default(),
             parts: Arc::new(parts),
             tasks,
         }
@@ -105,8 +110,8 @@ impl Engine {
         &self.parts.clock
     }
 
-    /// Writes what was counted and sampled since the last call. Counts that cannot be written are kept for the next
-    /// call, samples are lost.
+    /// Writes what was counted, met and sampled since the last call. What cannot be written is kept for the next call, but
+    /// for samples, which are lost.
     pub async fn flush_counts(&self) -> Result<(), StoreError> {
         self.flush(record::Flush::All).await
     }
@@ -119,9 +124,9 @@ impl Engine {
 
     async fn flush(&self, flush: record::Flush) -> Result<(), StoreError> {
         let Parts { store, clock, entropy, .. } = &*self.parts;
-        self.recorder.flush(flush, &**store, &**clock, &**entropy).await?;
+        let counted = self.recorder.flush(flush, &**store, &**clock, &**entropy).await;
         self.flush_samples().await;
-        Ok(())
+        counted.and(self.met.flush(&**store).await)
     }
 
     /// Requests since the last call that were not counted, because too much waits to be written.

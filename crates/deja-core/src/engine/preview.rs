@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Reason, Verdict};
-use crate::embedding::{Embedded, Similarity, Threshold};
+use crate::embedding::{Embedded, EmbedderId, Embedding, Similarity, Threshold};
 use crate::engine::{Engine, Query, QueryError, Trace};
 use crate::id::ProjectId;
 use crate::project::Project;
@@ -76,23 +76,17 @@ impl Engine {
         Ok(Preview { hit, near: near.into_iter().map(judged).collect(), trace })
     }
 
-    /// How similar two prompts are; `None` where one of them is too long to tell.
-    pub async fn similarity(
-        &self,
-        project: ProjectId,
-        one: &str,
-        other: &str,
-    ) -> Result<Option<Similarity>, QueryError> {
-        if one == other {
-            return Ok(Some(Similarity::ONE));
-        }
-        let one = self.embeddings.of(project, PromptHash::of(one), one).await?;
-        let other = self.embeddings.of(project, PromptHash::of(other), other).await?;
-        Ok(match (&*one, &*other) {
-            (Embedded::Vector { embedding: one, .. }, Embedded::Vector { embedding: other, .. }) => {
-                Some(one.similarity(other))
-            }
-            _ => None,
+    /// The vector of a prompt; `None` if it is too long for one.
+    pub async fn vector_of(&self, project: ProjectId, prompt: &str) -> Result<Option<Embedding>, QueryError> {
+        let embedded = self.embeddings.of(project, PromptHash::of(prompt), prompt).await?;
+        Ok(match &*embedded {
+            Embedded::Vector { embedding, .. } => Some(embedding.clone()),
+            Embedded::TooLong { .. } => None,
         })
+    }
+
+    /// Who makes vectors.
+    pub fn embedder(&self) -> &EmbedderId {
+        self.parts.embedder.id()
     }
 }

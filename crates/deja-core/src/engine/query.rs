@@ -148,7 +148,9 @@ impl Engine {
             }
             Joined::Follows(watch, leader, similarity) => {
                 // Its answer would be none: that is not waited for.
-                if leader.prompt != query.prompt && self.is_forbidden(&call, &leader.prompt).await? {
+                if leader.prompt != query.prompt
+                    && self.is_forbidden(&call, &leader.prompt, similarity).await?
+                {
                     return Ok(None);
                 }
                 let completed = watch.completed().await;
@@ -173,7 +175,7 @@ impl Engine {
         let hit = match completed {
             Completed::Answered(fresh) => {
                 trace.provider = Some(fresh.provider_time);
-                let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt).await?;
+                let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await?;
                 let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
                 let hit = judge.judge(candidate).ok();
                 if fresh.stored.is_err() {

@@ -21,6 +21,8 @@ pub struct Query {
     pub threshold: Threshold,
     /// Segments the cache, and goes to the model as system text.
     pub context: Option<String>,
+    /// Its name, by which the answer may be judged later; without one it cannot be.
+    pub request: Option<String>,
 }
 
 /// What is answered.

@@ -58,9 +58,18 @@ impl Engine {
         Ok(Found { hit, near: Near { best, refused } })
     }
 
-    /// Whether the answer to `prompt` was found wrong for what `call` asks.
-    pub(super) async fn is_forbidden(&self, call: &Call, prompt: &str) -> Result<bool, QueryError> {
-        let forbidden = self.parts.store.forbidden(call.project.id, &call.prompt_hash).await?;
-        Ok(forbidden.contains(&PromptHash::of(prompt)))
+    /// Whether the answer to `matched`, a prompt this similar, was found wrong for what `call` asks. Without a vector
+    /// it asks for nothing but the same prompt.
+    pub(super) async fn is_forbidden(
+        &self,
+        call: &Call,
+        matched: &str,
+        similarity: Similarity,
+    ) -> Result<bool, QueryError> {
+        let Some(embedding) = &call.vector else { return Ok(false) };
+        let (embedder, prompt) = (self.parts.embedder.id(), call.prompt_hash);
+        let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit: CANDIDATES };
+        let matched = PromptHash::of(matched);
+        Ok(self.parts.store.is_forbidden(call.project.id, probe, &matched, similarity).await?)
     }
 }

@@ -1,13 +1,11 @@
-//! The ports to looking into a project's cache, and to answers that people found wrong.
+//! The port to looking into a project's cache.
 
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 
-use crate::audit::Change;
-use crate::cache::{EntryDetail, PromptHash, WrongAnswer};
+use crate::cache::EntryDetail;
 use crate::clock::Timestamp;
-use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
 use crate::store::{EntryFilter, StoreError};
 
@@ -67,41 +65,4 @@ pub trait Browse: Send + Sync {
         among: NonZeroUsize,
         limit: NonZeroUsize,
     ) -> Result<Vec<(String, u64)>, StoreError>;
-}
-
-/// What a person says of a hit: its entry should not have answered another prompt than its own.
-#[derive(Clone, Copy, Debug)]
-pub struct WrongHit<'a> {
-    /// The entry that answered.
-    pub entry: EntryId,
-    /// What was asked.
-    pub asked: &'a str,
-    /// How similar the two prompts were.
-    pub similarity: Similarity,
-}
-
-/// Answers that people found wrong.
-#[async_trait]
-pub trait WrongAnswers: Send + Sync {
-    /// Keeps the pair of prompts, and forbids it in the whole project and in both directions: from now on, in all
-    /// processes, no entry of the one answers the other by its meaning. The entries stay, and answer their own
-    /// prompts. `false` if the entry is gone: then nothing is kept.
-    async fn mark_wrong(
-        &self,
-        project: ProjectId,
-        hit: WrongHit<'_>,
-        change: &Change,
-    ) -> Result<bool, StoreError>;
-
-    /// The prompts whose entries must not answer `prompt`, in no order. `prompt` itself is never among them.
-    async fn forbidden(&self, project: ProjectId, prompt: &PromptHash)
-    -> Result<Vec<PromptHash>, StoreError>;
-
-    /// Up to `limit` of the project's pairs, newest first; with `before` those of a smaller number only.
-    async fn wrong_answers(
-        &self,
-        project: ProjectId,
-        before: Option<u64>,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<WrongAnswer>, StoreError>;
 }

@@ -54,10 +54,9 @@ pub trait Entries: Send + Sync {
     ) -> Result<Option<Arc<Entry>>, StoreError>;
 
     /// The live entries of `scope` most similar to the probe, best first, equal ones by id. The answer is
-    /// that of an exact scan. Those that [`WrongAnswers::mark_wrong`] forbade to answer this prompt are among them,
-    /// and marked.
+    /// that of an exact scan. Those that must not answer this prompt ([`WrongAnswers`]) are among them, and marked.
     ///
-    /// [`WrongAnswers::mark_wrong`]: crate::store::WrongAnswers::mark_wrong
+    /// [`WrongAnswers`]: crate::store::WrongAnswers
     async fn nearest(
         &self,
         scope: &Scope,

@@ -13,4 +13,12 @@ pub trait Limits: Send + Sync {
     /// Takes one request from the project's bucket by [`crate::rate_limit::take`], atomically: concurrent
     /// calls never let more through than one after the other would. A project that is gone has no bucket.
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError>;
+
+    /// The same from a bucket of the project that is for feedback alone.
+    async fn take_feedback(
+        &self,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError>;
 }

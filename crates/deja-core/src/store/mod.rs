@@ -10,12 +10,14 @@ mod claims;
 mod entries;
 mod export;
 mod keys;
+mod labels;
 mod limits;
 mod operators;
 mod projects;
 mod providers;
 mod samples;
 mod usage;
+mod wrong_answers;
 
 use async_trait::async_trait;
 
@@ -24,19 +26,21 @@ use crate::clock::Timestamp;
 use crate::rate_limit::Decision;
 
 pub use audit::Audit;
-pub use browse::{Browse, EntryCursor, WrongAnswers, WrongHit};
+pub use browse::{Browse, EntryCursor};
 pub use claims::{Claimed, Claims, FlightKey, Unanswered};
 pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
 };
 pub use export::{Export, PAGE_BYTES, WholeEntry};
 pub use keys::{Admission, Keys, OwnProviders};
+pub use labels::{Labels, NewLabel};
 pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};
 pub use projects::Projects;
 pub use providers::ProviderConfigs;
 pub use samples::Samples;
 pub use usage::Usage;
+pub use wrong_answers::{QUARANTINE_FROM, QUARANTINE_WITHIN, Quarantined, WrongAnswers};
 
 /// All of storage.
 #[async_trait]
@@ -47,6 +51,7 @@ pub trait Store:
     + Vectors
     + Browse
     + Export
+    + Labels
     + WrongAnswers
     + Limits
     + Usage

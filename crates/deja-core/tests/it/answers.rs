@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deja_core::embedding::{Similarity, Threshold};
+use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, QueryError, Source};
 use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceOrigin};
 use deja_core::project::ProjectSettings;
-use deja_core::store::{Entries, WrongAnswers, WrongHit};
+use deja_core::store::Entries;
 use deja_core::testing::change;
 
 use crate::util::{Bench, complete, is_miss, query, unguarded};
@@ -180,8 +180,7 @@ async fn a_pair_that_was_wrong_never_meets_again() {
     let bench = Bench::new().await;
     let (bob, project) = (bench.ask("wire|5000 to Bob").await.entry, bench.caller.project.id);
     assert!(bench.ask("wire|9000 to Bob").await.is_hit(), "the fault to report");
-    let wrong = WrongHit { entry: bob.id, asked: "wire|9000 to Bob", similarity: Similarity::ONE };
-    assert!(bench.store.mark_wrong(project, wrong, &change()).await.unwrap());
+    bench.found_wrong(bob.id, "wire|9000 to Bob").await;
     let other = bench.ask("wire|9000 to Bob").await;
     assert!(is_miss(&other));
     for (prompt, id) in [("wire|5000 to Bob", bob.id), ("wire|9000 to Bob", other.entry.id)] {
@@ -192,8 +191,7 @@ async fn a_pair_that_was_wrong_never_meets_again() {
     bench.store.delete(project, other.entry.id, &change()).await.unwrap();
     let third = bench.ask("wire|7000 to Bob").await;
     assert_eq!(third.entry.id, bob.id);
-    let wrong = WrongHit { entry: bob.id, asked: "wire|7000 to Bob", similarity: Similarity::ONE };
-    assert!(bench.store.mark_wrong(project, wrong, &change()).await.unwrap());
+    bench.found_wrong(bob.id, "wire|7000 to Bob").await;
     let third = bench.ask("wire|7000 to Bob").await.entry.id;
     assert_eq!(bench.ask("wire|9000 to Bob").await.entry.id, third);
     assert_eq!(bench.provider.count(), 3);

@@ -12,7 +12,7 @@ use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{Completion, FailureClass, Finish};
-use deja_core::store::{Entries, WrongAnswers, WrongHit};
+use deja_core::store::Entries;
 use deja_core::testing::change;
 use tokio::sync::Semaphore;
 
@@ -351,8 +351,7 @@ async fn nobody_waits_for_a_call_whose_answer_is_forbidden_to_it() {
     let bench = Bench::new().await;
     let project = bench.caller.project.id;
     let entry = bench.ask("wire|5000").await.entry.id;
-    let wrong = WrongHit { entry, asked: "wire|9000", similarity: Similarity::ONE };
-    assert!(bench.store.mark_wrong(project, wrong, &change()).await.unwrap());
+    bench.found_wrong(entry, "wire|9000").await;
     assert!(bench.store.delete(project, entry, &change()).await.unwrap());
     let gate = bench.provider.hold();
     let first = bench.begin(query("wire|5000"));

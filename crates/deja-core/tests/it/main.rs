@@ -6,6 +6,7 @@
 mod answers;
 mod counts;
 mod failures;
+mod feedback;
 mod flights;
 mod replicas;
 mod samples;

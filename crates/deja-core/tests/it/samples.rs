@@ -8,8 +8,7 @@ use deja_core::embedding::Threshold;
 use deja_core::engine::Query;
 use deja_core::project::{Guard, ProjectSettings};
 use deja_core::quality::{FORBIDDEN, MAX_SAMPLED_BYTES, Met, Sample};
-use deja_core::store::{Samples, WrongAnswers, WrongHit};
-use deja_core::testing::change;
+use deja_core::store::Samples;
 
 use crate::util::{Bench, query};
 
@@ -61,9 +60,8 @@ async fn a_sample_says_what_kept_its_entry_from_answering() {
 
     let bench = Bench::with(settings(), 100).await;
     let first = bench.ask("chairs|1").await;
-    let similarity = bench.ask("chairs|2").await.similarity().unwrap();
-    let wrong = WrongHit { entry: first.entry.id, asked: "chairs|2", similarity };
-    assert!(bench.store.mark_wrong(bench.caller.project.id, wrong, &change()).await.unwrap());
+    assert!(bench.ask("chairs|2").await.is_hit());
+    bench.found_wrong(first.entry.id, "chairs|2").await;
     bench.ask("chairs|2").await;
     let samples = kept(&bench).await;
     let told = samples.iter().map(|sample| (sample.sampled.met, sample.sampled.reason.as_deref()));

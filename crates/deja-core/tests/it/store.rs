@@ -10,9 +10,12 @@ use async_trait::async_trait;
 use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Step, Totals, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::{AuditRow, Change};
-use deja_core::cache::{Candidate, Entry, EntryDetail, Inserted, NewEntry, PromptHash, Scope, WrongAnswer};
+use deja_core::cache::{
+    Answered, Candidate, Entry, EntryDetail, Inserted, Label, Labelled, NewEntry, PromptHash, Scope,
+    WrongAnswer,
+};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Embedding};
+use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId};
 use deja_core::operator::{Email, Invite, Operator, Session, TokenHash};
 use deja_core::project::Project;
@@ -21,8 +24,8 @@ use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
     Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export, Invites, Keys,
-    Limits, Operators, Probe, Projects, ProviderConfigs, Samples, Sessions, StaleCount, StaleEntry, Store,
-    StoreError, Usage, Vectors, WholeEntry, WrongAnswers, WrongHit,
+    Labels, Limits, NewLabel, Operators, Probe, Projects, ProviderConfigs, Quarantined, Samples, Sessions,
+    StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -39,6 +42,8 @@ pub struct OddStore {
     pub lose_record: AtomicBool,
     /// Other processes use it too.
     pub shared: AtomicBool,
+    /// Every `keep_answered` fails while this is set.
+    pub fail_answered: AtomicBool,
     /// What `record` was given.
     pub recorded: Mutex<Vec<UsageBatch>>,
     /// Every request is over the limit while this is set.
@@ -124,6 +129,15 @@ impl Limits for OddStore {
         let decision = self.inner.take(project, quota, now).await?;
         let allowed = decision.allowed && !self.over_limit.load(Ordering::SeqCst);
         Ok(Decision { allowed, ..decision })
+    }
+
+    async fn take_feedback(
+        &self,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        self.inner.take_feedback(project, quota, now).await
     }
 }
 
@@ -246,10 +260,49 @@ forward! { Browse:
 forward! { Export:
     fn export(project: ProjectId, after: Option<EntryCursor>, now: Timestamp, limit: NonZeroUsize) -> Vec<WholeEntry>;
 }
+#[async_trait]
+impl Labels for OddStore {
+    async fn label(
+        &self,
+        project: ProjectId,
+        label: NewLabel<'_>,
+        change: &Change,
+    ) -> Result<Option<Labelled>, StoreError> {
+        self.inner.label(project, label, change).await
+    }
+
+    async fn labels(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<Label>, StoreError> {
+        self.inner.labels(project, since, limit).await
+    }
+
+    async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
+        if self.fail_answered.load(Ordering::SeqCst) {
+            return Err(down());
+        }
+        self.inner.keep_answered(answered).await
+    }
+
+    async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {
+        self.inner.answered(project, request).await
+    }
+
+    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        self.inner.sweep_labels(newest, limit).await
+    }
+}
+
 forward! { WrongAnswers:
-    fn mark_wrong(project: ProjectId, hit: WrongHit<'_>, change: &Change) -> bool;
-    fn forbidden(project: ProjectId, prompt: &PromptHash) -> Vec<PromptHash>;
+    fn is_forbidden(project: ProjectId, probe: Probe<'_>, matched: &PromptHash, similarity: Similarity) -> bool;
     fn wrong_answers(project: ProjectId, before: Option<u64>, limit: NonZeroUsize) -> Vec<WrongAnswer>;
+    fn allow(project: ProjectId, number: u64, change: &Change) -> bool;
+    fn quarantine(project: ProjectId, limit: NonZeroUsize) -> Vec<Quarantined>;
+    fn quarantined(project: ProjectId, entry: EntryId) -> Option<Timestamp>;
+    fn end_quarantine(project: ProjectId, entry: EntryId, change: &Change) -> bool;
 }
 forward! { Samples:
     fn keep_samples(samples: &[NewSample], now: Timestamp) -> ();

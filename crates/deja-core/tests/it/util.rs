@@ -9,18 +9,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deja_core::analytics::Outcome;
 use deja_core::api_key::{ApiKey, PlainKey};
-use deja_core::cache::{Frame, PromptHash, Scope};
+use deja_core::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
 use deja_core::clock::Clock;
-use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
+use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Similarity, Threshold};
 use deja_core::engine::{CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, Reply, Source};
-use deja_core::id::{KeyId, ProjectId};
+use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
     Completion, FailureClass, Finish, Provider, ProviderError, Providers, Route, TokenCount, TokenCounter,
     TokenUsage,
 };
-use deja_core::store::{Admission, Entries, Keys, Projects, StoreError};
+use deja_core::store::{Admission, Entries, Keys, Labels, NewLabel, Projects, StoreError};
 use deja_core::testing::change;
 use deja_core::testing::{ManualClock, SeededEntropy};
 use tokio::sync::Semaphore;
@@ -262,6 +262,22 @@ impl Bench {
         Self { engine, store, embedder, provider, clock, tokens, heard, tasks, caller }
     }
 
+    /// Somebody says that the entry answered `asked` wrongly, and nothing of rewordings.
+    pub async fn found_wrong(&self, entry: EntryId, asked: &str) {
+        let label = NewLabel {
+            entry,
+            asked,
+            vector: None,
+            similarity: Similarity::ONE,
+            met: Met::Served,
+            answers: false,
+            source: LabelSource::Console,
+            note: None,
+        };
+        let labelled = self.store.label(self.caller.project.id, label, &change()).await.unwrap();
+        assert_eq!(labelled, Some(Labelled::Forbidden));
+    }
+
     /// Another process with the same store.
     pub fn replica(&self, seed: u64) -> Self {
         self.store.shared.store(true, Ordering::SeqCst);
@@ -363,7 +379,13 @@ pub fn unguarded() -> ProjectSettings {
 
 /// A query for model `cheap` with defaults.
 pub fn query(prompt: &str) -> Query {
-    Query { prompt: prompt.into(), model: "cheap".into(), threshold: Threshold::DEFAULT, context: None }
+    Query {
+        prompt: prompt.into(),
+        model: "cheap".into(),
+        threshold: Threshold::DEFAULT,
+        context: None,
+        request: None,
+    }
 }
 
 /// The scope of such queries.

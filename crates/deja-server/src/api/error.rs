@@ -31,6 +31,8 @@ pub enum ApiError {
     Forbidden,
     /// 404: no such path.
     NotFound,
+    /// 404: what a request names is not there; the text says what that may mean.
+    Unknown(&'static str),
     /// 405: the path takes another method.
     MethodNotAllowed,
     /// 429: over the project's limit.
@@ -63,6 +65,7 @@ impl ApiError {
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, UNAUTHORIZED, None),
             Self::Forbidden => (StatusCode::FORBIDDEN, FORBIDDEN, None),
             Self::NotFound => (StatusCode::NOT_FOUND, "Not found", None),
+            Self::Unknown(detail) => (StatusCode::NOT_FOUND, detail, None),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", None),
             Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, None),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, Some("overloaded")),

@@ -1,6 +1,8 @@
 //! The HTTP API: handlers beside their request and response types, and one table of errors.
 
+mod body;
 pub mod error;
+pub mod feedback;
 pub mod health;
 pub mod openapi;
 pub mod query;

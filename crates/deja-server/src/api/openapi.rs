@@ -5,14 +5,14 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ObjectBuilder, Required, Type};
 use utoipa::{Modify, OpenApi};
 
-use crate::api::{error, health, query};
+use crate::api::{error, feedback, health, query};
 
 /// The document's root.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "deja", description = "A semantic cache for LLM answers.", license(name = "Apache-2.0")),
-    paths(query::query, health::livez, health::readyz),
-    components(schemas(error::ErrorBody, query::QueryRequest)),
+    paths(query::query, feedback::feedback, health::livez, health::readyz),
+    components(schemas(error::ErrorBody, query::QueryRequest, feedback::FeedbackRequest)),
     modifiers(&ApiKeyScheme, &ProjectBase),
 )]
 pub struct ApiDoc;
@@ -30,25 +30,34 @@ impl Modify for ApiKeyScheme {
     }
 }
 
-/// The same query below the base URL of a project, described once.
+/// What there is below the base URL of a project too, and what its summary is there.
+const OF_PROJECT: [(&str, &str); 2] = [
+    ("query", "Query the cache, under a project's base URL"),
+    ("feedback", "Say whether an answer was right, under a project's base URL"),
+];
+
+/// The same paths below the base URL of a project, described once.
 struct ProjectBase;
 
 impl Modify for ProjectBase {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
-        let Some(mut item) = openapi.paths.paths.get("/v1/cache/query").cloned() else { return };
-        if let Some(query) = &mut item.post {
-            let slug = ParameterBuilder::new()
-                .name("slug")
-                .parameter_in(ParameterIn::Path)
-                .required(Required::True)
-                .description(Some("The project. A key of another one is refused with 403."))
-                .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-                .build();
-            query.operation_id = Some("query_of_project".into());
-            query.summary = Some("Query the cache, under a project's base URL".into());
-            query.parameters = Some(vec![slug.into()]);
+        let slug = ParameterBuilder::new()
+            .name("slug")
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some("The project. A key of another one is refused with 403."))
+            .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+            .build();
+        for (name, summary) in OF_PROJECT {
+            let path = format!("/v1/cache/{name}");
+            let Some(mut item) = openapi.paths.paths.get(&path).cloned() else { continue };
+            if let Some(post) = &mut item.post {
+                post.operation_id = Some(format!("{name}_of_project"));
+                post.summary = Some(summary.into());
+                post.parameters = Some(vec![slug.clone().into()]);
+            }
+            openapi.paths.paths.insert(format!("/p/{{slug}}{path}"), item);
         }
-        openapi.paths.paths.insert("/p/{slug}/v1/cache/query".into(), item);
     }
 }
 

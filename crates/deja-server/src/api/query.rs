@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use deja_core::cache::Refusal;
 use deja_core::cache::policy::NotStored;
@@ -15,15 +16,18 @@ use deja_core::engine::{Query, Reply, Source};
 use deja_core::pricing::PriceOrigin;
 use deja_core::project::ProjectSettings;
 use deja_core::store::Admission;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::api::body::{at_most, boolean, invalid_json, object, read, required, string};
 use crate::api::error::ApiError;
-use crate::auth::{self, Base, Refused};
+use crate::auth::{self, Base};
+use crate::request_id;
 use crate::state::{App, RequestLimits};
 
+/// Names the entry of a hit.
+const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
 /// Longest `model`, in bytes. Model ids have less than 100.
 const MAX_MODEL_BYTES: usize = 256;
 /// Why the guard made a miss of what was similar enough.
@@ -70,6 +74,8 @@ pub struct QueryResponse<'a> {
 /// What happened on the way.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DebugInfo {
+    /// Names this request in the log, and for feedback.
+    request_id: String,
     /// Time to compute the embedding, in milliseconds; 0 when none was needed.
     embedding_time_ms: f64,
     /// Time for the similarity search, in milliseconds.
@@ -143,7 +149,8 @@ impl From<Refusal> for GuardInfo {
             headers(("X-RateLimit-Limit" = u32, description = "Requests allowed a minute."),
                     ("X-RateLimit-Remaining" = u32, description = "Requests left now."),
                     ("X-RateLimit-Reset" = i64, description = "Epoch second at which the limit is whole again."),
-                    ("X-Request-Id" = String, description = "Names this request in the log."),
+                    ("X-Request-Id" = String, description = "Names this request in the log, and for feedback."),
+                    ("X-Deja-Entry" = String, description = "On a hit, the matched cache entry (UUID)."),
                     ("X-Deja-Guard" = String, description = "On a miss that the guard caused, what is different in the nearest prompt; see `debug.guard`."))),
         (status = 400, description = "The request's shape, or a model that is not supported.", body = crate::api::error::ErrorBody),
         (status = 401, description = "No API key, or none that is active.", body = crate::api::error::ErrorBody),
@@ -157,32 +164,23 @@ pub async fn query(State(app): State<Arc<App>>, base: Base, request: Request) ->
     let (head, body) = request.into_parts();
     let admitted = match auth::admit(app.engine(), &head.headers, &base).await {
         Ok(admitted) => admitted,
-        Err(Refused { error, limit }) => {
-            let mut response = error.into_response();
-            if let Some(limit) = limit {
-                auth::write_limit(&limit, response.headers_mut());
-            }
-            return response;
-        }
+        Err(refused) => return refused.into_response(),
     };
-    let answered = answer(&app, &admitted.caller, &head.headers, body).await;
+    let answered = answer(&app, &admitted.caller, &head, body).await;
     let mut response = answered.unwrap_or_else(IntoResponse::into_response);
     auth::write_limit(&admitted.limit, response.headers_mut());
     response
 }
 
-async fn answer(
-    app: &App,
-    caller: &Admission,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
+async fn answer(app: &App, caller: &Admission, head: &Parts, body: Body) -> Result<Response, ApiError> {
+    let name = request_id::of(&head.extensions);
     let read = async {
-        let body = read(headers, body, app.limits()).await?;
-        parse(&body, app.limits(), &caller.project.settings)
+        let body = read(&head.headers, body, app.limits()).await?;
+        let (query, include_debug) = parse(&body, app.limits(), &caller.project.settings)?;
+        Ok::<_, ApiError>((Query { request: Some(name.to_owned()), ..query }, include_debug))
     };
     let (reply, include_debug) = app.engine().request(caller, read).await?;
-    let debug = if include_debug { Some(debug(&reply, count(app, caller).await)) } else { None };
+    let debug = if include_debug { Some(debug(name, &reply, count(app, caller).await)) } else { None };
     let response = QueryResponse {
         cache_hit: reply.is_hit(),
         response: &reply.entry.answer.text,
@@ -193,6 +191,10 @@ async fn answer(
     };
     let json = serde_json::to_vec(&response).map_err(|error| ApiError::Internal(error.to_string()))?;
     let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response();
+    if reply.is_hit() {
+        let entry = HeaderValue::try_from(reply.entry.id.to_string());
+        response.headers_mut().insert(ENTRY, entry.map_err(|error| ApiError::Internal(error.to_string()))?);
+    }
     if let Some(refusal) = reply.refused() {
         response.headers_mut().insert(GUARD, HeaderValue::from_static(refusal.reason.as_str()));
     }
@@ -207,30 +209,6 @@ async fn count(app: &App, caller: &Admission) -> Option<u64> {
             |error| tracing::warn!(error = %error, "entries could not be counted for a debug object"),
         )
         .ok()
-}
-
-/// Reads a JSON body of bounded size in bounded time.
-async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Bytes, ApiError> {
-    let bad = |detail: String| Err(ApiError::BadRequest(detail));
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return bad("Content-Type must be application/json".into());
-    }
-    let max = limits.body_bytes;
-    let too_large = || format!("the body is larger than the limit of {max} bytes");
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > max as u64) {
-        return bad(too_large());
-    }
-    match tokio::time::timeout(limits.body_timeout, Limited::new(body, max).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => bad(too_large()),
-        Ok(Err(_)) => bad("the body ended early".into()),
-        Err(_) => {
-            bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64()))
-        }
-    }
 }
 
 /// The body's members as they stand, so that each can be judged by name. Unknown ones are ignored.
@@ -253,15 +231,7 @@ fn parse(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Res
 }
 
 fn shape(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Result<(Query, bool), String> {
-    let text = std::str::from_utf8(body).map_err(|_| "the body is not valid UTF-8")?;
-    if text.trim_ascii().is_empty() {
-        return Err("the body is empty: send a JSON object with prompt and model".into());
-    }
-    if !text.trim_ascii_start().starts_with('{') {
-        // serde would take an array for the fields in order.
-        let _: serde::de::IgnoredAny = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
-        return Err("the body must be a JSON object".into());
-    }
+    let text = object(body, "prompt and model")?;
     let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
     let prompt = required("prompt", fields.prompt)?;
@@ -287,36 +257,11 @@ fn shape(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Res
     if let Some(context) = &context {
         at_most("context", context, limits.context_bytes)?;
     }
-    let include_debug = match fields.include_debug.map(RawValue::get) {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err("include_debug must be true or false".into()),
-    };
-    Ok((Query { prompt, model, threshold, context }, include_debug))
+    let include_debug = boolean("include_debug", fields.include_debug)?.unwrap_or(false);
+    Ok((Query { prompt, model, threshold, context, request: None }, include_debug))
 }
 
-fn invalid_json(error: &serde_json::Error) -> String {
-    // serde names a member that comes twice; everything else is told by place.
-    let text = error.to_string();
-    if text.starts_with("duplicate field") {
-        return format!("invalid JSON: {text}");
-    }
-    format!("invalid JSON at line {} column {}", error.line(), error.column())
-}
-
-fn required(name: &str, raw: Option<&RawValue>) -> Result<String, String> {
-    string(name, raw.ok_or_else(|| format!("{name} is required"))?)
-}
-
-fn string(name: &str, raw: &RawValue) -> Result<String, String> {
-    serde_json::from_str(raw.get()).map_err(|_| format!("{name} must be a string"))
-}
-
-fn at_most(name: &str, text: &str, max: usize) -> Result<(), String> {
-    if text.len() > max { Err(format!("{name} is longer than the limit of {max} bytes")) } else { Ok(()) }
-}
-
-fn debug(reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {
+fn debug(request: &str, reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {
     let trace = &reply.trace;
     let (matched_by, not_stored) = match reply.source {
         Source::Exact => ("exact", None),
@@ -324,6 +269,7 @@ fn debug(reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {
         Source::Provider(stored) => ("provider", stored.err().map(NotStored::code)),
     };
     DebugInfo {
+        request_id: request.to_owned(),
         embedding_time_ms: millis(trace.embedding),
         search_time_ms: millis(trace.search),
         total_time_ms: millis(trace.total),

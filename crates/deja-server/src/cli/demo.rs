@@ -89,6 +89,7 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
             model: MODEL.into(),
             threshold: Threshold::DEFAULT,
             context: None,
+            request: None,
         };
         let began = Instant::now();
         let reply = server.wired.app.engine().query(&caller, query).await?;

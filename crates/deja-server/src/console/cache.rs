@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use askama::Template;
-use deja_core::cache::EntryDetail;
+use deja_core::cache::{EntryDetail, LabelSource};
 use deja_core::clock::Timestamp;
 use deja_core::engine;
 use deja_core::project::Project;
@@ -19,6 +19,8 @@ use super::page::{Answer, Frame, Visit};
 const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
 const WRONG: usize = 20;
+/// Entries in quarantine that are listed.
+const HELD: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
 #[derive(Template)]
 #[template(path = "cache.html")]
@@ -37,6 +39,7 @@ struct CachePage {
     wrong: Vec<Pair>,
     older_wrong: Option<String>,
     latest_wrong: Option<String>,
+    quarantine: Vec<Held>,
 }
 
 /// An entry in a list.
@@ -78,7 +81,17 @@ impl Row {
     }
 }
 
+/// An entry in quarantine.
+struct Held {
+    id: String,
+    prompt: String,
+    model: String,
+    since: Moment,
+}
+
 struct Pair {
+    number: u64,
+    by: &'static str,
     asked: String,
     matched: String,
     /// Nothing where both are the same prompt: then the answer itself was wrong.
@@ -118,6 +131,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         wrong: wrong.pairs,
         older_wrong: wrong.older,
         latest_wrong: wrong.latest,
+        quarantine: quarantine(&visit, &project).await?,
         form: search.filter,
         slug,
     };
@@ -170,12 +184,35 @@ async fn wrong(visit: &Visit, project: &Project, search: &Search) -> Result<Wron
     };
     let older = found.last().filter(|_| more).map(|last| marked(&last.number.to_string()));
     let pairs = found.into_iter().map(|pair| Pair {
+        number: pair.number,
+        by: match pair.source {
+            LabelSource::Api => "API",
+            LabelSource::Console => "Console",
+            LabelSource::Judge => "Judge",
+        },
         similarity: (pair.asked != pair.matched).then(|| format!("{:.3}", pair.similarity.get())),
         asked: format::excerpt(&pair.asked),
         matched: format::excerpt(&pair.matched),
         at: visit.moment(pair.at),
     });
     Ok(Wrong { pairs: pairs.collect(), older, latest: before.map(|_| marked("")) })
+}
+
+/// The entries in quarantine, the latest first.
+async fn quarantine(visit: &Visit, project: &Project) -> Result<Vec<Held>, ConsoleError> {
+    let store = &visit.console.admin.store;
+    let mut held = Vec::new();
+    for one in store.quarantine(project.id, HELD).await? {
+        // An entry that went meanwhile is left out.
+        let Some(detail) = store.entry(project.id, one.entry).await? else { continue };
+        held.push(Held {
+            id: one.entry.to_string(),
+            prompt: format::excerpt(&detail.entry.prompt),
+            model: detail.entry.model,
+            since: visit.moment(one.since),
+        });
+    }
+    Ok(held)
 }
 
 /// The entries nearest to the searched text; or what is missing to look for them.
@@ -190,6 +227,7 @@ async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found
         model: filter.model.clone(),
         threshold: project.settings.threshold(None),
         context,
+        request: None,
     };
     let preview = visit.console.app.engine().preview(project, &query, NEAREST).await?;
     if preview.trace.too_long.is_some() {

@@ -189,6 +189,7 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Con
         model: form.model.trim().to_owned(),
         threshold,
         context: (!form.context.is_empty()).then(|| form.context.clone()),
+        request: None,
     })
 }
 

@@ -51,6 +51,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/cache/{entry}", Member, get(entry::get)),
         ("POST", "/p/{slug}/cache/{entry}/delete", Member, post(entry::delete)),
         ("POST", "/p/{slug}/cache/{entry}/wrong", Member, post(entry::wrong)),
+        ("POST", "/p/{slug}/cache/{entry}/release", Member, post(entry::release)),
+        ("POST", "/p/{slug}/cache/wrong/{number}/undo", Member, post(entry::undo)),
         ("GET", "/p/{slug}/export", Member, get(export::get)),
         ("GET", "/p/{slug}/playground", Member, get(playground::get)),
         ("POST", "/p/{slug}/playground", Member, post(playground::post)),

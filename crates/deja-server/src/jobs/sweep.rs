@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::audit::SIGN_IN_REFUSED;
+use deja_core::audit::{FEEDBACK_RIGHT, FEEDBACK_WRONG, SIGN_IN_REFUSED};
 use deja_core::clock::{Clock, Timestamp};
 use deja_core::store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,14 @@ const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);
 const MOST_REFUSALS: u64 = 10_000;
 
-/// Forgets old rollups, samples and refused sign-ins, and sessions and links that expired.
+/// How long the words of keys that changed what is answered stay in the audit log, and how many of each kind do at most:
+/// any application may cause them.
+const FEEDBACK_KEPT: Duration = Duration::from_hours(90 * 24);
+const MOST_FEEDBACK: u64 = 100_000;
+/// What a project keeps at most of answered requests, of labels and of wrong answers: the newest.
+const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
+
+/// Forgets old rollups, samples, refused sign-ins and feedback, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         let now = clock.now();
@@ -38,7 +45,13 @@ async fn sweep_batch(store: &dyn Store, now: Timestamp) -> Result<u64, StoreErro
     let samples = store.sweep_samples(now, SWEEP_BATCH).await?;
     let since = now.minus(REFUSALS_KEPT);
     let refusals = store.sweep_changes(SIGN_IN_REFUSED, since, MOST_REFUSALS, SWEEP_BATCH).await?;
-    Ok(counts.max(samples).max(refusals))
+    let mut swept =
+        counts.max(samples).max(refusals).max(store.sweep_labels(NEWEST_KEPT, SWEEP_BATCH).await?);
+    let since = now.minus(FEEDBACK_KEPT);
+    for action in [FEEDBACK_WRONG, FEEDBACK_RIGHT] {
+        swept = swept.max(store.sweep_changes(action, since, MOST_FEEDBACK, SWEEP_BATCH).await?);
+    }
+    Ok(swept)
 }
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.

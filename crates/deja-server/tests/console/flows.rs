@@ -6,11 +6,12 @@ use deja_core::admin::operators;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
 use deja_core::api_key::PlainKey;
+use deja_core::cache::{LabelSource, Met};
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::operator::Role;
 use deja_core::project::Guard;
 use deja_core::provider::ProviderKind;
-use deja_core::store::WrongHit;
+use deja_core::store::NewLabel;
 
 use crate::util::{Page, World};
 
@@ -111,6 +112,59 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
 }
 
 #[tokio::test]
+async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = format!("/console/p/furnished/cache/{entry}/wrong");
+    let cells = "section[aria-labelledby=wrong] tbody td";
+    member.submit(&place, &[("asked", "What is the capital of French Guiana?")]).await;
+    let page = member.get("/console/p/furnished/cache").await;
+    assert_eq!(page.all(cells)[3], "Console");
+    let undo = page.attributes("section[aria-labelledby=wrong] form", "action").remove(0);
+    let page = member.submit(&undo, &[]).await;
+    assert!(page.text().contains("may meet again"), "{}", page.text());
+    assert!(page.all(cells).is_empty());
+    assert!(member.submit(&undo, &[]).await.one("[role=alert]").contains("allowed already"));
+    assert_eq!(member.post("/console/p/furnished/cache/wrong/x/undo", &[]).await.status, 404);
+    // The pair stays forbidden, whatever becomes of the entry.
+    let page = member.submit(&place, &[("asked", "What is the capital of Ghana?"), ("delete", "1")]).await;
+    assert!(page.text().contains("the entry is deleted"), "{}", page.text());
+    assert_eq!(page.all(cells).len(), 6);
+    assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_none());
+    let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
+    assert_eq!(actions[..4], ["entry.delete", "entry.wrong", "pair.allow", "entry.wrong"]);
+}
+
+#[tokio::test]
+async fn an_entry_in_quarantine_is_listed_and_released() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = format!("/console/p/furnished/cache/{entry}");
+    let held = "section[aria-labelledby=quarantine] tbody";
+    for asked in ["French Guiana", "Ghana", "Guinea"] {
+        let page = member.get("/console/p/furnished/cache").await;
+        assert!(page.all(held).is_empty(), "{asked}");
+        let asked = format!("What is the capital of {asked}?");
+        let page = member.submit(&format!("{place}/wrong"), &[("asked", &asked)]).await;
+        assert!(!asked.contains("Guinea?") || page.text().contains("in quarantine"), "{}", page.text());
+    }
+    let page = member.get("/console/p/furnished/cache").await;
+    assert!(page.one(&format!("{held} th")).contains("What is the capital of France?"));
+    let release = page.attributes(&format!("{held} form"), "action").remove(0);
+    assert!(member.get(&place).await.text().contains("This entry is in quarantine"));
+    let page = member.submit(&release, &[]).await;
+    assert!(page.text().contains("answers similar prompts again"), "{}", page.text());
+    assert!(!page.text().contains("This entry is in quarantine"));
+    assert!(member.submit(&release, &[]).await.one("[role=alert]").contains("in no quarantine"));
+    let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
+    assert_eq!(actions[..3], ["entry.release", "entry.quarantine", "entry.wrong"]);
+}
+
+#[tokio::test]
 async fn wrong_answers_are_told_apart_and_paged() {
     let world = Arc::new(World::new().await);
     let project = world.project("Wrong").await;
@@ -122,8 +176,17 @@ async fn wrong_answers_are_told_apart_and_paged() {
     assert!(page.one("[role=alert]").contains("answered another prompt"), "{}", page.text());
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1);
     // As versions kept it that took the entry's own prompt.
-    let own = WrongHit { entry, asked: "What is two and two?", similarity: Similarity::ONE };
-    world.wired.store.mark_wrong(project.id, own, &deja_core::testing::change()).await.unwrap();
+    let own = NewLabel {
+        entry,
+        asked: "What is two and two?",
+        vector: None,
+        similarity: Similarity::ONE,
+        met: Met::Served,
+        answers: false,
+        source: LabelSource::Console,
+        note: None,
+    };
+    world.wired.store.label(project.id, own, &deja_core::testing::change()).await.unwrap();
     let page = member.get("/console/p/wrong/cache").await;
     assert_eq!(page.one("section[aria-labelledby=wrong] td.num"), "same prompt");
     for number in 0..24 {

@@ -2,7 +2,7 @@
 //!
 //! `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
-//! provider), `flight` (one call for many callers), `guard` (what asks something else), `tenants` (isolation), `durability` (kill -9), `secrets`,
+//! provider), `feedback` (what people say of answers), `flight` (one call for many callers), `guard` (what asks something else), `tenants` (isolation), `durability` (kill -9), `secrets`,
 //! `connections` (clients that read slowly or late), `fuzz` (requests that make no sense), `overload` (more than it can
 //! do), `replicas` (three on one PostgreSQL), `databases` (from one kind of store to the other), `prices`, `embedder`
 //! (a change of model), `operations` (running it), `management` (changing what it does while it runs) and `console`
@@ -24,6 +24,7 @@ mod databases;
 mod durability;
 mod embedder;
 mod faults;
+mod feedback;
 mod flight;
 mod fuzz;
 mod guard;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::feedback::FEEDBACK;
 use crate::postgres::{Database, Server, connect};
 use crate::util::deja::{Builder, new_database};
 use crate::util::http::{Connection, PATIENCE, request};
@@ -45,6 +46,42 @@ fn an_answer_that_one_stored_is_a_hit_on_all() {
     replicas[2].cli(&["project", "set", &slug, "--guard", "off"]);
     let third = "What is the boiling point of water at altitude 3?";
     assert_eq!(ask(&replicas[0], &key, third), (200, true), "the project's setting, on every replica");
+}
+
+#[test]
+fn what_one_replica_is_told_of_an_answer_of_another_holds_on_all_at_once() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let slug = replicas[0].cli(&["project", "create", "told"]);
+    let key = replicas[1].cli(&["key", "create", "--project", &slug, "--name", "k"]);
+    let at = |turn: usize| Tenant { deja: &replicas[turn % 3], slug: slug.clone(), key: key.clone() };
+    let query = |prompt: &str| json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 0.7});
+    for (turn, does) in
+        ["reset my password", "cancel my travel insurance", "open the red door"].iter().enumerate()
+    {
+        let (stored, asked) = (format!("How do I {does}?"), format!("How can I {does}?"));
+        assert_eq!(at(turn).ask(&query(&stored))["cache_hit"], false);
+        let hit = at(turn).send(&query(&asked));
+        assert_eq!(hit.json()["cache_hit"], true, "{asked}");
+        // Its name is known where it was answered, and within a moment everywhere.
+        let said = json!({"request_id": hit.header("x-request-id"), "correct": false}).to_string();
+        let heard = at(turn + 1).post_as(&key, FEEDBACK, said.as_bytes());
+        assert_eq!((heard.status, &heard.json()["effect"]), (200, &json!("blocked")), "{}", heard.text());
+        assert_eq!(at(turn + 2).ask(&query(&asked))["cache_hit"], false, "the very next request");
+        let entry = hit.header("x-deja-entry").unwrap();
+        for replica in 0..3 {
+            let own = at(replica).send(&query(&stored));
+            assert_eq!(own.header("x-deja-entry"), Some(entry), "it answers its own prompt");
+        }
+        for (wrong, effect) in [("Who wrote Faust?", "blocked"), ("Why is the sky blue?", "quarantined")] {
+            let said =
+                json!({"matched_cache_entry_id": entry, "prompt": wrong, "correct": false}).to_string();
+            let heard = at(turn + 2).post_as(&key, FEEDBACK, said.as_bytes());
+            assert_eq!(heard.json()["effect"], effect, "{}", heard.text());
+        }
+        let similar = at(turn).send(&query(&format!("How do I {does}, please?")));
+        assert_ne!(similar.header("x-deja-entry"), Some(entry), "in quarantine");
+    }
 }
 
 #[test]

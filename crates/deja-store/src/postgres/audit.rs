@@ -50,6 +50,18 @@ impl Noted {
         }
     }
 
+    /// The columns of a change in its table.
+    pub(super) const COLUMNS: &str = "at, actor_id, actor, action, project_id, subject, detail";
+    const TYPES: [&str; 7] = ["bigint", "uuid", "text", "text", "uuid", "text", "text"];
+    /// How many they are.
+    pub(super) const WIDTH: usize = Self::TYPES.len();
+
+    /// The parameters of a change that come after `before` others.
+    pub(super) fn values(before: usize) -> String {
+        let values = (before + 1..).zip(Self::TYPES).map(|(number, kind)| format!("${number}::{kind}"));
+        values.collect::<Vec<_>>().join(", ")
+    }
+
     /// The statement that does what `parts` say (one of them is called `done` and has a row for each thing that
     /// was changed), writes the change and says how many things were. The change's parameters come after those
     /// of the parts, which are `before` many.
@@ -58,15 +70,12 @@ impl Noted {
             When::Done => "EXISTS (SELECT FROM done)",
             When::Always => "true",
         };
-        let types = ["bigint", "uuid", "text", "text", "uuid", "text", "text"];
-        let values: Vec<String> =
-            (before + 1..).zip(types).map(|(number, kind)| format!("${number}::{kind}")).collect();
         format!(
             "WITH {parts},
-             noted AS (INSERT INTO changes (at, actor_id, actor, action, project_id, subject, detail)
-                       SELECT {} WHERE {condition})
+             noted AS (INSERT INTO changes ({}) SELECT {} WHERE {condition})
              SELECT count(*) FROM done",
-            values.join(", ")
+            Self::COLUMNS,
+            Self::values(before)
         )
     }
 

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::connections::{Connections, Params};
 use super::fault::conflict;
-use super::limits::{SKEW, TAKE, decision};
+use super::limits::{QUERIES, SKEW, decision, take_from};
 use super::rows::{count, get, hash, id, json, time, time_or_none, to_json, uuid};
 use super::{PostgresStore, projects};
 
@@ -96,12 +96,13 @@ static ADMIT: LazyLock<String> = LazyLock::new(|| {
          quota AS (
              SELECT project_id, step, step * burst AS capacity
              FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step FROM admitted) AS stepped),
-         taken AS ({TAKE})
+         taken AS ({taken})
          SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.allowed
          FROM taken t JOIN projects p ON p.project_id = t.project_id
               JOIN keys k ON k.project_id = t.project_id AND k.hash = $3",
         per_minute = by_tier(Quota::per_minute),
         burst = by_tier(Quota::burst),
+        taken = take_from(QUERIES),
         project = projects::COLUMNS,
     )
 });

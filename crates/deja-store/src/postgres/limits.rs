@@ -18,28 +18,58 @@ use super::rows::{get, time, uuid};
 /// Nanoseconds that replicas' clocks may lie apart.
 pub(super) const SKEW: i64 = 60_000_000_000;
 
-/// Takes a request from the bucket of the project that `quota (project_id, step, capacity)` names, if it names
-/// one; $1 now, $2 skew.
-pub(super) const TAKE: &str = "
-    INSERT INTO buckets AS b (project_id, full_at, seen, allowed)
-    SELECT project_id, $1::bigint + step, $1, true FROM quota
-    ON CONFLICT (project_id) DO UPDATE SET (full_at, seen, allowed) = (
-        SELECT CASE WHEN fits THEN start + step ELSE start END, now, fits
-        FROM (SELECT now, start, step, start + step - now <= capacity AS fits
-              FROM (SELECT now, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
-                    FROM quota, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
-                                        AS now) AS clock)
-                   AS bucket)
-             AS request)
-    RETURNING b.project_id, b.full_at, b.seen, b.allowed";
+/// The buckets of queries.
+pub(super) const QUERIES: &str = "buckets";
+/// Those of feedback.
+const FEEDBACK: &str = "feedback_buckets";
+
+/// Takes a request from the bucket in this table of the project that `quota (project_id, step, capacity)` names, if it
+/// names one; $1 now, $2 skew.
+pub(super) fn take_from(buckets: &str) -> String {
+    format!(
+        "INSERT INTO {buckets} AS b (project_id, full_at, seen, allowed)
+         SELECT project_id, $1::bigint + step, $1, true FROM quota
+         ON CONFLICT (project_id) DO UPDATE SET (full_at, seen, allowed) = (
+             SELECT CASE WHEN fits THEN start + step ELSE start END, now, fits
+             FROM (SELECT now, start, step, start + step - now <= capacity AS fits
+                   FROM (SELECT now, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
+                         FROM quota, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
+                                             AS now) AS clock)
+                        AS bucket)
+                  AS request)
+         RETURNING b.project_id, b.full_at, b.seen, b.allowed"
+    )
+}
 
 #[async_trait]
 impl Limits for PostgresStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
+        self.take_of(QUERIES, project, quota, now).await
+    }
+
+    async fn take_feedback(
+        &self,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        self.take_of(FEEDBACK, project, quota, now).await
+    }
+}
+
+impl PostgresStore {
+    async fn take_of(
+        &self,
+        buckets: &str,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
         let sql = format!(
             "WITH quota AS (SELECT $3::uuid AS project_id, $4::bigint AS step, $5::bigint AS capacity),
-                  taken AS ({TAKE})
-             SELECT full_at, seen, allowed FROM taken"
+                  taken AS ({})
+             SELECT full_at, seen, allowed FROM taken",
+            take_from(buckets)
         );
         let (step, capacity) = (quota.interval(), quota.capacity());
         let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity];

@@ -22,6 +22,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (8, include_str!("../../migrations/postgres/0008_claims.sql")),
     (9, include_str!("../../migrations/postgres/0009_own_providers.sql")),
     (10, include_str!("../../migrations/postgres/0010_samples.sql")),
+    (11, include_str!("../../migrations/postgres/0011_feedback.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -15,6 +15,7 @@ mod fault;
 mod graphs;
 mod invites;
 mod keys;
+mod labels;
 mod limits;
 mod migrations;
 pub(crate) mod open;

@@ -85,6 +85,7 @@ impl Projects for PostgresStore {
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
         // Keys, entries, vectors, counts and providers go by their foreign keys.
         let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
+                     feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
                      done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
         let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(change));
         let rows = self.connections.bulk(&sql, &noted.after(&[&uuid(project.as_bytes())])).await?;

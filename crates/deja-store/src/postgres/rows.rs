@@ -1,6 +1,7 @@
 //! Conversions between rows and nouns that several tables share.
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
 use deja_core::clock::Timestamp;
 use deja_core::store::StoreError;
@@ -28,6 +29,15 @@ pub(super) fn id(row: &Row, column: usize) -> Result<[u8; 16], StoreError> {
 /// A column with a SHA-256.
 pub(super) fn hash(row: &Row, column: usize) -> Result<[u8; 32], StoreError> {
     get::<&[u8]>(row, column)?.try_into().map_err(|_| unreadable(column, "not 32 bytes"))
+}
+
+/// A column with one of a few words.
+pub(super) fn word<T>(row: &Row, column: usize) -> Result<T, StoreError>
+where
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    get::<&str>(row, column)?.parse().map_err(|error| unreadable(column, error))
 }
 
 /// A column with nanoseconds since the epoch.

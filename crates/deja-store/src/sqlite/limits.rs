@@ -50,6 +50,16 @@ impl Limits for SqliteStore {
         let memory = &self.memory;
         Ok(memory.buckets.take(project, quota, now, || memory.catalog.has_project(project)))
     }
+
+    async fn take_feedback(
+        &self,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        let memory = &self.memory;
+        Ok(memory.feedback_buckets.take(project, quota, now, || memory.catalog.has_project(project)))
+    }
 }
 
 #[cfg(test)]

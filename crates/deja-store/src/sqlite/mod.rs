@@ -11,8 +11,10 @@ mod catalog;
 mod entries;
 mod export;
 mod fault;
+mod forbidden;
 mod index;
 mod keys;
+mod labels;
 mod limits;
 mod lock;
 mod migrations;
@@ -39,12 +41,12 @@ use deja_core::store::{EntryFilter, Store, StoreError};
 pub(crate) use backup::backup;
 use catalog::Catalog;
 use fault::fault;
+use forbidden::Forbidden;
 use index::{EmbedderNumber, Index, Row};
 use limits::Buckets;
 use readers::Readers;
 use vectors::StaleClaims;
 use writer::{Done, Writer};
-use wrong_answers::Forbidden;
 
 pub(crate) use open::schema;
 
@@ -53,6 +55,7 @@ struct Memory {
     catalog: Catalog,
     index: Index,
     buckets: Buckets,
+    feedback_buckets: Buckets,
     forbidden: Forbidden,
     /// Whose vectors the index holds.
     embedder: Option<(EmbedderId, EmbedderNumber)>,

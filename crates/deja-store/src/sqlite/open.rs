@@ -109,14 +109,16 @@ fn load(
     for provider in providers::load(&connection)? {
         catalog.put_provider(provider);
     }
-    let index = load_index(&connection, embedder.as_ref().map(|(_, number)| *number), place)?;
+    let own = embedder.as_ref().map(|(_, number)| *number);
+    let index = load_index(&connection, own, place)?;
     let texts = moka::sync::Cache::builder()
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
         .build();
-    let forbidden = super::Forbidden::load(&connection)?;
-    let (buckets, stale_claims) = (super::Buckets::default(), super::StaleClaims::default());
-    Ok(Memory { catalog, index, buckets, forbidden, embedder, stale_claims, texts })
+    let forbidden = super::Forbidden::load(&connection, own)?;
+    let (buckets, feedback_buckets) = (super::Buckets::default(), super::Buckets::default());
+    let stale_claims = super::StaleClaims::default();
+    Ok(Memory { catalog, index, buckets, feedback_buckets, forbidden, embedder, stale_claims, texts })
 }
 
 /// An entry as it is read, with its vector still in bytes.

@@ -111,6 +111,7 @@ impl Projects for SqliteStore {
                 Ok(Done::then(deleted > 0, move || {
                     memory.catalog.remove_project(project);
                     memory.buckets.forget(project);
+                    memory.feedback_buckets.forget(project);
                     memory.forbidden.forget(project);
                     memory.forget(&gone);
                 }))

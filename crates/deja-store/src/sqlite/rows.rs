@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
 use deja_core::clock::Timestamp;
 use rusqlite::Row;
@@ -10,6 +11,15 @@ use rusqlite::types::Type;
 /// A column whose content is not what it should be.
 pub(super) fn unreadable(column: usize, reason: impl Into<Box<dyn Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, reason.into())
+}
+
+/// A column with one of a few words.
+pub(super) fn word<T>(row: &Row<'_>, column: usize) -> rusqlite::Result<T>
+where
+    T: FromStr,
+    T::Err: Error + Send + Sync + 'static,
+{
+    row.get_ref(column)?.as_str()?.parse().map_err(|error: T::Err| unreadable(column, error))
 }
 
 /// A column with nanoseconds since the epoch.

@@ -1,112 +1,63 @@
-//! Answers that people found wrong. The pairs that they forbid are in memory too, so that a hit asks for them
-//! without a look at the database.
+//! Answers that people found wrong, and the entries that gave too many. What they forbid is in memory too
+//! ([`super::forbidden`]).
 
-use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::cache::{PromptHash, WrongAnswer};
+use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
-use deja_core::id::ProjectId;
-use deja_core::store::{StoreError, WrongAnswers, WrongHit};
-use parking_lot::RwLock;
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{Probe, Quarantined, StoreError, WrongAnswers};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::entries::remove;
 use super::fault::fault;
-use super::rows::{count, limit_of, number_before, time};
+use super::forbidden::Pairs;
+use super::rows::{count, limit_of, number_before, signed, time, word};
 use super::{Done, SqliteStore, audit};
 
-/// The prompts whose entries must not answer a prompt, by project and prompt. The writer thread keeps it as the
-/// table is.
-#[derive(Default)]
-pub(super) struct Forbidden {
-    pairs: RwLock<HashMap<(ProjectId, PromptHash), Vec<PromptHash>>>,
-}
+/// Deletes the pair ?2, ?3 of the project ?1, whoever made it and whichever of the two was asked.
+const ALLOW: &str = "DELETE FROM wrong_answers
+     WHERE project_id = ?1 AND (asked, matched) IN (VALUES (?2, ?3), (?3, ?2))";
+/// What people said that made it.
+const UNSAY: &str = "DELETE FROM labels WHERE number IN (
+         SELECT l.number FROM labels l JOIN entries e ON e.entry = l.entry
+         WHERE l.project_id = ?1 AND l.source <> 'judge' AND l.met = 'served' AND NOT l.answers
+               AND (l.asked, e.prompt) IN (VALUES (?2, ?3), (?3, ?2)))";
 
-impl Forbidden {
-    /// What the database holds.
-    pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
-        let forbidden = Self::default();
-        let mut select = connection.prepare("SELECT project_id, asked, matched FROM wrong_answers")?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let (asked, matched) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
-            let project = ProjectId::from_bytes(row.get(0)?);
-            forbidden.add(project, PromptHash::of(asked), PromptHash::of(matched));
-        }
-        Ok(forbidden)
+/// Allows a pair; `false` if there is none of this number.
+fn allow(connection: &Connection, project: ProjectId, number: u64) -> rusqlite::Result<bool> {
+    let pair: Option<(String, String)> = connection
+        .prepare_cached("SELECT asked, matched FROM wrong_answers WHERE project_id = ?1 AND number = ?2")?
+        .query_row(params![project.as_bytes(), signed(number)], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((asked, matched)) = pair else { return Ok(false) };
+    for sql in [ALLOW, UNSAY] {
+        connection.prepare_cached(sql)?.execute(params![project.as_bytes(), asked, matched])?;
     }
-
-    fn add(&self, project: ProjectId, one: PromptHash, other: PromptHash) {
-        // A prompt always answers itself.
-        if one == other {
-            return;
-        }
-        let mut pairs = self.pairs.write();
-        for (prompt, of) in [(one, other), (other, one)] {
-            let others = pairs.entry((project, prompt)).or_default();
-            if !others.contains(&of) {
-                others.push(of);
-            }
-        }
-    }
-
-    /// The prompts whose entries must not answer this one.
-    pub(super) fn of(&self, project: ProjectId, prompt: &PromptHash) -> Vec<PromptHash> {
-        self.pairs.read().get(&(project, *prompt)).cloned().unwrap_or_default()
-    }
-
-    pub(super) fn forget(&self, project: ProjectId) {
-        self.pairs.write().retain(|(owner, _), _| *owner != project);
-    }
+    Ok(true)
 }
 
 #[async_trait]
 impl WrongAnswers for SqliteStore {
-    async fn mark_wrong(
+    async fn is_forbidden(
         &self,
         project: ProjectId,
-        hit: WrongHit<'_>,
-        change: &Change,
+        probe: Probe<'_>,
+        matched: &PromptHash,
+        similarity: Similarity,
     ) -> Result<bool, StoreError> {
-        let (asked, entry, similarity) = (hit.asked.to_owned(), hit.entry, f64::from(hit.similarity.get()));
-        let change = change.clone();
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
-                    return Ok(Done::quiet(false));
-                };
-                let matched: Option<String> = connection
-                    .prepare_cached(
-                        "INSERT INTO wrong_answers (project_id, at, asked, matched, similarity, model)
-                         SELECT project_id, ?2, ?3, prompt, ?4, model FROM entries WHERE entry = ?1
-                         RETURNING matched",
-                    )
-                    .and_then(|mut insert| {
-                        let values = params![row, change.at.as_nanos(), asked, similarity];
-                        insert.query_row(values, |row| row.get(0)).optional()
-                    })
-                    .map_err(fault)?;
-                audit::write(connection, &change)?;
-                Ok(Done::then(true, move || {
-                    if let Some(matched) = matched {
-                        memory.forbidden.add(project, PromptHash::of(&asked), PromptHash::of(&matched));
-                    }
-                }))
-            })
-            .await
-    }
-
-    async fn forbidden(
-        &self,
-        project: ProjectId,
-        prompt: &PromptHash,
-    ) -> Result<Vec<PromptHash>, StoreError> {
-        Ok(self.memory.forbidden.of(project, prompt))
+        let own = self.memory.embedder.as_ref().is_some_and(|(own, _)| own == probe.embedder);
+        Ok(self.memory.forbidden.of(project).is_some_and(|pairs| {
+            if own {
+                pairs.forbid(&probe, matched, similarity)
+            } else {
+                pairs.forbid_pair(&probe.prompt, matched)
+            }
+        }))
     }
 
     async fn wrong_answers(
@@ -119,7 +70,7 @@ impl WrongAnswers for SqliteStore {
             .read(move |connection| {
                 connection
                     .prepare_cached(
-                        "SELECT number, at, asked, matched, similarity, model FROM wrong_answers
+                        "SELECT number, at, asked, matched, similarity, model, source FROM wrong_answers
                          WHERE project_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3",
                     )?
                     .query_map(params![project.as_bytes(), number_before(before), limit_of(limit)], |row| {
@@ -130,9 +81,80 @@ impl WrongAnswers for SqliteStore {
                             matched: row.get(3)?,
                             similarity: Similarity::from_cosine(row.get::<_, f64>(4)? as f32),
                             model: row.get(5)?,
+                            source: word(row, 6)?,
                         })
                     })?
                     .collect()
+            })
+            .await
+    }
+
+    async fn allow(&self, project: ProjectId, number: u64, change: &Change) -> Result<bool, StoreError> {
+        let (memory, change) = (Arc::clone(&self.memory), change.clone());
+        self.writer
+            .write(move |connection| {
+                if !allow(connection, project, number).map_err(fault)? {
+                    return Ok(Done::quiet(false));
+                }
+                audit::write(connection, &change)?;
+                let pairs = Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?;
+                Ok(Done::then(true, move || memory.forbidden.put(project, pairs)))
+            })
+            .await
+    }
+
+    async fn quarantine(
+        &self,
+        project: ProjectId,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<Quarantined>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(
+                        "SELECT e.entry_id, q.since FROM quarantine q JOIN entries e ON e.entry = q.entry
+                         WHERE q.project_id = ?1 ORDER BY q.since DESC, e.entry_id DESC LIMIT ?2",
+                    )?
+                    .query_map(params![project.as_bytes(), limit_of(limit)], |row| {
+                        Ok(Quarantined { entry: EntryId::from_bytes(row.get(0)?), since: time(row, 1)? })
+                    })?
+                    .collect()
+            })
+            .await
+    }
+
+    async fn quarantined(&self, project: ProjectId, entry: EntryId) -> Result<Option<Timestamp>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(
+                        "SELECT q.since FROM entries e JOIN quarantine q ON q.entry = e.entry
+                         WHERE e.project_id = ?1 AND e.entry_id = ?2",
+                    )?
+                    .query_row(params![project.as_bytes(), entry.as_bytes()], |row| time(row, 0))
+                    .optional()
+            })
+            .await
+    }
+
+    async fn end_quarantine(
+        &self,
+        project: ProjectId,
+        entry: EntryId,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let (memory, change) = (Arc::clone(&self.memory), change.clone());
+        self.writer
+            .write(move |connection| {
+                let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
+                    return Ok(Done::quiet(false));
+                };
+                let released = connection
+                    .prepare_cached("DELETE FROM quarantine WHERE entry = ?1")
+                    .and_then(|mut delete| delete.execute([row]))
+                    .map_err(fault)?;
+                audit::write_if(connection, &change, released > 0)?;
+                Ok(Done::then(released > 0, move || memory.forbidden.release(row)))
             })
             .await
     }

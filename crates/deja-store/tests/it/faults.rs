@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::postgres::{Database, Server, open_store, settings};
 use crate::proxy::{Proxy, Weather};
-use crate::support::{NOW, embedder, entry, entry_id, project, project_id, vector};
+use crate::support::{NOW, embedder, entry, entry_id, project, project_id, vector, wrong};
 
 /// Far longer than any deadline here: what takes that long hangs.
 pub(crate) const HANG: Duration = Duration::from_mins(1);
@@ -75,6 +75,12 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
     }
     call!("admit", |store| async move { store.admit(&key(1).hash).await });
     call!("take", |store| async move { store.take(project_id(1), Quota::new(60, 10).unwrap(), NOW).await });
+    call!("take_feedback", |store| async move {
+        store.take_feedback(project_id(1), Quota::new(60, 10).unwrap(), NOW).await
+    });
+    call!("label", |store| async move { store.label(project_id(1), wrong(1, "asked"), &change()).await });
+    call!("labels", |store| async move { store.labels(project_id(1), NOW, NonZeroUsize::MIN).await });
+    call!("answered", |store| async move { store.answered(project_id(1), "a").await });
     call!("exact", |store| async move { store.exact(&scope(), &PromptHash::of("hello"), NOW).await });
     call!("nearest", |store| async move {
         let (by, at) = (embedder(), vector(1));

@@ -7,15 +7,15 @@ use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{Frame, Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Similarity};
+use deja_core::embedding::EmbedderId;
 use deja_core::id::{KeyId, ProjectId};
-use deja_core::store::{EntryCursor, EntryFilter, Projects, Store, WrongHit};
+use deja_core::store::{EntryCursor, EntryFilter, NewLabel, Projects, Store};
 use deja_core::testing::MemoryStore;
 use deja_core::testing::{change, change_at};
 use proptest::prelude::*;
 
 use crate::postgres::Database;
-use crate::support::{NOW, entry, entry_id, near, project, project_id, store_in, vector};
+use crate::support::{NOW, entry, entry_id, near, project, project_id, store_in, vector, wrong};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -25,7 +25,7 @@ enum Step {
     Delete { entry: u32 },
     Purge { project: u8, model: Option<u8>, context: Option<u8> },
     Browse { project: u8, text: Option<u8>, limit: usize, after: Option<u32> },
-    MarkWrong { entry: u32 },
+    MarkWrong { entry: u32, asked: u32 },
     Sweep,
     Record { entry: u32 },
     ReplaceVector { entry: u32, vector: Option<u32>, other_embedder: bool },
@@ -65,7 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(project, model, context)| Step::Purge { project, model, context }),
         3 => (1u8..3, prop::option::of(0u8..10), 1usize..8, prop::option::of(0u32..60))
             .prop_map(|(project, text, limit, after)| Step::Browse { project, text, limit, after }),
-        1 => (0u32..60).prop_map(|entry| Step::MarkWrong { entry }),
+        2 => (0u32..60, vector()).prop_map(|(entry, asked)| Step::MarkWrong { entry, asked }),
         1 => Just(Step::Sweep),
         3 => (0u32..60).prop_map(|entry| Step::Record { entry }),
         2 => (0u32..60, prop::option::weighted(0.8, vector()), any::<bool>())
@@ -116,7 +116,10 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
             // Rounded: the two add up in different order. The order of equals is compared in the suite.
             let mut found: Vec<_> = found
                 .iter()
-                .map(|found| format!("{:.4} {:?}", found.similarity.get(), found.entry.answer.text))
+                .map(|found| {
+                    let text = &found.entry.answer.text;
+                    format!("{:.4} {:?} {}", found.similarity.get(), text, found.forbidden)
+                })
                 .collect();
             found.sort();
             found.join(", ")
@@ -139,7 +142,7 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
         Step::Browse { project, text, limit, after } => {
             browse(store, project_id(*project), *text, *limit, *after).await
         }
-        Step::MarkWrong { entry } => mark_wrong(store, *entry, now).await,
+        Step::MarkWrong { entry, asked } => mark_wrong(store, *entry, *asked, now).await,
         Step::Sweep => format!("{:?}", store.sweep(now, NonZeroUsize::MAX).await.unwrap()),
         Step::Record { entry } => {
             let mut batch = UsageBatch::default();
@@ -202,11 +205,12 @@ async fn browse(
     )
 }
 
-async fn mark_wrong(store: &dyn Store, entry: u32, now: Timestamp) -> String {
-    let hit = WrongHit { entry: entry_id(entry), asked: "asked", similarity: Similarity::ONE };
+async fn mark_wrong(store: &dyn Store, entry: u32, asked: u32, now: Timestamp) -> String {
+    let (by, embedding, asked) = (EmbedderId::new("e"), vector(asked), format!("asked {asked}"));
+    let label = NewLabel { vector: Some((&by, &embedding)), ..wrong(entry, &asked) };
     let mut marked = Vec::new();
     for project in [1, 2].map(project_id) {
-        let done = store.mark_wrong(project, hit, &change_at(now)).await.unwrap();
+        let done = store.label(project, label, &change_at(now)).await.unwrap();
         let kept = store.wrong_answers(project, None, NonZeroUsize::MAX).await.unwrap();
         marked.push((done, kept.into_iter().map(|wrong| wrong.matched).collect::<Vec<_>>()));
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Frame, NewEntry, Scope};
+use deja_core::cache::{Frame, Labelled, NewEntry, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::KeyId;
 use deja_core::provider::ProviderKind;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use crate::faults::{behind_proxy, nobody, run};
 use crate::postgres::{Database, open_store, settings};
 use crate::proxy::Weather;
-use crate::support::{NOW, entry, project, project_id};
+use crate::support::{NOW, entry, project, project_id, wrong};
 
 async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
     vec![database.store().await, database.store().await, database.store().await]
@@ -28,6 +28,28 @@ async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
 
 fn after(nanos: i64) -> Timestamp {
     Timestamp::from_nanos(NOW.as_nanos() + nanos)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_wrong_answers_that_come_at_once_the_third_is_one_too_many() {
+    let database = Database::create().await;
+    let replicas = replicas(&database).await;
+    replicas[0].create_project(&project(1), &change()).await.unwrap();
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    for number in 0..20 {
+        replicas[0].insert(entry(number, &scope, &number.to_string())).await.unwrap();
+        let mut labels = JoinSet::new();
+        for (turn, replica) in replicas.iter().cloned().enumerate() {
+            labels.spawn(async move {
+                let asked = format!("asked {turn}");
+                replica.label(project_id(1), wrong(number, &asked), &change()).await.unwrap().unwrap()
+            });
+        }
+        let mut quarantined = labels.join_all().await;
+        quarantined.retain(|labelled| *labelled == Labelled::Quarantined);
+        assert_eq!(quarantined.len(), 1, "entry {number}");
+    }
+    database.remove().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,12 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use deja_core::cache::{Answer, Candidate, Entry, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Candidate, Entry, LabelSource, Met, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Embedding, Threshold};
+use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::project::{Project, ProjectSettings, Tier};
-use deja_core::store::{Probe, Store};
+use deja_core::store::{NewLabel, Probe, Store};
 use deja_store::{StoreSettings, open};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -42,6 +42,20 @@ pub(crate) fn project(number: u8) -> Project {
 
 pub(crate) fn embedder() -> EmbedderId {
     EmbedderId::new("e")
+}
+
+/// What somebody at the console says of an entry that answered `asked` wrongly.
+pub(crate) fn wrong(number: u32, asked: &str) -> NewLabel<'_> {
+    NewLabel {
+        entry: entry_id(number),
+        asked,
+        vector: None,
+        similarity: Similarity::ONE,
+        met: Met::Served,
+        answers: false,
+        source: LabelSource::Console,
+        note: None,
+    }
 }
 
 /// One of many vectors that differ a lot or a little: numbers with the same tens are neighbours.

@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use deja_core::analytics::{Slice, Step};
-use deja_core::cache::{Frame, PromptHash, Scope};
+use deja_core::cache::{Frame, LabelSource, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Embedding};
+use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
 use deja_core::provider::ProviderKind;
-use deja_core::store::Store;
+use deja_core::store::{Probe, Store};
 use deja_core::testing::change;
 use half::f16;
 use rusqlite::params;
@@ -126,10 +126,22 @@ async fn providers_from_before_there_were_kinds_speak_openais() {
 
 /// A pair that was marked by a version that deleted the entry is forbidden as well.
 async fn old_marks_forbid(store: &dyn Store) {
-    for (prompt, other) in [("asked", "matched"), ("matched", "asked")] {
-        let forbidden = store.forbidden(project_id(1), &PromptHash::of(prompt)).await.unwrap();
-        assert_eq!(forbidden, [PromptHash::of(other)]);
+    let (embedder, embedding) = (EmbedderId::new("e"), vector(0));
+    for (prompt, other, expected) in
+        [("asked", "matched", true), ("matched", "asked", true), ("other", "matched", false)]
+    {
+        let probe = Probe {
+            embedder: &embedder,
+            embedding: &embedding,
+            prompt: PromptHash::of(prompt),
+            threshold: Threshold::ZERO,
+            limit: NonZeroUsize::MIN,
+        };
+        let (of, near) = (PromptHash::of(other), Similarity::ZERO);
+        assert_eq!(store.is_forbidden(project_id(1), probe, &of, near).await.unwrap(), expected, "{prompt}");
     }
+    let kept = store.wrong_answers(project_id(1), None, NonZeroUsize::MIN).await.unwrap();
+    assert_eq!((kept[0].source, &*kept[0].asked), (LabelSource::Console, "asked"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

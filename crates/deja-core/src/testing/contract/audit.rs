@@ -5,13 +5,14 @@ use std::num::NonZeroUsize;
 use super::fixtures::{
     NOW, bytes, entry, entry_id, key, later, project, project_id, put, scope, with_project,
 };
+use super::labels::wrong;
 use super::{Subject, register};
 use crate::audit::{Actor, AuditRow, Change};
-use crate::embedding::Similarity;
+use crate::cache::Labelled;
 use crate::id::{OperatorId, ProjectId, ProviderId};
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
 use crate::provider::{ProviderConfig, ProviderKind};
-use crate::store::{EntryFilter, Store, WrongHit};
+use crate::store::{EntryFilter, NewLabel, Store};
 
 register!["audit":
     rows_come_back_as_they_were,
@@ -38,7 +39,8 @@ async fn rows_come_back_as_they_were(mut subject: Subject) {
     let actor = Actor::Operator { id, email: "ada@example.com".to_owned() };
     let full =
         Change::new(later(1), actor, "key.revoke").within(project_id(1)).of("dj_0001 ci").how("a \u{1F98A}");
-    let changes = [full, of("cli", None), Change::new(later(-9), Actor::System, "x")];
+    let by_key = Change::new(NOW, Actor::Key("key dj_0001".to_owned()), "by key");
+    let changes = [full, of("cli", None), by_key, Change::new(later(-9), Actor::System, "x")];
     for change in &changes {
         subject.store().note(change).await.unwrap();
     }
@@ -118,11 +120,19 @@ fn session(number: u8) -> Session {
     }
 }
 
+/// Somebody at the console says that the entry answers `asked` after all.
+fn right(number: u32, asked: &str) -> NewLabel<'_> {
+    NewLabel { answers: true, ..wrong(number, asked) }
+}
+
+async fn newest_wrong(store: &dyn Store) -> u64 {
+    store.wrong_answers(project_id(1), None, NonZeroUsize::MIN).await.unwrap()[0].number
+}
+
 /// Each mutating method once, with its own name as the action; says what each answered.
 async fn all_changes(store: &dyn Store) -> Vec<bool> {
     let id = project_id(1);
     let (first, second) = (TokenHash([1; 32]), TokenHash([2; 32]));
-    let hit = WrongHit { entry: entry_id(2), asked: "hi", similarity: Similarity::ONE };
     let all = EntryFilter::default();
     vec![
         store.create_project(&project(1), &of("create_project", None)).await.is_ok(),
@@ -135,7 +145,13 @@ async fn all_changes(store: &dyn Store) -> Vec<bool> {
         store.insert(entry(1, &scope(id), "one")).await.is_ok(),
         store.insert(entry(2, &scope(id), "two")).await.is_ok(),
         store.delete(id, entry_id(1), &of("delete", None)).await.unwrap(),
-        store.mark_wrong(id, hit, &of("mark_wrong", None)).await.unwrap(),
+        store.label(id, wrong(2, "1"), &of("label", None)).await.unwrap() == Some(Labelled::Forbidden),
+        store.label(id, wrong(2, "2"), &of("label", None)).await.unwrap() == Some(Labelled::Forbidden),
+        store.label(id, wrong(2, "3"), &of("label", None)).await.unwrap() == Some(Labelled::Quarantined),
+        store.label(id, right(2, "3"), &of("allowing label", None)).await.unwrap() == Some(Labelled::Allowed),
+        store.label(id, right(2, "3"), &of("nothing", None)).await.unwrap() == Some(Labelled::Kept),
+        store.allow(id, newest_wrong(store).await, &of("allow", None)).await.unwrap(),
+        store.end_quarantine(id, entry_id(2), &of("end_quarantine", None)).await.unwrap(),
         store.purge(id, &all, &of("purge", None)).await.is_ok(),
         store.create_operator(&operator(), &of("create_operator", None)).await.is_ok(),
         store.update_operator(&operator(), &of("update_operator", None)).await.unwrap(),
@@ -163,7 +179,13 @@ async fn every_change_writes_its_row(mut subject: Subject) {
         "update_provider",
         "remove_provider",
         "delete",
-        "mark_wrong",
+        "label",
+        "label",
+        "label",
+        "entry.quarantine",
+        "allowing label",
+        "allow",
+        "end_quarantine",
         "purge",
         "create_operator",
         "update_operator",
@@ -183,7 +205,6 @@ async fn what_was_not_done_writes_none(mut subject: Subject) {
     let store = subject.store();
     let id = project_id(1);
     let none = of("nothing", None);
-    let hit = WrongHit { entry: entry_id(2), asked: "hi", similarity: Similarity::ONE };
     assert!(!store.update_project(&project(1), &none).await.unwrap());
     assert!(!store.delete_project(id, &none).await.unwrap());
     assert!(store.create_key(&key(1, id), &none).await.is_err());
@@ -192,7 +213,9 @@ async fn what_was_not_done_writes_none(mut subject: Subject) {
     assert!(!store.update_provider(&provider(), &none).await.unwrap());
     assert!(!store.remove_provider(id, "own", &none).await.unwrap());
     assert!(!store.delete(id, entry_id(1), &none).await.unwrap());
-    assert!(!store.mark_wrong(id, hit, &none).await.unwrap());
+    assert_eq!(store.label(id, wrong(2, "hi"), &none).await.unwrap(), None);
+    assert!(!store.allow(id, 1, &none).await.unwrap());
+    assert!(!store.end_quarantine(id, entry_id(2), &none).await.unwrap());
     assert!(!store.update_operator(&operator(), &none).await.unwrap());
     assert!(!store.accept_invite(&TokenHash([1; 32]), &operator(), &none).await.unwrap());
     assert!(!store.revoke_invite(&TokenHash([1; 32]), &none).await.unwrap());

@@ -14,6 +14,7 @@ register!["limits":
     buckets_refill,
     hold_at_admission_for_each_tier,
     are_not_touched_by_who_is_not_admitted,
+    feedback_has_a_bucket_of_its_own,
 ];
 
 async fn a_bucket_is_never_overdrawn(subject: Subject) {
@@ -89,4 +90,24 @@ async fn are_not_touched_by_who_is_not_admitted(subject: Subject) {
     }
     let quota = Quota::new(60, 5).unwrap();
     assert_eq!(store.take(id, quota, NOW).await.unwrap().remaining, 4);
+}
+
+async fn feedback_has_a_bucket_of_its_own(subject: Subject) {
+    let store = subject.store();
+    let quota = Quota::new(60, 1).unwrap();
+    for project in [1, 2] {
+        let project = with_project(&*store, project).await;
+        assert!(store.take(project, quota, NOW).await.unwrap().allowed);
+        assert!(store.take_feedback(project, quota, NOW).await.unwrap().allowed);
+        let refused = store.take_feedback(project, quota, NOW).await.unwrap();
+        assert_eq!((refused.allowed, refused.retry_after, refused.remaining), (false, 1, 0));
+    }
+    assert!(store.take_feedback(project_id(1), quota, later(1)).await.unwrap().allowed);
+    assert!(!store.take(project_id(1), quota, NOW).await.unwrap().allowed);
+    store.delete_project(project_id(1), &change()).await.unwrap();
+    with_project(&*store, 1).await;
+    assert!(
+        store.take_feedback(project_id(1), quota, NOW).await.unwrap().allowed,
+        "a new project, a full bucket"
+    );
 }

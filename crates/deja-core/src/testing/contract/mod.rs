@@ -11,6 +11,7 @@ mod entries;
 mod export;
 mod fixtures;
 mod keys;
+mod labels;
 mod lifetime;
 mod limits;
 mod nearest;
@@ -107,6 +108,7 @@ pub fn cases() -> Vec<Case> {
         rollups::cases(),
         samples::cases(),
         browse::cases(),
+        labels::cases(),
         wrong_answers::cases(),
         people::cases(),
         audit::cases(),

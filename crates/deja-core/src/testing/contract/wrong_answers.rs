@@ -6,51 +6,80 @@ use super::fixtures::{
     NOW, assert_found, at_angle, embedder, entry, entry_id, later, project_id, put, scope, turned,
     with_project,
 };
+use super::labels::{said, wrong};
 use super::{Subject, register};
-use crate::cache::{Frame, PromptHash, Scope};
-use crate::embedding::{Similarity, Threshold};
+use crate::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
+use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding, Similarity, Threshold};
 use crate::id::{EntryId, ProjectId};
-use crate::store::{Probe, Store, WrongHit};
+use crate::store::{NewLabel, Probe, Quarantined, Store};
 use crate::testing::{change, change_at};
 
 register!["wrong_answers":
     the_entry_stays_and_the_pair_is_kept,
     a_pair_is_forbidden_in_both_directions,
+    rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it,
+    another_embedder_knows_the_pair_alone,
     it_is_forbidden_in_the_whole_project_and_nowhere_else,
     a_prompt_is_never_forbidden_to_itself,
+    only_a_served_answer_that_people_found_wrong_is_forbidden,
+    who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all,
+    the_third_wrong_answer_within_a_day_is_quarantine,
+    an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released,
     they_go_with_their_project,
     wrong_answers_page_newest_first,
+    the_newest_are_kept,
 ];
 
 const MANY: NonZeroUsize = NonZeroUsize::MAX;
 
-fn wrong(number: u32, asked: &str) -> WrongHit<'_> {
-    WrongHit { entry: entry_id(number), asked, similarity: Similarity::from_cosine(0.875) }
+fn of(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).unwrap()
 }
 
-/// The entries near the first axis as candidates for `prompt`, and which of them must not answer it.
-async fn judged(store: &dyn Store, scope: &Scope, prompt: &str) -> Vec<(EntryId, bool)> {
-    let probe = Probe {
-        embedder: &embedder("e"),
-        embedding: &at_angle(0.0),
-        prompt: PromptHash::of(prompt),
-        threshold: Threshold::ZERO,
-        limit: NonZeroUsize::new(10).unwrap(),
-    };
+/// Somebody at the console says that the entry answered `asked` wrongly.
+async fn mark(store: &dyn Store, project: ProjectId, number: u32, asked: &str) -> Option<Labelled> {
+    store.label(project, wrong(number, asked), &change_at(NOW)).await.unwrap()
+}
+
+/// A label with the vector of what was asked, by the embedder `e`.
+async fn mark_at(store: &dyn Store, project: ProjectId, number: u32, asked: &str, degrees: f32) {
+    let (by, vector) = (embedder("e"), at_angle(degrees));
+    let label = NewLabel { vector: Some((&by, &vector)), ..wrong(number, asked) };
+    assert_eq!(store.label(project, label, &change_at(NOW)).await.unwrap(), Some(Labelled::Forbidden));
+}
+
+fn probe<'a>(by: &'a EmbedderId, embedding: &'a Embedding, prompt: &str) -> Probe<'a> {
+    let (threshold, limit) = (Threshold::ZERO, NonZeroUsize::new(10).unwrap());
+    Probe { embedder: by, embedding, prompt: PromptHash::of(prompt), threshold, limit }
+}
+
+/// The entries near `degrees` as candidates for `prompt`, and which of them must not answer it. A follower of a flight
+/// for an entry's prompt is told the same.
+async fn judged_from(store: &dyn Store, scope: &Scope, prompt: &str, degrees: f32) -> Vec<(EntryId, bool)> {
+    let (by, embedding) = (embedder("e"), at_angle(degrees));
+    let probe = probe(&by, &embedding, prompt);
     let found = store.nearest(scope, probe, NOW).await.unwrap();
-    found.into_iter().map(|candidate| (candidate.entry.id, candidate.forbidden)).collect()
+    let mut judged = Vec::new();
+    for candidate in found {
+        let (id, matched) = (candidate.entry.id, PromptHash::of(&candidate.entry.prompt));
+        let near = candidate.similarity;
+        let forbidden = store.is_forbidden(scope.project(), probe, &matched, near).await.unwrap();
+        assert_eq!(candidate.forbidden, forbidden, "{prompt} and {}", candidate.entry.prompt);
+        judged.push((id, forbidden));
+    }
+    judged
 }
 
-async fn forbidden(store: &dyn Store, project: ProjectId, prompt: &str) -> Vec<PromptHash> {
-    let mut forbidden = store.forbidden(project, &PromptHash::of(prompt)).await.unwrap();
-    forbidden.sort_unstable();
-    forbidden
+async fn judged(store: &dyn Store, scope: &Scope, prompt: &str) -> Vec<(EntryId, bool)> {
+    judged_from(store, scope, prompt, 0.0).await
 }
 
-fn hashes<const N: usize>(prompts: [&str; N]) -> Vec<PromptHash> {
-    let mut hashes: Vec<_> = prompts.into_iter().map(PromptHash::of).collect();
-    hashes.sort_unstable();
-    hashes
+/// Whether an entry of `matched` must not answer `prompt`, as far as the two alone say.
+async fn pair(store: &dyn Store, project: ProjectId, prompt: &str, matched: &str) -> bool {
+    let (by, embedding) = (embedder("nobody's"), at_angle(0.0));
+    let probe = probe(&by, &embedding, prompt);
+    store.is_forbidden(project, probe, &PromptHash::of(matched), Similarity::ZERO).await.unwrap()
 }
 
 async fn the_entry_stays_and_the_pair_is_kept(mut subject: Subject) {
@@ -58,16 +87,17 @@ async fn the_entry_stays_and_the_pair_is_kept(mut subject: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     with_project(&*store, 2).await;
     put(&*store, entry(1, &scope, "cats")).await;
-    assert!(!store.mark_wrong(project_id(2), wrong(1, "bats"), &change()).await.unwrap(), "foreign");
-    let marked = store.mark_wrong(scope.project(), wrong(1, "bats \u{1F987}"), &change_at(later(7))).await;
-    assert!(marked.unwrap());
-    assert!(!store.mark_wrong(scope.project(), wrong(9, "bats"), &change()).await.unwrap(), "gone");
+    assert_eq!(mark(&*store, project_id(2), 1, "bats").await, None, "foreign");
+    let marked = store.label(scope.project(), wrong(1, "bats \u{1F987}\0"), &change_at(later(7))).await;
+    assert_eq!(marked.unwrap(), Some(Labelled::Forbidden));
+    assert_eq!(mark(&*store, scope.project(), 9, "bats").await, None, "gone");
     let store = subject.reopened().await;
     assert_found(&*store, &scope, "cats", NOW, true).await;
     let kept = store.wrong_answers(scope.project(), None, MANY).await.unwrap();
     assert_eq!(kept.len(), 1);
-    assert_eq!((&*kept[0].asked, &*kept[0].matched, &*kept[0].model), ("bats \u{1F987}", "cats", "m"));
+    assert_eq!((&*kept[0].asked, &*kept[0].matched, &*kept[0].model), ("bats \u{1F987}\0", "cats", "m"));
     assert_eq!((kept[0].at, kept[0].similarity), (later(7), Similarity::from_cosine(0.875)));
+    assert_eq!(kept[0].source, LabelSource::Console);
     assert_eq!(store.wrong_answers(project_id(2), None, MANY).await.unwrap(), []);
 }
 
@@ -78,22 +108,66 @@ async fn a_pair_is_forbidden_in_both_directions(mut subject: Subject) {
     put(&*store, entry(1, &scope, "cats")).await;
     put(&*store, turned(entry(2, &scope, "dogs"), 1.0)).await;
     assert_eq!(judged(&*store, &scope, "bats").await, [(cats, false), (dogs, false)]);
-    assert!(store.mark_wrong(scope.project(), wrong(1, "bats"), &change()).await.unwrap());
-    // At once, and the second time changes nothing.
+    assert_eq!(mark(&*store, scope.project(), 1, "bats").await, Some(Labelled::Forbidden));
+    // At once, and the second time it is kept once.
     assert_eq!(judged(&*store, &scope, "bats").await, [(cats, true), (dogs, false)]);
-    assert!(store.mark_wrong(scope.project(), wrong(1, "bats"), &change()).await.unwrap());
+    assert_eq!(mark(&*store, scope.project(), 1, "bats").await, Some(Labelled::Forbidden));
+    assert_eq!(store.wrong_answers(scope.project(), None, MANY).await.unwrap().len(), 1);
     put(&*store, turned(entry(3, &scope, "bats"), 2.0)).await;
     let store = subject.reopened().await;
     assert_eq!(judged(&*store, &scope, "bats").await, [(cats, true), (dogs, false), (bats, false)]);
     assert_eq!(judged(&*store, &scope, "cats").await, [(cats, false), (dogs, false), (bats, true)]);
     assert_eq!(judged(&*store, &scope, "dogs").await, [(cats, false), (dogs, false), (bats, false)]);
-    assert_eq!(forbidden(&*store, scope.project(), "bats").await, hashes(["cats"]));
-    assert_eq!(forbidden(&*store, scope.project(), "cats").await, hashes(["bats"]));
-    assert_eq!(forbidden(&*store, scope.project(), "dogs").await, []);
     // The pair outlives the entry: the same prompt may be stored again.
     store.delete(scope.project(), cats, &change()).await.unwrap();
     put(&*store, entry(4, &scope, "cats")).await;
     assert_eq!(judged(&*store, &scope, "bats").await[0], (entry_id(4), true));
+}
+
+async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    let [cats, dogs] = [1, 2].map(entry_id);
+    put(&*store, entry(1, &scope, "cats")).await;
+    put(&*store, turned(entry(2, &scope, "dogs"), 12.0)).await;
+    mark_at(&*store, scope.project(), 1, "bats", 10.0).await;
+    let store = subject.reopened().await;
+    for (degrees, expected) in [
+        // Nearer to the entry than to what was blocked.
+        (0.0, [(cats, false), (dogs, false)]),
+        (4.0, [(cats, false), (dogs, false)]),
+        (-20.0, [(cats, false), (dogs, false)]),
+        // The other way round; and the entry beside it is none of it.
+        (7.0, [(dogs, false), (cats, true)]),
+        (10.0, [(dogs, false), (cats, true)]),
+        (30.0, [(dogs, false), (cats, true)]),
+    ] {
+        assert_eq!(judged_from(&*store, &scope, "vampires", degrees).await, expected, "{degrees}");
+    }
+    // Its own prompt is never refused, wherever its vector lies.
+    assert_eq!(judged_from(&*store, &scope, "cats", 10.0).await, [(dogs, false), (cats, false)]);
+    assert_found(&*store, &scope, "cats", NOW, true).await;
+}
+
+async fn another_embedder_knows_the_pair_alone(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, entry(1, &scope, "cats")).await;
+    mark_at(&*store, scope.project(), 1, "bats", 10.0).await;
+    let store = subject.with_embedder("f").await;
+    let (f, at) = (embedder("f"), at_angle(10.0));
+    store.put_vector(scope.project(), entry_id(1), &f, Some(&at_angle(0.0))).await.unwrap();
+    for (prompt, expected) in [("bats", true), ("vampires", false), ("cats", false)] {
+        let found = store.nearest(&scope, probe(&f, &at, prompt), NOW).await.unwrap();
+        let found: Vec<_> = found.into_iter().map(|found| (found.entry.id, found.forbidden)).collect();
+        assert_eq!(found, [(entry_id(1), expected)], "{prompt}");
+    }
+    // A vector of as many dimensions as nobody's is no fault.
+    let longer = Embedding::new(vec![1.0, 0.0, 0.0]).unwrap();
+    let (e, matched) = (embedder("e"), PromptHash::of("cats"));
+    let store = subject.with_embedder("e").await;
+    let asked = probe(&e, &longer, "vampires");
+    assert!(!store.is_forbidden(scope.project(), asked, &matched, Similarity::ZERO).await.unwrap());
 }
 
 async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut subject: Subject) {
@@ -103,39 +177,214 @@ async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut subject: Subj
     for (number, scope) in [(1, scope(one)), (2, elsewhere.clone()), (3, scope(two))] {
         put(&*store, entry(number, &scope, "cats")).await;
     }
-    for asked in ["bats", "rats"] {
-        assert!(store.mark_wrong(one, wrong(1, asked), &change()).await.unwrap());
+    for (asked, degrees) in [("bats", 10.0), ("rats", 20.0)] {
+        mark_at(&*store, one, 1, asked, degrees).await;
     }
     let store = subject.reopened().await;
     for asked in ["bats", "rats"] {
         assert_eq!(judged(&*store, &elsewhere, asked).await, [(entry_id(2), true)], "another scope");
         assert_eq!(judged(&*store, &scope(two), asked).await, [(entry_id(3), false)], "another project");
-        assert_eq!(forbidden(&*store, two, asked).await, []);
+        assert!(!pair(&*store, two, asked, "cats").await);
+        assert!(pair(&*store, one, asked, "cats").await && pair(&*store, one, "cats", asked).await);
     }
-    assert_eq!(forbidden(&*store, one, "cats").await, hashes(["bats", "rats"]));
+    assert_eq!(judged_from(&*store, &elsewhere, "wings", 9.0).await, [(entry_id(2), true)]);
+    assert_eq!(judged_from(&*store, &scope(two), "wings", 9.0).await, [(entry_id(3), false)]);
 }
 
 async fn a_prompt_is_never_forbidden_to_itself(mut subject: Subject) {
     let store = subject.store();
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "cats")).await;
-    assert!(store.mark_wrong(scope.project(), wrong(1, "cats"), &change()).await.unwrap());
+    mark_at(&*store, scope.project(), 1, "cats", 0.0).await;
     let store = subject.reopened().await;
     assert_eq!(judged(&*store, &scope, "cats").await, [(entry_id(1), false)]);
-    assert_eq!(forbidden(&*store, scope.project(), "cats").await, []);
+    assert!(!pair(&*store, scope.project(), "cats", "cats").await);
     assert_found(&*store, &scope, "cats", NOW, true).await;
+}
+
+async fn only_a_served_answer_that_people_found_wrong_is_forbidden(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, entry(1, &scope, "cats")).await;
+    let label = |source, met, answers| NewLabel { met, answers, source, ..wrong(1, "bats") };
+    for (source, met, answers) in [
+        (LabelSource::Judge, Met::Served, false),
+        (LabelSource::Judge, Met::Served, true),
+        (LabelSource::Api, Met::Refused, false),
+        (LabelSource::Api, Met::Refused, true),
+        (LabelSource::Console, Met::NearMiss, false),
+        (LabelSource::Console, Met::Served, true),
+    ] {
+        let kept = store.label(scope.project(), label(source, met, answers), &change()).await.unwrap();
+        assert_eq!(kept, Some(Labelled::Kept), "{source:?} {met:?} {answers}");
+        assert_eq!(judged(&*store, &scope, "bats").await, [(entry_id(1), false)]);
+    }
+    let store = subject.reopened().await;
+    assert_eq!(judged(&*store, &scope, "bats").await, [(entry_id(1), false)]);
+    assert_eq!(store.wrong_answers(scope.project(), None, MANY).await.unwrap(), []);
+    assert_eq!(store.changes(Some(scope.project()), None, MANY).await.unwrap(), []);
+}
+
+async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut subject: Subject) {
+    let store = subject.store();
+    let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let scope = scope(project);
+    put(&*store, entry(1, &scope, "cats")).await;
+    put(&*store, turned(entry(2, &scope, "rats"), 1.0)).await;
+    let (by, vector) = (embedder("e"), at_angle(10.0));
+    let say = async |store: &dyn Store, source, answers| {
+        let said = NewLabel { vector: Some((&by, &vector)), source, answers, ..wrong(1, "bats") };
+        store.label(project, said, &change()).await.unwrap().unwrap()
+    };
+    let forbidden = async |store: &dyn Store| judged_from(store, &scope, "bats", 8.0).await[1].1;
+    assert_eq!(say(&*store, LabelSource::Api, false).await, Labelled::Forbidden);
+    assert_eq!(say(&*store, LabelSource::Api, true).await, Labelled::Allowed);
+    assert!(!forbidden(&*store).await);
+    assert_eq!(say(&*store, LabelSource::Api, false).await, Labelled::Forbidden);
+    assert_eq!(say(&*store, LabelSource::Console, false).await, Labelled::Forbidden);
+    assert_eq!(say(&*store, LabelSource::Judge, true).await, Labelled::Kept, "a judge decides nothing");
+    assert_eq!(say(&*store, LabelSource::Api, true).await, Labelled::Allowed);
+    assert!(forbidden(&*store).await, "the console still says so");
+    assert_eq!(say(&*store, LabelSource::Api, false).await, Labelled::Forbidden);
+    // The other direction, and another pair.
+    put(&*store, turned(entry(3, &scope, "bats"), 30.0)).await;
+    assert!(mark(&*store, project, 3, "cats").await.is_some());
+    assert!(mark(&*store, project, 2, "bats").await.is_some());
+
+    let store = subject.reopened().await;
+    let all = store.wrong_answers(project, None, MANY).await.unwrap();
+    let pairs: Vec<_> = all.iter().map(|wrong| (&*wrong.asked, &*wrong.matched, wrong.source)).collect();
+    let (api, console) = (LabelSource::Api, LabelSource::Console);
+    assert_eq!(pairs[..2], [("bats", "rats", console), ("cats", "bats", console)]);
+    assert_eq!(pairs[2..], [("bats", "cats", api), ("bats", "cats", console)]);
+    assert!(!store.allow(other, all[2].number, &change()).await.unwrap(), "foreign");
+    assert!(!store.allow(project, all[0].number + 1, &change()).await.unwrap(), "nobody's");
+    assert!(store.allow(project, all[3].number, &change()).await.unwrap());
+    assert!(!store.allow(project, all[2].number, &change()).await.unwrap(), "all of the pair are gone");
+    let store = subject.reopened().await;
+    assert!(!pair(&*store, project, "bats", "cats").await && !pair(&*store, project, "cats", "bats").await);
+    assert!(pair(&*store, project, "bats", "rats").await);
+    assert_eq!(store.wrong_answers(project, None, MANY).await.unwrap(), all[..1]);
+    // What people said of it is forgotten, what a judge said is not.
+    let left = said(&*store, project).await;
+    assert_eq!(left, [("bats".into(), entry_id(2), false), ("bats".into(), entry_id(1), true)]);
+}
+
+async fn in_quarantine(store: &dyn Store, project: ProjectId) -> Vec<Quarantined> {
+    store.quarantine(project, MANY).await.unwrap()
+}
+
+async fn the_third_wrong_answer_within_a_day_is_quarantine(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let scope = scope(project);
+    for (number, prompt) in [(1, "cats"), (2, "dogs"), (3, "cows"), (4, "hens")] {
+        put(&*store, entry(number, &scope, prompt)).await;
+    }
+    let say = async |label: NewLabel<'_>, at: Timestamp| {
+        store.label(project, label, &change_at(at)).await.unwrap().unwrap()
+    };
+    let day = 24 * 3600;
+    for (at, number, asked, expected) in [
+        (0, 1, "bats", Labelled::Forbidden),
+        (1, 1, "rats", Labelled::Forbidden),
+        (2, 2, "mats", Labelled::Forbidden),
+        // The same prompt again is no third one.
+        (3, 1, "rats", Labelled::Forbidden),
+        (4, 1, "hats", Labelled::Quarantined),
+        (5, 1, "lads", Labelled::Forbidden),
+        // Just a day, and one more nanosecond would be no day.
+        (2 + day - 2, 2, "pads", Labelled::Forbidden),
+        (2 + day - 1, 2, "pods", Labelled::Quarantined),
+        (3 * day, 3, "pans", Labelled::Forbidden),
+        (4 * day, 3, "pins", Labelled::Forbidden),
+        (4 * day + 1, 3, "pens", Labelled::Forbidden),
+    ] {
+        assert_eq!(say(wrong(number, asked), later(at)).await, expected, "{number} {asked}");
+    }
+    // What is taken back, refusals and a judge's words do not count.
+    for (source, met, answers) in [
+        (LabelSource::Judge, Met::Served, false),
+        (LabelSource::Api, Met::Refused, false),
+        (LabelSource::Api, Met::Served, true),
+        (LabelSource::Api, Met::Served, false),
+    ] {
+        let asked = format!("{source:?} {met:?} {answers}");
+        let state = say(NewLabel { met, answers, source, ..wrong(4, &asked) }, NOW).await;
+        assert_ne!(state, Labelled::Quarantined, "{asked}");
+    }
+    assert_eq!(say(wrong(4, "taken back"), NOW).await, Labelled::Forbidden);
+    assert_eq!(say(NewLabel { answers: true, ..wrong(4, "taken back") }, NOW).await, Labelled::Allowed);
+    assert_eq!(say(wrong(4, "second"), NOW).await, Labelled::Forbidden);
+    let store = subject.reopened().await;
+    let expected = [(2, later(day + 1)), (1, later(4))];
+    let expected = expected.map(|(number, since)| Quarantined { entry: entry_id(number), since });
+    assert_eq!(in_quarantine(&*store, project).await, expected);
+    assert_eq!(store.quarantine(project, of(1)).await.unwrap(), expected[..1]);
+    let rows = store.changes(Some(project), None, MANY).await.unwrap();
+    assert_eq!(rows, [], "these changes were of no project");
+    let rows = store.changes(None, None, MANY).await.unwrap();
+    let of_quarantine: Vec<_> =
+        rows.iter().rev().filter(|row| row.change.action == "entry.quarantine").collect();
+    assert_eq!(of_quarantine.len(), 2);
+    assert_eq!(of_quarantine[0].change, change_at(later(4)).quarantining());
+}
+
+async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut subject: Subject) {
+    let store = subject.store();
+    let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let scope = scope(project);
+    let [cats, dogs] = [1, 2].map(entry_id);
+    put(&*store, entry(1, &scope, "cats")).await;
+    put(&*store, turned(entry(2, &scope, "dogs"), 1.0)).await;
+    for asked in ["bats", "rats", "hats"] {
+        mark(&*store, project, 1, asked).await;
+    }
+    let near = async |store: &dyn Store, prompt: &str| -> Vec<_> {
+        let (by, embedding) = (embedder("e"), at_angle(0.0));
+        let found = store.nearest(&scope, probe(&by, &embedding, prompt), NOW).await.unwrap();
+        found.into_iter().map(|found| (found.entry.id, found.forbidden)).collect()
+    };
+    let store = subject.reopened().await;
+    assert_eq!(near(&*store, "anything").await, [(cats, true), (dogs, false)]);
+    assert_found(&*store, &scope, "cats", NOW, true).await;
+    assert_eq!(store.quarantined(project, cats).await.unwrap(), Some(NOW));
+    for (project, entry) in [(project, dogs), (other, cats)] {
+        assert_eq!(store.quarantined(project, entry).await.unwrap(), None);
+        assert!(!store.end_quarantine(project, entry, &change()).await.unwrap());
+    }
+    assert!(store.end_quarantine(project, cats, &change()).await.unwrap());
+    assert!(!store.end_quarantine(project, cats, &change()).await.unwrap(), "twice");
+    let store = subject.reopened().await;
+    assert_eq!(near(&*store, "anything").await, [(cats, false), (dogs, false)]);
+    assert_eq!(near(&*store, "bats").await, [(cats, true), (dogs, false)], "the pairs stay");
+    assert_eq!(in_quarantine(&*store, project).await, []);
+    // One wrong answer more is one too many again; and quarantine goes with the entry.
+    assert_eq!(mark(&*store, project, 1, "lads").await, Some(Labelled::Quarantined));
+    store.delete(project, cats, &change()).await.unwrap();
+    put(&*store, entry(1, &scope, "cats")).await;
+    let store = subject.reopened().await;
+    assert_eq!(in_quarantine(&*store, project).await, []);
+    assert_eq!(near(&*store, "anything").await, [(cats, false), (dogs, false)]);
 }
 
 async fn they_go_with_their_project(mut subject: Subject) {
     let store = subject.store();
     let project = with_project(&*store, 1).await;
-    put(&*store, entry(1, &scope(project), "cats")).await;
-    assert!(store.mark_wrong(project, wrong(1, "bats"), &change()).await.unwrap());
+    for asked in ["bats", "rats", "hats"] {
+        if asked == "bats" {
+            put(&*store, entry(1, &scope(project), "cats")).await;
+        }
+        assert!(mark(&*store, project, 1, asked).await.is_some());
+    }
     store.delete_project(project, &change()).await.unwrap();
     with_project(&*store, 1).await;
+    put(&*store, entry(1, &scope(project), "cats")).await;
     let store = subject.reopened().await;
-    assert_eq!(forbidden(&*store, project, "bats").await, []);
+    assert!(!pair(&*store, project, "bats", "cats").await);
+    assert_eq!(judged(&*store, &scope(project), "bats").await, [(entry_id(1), false)]);
     assert_eq!(store.wrong_answers(project, None, MANY).await.unwrap(), []);
+    assert_eq!(in_quarantine(&*store, project).await, []);
 }
 
 async fn wrong_answers_page_newest_first(mut subject: Subject) {
@@ -143,7 +392,7 @@ async fn wrong_answers_page_newest_first(mut subject: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=5 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
-        store.mark_wrong(scope.project(), wrong(number, "x"), &change()).await.unwrap();
+        mark(&*store, scope.project(), number, "x").await;
     }
     let store = subject.reopened().await;
     let (mut seen, mut before) = (Vec::new(), None);
@@ -154,4 +403,29 @@ async fn wrong_answers_page_newest_first(mut subject: Subject) {
         seen.extend(page.into_iter().map(|wrong| wrong.matched));
     }
     assert_eq!(seen, ["5", "4", "3", "2", "1"]);
+}
+
+async fn the_newest_are_kept(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    for number in 1..=5 {
+        put(&*store, entry(number, &scope(one), &number.to_string())).await;
+        mark(&*store, one, number, "x").await;
+    }
+    put(&*store, entry(6, &scope(two), "6")).await;
+    mark(&*store, two, 6, "x").await;
+    // A label and a pair each.
+    assert_eq!(store.sweep_labels(of(3), of(1)).await.unwrap(), 2);
+    assert_eq!(store.sweep_labels(of(3), of(10)).await.unwrap(), 2);
+    assert_eq!(store.sweep_labels(of(3), of(10)).await.unwrap(), 0);
+    for reopen in [false, true] {
+        let store = if reopen { subject.reopened().await } else { subject.store() };
+        let kept = store.wrong_answers(one, None, MANY).await.unwrap();
+        assert_eq!(kept.iter().map(|wrong| &*wrong.matched).collect::<Vec<_>>(), ["5", "4", "3"]);
+        assert_eq!(said(&*store, one).await.len(), 3);
+        for (matched, expected) in [("2", false), ("3", true)] {
+            assert_eq!(pair(&*store, one, "x", matched).await, expected, "{matched}");
+        }
+        assert!(pair(&*store, two, "x", "6").await);
+    }
 }

@@ -1,16 +1,15 @@
 //! Looking into the reference store's entries.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 
 use super::{MemoryStore, State, Stored};
-use crate::audit::Change;
-use crate::cache::{Entry, EntryDetail, PromptHash, WrongAnswer};
+use crate::cache::{Entry, EntryDetail};
 use crate::id::{EntryId, ProjectId};
-use crate::store::{Browse, EntryCursor, EntryFilter, StoreError, WrongAnswers, WrongHit};
+use crate::store::{Browse, EntryCursor, EntryFilter, StoreError};
 
 impl Stored {
     pub(super) fn detail(&self) -> EntryDetail {
@@ -34,15 +33,6 @@ impl State {
         let mut entries: Vec<_> = self.matching(project, &EntryFilter::default()).collect();
         entries.sort_by_key(|stored| Reverse((stored.entry.created, stored.entry.id)));
         entries.into_iter().take(count.get())
-    }
-
-    pub(super) fn forbidden(&self, project: ProjectId, prompt: &PromptHash) -> BTreeSet<PromptHash> {
-        let pairs = self.wrong.iter().filter(move |(owner, _)| *owner == project);
-        let pairs = pairs.map(|(_, wrong)| (PromptHash::of(&wrong.asked), PromptHash::of(&wrong.matched)));
-        let others = pairs.filter(|(asked, matched)| asked != matched).filter_map(|(asked, matched)| {
-            if asked == *prompt { Some(matched) } else { (matched == *prompt).then_some(asked) }
-        });
-        others.collect()
     }
 }
 
@@ -103,48 +93,5 @@ impl Browse for MemoryStore {
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let state = self.state();
         Ok(ranked(state.newest(project, among).map(|stored| stored.entry.model.clone()), limit))
-    }
-}
-
-#[async_trait]
-impl WrongAnswers for MemoryStore {
-    async fn mark_wrong(
-        &self,
-        project: ProjectId,
-        hit: WrongHit<'_>,
-        change: &Change,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.state();
-        let Some(stored) = state.entries.get(&(project, hit.entry)) else { return Ok(false) };
-        let wrong = WrongAnswer {
-            number: state.wrong.len() as u64 + 1,
-            at: change.at,
-            asked: hit.asked.to_owned(),
-            matched: stored.entry.prompt.clone(),
-            similarity: hit.similarity,
-            model: stored.entry.model.clone(),
-        };
-        state.wrong.push((project, wrong));
-        Ok(state.note_if(true, change))
-    }
-
-    async fn forbidden(
-        &self,
-        project: ProjectId,
-        prompt: &PromptHash,
-    ) -> Result<Vec<PromptHash>, StoreError> {
-        Ok(self.state().forbidden(project, prompt).into_iter().collect())
-    }
-
-    async fn wrong_answers(
-        &self,
-        project: ProjectId,
-        before: Option<u64>,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<WrongAnswer>, StoreError> {
-        let state = self.state();
-        let newest = state.wrong.iter().rev().filter(|(owner, _)| *owner == project).map(|(_, wrong)| wrong);
-        let older = newest.filter(|wrong| before.is_none_or(|before| wrong.number < before));
-        Ok(older.take(limit.get()).cloned().collect())
     }
 }

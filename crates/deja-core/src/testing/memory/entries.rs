@@ -19,12 +19,12 @@ use crate::store::{
 };
 
 /// The vector as every store keeps it.
-fn rounded(vector: &Embedding) -> Vec<f32> {
+pub(super) fn rounded(vector: &Embedding) -> Vec<f32> {
     vector.as_slice().iter().map(|value| f16::from_f32(*value).to_f32()).collect()
 }
 
 /// The similarity of a stored vector to a probe. Nearer to 1 than rounding to f16 can tell counts as 1.
-fn similarity(stored: &[f32], probe: &Embedding) -> Similarity {
+pub(super) fn similarity(stored: &[f32], probe: &Embedding) -> Similarity {
     let norm = stored.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     let dot: f64 = stored.iter().zip(probe.as_slice()).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
     let cosine = (dot / norm) as f32;
@@ -107,7 +107,6 @@ impl Entries for MemoryStore {
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError> {
         let state = self.state();
-        let forbidden = state.forbidden(scope.project(), &probe.prompt);
         let mut candidates = Vec::new();
         for stored in state.entries.values() {
             let Some(Some(vector)) = stored.vectors.get(probe.embedder) else { continue };
@@ -117,7 +116,8 @@ impl Entries for MemoryStore {
             }
             let similarity = similarity(vector, probe.embedding);
             if probe.threshold.reached_by(similarity) {
-                let forbidden = forbidden.contains(&stored.prompt_hash);
+                let forbidden = state.is_forbidden(scope.project(), &probe, &stored.prompt_hash, similarity)
+                    || state.quarantine.contains_key(&(scope.project(), stored.entry.id));
                 candidates.push(Candidate { entry: Arc::clone(&stored.entry), similarity, forbidden });
             }
         }

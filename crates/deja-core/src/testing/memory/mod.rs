@@ -7,6 +7,7 @@ mod claims;
 mod entries;
 mod export;
 mod keys;
+mod labels;
 mod operators;
 mod providers;
 mod samples;
@@ -21,7 +22,7 @@ use tokio::sync::Notify;
 use crate::analytics::{ContextKey, ContextLabel, Rollup, RollupKey};
 use crate::api_key::{ApiKey, KeyUsage};
 use crate::audit::Change;
-use crate::cache::{Entry, PromptHash, Scope, WrongAnswer};
+use crate::cache::{Answered, Entry, Label, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
 use crate::id::{EntryId, ProjectId, RecorderId};
@@ -47,13 +48,19 @@ struct State {
     keys: Vec<(ApiKey, KeyUsage)>,
     entries: BTreeMap<(ProjectId, EntryId), Stored>,
     buckets: HashMap<ProjectId, Bucket>,
+    feedback_buckets: HashMap<ProjectId, Bucket>,
     rollups: BTreeMap<RollupKey, Rollup>,
     contexts: BTreeMap<(ProjectId, ContextKey), ContextLabel>,
     /// When the last batch of each was taken.
     recorders: HashMap<RecorderId, Timestamp>,
     providers: Vec<ProviderConfig>,
     key_check: Option<Vec<u8>>,
-    wrong: Vec<(ProjectId, WrongAnswer)>,
+    /// Given out so far, to labels and wrong answers.
+    numbers: u64,
+    labels: Vec<(ProjectId, Label)>,
+    answered: BTreeMap<(ProjectId, String), Answered>,
+    wrong: Vec<labels::Wrong>,
+    quarantine: BTreeMap<(ProjectId, EntryId), Timestamp>,
     samples: BTreeMap<(ProjectId, Band, SampleId), NewSample>,
     /// Until when an entry is claimed for an embedder, and whether it was set aside.
     stale_claims: HashMap<(EmbedderId, EntryPlace), (Timestamp, bool)>,
@@ -83,7 +90,9 @@ impl MemoryStore {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.forget_what_was_of_gone_entries();
+        state
     }
 }
 
@@ -149,24 +158,47 @@ impl Projects for MemoryStore {
         state.entries.retain(|(owner, _), _| *owner != project);
         state.rollups.retain(|key, _| key.project != project);
         state.contexts.retain(|(owner, _), _| *owner != project);
-        state.wrong.retain(|(owner, _)| *owner != project);
+        state.wrong.retain(|wrong| wrong.project != project);
         state.providers.retain(|provider| provider.project != project);
         state.buckets.remove(&project);
+        state.feedback_buckets.remove(&project);
         let found = state.projects.remove(&project).is_some();
         state.trim_samples();
         Ok(state.note_if(found, change))
     }
 }
 
+/// Takes from the bucket of a project, if it is there.
+fn take_from(
+    buckets: &mut HashMap<ProjectId, Bucket>,
+    project: ProjectId,
+    is_there: bool,
+    quota: Quota,
+    now: Timestamp,
+) -> Decision {
+    let (left, decision) = take(buckets.get(&project).copied().unwrap_or_default(), quota, now);
+    if is_there {
+        buckets.insert(project, left);
+    }
+    decision
+}
+
 #[async_trait]
 impl Limits for MemoryStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
         let mut state = self.state();
-        let bucket = state.buckets.get(&project).copied().unwrap_or_default();
-        let (left, decision) = take(bucket, quota, now);
-        if state.projects.contains_key(&project) {
-            state.buckets.insert(project, left);
-        }
-        Ok(decision)
+        let is_there = state.projects.contains_key(&project);
+        Ok(take_from(&mut state.buckets, project, is_there, quota, now))
+    }
+
+    async fn take_feedback(
+        &self,
+        project: ProjectId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        let mut state = self.state();
+        let is_there = state.projects.contains_key(&project);
+        Ok(take_from(&mut state.feedback_buckets, project, is_there, quota, now))
     }
 }

@@ -20,6 +20,7 @@ use super::super::PostgresStore;
 use super::super::connections::Params;
 use super::super::rows::{get, signed, uuid};
 use super::super::vectors::similarity;
+use super::super::wrong_answers::Asked;
 use super::{COLUMNS, WIDTH, from_row};
 
 /// How long a scope's size is believed.
@@ -176,17 +177,17 @@ fn candidates_by_graph(dimension: i32) -> String {
 }
 
 /// The best of the candidates, scored at full precision, with their texts, how many candidates there were, whether
-/// somebody forbade this one to answer, and whether the scope is large.
+/// this one must not answer, and whether the scope is large.
 fn best_of(large: &str, candidates: &str, join: &str) -> String {
+    let asked = Asked { hash: "$11", vector: "$8", embedder: "$3", dimension: "$4" };
+    let forbidden = asked.is_forbidden("e.prompt_hash", "best.score");
     format!(
         "WITH size AS MATERIALIZED (SELECT {large} AS large), near AS MATERIALIZED ({candidates}),
          scored AS (
              SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
          SELECT {COLUMNS}, best.vector, seen.candidates,
-                e.prompt_hash <> $11 AND EXISTS (
-                    SELECT FROM wrong_answers w WHERE w.project_id = $1
-                    AND (w.asked_hash = $11 AND w.matched_hash = e.prompt_hash
-                         OR w.asked_hash = e.prompt_hash AND w.matched_hash = $11)),
+                {forbidden} OR EXISTS (
+                    SELECT FROM quarantine q WHERE q.project_id = $1 AND q.entry_id = e.entry_id),
                 (SELECT large FROM size)
          FROM (SELECT count(*) AS candidates FROM near) seen {join} (
               (SELECT * FROM scored WHERE greatest(score, 0) >= $9

@@ -18,7 +18,7 @@ pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
 use super::fault::fault;
-use super::index::{EmbedderNumber, Gone, Row, Search, Vector};
+use super::index::{EmbedderNumber, Found, Gone, Row, Search, Vector};
 use super::{Done, Memory, SqliteStore, Writer};
 
 /// Entries that a purge removes in one transaction: other writes wait for so many only.
@@ -64,13 +64,16 @@ impl Entries for SqliteStore {
             target.nearest(&search)
         };
         let entries = self.texts(scope.key(), found.iter().map(|found| found.row)).await?;
-        let forbidden = self.memory.forbidden.of(scope.project(), &probe.prompt);
-        let is_forbidden =
-            |entry: &Entry| !forbidden.is_empty() && forbidden.contains(&PromptHash::of(&entry.prompt));
+        let pairs = self.memory.forbidden.of(scope.project());
+        let is_forbidden = |found: &Found, entry: &Entry| {
+            let matched = || PromptHash::of(&entry.prompt);
+            pairs.as_ref().is_some_and(|pairs| pairs.forbid(&probe, &matched(), found.similarity))
+                || self.memory.forbidden.is_in_quarantine(found.row)
+        };
         // One that was deleted since the scan has no text any more.
         let candidates = found.iter().zip(entries).filter_map(|(found, entry)| {
             let entry = entry?;
-            Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(&entry), entry })
+            Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(found, &entry), entry })
         });
         Ok(candidates.collect())
     }
@@ -181,6 +184,7 @@ impl Memory {
         for entry in gone {
             self.index.remove(entry);
             self.texts.invalidate(&entry.row);
+            self.forbidden.release(entry.row);
         }
     }
 }

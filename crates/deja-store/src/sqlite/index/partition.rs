@@ -16,7 +16,7 @@ use super::{Found, Row, Slot};
 
 /// A cosine this near to 1 counts as 1: rounding to f16 turns a vector by up to 2^-11, so the store cannot
 /// tell such a pair from an equal one, and a threshold of 1 must find an equal one.
-const INDISTINGUISHABLE: f32 = 1.0 - 1.0 / 1_048_576.0;
+pub(super) const INDISTINGUISHABLE: f32 = 1.0 - 1.0 / 1_048_576.0;
 
 /// Vectors of one dimension. Places are numbered through all chunks; only the last chunk is not full.
 pub(super) struct Partition {

@@ -1,7 +1,10 @@
 //! A vector as it is stored: f16, on disk and in memory alike.
 
-use deja_core::embedding::Embedding;
+use deja_core::embedding::{Embedding, Similarity};
 use half::f16;
+
+use super::kernels;
+use super::partition::INDISTINGUISHABLE;
 
 /// The components at full precision.
 pub(super) fn to_f32(stored: &[u16]) -> Vec<f32> {
@@ -39,6 +42,15 @@ impl Vector {
     /// What goes into the database.
     pub(in crate::sqlite) fn to_bytes(&self) -> Vec<u8> {
         self.stored.iter().flat_map(|bits| bits.to_le_bytes()).collect()
+    }
+
+    /// The cosine to a probe; none if it has another number of components.
+    pub(in crate::sqlite) fn similarity(&self, probe: &[f32]) -> Similarity {
+        if self.stored.len() != probe.len() {
+            return Similarity::ZERO;
+        }
+        let cosine = kernels::dot(kernels::level(), &self.stored, probe) * self.inverse_norm;
+        if cosine >= INDISTINGUISHABLE { Similarity::ONE } else { Similarity::from_cosine(cosine) }
     }
 
     /// The number of components.

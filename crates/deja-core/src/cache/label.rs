@@ -1,0 +1,166 @@
+//! What is said of an entry and a prompt: whether the answer of the one answers the other.
+
+use std::str::FromStr;
+
+use crate::clock::Timestamp;
+use crate::embedding::Similarity;
+use crate::id::{EntryId, ProjectId};
+
+/// What became of an entry when a prompt near to it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// Its answer was given.
+    Served,
+    /// It was similar enough, and the guard refused it.
+    Refused,
+    /// It was not similar enough.
+    NearMiss,
+}
+
+impl Met {
+    /// The name that stores keep.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Served => "served",
+            Self::Refused => "refused",
+            Self::NearMiss => "near_miss",
+        }
+    }
+}
+
+/// A name that no [`Met`] or [`LabelSource`] has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no word of a label")]
+pub struct UnknownWord(String);
+
+impl FromStr for Met {
+    type Err = UnknownWord;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWord> {
+        [Self::Served, Self::Refused, Self::NearMiss]
+            .into_iter()
+            .find(|met| met.as_str() == name)
+            .ok_or_else(|| UnknownWord(name.to_owned()))
+    }
+}
+
+/// Who said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LabelSource {
+    /// The bearer of an API key.
+    Api,
+    /// A person at the console.
+    Console,
+    /// A language model. It decides nothing: what it says is material for statistics.
+    Judge,
+}
+
+impl LabelSource {
+    /// The name that stores keep.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Console => "console",
+            Self::Judge => "judge",
+        }
+    }
+}
+
+impl FromStr for LabelSource {
+    type Err = UnknownWord;
+
+    fn from_str(name: &str) -> Result<Self, UnknownWord> {
+        [Self::Api, Self::Console, Self::Judge]
+            .into_iter()
+            .find(|source| source.as_str() == name)
+            .ok_or_else(|| UnknownWord(name.to_owned()))
+    }
+}
+
+/// Whether an entry's answer answers a prompt, as somebody said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// Its number: later ones have greater ones.
+    pub number: u64,
+    /// When it was said.
+    pub at: Timestamp,
+    /// Who said it.
+    pub source: LabelSource,
+    /// The prompt that was asked.
+    pub asked: String,
+    /// The entry.
+    pub entry: EntryId,
+    /// The entry's prompt.
+    pub matched: String,
+    /// How similar the two prompts are.
+    pub similarity: Similarity,
+    /// What became of the entry.
+    pub met: Met,
+    /// Whether its answer is right for what was asked.
+    pub answers: bool,
+    /// What the one who said it added.
+    pub note: Option<String>,
+}
+
+/// What came of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labelled {
+    /// It is kept. What is answered stays as it was.
+    Kept,
+    /// The entry no longer answers this prompt, nor those that are nearer to it than to the entry's.
+    Forbidden,
+    /// That too, and it was one prompt too many: the entry answers its own prompt only.
+    Quarantined,
+    /// What the same source forbade of the two is allowed again.
+    Allowed,
+}
+
+impl Labelled {
+    /// The name in answers and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "recorded",
+            Self::Forbidden => "blocked",
+            Self::Quarantined => "quarantined",
+            Self::Allowed => "allowed",
+        }
+    }
+}
+
+/// What a request was answered with, or refused, so that its name is enough to say whether that was right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The project.
+    pub project: ProjectId,
+    /// The name of the request.
+    pub request: String,
+    /// When it was answered.
+    pub at: Timestamp,
+    /// The prompt that was asked.
+    pub asked: String,
+    /// The entry.
+    pub entry: EntryId,
+    /// How similar its prompt is.
+    pub similarity: Similarity,
+    /// What became of it.
+    pub met: Met,
+}
+
+/// A pair of prompts that should not have met: neither is answered by the other's entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongAnswer {
+    /// Its number: later ones have greater ones. The cursor for paging.
+    pub number: u64,
+    /// When it was marked.
+    pub at: Timestamp,
+    /// Who marked it.
+    pub source: LabelSource,
+    /// The prompt that was asked.
+    pub asked: String,
+    /// The prompt of the entry that answered.
+    pub matched: String,
+    /// How similar they were.
+    pub similarity: Similarity,
+    /// The model of the entry that answered.
+    pub model: String,
+}

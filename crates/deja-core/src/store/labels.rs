@@ -1,0 +1,76 @@
+//! The port to what people, and models, say of answers.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use crate::audit::Change;
+use crate::cache::{Answered, Label, LabelSource, Labelled, Met};
+use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding, Similarity};
+use crate::id::{EntryId, ProjectId};
+use crate::store::StoreError;
+
+/// A label to keep.
+#[derive(Clone, Copy, Debug)]
+pub struct NewLabel<'a> {
+    /// The entry.
+    pub entry: EntryId,
+    /// The prompt that was asked.
+    pub asked: &'a str,
+    /// Its vector and who made it. Without one, no rewording of the prompt is forbidden with it.
+    pub vector: Option<(&'a EmbedderId, &'a Embedding)>,
+    /// How similar the two prompts are.
+    pub similarity: Similarity,
+    /// What became of the entry.
+    pub met: Met,
+    /// Whether its answer is right for what was asked.
+    pub answers: bool,
+    /// Who says so.
+    pub source: LabelSource,
+    /// What is added.
+    pub note: Option<&'a str>,
+}
+
+/// Labels, and what requests were answered with, as long as the entries live that they are about.
+#[async_trait]
+pub trait Labels: Send + Sync {
+    /// Keeps a label, in place of an earlier one of the same source about the same entry and prompt, and changes what
+    /// is answered from now on, in all processes, unless the source is a judge:
+    ///
+    /// * An entry that was served and does not answer: the two prompts are forbidden to each other in the whole project
+    ///   ([`WrongAnswers::is_forbidden`]), longer than the entry lives. The entry stays, and answers its own prompt. If
+    ///   it is the third prompt or a later one of which that was said of the entry within a day, the entry is put into
+    ///   quarantine, with an audit row of its own.
+    /// * An entry that answers: what the same source forbade of the two is allowed again.
+    ///
+    /// The change is written if this changed what is answered. `None` if the project has no such entry: then nothing
+    /// is kept.
+    ///
+    /// [`WrongAnswers::is_forbidden`]: crate::store::WrongAnswers::is_forbidden
+    async fn label(
+        &self,
+        project: ProjectId,
+        label: NewLabel<'_>,
+        change: &Change,
+    ) -> Result<Option<Labelled>, StoreError>;
+
+    /// Up to `limit` of the project's labels from `since` on, newest first.
+    async fn labels(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<Label>, StoreError>;
+
+    /// Keeps what requests were answered with. Of two with the same name the later one is kept. Those whose entry is
+    /// gone are left out.
+    async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError>;
+
+    /// What the project's request of this name was answered with.
+    async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError>;
+
+    /// Of what each project has of labels, answered requests and wrong answers, deletes what is not among the `newest`
+    /// of its kind, up to `limit` of each kind. Says how many.
+    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError>;
+}

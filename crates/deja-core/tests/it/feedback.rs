@@ -1,0 +1,134 @@
+//! Feedback: what queries met, what is said of it, and what that forbids.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use deja_core::cache::{Labelled, Met};
+use deja_core::clock::Timestamp;
+use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Source};
+use deja_core::project::ProjectSettings;
+use deja_core::store::{Entries, Labels};
+use deja_core::testing::change;
+
+use crate::util::{Bench, is_miss, query, settle};
+
+const WRONG: Feedback<'_> = Feedback { correct: false, note: None };
+
+fn named(prompt: &str, name: &str) -> Query {
+    Query { request: Some(name.into()), ..query(prompt) }
+}
+
+async fn said_wrong(bench: &Bench, name: &str) -> Result<Heard, FeedbackError> {
+    bench.engine.feedback(&bench.caller, Meant::Request(name), WRONG).await
+}
+
+#[tokio::test]
+async fn a_hit_by_meaning_is_known_by_its_name_and_blocked_with_its_rewordings() {
+    let bench = Bench::new().await;
+    let entry = bench.try_ask(named("reset|1", "miss")).await.unwrap().entry.id;
+    assert_eq!(bench.try_ask(named("reset|1", "exact")).await.unwrap().source, Source::Exact);
+    assert!(bench.try_ask(named("reset|2", "hit")).await.unwrap().is_hit());
+    for name in ["miss", "exact", "nobody's"] {
+        let heard = said_wrong(&bench, name).await;
+        assert!(matches!(heard, Err(FeedbackError::Unknown)), "{name}: {heard:?}");
+    }
+    let heard = said_wrong(&bench, "hit").await.unwrap();
+    assert_eq!((heard.entry, heard.met, heard.labelled), (entry, Met::Served, Labelled::Forbidden));
+    // While the blocked prompt has no entry of its own, who is nearer to it is answered by nobody.
+    let nearer = |a: &str, b: &str| crate::util::vector(a).similarity(&crate::util::vector(b)).get();
+    let (mut blocked, mut served) = (0, 0);
+    for number in 3..40 {
+        let prompt = format!("reset|{number}");
+        let reply = bench.ask(&prompt).await;
+        if nearer(&prompt, "reset|2") > nearer(&prompt, "reset|1") {
+            assert_ne!(reply.entry.id, entry, "{prompt}");
+            bench.store.delete(bench.caller.project.id, reply.entry.id, &change()).await.unwrap();
+            blocked += 1;
+        } else {
+            assert_eq!(reply.entry.id, entry, "{prompt}");
+            served += 1;
+        }
+    }
+    assert!(blocked > 5 && served > 5, "{blocked} {served}");
+}
+
+#[tokio::test]
+async fn nobody_waits_for_a_call_that_a_rewording_was_blocked_for() {
+    let bench = Bench::new().await;
+    let entry = bench.ask("reset|1").await.entry.id;
+    bench.try_ask(named("reset|2", "hit")).await.unwrap();
+    said_wrong(&bench, "hit").await.unwrap();
+    assert!(bench.store.delete(bench.caller.project.id, entry, &change()).await.unwrap());
+    let nearer = |a: &str, b: &str| crate::util::vector(a).similarity(&crate::util::vector(b)).get();
+    let near = |prompt: &String| nearer(prompt, "reset|2") > nearer(prompt, "reset|1");
+    let reworded = (3..40).map(|number| format!("reset|{number}")).find(near).unwrap();
+    let gate = bench.provider.hold();
+    let first = bench.begin(query("reset|1"));
+    bench.until("the first call", |bench| bench.provider.count() == 2).await;
+    let second = bench.begin(query(&reworded));
+    bench.until("a call of its own, at once", |bench| bench.provider.count() == 3).await;
+    gate.add_permits(10);
+    for reply in [first, second] {
+        assert!(is_miss(&reply.await.unwrap().unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn what_the_guard_refused_is_known_by_its_name() {
+    let bench = Bench::with(ProjectSettings::default(), 10).await;
+    let entry = bench.ask("|Which trains run on day 1?").await.entry.id;
+    let reply = bench.try_ask(named("|Which trains run on day 2?", "refused")).await.unwrap();
+    assert!(is_miss(&reply) && reply.refused().is_some());
+    let heard = said_wrong(&bench, "refused").await.unwrap();
+    assert_eq!((heard.entry, heard.met, heard.labelled), (entry, Met::Refused, Labelled::Kept));
+    let labels = bench.store.labels(bench.caller.project.id, Timestamp::from_nanos(0), NonZeroUsize::MAX);
+    let labels = labels.await.unwrap();
+    // It should have been a hit: the entry answers.
+    assert_eq!((labels.len(), labels[0].answers, labels[0].met), (1, true, Met::Refused));
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_kept_for_the_next_try() {
+    let bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    bench.try_ask(named("reset|2", "hit")).await.unwrap();
+    bench.store.fail_answered.store(true, Ordering::SeqCst);
+    assert!(bench.engine.flush_counts().await.is_err());
+    assert!(matches!(said_wrong(&bench, "hit").await, Err(FeedbackError::Query(_))));
+    bench.store.fail_answered.store(false, Ordering::SeqCst);
+    bench.engine.flush_counts().await.unwrap();
+    let kept = bench.store.answered(bench.caller.project.id, "hit").await.unwrap().unwrap();
+    assert_eq!((&*kept.asked, kept.met), ("reset|2", Met::Served));
+}
+
+#[tokio::test]
+async fn what_another_process_answered_is_waited_for() {
+    let bench = Bench::new().await;
+    let replica = bench.replica(7);
+    bench.ask("reset|1").await;
+    bench.try_ask(named("reset|2", "hit")).await.unwrap();
+    let there = replica.clone();
+    let heard = bench.tasks.spawn(async move { said_wrong(&there, "hit").await });
+    settle().await;
+    assert!(!heard.is_finished(), "it may come still");
+    bench.engine.flush_counts().await.unwrap();
+    assert_eq!(heard.await.unwrap().unwrap().labelled, Labelled::Forbidden);
+    assert!(!replica.ask("reset|2").await.is_hit());
+    // Not for ever.
+    let heard =
+        tokio::time::timeout(Duration::from_secs(30), said_wrong(&replica, "nobody's")).await.unwrap();
+    assert!(matches!(heard, Err(FeedbackError::Unknown)));
+}
+
+#[tokio::test]
+async fn a_prompt_is_not_judged_against_its_own_entry() {
+    let bench = Bench::new().await;
+    let entry = bench.ask("reset|1").await.entry.id;
+    let pair = Meant::Pair { entry, asked: "reset|1" };
+    let heard = bench.engine.feedback(&bench.caller, pair, WRONG).await;
+    assert!(matches!(heard, Err(FeedbackError::OwnPrompt)), "{heard:?}");
+    let other = bench.another_project().await;
+    let heard = bench.engine.feedback(&other, Meant::Pair { entry, asked: "reset|2" }, WRONG).await;
+    assert!(matches!(heard, Err(FeedbackError::Unknown)), "{heard:?}");
+}

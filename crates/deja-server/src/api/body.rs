@@ -1,0 +1,83 @@
+//! Reading a request's body: JSON of bounded size in bounded time, and its members one by one.
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::value::RawValue;
+
+use crate::api::error::ApiError;
+use crate::state::RequestLimits;
+
+/// Reads a JSON body of bounded size in bounded time.
+pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Bytes, ApiError> {
+    let bad = |detail: String| Err(ApiError::BadRequest(detail));
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return bad("Content-Type must be application/json".into());
+    }
+    let max = limits.body_bytes;
+    let too_large = || format!("the body is larger than the limit of {max} bytes");
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > max as u64) {
+        return bad(too_large());
+    }
+    match tokio::time::timeout(limits.body_timeout, Limited::new(body, max).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => bad(too_large()),
+        Ok(Err(_)) => bad("the body ended early".into()),
+        Err(_) => {
+            bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64()))
+        }
+    }
+}
+
+/// The text of a JSON object; `members` says which ones a body must have.
+pub(super) fn object<'a>(body: &'a [u8], members: &str) -> Result<&'a str, String> {
+    let text = std::str::from_utf8(body).map_err(|_| "the body is not valid UTF-8")?;
+    if text.trim_ascii().is_empty() {
+        return Err(format!("the body is empty: send a JSON object with {members}"));
+    }
+    if !text.trim_ascii_start().starts_with('{') {
+        // serde would take an array for the fields in order.
+        let _: serde::de::IgnoredAny = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
+        return Err("the body must be a JSON object".into());
+    }
+    Ok(text)
+}
+
+/// What is wrong with a JSON text, without quoting it.
+pub(super) fn invalid_json(error: &serde_json::Error) -> String {
+    // serde names a member that comes twice; everything else is told by place.
+    let text = error.to_string();
+    if text.starts_with("duplicate field") {
+        return format!("invalid JSON: {text}");
+    }
+    format!("invalid JSON at line {} column {}", error.line(), error.column())
+}
+
+/// A text that must be there.
+pub(super) fn required(name: &str, raw: Option<&RawValue>) -> Result<String, String> {
+    string(name, raw.ok_or_else(|| format!("{name} is required"))?)
+}
+
+/// A text.
+pub(super) fn string(name: &str, raw: &RawValue) -> Result<String, String> {
+    serde_json::from_str(raw.get()).map_err(|_| format!("{name} must be a string"))
+}
+
+/// Whether a text is within its limit.
+pub(super) fn at_most(name: &str, text: &str, max: usize) -> Result<(), String> {
+    if text.len() > max { Err(format!("{name} is longer than the limit of {max} bytes")) } else { Ok(()) }
+}
+
+/// `true` or `false`; `None` if the member is not there.
+pub(super) fn boolean(name: &str, raw: Option<&RawValue>) -> Result<Option<bool>, String> {
+    match raw.map(RawValue::get) {
+        None => Ok(None),
+        Some("true") => Ok(Some(true)),
+        Some("false") => Ok(Some(false)),
+        Some(_) => Err(format!("{name} must be true or false")),
+    }
+}

@@ -1,0 +1,312 @@
+//! What is said of answers, and what requests were answered with.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use deja_core::audit::Change;
+use deja_core::cache::{Answered, Label, LabelSource, Labelled, Met, PromptHash};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Similarity};
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::store::{Labels, NewLabel, QUARANTINE_FROM, QUARANTINE_WITHIN, StoreError};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::entries::{embedder_number, remove};
+use super::fault::fault;
+use super::forbidden::Pairs;
+use super::index::{Row, Vector};
+use super::rows::{count, limit_of, time, word};
+use super::{Done, SqliteStore, audit};
+
+/// A label on its way into the database.
+struct Said {
+    project: ProjectId,
+    entry: EntryId,
+    asked: String,
+    vector: Option<(EmbedderId, Vector)>,
+    similarity: Similarity,
+    met: Met,
+    answers: bool,
+    source: LabelSource,
+    note: Option<String>,
+}
+
+impl Said {
+    fn of(project: ProjectId, label: &NewLabel<'_>) -> Self {
+        let vector = |(by, vector): (&EmbedderId, _)| Some((by.clone(), Vector::new(vector)?));
+        Self {
+            project,
+            entry: label.entry,
+            asked: label.asked.to_owned(),
+            vector: label.vector.and_then(vector),
+            similarity: label.similarity,
+            met: label.met,
+            answers: label.answers,
+            source: label.source,
+            note: label.note.map(str::to_owned),
+        }
+    }
+
+    /// Writes all of it, for the entry of this number.
+    fn write(&self, connection: &Connection, row: Row, change: &Change) -> Result<Labelled, StoreError> {
+        self.write_label(connection, row, change.at).map_err(fault)?;
+        let forbids = !self.answers && self.met == Met::Served;
+        if self.source == LabelSource::Judge || !(forbids || self.answers) {
+            return Ok(Labelled::Kept);
+        }
+        let taken_back = self.take_back(connection, row).map_err(fault)?;
+        if self.answers {
+            audit::write_if(connection, change, taken_back)?;
+            return Ok(if taken_back { Labelled::Allowed } else { Labelled::Kept });
+        }
+        self.forbid(connection, row, change.at).map_err(fault)?;
+        audit::write(connection, change)?;
+        if !self.quarantine(connection, row, change.at).map_err(fault)? {
+            return Ok(Labelled::Forbidden);
+        }
+        audit::write(connection, &change.quarantining())?;
+        Ok(Labelled::Quarantined)
+    }
+
+    fn write_label(&self, connection: &Connection, row: Row, at: Timestamp) -> rusqlite::Result<()> {
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO labels
+                     (project_id, entry, source, asked_hash, at, met, answers, similarity, asked, note)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                self.project.as_bytes(),
+                row,
+                self.source.as_str(),
+                PromptHash::of(&self.asked).0,
+                at.as_nanos(),
+                self.met.as_str(),
+                self.answers,
+                f64::from(self.similarity.get()),
+                self.asked,
+                self.note,
+            ])
+            .map(drop)
+    }
+
+    /// Deletes the pair that the same source made.
+    fn take_back(&self, connection: &Connection, row: Row) -> rusqlite::Result<bool> {
+        let gone = connection
+            .prepare_cached(
+                "DELETE FROM wrong_answers WHERE project_id = ?1 AND source = ?2 AND asked = ?3
+                        AND matched = (SELECT prompt FROM entries WHERE entry = ?4)",
+            )?
+            .execute(params![self.project.as_bytes(), self.source.as_str(), self.asked, row])?;
+        Ok(gone > 0)
+    }
+
+    fn forbid(&self, connection: &Connection, row: Row, at: Timestamp) -> rusqlite::Result<()> {
+        let vector = match &self.vector {
+            Some((by, vector)) => Some((embedder_number(connection, by)?, vector.to_bytes())),
+            None => None,
+        };
+        let (embedder, vector) = vector.unzip();
+        connection
+            .prepare_cached(
+                "INSERT INTO wrong_answers
+                     (project_id, at, asked, matched, similarity, model, source, embedder, vector)
+                 SELECT project_id, ?2, ?3, prompt, ?4, model, ?5, ?6, ?7 FROM entries WHERE entry = ?1",
+            )?
+            .execute(params![
+                row,
+                at.as_nanos(),
+                self.asked,
+                f64::from(self.similarity.get()),
+                self.source.as_str(),
+                embedder,
+                vector,
+            ])
+            .map(drop)
+    }
+
+    /// Puts the entry into quarantine if enough was said of it. `false` if it is in it already, too.
+    fn quarantine(&self, connection: &Connection, row: Row, at: Timestamp) -> rusqlite::Result<bool> {
+        let put = connection
+            .prepare_cached(
+                "INSERT OR IGNORE INTO quarantine (entry, project_id, since) SELECT ?1, ?2, ?3
+                 WHERE (SELECT count(DISTINCT asked_hash) FROM labels
+                        WHERE entry = ?1 AND source <> 'judge' AND met = 'served' AND NOT answers AND at > ?4) >= ?5",
+            )?
+            .execute(params![
+                row,
+                self.project.as_bytes(),
+                at.as_nanos(),
+                at.minus(QUARANTINE_WITHIN).as_nanos(),
+                QUARANTINE_FROM as i64,
+            ])?;
+        Ok(put > 0)
+    }
+}
+
+#[async_trait]
+impl Labels for SqliteStore {
+    async fn label(
+        &self,
+        project: ProjectId,
+        label: NewLabel<'_>,
+        change: &Change,
+    ) -> Result<Option<Labelled>, StoreError> {
+        let (memory, change, said) = (Arc::clone(&self.memory), change.clone(), Said::of(project, &label));
+        self.writer
+            .write(move |connection| {
+                let Some(row) = remove::row_of(connection, project, said.entry).map_err(fault)? else {
+                    return Ok(Done::quiet(None));
+                };
+                let labelled = said.write(connection, row, &change)?;
+                if labelled == Labelled::Kept {
+                    return Ok(Done::quiet(Some(labelled)));
+                }
+                let pairs = Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?;
+                Ok(Done::then(Some(labelled), move || {
+                    memory.forbidden.put(project, pairs);
+                    if labelled == Labelled::Quarantined {
+                        memory.forbidden.quarantine(row);
+                    }
+                }))
+            })
+            .await
+    }
+
+    async fn labels(
+        &self,
+        project: ProjectId,
+        since: Timestamp,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<Label>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(
+                        "SELECT l.number, l.at, l.source, l.asked, e.entry_id, e.prompt, l.similarity, l.met, l.answers,
+                                l.note
+                         FROM labels l JOIN entries e ON e.entry = l.entry
+                         WHERE l.project_id = ?1 AND l.at >= ?2 ORDER BY l.number DESC LIMIT ?3",
+                    )?
+                    .query_map(params![project.as_bytes(), since.as_nanos(), limit_of(limit)], |row| {
+                        Ok(Label {
+                            number: count(row, 0)?,
+                            at: time(row, 1)?,
+                            source: word(row, 2)?,
+                            asked: row.get(3)?,
+                            entry: EntryId::from_bytes(row.get(4)?),
+                            matched: row.get(5)?,
+                            similarity: Similarity::from_cosine(row.get::<_, f64>(6)? as f32),
+                            met: word(row, 7)?,
+                            answers: row.get(8)?,
+                            note: row.get(9)?,
+                        })
+                    })?
+                    .collect()
+            })
+            .await
+    }
+
+    async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
+        let answered = answered.to_vec();
+        let write = move |connection: &Connection| {
+            let mut insert = connection.prepare_cached(
+                "INSERT OR REPLACE INTO answered (project_id, request, entry, at, met, similarity, asked)
+                 SELECT ?1, ?2, entry, ?4, ?5, ?6, ?7 FROM entries WHERE project_id = ?1 AND entry_id = ?3",
+            )?;
+            for one in &answered {
+                insert.execute(params![
+                    one.project.as_bytes(),
+                    one.request,
+                    one.entry.as_bytes(),
+                    one.at.as_nanos(),
+                    one.met.as_str(),
+                    f64::from(one.similarity.get()),
+                    one.asked,
+                ])?;
+            }
+            Ok(Done::quiet(()))
+        };
+        self.writer.write(move |connection| write(connection).map_err(fault)).await
+    }
+
+    async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {
+        let request = request.to_owned();
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(
+                        "SELECT a.at, a.asked, e.entry_id, a.similarity, a.met
+                         FROM answered a JOIN entries e ON e.entry = a.entry
+                         WHERE a.project_id = ?1 AND a.request = ?2",
+                    )?
+                    .query_row(params![project.as_bytes(), request], |row| {
+                        Ok(Answered {
+                            project,
+                            request: request.clone(),
+                            at: time(row, 0)?,
+                            asked: row.get(1)?,
+                            entry: EntryId::from_bytes(row.get(2)?),
+                            similarity: Similarity::from_cosine(row.get::<_, f64>(3)? as f32),
+                            met: word(row, 4)?,
+                        })
+                    })
+                    .optional()
+            })
+            .await
+    }
+
+    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        let memory = Arc::clone(&self.memory);
+        self.writer
+            .write(move |connection| {
+                let mut swept = 0;
+                let mut changed = Vec::new();
+                for project in projects(connection).map_err(fault)? {
+                    let surplus = |table, age| sweep(connection, table, age, project, newest, limit);
+                    swept += surplus("answered", "at").map_err(fault)?;
+                    swept += surplus("labels", "number").map_err(fault)?;
+                    let wrong = surplus("wrong_answers", "number").map_err(fault)?;
+                    if wrong > 0 {
+                        changed.push((
+                            project,
+                            Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?,
+                        ));
+                    }
+                    swept += wrong;
+                }
+                Ok(Done::then(swept, move || {
+                    for (project, pairs) in changed {
+                        memory.forbidden.put(project, pairs);
+                    }
+                }))
+            })
+            .await
+    }
+}
+
+fn projects(connection: &Connection) -> rusqlite::Result<Vec<ProjectId>> {
+    connection
+        .prepare_cached("SELECT project_id FROM projects")?
+        .query_map([], |row| row.get(0).map(ProjectId::from_bytes))?
+        .collect()
+}
+
+/// Deletes what a project has in a table beyond the newest by the column `age`.
+fn sweep(
+    connection: &Connection,
+    table: &str,
+    age: &str,
+    project: ProjectId,
+    newest: NonZeroUsize,
+    limit: NonZeroUsize,
+) -> rusqlite::Result<u64> {
+    let gone = connection
+        .prepare_cached(&format!(
+            "DELETE FROM {table} WHERE rowid IN (
+                 SELECT rowid FROM {table} WHERE project_id = ?1 ORDER BY {age} DESC LIMIT ?3 OFFSET ?2)"
+        ))?
+        .execute(params![project.as_bytes(), limit_of(newest), limit_of(limit)])?;
+    Ok(gone as u64)
+}
