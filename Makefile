@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`.
-.PHONY: demo run test e2e pictures lint bench
+.PHONY: demo run test e2e pictures lint bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -30,3 +30,8 @@ lint:
 bench:
 	cargo build --release -p deja-server -p deja-bench
 	target/release/deja-bench all
+# The first tables of docs/topics/accuracy.md, from the data in this repository.
+accuracy:
+	cargo build --release -p deja-server
+	target/release/deja eval crates/deja-guard/data/pairs.jsonl
+	target/release/deja eval crates/deja-guard/data/pairs.jsonl --threshold 0.85 --guard standard --by-kind

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains the guard's trees: train.py OUT.json FEATURES_PROGRAM PAIRS.jsonl...
 
-PAIRS.jsonl: one {a, b, label, cosine, source} a line, as cosines.py writes them, of the training set and of generate.py;
-rows under share-alike licences are not in it. FEATURES_PROGRAM is the
-built example `features` of deja-guard: the features come from the Rust code alone. Needs lightgbm and numpy; one thread.
+PAIRS.jsonl: one {a, b, label, cosine, source} a line, as cosines.py writes them, of the training set and of generate.py; rows
+under share-alike licences are not in it. FEATURES_PROGRAM is the built example `features` of deja-guard: the features come
+from the Rust code alone. Needs lightgbm and numpy; one thread.
 """
 import io
 import json

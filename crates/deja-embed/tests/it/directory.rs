@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use deja_core::embedding::Embedded;
 use deja_embed::Model;
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde_json::{Value, json};
@@ -116,6 +117,54 @@ fn a_tiny_model_works_in_every_number_format() {
         let cosine = cosine(vector(&mut other.session(), "hello worlds cache").as_slice(), whole.as_slice());
         assert!(cosine > 0.999, "{dtype:?}: {cosine}");
     }
+}
+
+/// A tokenizer as multilingual models of BERT type have it: Unigram over pieces with a mark for the space.
+fn unigram() -> Value {
+    let pieces =
+        ["<s>", "<pad>", "</s>", "<unk>", "\u{2581}hello", "\u{2581}wor", "ld", "\u{2581}\u{4f60}\u{597d}"];
+    let special = |id: usize| {
+        json!({"id": id, "content": pieces[id], "single_word": false, "lstrip": false, "rstrip": false,
+               "normalized": false, "special": true})
+    };
+    let around = |id: &str| json!({"SpecialToken": {"id": id, "type_id": 0}});
+    let text = |id: &str| json!({"Sequence": {"id": id, "type_id": 0}});
+    json!({
+        "version": "1.0", "truncation": null, "padding": null, "decoder": null,
+        "added_tokens": [special(0), special(1), special(2), special(3)],
+        "normalizer": {"type": "NFKC"},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u{2581}", "prepend_scheme": "always", "split": true},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [around("<s>"), text("A"), around("</s>")],
+            "pair": [around("<s>"), text("A"), around("</s>"), text("B"), around("</s>")],
+            "special_tokens": {
+                "<s>": {"id": "<s>", "ids": [0], "tokens": ["<s>"]},
+                "</s>": {"id": "</s>", "ids": [2], "tokens": ["</s>"]},
+            },
+        },
+        "model": {"type": "Unigram", "unk_id": 3, "byte_fallback": false,
+                  "vocab": pieces.iter().enumerate().map(|(id, piece)| json!([piece, -(id as f64)])).collect::<Vec<_>>()},
+    })
+}
+
+#[test]
+fn a_model_with_a_unigram_tokenizer_works() {
+    let directory = tiny(1);
+    write_json(directory.path().join("tokenizer.json"), &unigram());
+    let model = Model::from_directory(&directory).unwrap();
+    let mut session = model.session();
+    let mut read = |text: &str| match session.embed(text).unwrap() {
+        Embedded::Vector { embedding, tokens } => (embedding, tokens),
+        Embedded::TooLong { .. } => panic!("too long"),
+    };
+    let (english, tokens) = read("hello world");
+    assert_eq!(tokens, 5, "<s>, hello, wor, ld, </s>");
+    let (chinese, tokens) = read("\u{4f60}\u{597d}");
+    assert_eq!(tokens, 3);
+    assert!(english.similarity(&chinese).get() < 0.999);
+    let long = ["hello world"; 6].join(" ");
+    assert!(matches!(session.embed(&long).unwrap(), Embedded::TooLong { tokens: 20, window: 12 }));
 }
 
 #[test]
