@@ -100,6 +100,8 @@ pub enum FailureClass {
     BadResponse,
     /// The address is one deja does not call (SSRF guard).
     Forbidden,
+    /// deja has no room for the answer: too many bytes of others are under way. Not the provider's failure.
+    NoRoom,
 }
 
 impl FailureClass {
@@ -120,6 +122,7 @@ impl FailureClass {
             Self::Connection => "provider_connection",
             Self::BadResponse => "provider_bad_response",
             Self::Forbidden => "provider_address_forbidden",
+            Self::NoRoom => "overloaded",
         }
     }
 }

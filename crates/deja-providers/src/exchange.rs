@@ -86,7 +86,7 @@ impl Peer<'_> {
         self.retried(|| async {
             let mut response = self.send(request).await?;
             let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;
-            self.parse(&response, &body)
+            self.parse(&response, &body.bytes)
         })
         .await
     }
@@ -115,7 +115,7 @@ impl Peer<'_> {
         }
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let body = self.client.body(&mut response).await.unwrap_or_default();
-        let body = serde_json::from_slice::<Value>(&body).ok();
+        let body = serde_json::from_slice::<Value>(&body.bytes).ok();
         Err(self.answered(&response, body.as_ref()))
     }
 
@@ -129,7 +129,7 @@ impl Peer<'_> {
             return self.read_stream(response, format).await;
         }
         let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;
-        let value = self.parse(&response, &body)?;
+        let value = self.parse(&response, &body.bytes)?;
         format.completion(value).map_err(|NotAnAnswer| {
             Failure::bad_response(self.provider, "the answer is JSON, but not of the documented form")
         })

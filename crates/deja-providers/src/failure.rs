@@ -79,6 +79,14 @@ impl Failure {
         match error {
             ReadError::Idle => Self::timeout(provider),
             ReadError::TooLarge => Self::bad_response(provider, "the answer is larger than the limit"),
+            // The provider has answered: once more would be paid twice.
+            ReadError::NoRoom => Self::new(
+                provider,
+                FailureClass::NoRoom,
+                true,
+                false,
+                "too many bytes of answers are under way",
+            ),
             ReadError::Broken(error) => {
                 Self::new(provider, FailureClass::Connection, true, false, &chain(error))
             }

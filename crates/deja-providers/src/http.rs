@@ -10,9 +10,14 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures::{Stream, stream};
 use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url, redirect};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::ssrf::{self, Resolver, UrlError};
+
+/// How long an answer that is being read waits for others to end, while all of them together are at their limit. Short:
+/// those that wait may hold what each of them waits for.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Limits of every call to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +33,8 @@ pub struct HttpSettings {
     pub total_deadline: Duration,
     /// Largest answer in bytes. It is checked while reading.
     pub max_response_bytes: usize,
+    /// Bytes of all answers that are being read at the same time, together.
+    pub max_bytes_in_flight: usize,
     /// How often a call is made at most, at least once.
     pub max_attempts: usize,
 }
@@ -40,6 +47,7 @@ impl Default for HttpSettings {
             idle_timeout: Duration::from_mins(1),
             total_deadline: Duration::from_mins(3),
             max_response_bytes: 8 * 1024 * 1024,
+            max_bytes_in_flight: 256 * 1024 * 1024,
             max_attempts: 3,
         }
     }
@@ -64,6 +72,8 @@ pub(crate) enum Trust {
 pub(crate) struct Client {
     http: reqwest::Client,
     trust: Trust,
+    /// A permit for each byte that answers may still take.
+    room: Arc<Semaphore>,
     pub(crate) settings: HttpSettings,
 }
 
@@ -79,6 +89,16 @@ pub(crate) enum ReadError {
     /// More than the size limit.
     #[error("the answer is larger than the limit")]
     TooLarge,
+    /// All answers together are at their limit.
+    #[error("too many bytes of answers are under way")]
+    NoRoom,
+}
+
+/// A whole answer. Its bytes count as under way until it is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    pub(crate) bytes: Bytes,
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Client {
@@ -91,7 +111,14 @@ impl Client {
             );
             bundled(trust, &settings)
         });
-        Ok(Self { http: http.map_err(|error| ClientError(chain(&error)))?, trust, settings })
+        let http = http.map_err(|error| ClientError(chain(&error)))?;
+        let room = Arc::new(Semaphore::new(settings.max_bytes_in_flight.min(Semaphore::MAX_PERMITS)));
+        Ok(Self { http, trust, room, settings })
+    }
+
+    /// A client for other URLs with the same limits: what answers may take is shared.
+    pub(crate) fn beside(&self, trust: Trust) -> Result<Self, ClientError> {
+        Ok(Self { room: Arc::clone(&self.room), ..Self::new(trust, self.settings.clone())? })
     }
 
     /// A request to `url`. The resolver never sees literal addresses, so they are checked here, every time.
@@ -102,37 +129,60 @@ impl Client {
         Ok(self.http.request(method, url))
     }
 
-    /// The next piece of the answer; `None` at its end. `read` counts the bytes so far.
-    async fn chunk(&self, response: &mut Response, read: &mut usize) -> Result<Option<Bytes>, ReadError> {
+    /// The next piece of the answer; `None` at its end. `held` is room for all bytes so far.
+    async fn chunk(
+        &self,
+        response: &mut Response,
+        held: &mut Option<OwnedSemaphorePermit>,
+    ) -> Result<Option<Bytes>, ReadError> {
         let next = timeout(self.settings.idle_timeout, response.chunk()).await;
         let chunk =
             next.map_err(|_| ReadError::Idle)?.map_err(|error| ReadError::Broken(error.without_url()))?;
-        *read += chunk.as_ref().map_or(0, Bytes::len);
-        if *read > self.settings.max_response_bytes { Err(ReadError::TooLarge) } else { Ok(chunk) }
+        let Some(chunk) = chunk else { return Ok(None) };
+        let read = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) + chunk.len();
+        if read > self.settings.max_response_bytes {
+            return Err(ReadError::TooLarge);
+        }
+        let more = self.hold(chunk.len()).await?;
+        match held {
+            Some(held) => held.merge(more),
+            None => *held = Some(more),
+        }
+        Ok(Some(chunk))
     }
 
-    /// The pieces of the answer, one after the other.
+    /// Room for so many bytes, as soon as there is some.
+    async fn hold(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ReadError> {
+        let bytes = u32::try_from(bytes).map_err(|_| ReadError::TooLarge)?;
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes);
+        match timeout(ROOM_TIMEOUT, room).await {
+            Ok(Ok(held)) => Ok(held),
+            Ok(Err(_)) | Err(_) => Err(ReadError::NoRoom),
+        }
+    }
+
+    /// The pieces of the answer, one after the other. All of them count as under way until the stream ends.
     pub(crate) fn chunks(
         &self,
         response: Response,
     ) -> impl Stream<Item = Result<Bytes, ReadError>> + Send + use<> {
-        stream::try_unfold((self.clone(), response, 0), |(client, mut response, mut read)| async move {
-            let chunk = client.chunk(&mut response, &mut read).await?;
-            Ok(chunk.map(|chunk| (chunk, (client, response, read))))
+        stream::try_unfold((self.clone(), response, None), |(client, mut response, mut held)| async move {
+            let chunk = client.chunk(&mut response, &mut held).await?;
+            Ok(chunk.map(|chunk| (chunk, (client, response, held))))
         })
     }
 
     /// The whole answer.
-    pub(crate) async fn body(&self, response: &mut Response) -> Result<Bytes, ReadError> {
+    pub(crate) async fn body(&self, response: &mut Response) -> Result<Body, ReadError> {
         // The length that the header claims is not believed before the bytes are there.
         if response.content_length().is_some_and(|n| n > self.settings.max_response_bytes as u64) {
             return Err(ReadError::TooLarge);
         }
-        let (mut body, mut read) = (BytesMut::new(), 0);
-        while let Some(chunk) = self.chunk(response, &mut read).await? {
+        let (mut body, mut held) = (BytesMut::new(), None);
+        while let Some(chunk) = self.chunk(response, &mut held).await? {
             body.extend_from_slice(&chunk);
         }
-        Ok(body.freeze())
+        Ok(Body { bytes: body.freeze(), _room: held })
     }
 }
 

@@ -91,10 +91,10 @@ async fn fetch(client: &Client, url: Url, etag: Option<&str>) -> Result<Fetched,
         status => return Err(PriceFetchError::Status(status.as_u16())),
     }
     let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
-    let bytes = client.body(&mut response).await.map_err(|error| match error {
+    let body = client.body(&mut response).await.map_err(|error| match error {
         ReadError::Broken(error) => broken(error),
         ReadError::Idle => PriceFetchError::Timeout,
-        ReadError::TooLarge => PriceFetchError::TooLarge,
+        ReadError::TooLarge | ReadError::NoRoom => PriceFetchError::TooLarge,
     })?;
-    Ok(Fetched::Body { bytes, etag })
+    Ok(Fetched::Body { bytes: body.bytes, etag })
 }

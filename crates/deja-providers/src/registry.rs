@@ -1,7 +1,7 @@
 //! Which provider a model is asked from: the built-in ones by the model's name, a project's own by its settings.
 //!
 //! Three clients are shared by all providers: one for the URLs that the operator typed, two for those that users
-//! typed, with and without private addresses (see [`crate::ssrf`]).
+//! typed, with and without private addresses (see [`crate::ssrf`]). What answers take in memory is bounded over all.
 
 use std::sync::Arc;
 
@@ -75,9 +75,9 @@ impl Registry {
         allow_private: bool,
         prices: Arc<PriceBook>,
     ) -> Result<Self, RegistryError> {
-        let client = Client::new(Trust::Operator, settings.clone())?;
-        let guarded = Client::new(Trust::User { allow_private: false }, settings.clone())?;
-        let guarded_private = Client::new(Trust::User { allow_private: true }, settings)?;
+        let client = Client::new(Trust::Operator, settings)?;
+        let guarded = client.beside(Trust::User { allow_private: false })?;
+        let guarded_private = client.beside(Trust::User { allow_private: true })?;
         let openai = built_in.openai.map(|credentials| openai(credentials, &client)).transpose()?;
         let anthropic = built_in.anthropic.map(|credentials| anthropic(credentials, &client, &prices));
         let anthropic = anthropic.transpose()?;

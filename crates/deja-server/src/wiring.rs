@@ -62,6 +62,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
             attempt_timeout: config.upstream.timeout,
             total_deadline: config.upstream.total_timeout,
             max_response_bytes: config.upstream.max_response_bytes,
+            max_bytes_in_flight: config.upstream.max_bytes_in_flight,
             max_attempts: config.upstream.max_attempts as usize,
             ..HttpSettings::default()
         },

@@ -33,7 +33,7 @@ pub enum QueryError {
     Unavailable(String),
     /// The provider gave no answer.
     #[error(transparent)]
-    Provider(#[from] ProviderError),
+    Provider(ProviderError),
     /// A bug.
     #[error("{0}")]
     Internal(String),
@@ -58,6 +58,12 @@ impl QueryError {
             Self::Forbidden | Self::ModelNotSupported { .. } => true,
             Self::Overloaded | Self::DeadlineExceeded | Self::Unavailable(_) | Self::Internal(_) => false,
         }
+    }
+}
+
+impl From<ProviderError> for QueryError {
+    fn from(error: ProviderError) -> Self {
+        if error.class == FailureClass::NoRoom { Self::Overloaded } else { Self::Provider(error) }
     }
 }
 

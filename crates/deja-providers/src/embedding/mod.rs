@@ -208,7 +208,7 @@ fn id(url: &Url, model: &str, dimension: usize) -> EmbedderId {
 fn failed(error: &ProviderError) -> EmbedError {
     match error.class {
         FailureClass::Timeout => EmbedError::Timeout,
-        FailureClass::RateLimit | FailureClass::Overloaded => EmbedError::Overloaded,
+        FailureClass::RateLimit | FailureClass::Overloaded | FailureClass::NoRoom => EmbedError::Overloaded,
         class => EmbedError::Failed(class.code().to_owned()),
     }
 }

@@ -6,6 +6,7 @@ mod fixtures;
 mod prices;
 mod registry;
 mod retry;
+mod room;
 mod secrets;
 mod server;
 mod ssrf;

@@ -143,6 +143,7 @@ pub(crate) fn settings() -> HttpSettings {
         idle_timeout: Duration::from_secs(30),
         total_deadline: Duration::from_secs(50),
         max_response_bytes: 1024 * 1024,
+        max_bytes_in_flight: 1 << 30,
         max_attempts: 3,
     }
 }

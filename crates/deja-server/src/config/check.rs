@@ -196,7 +196,14 @@ impl Settings {
                 format!("{} or more: one attempt may take that long (upstream_timeout_s)", timeout.as_secs());
             return Err(wrong("upstream_total_timeout_s", &total_timeout.as_secs().to_string(), &wanted));
         }
-        let bytes = self.upstream_max_response_bytes;
+        let bytes = within("upstream_max_response_bytes", self.upstream_max_response_bytes, 1024..=1 << 30)?;
+        let all_bytes =
+            within("upstream_max_bytes_in_flight", self.upstream_max_bytes_in_flight, 1024..=1 << 40)?;
+        if all_bytes < bytes {
+            let wanted =
+                format!("{bytes} or more: one answer may be that long (upstream_max_response_bytes)");
+            return Err(wrong("upstream_max_bytes_in_flight", &all_bytes.to_string(), &wanted));
+        }
         let in_flight = self.upstream_max_in_flight;
         let of_project = self.upstream_max_in_flight_per_project;
         Ok(UpstreamSettings {
@@ -204,7 +211,8 @@ impl Settings {
             timeout,
             total_timeout,
             max_attempts: within("upstream_max_attempts", self.upstream_max_attempts, 1..=10)? as u32,
-            max_response_bytes: within("upstream_max_response_bytes", bytes, 1024..=1 << 30)? as usize,
+            max_response_bytes: bytes as usize,
+            max_bytes_in_flight: all_bytes as usize,
             max_in_flight: within("upstream_max_in_flight", in_flight, 1..=1_000_000)? as usize,
             max_in_flight_per_project: within(
                 "upstream_max_in_flight_per_project",

@@ -96,6 +96,7 @@ pub struct Settings {
     pub(super) upstream_total_timeout_s: u64,
     pub(super) upstream_max_attempts: u64,
     pub(super) upstream_max_response_bytes: u64,
+    pub(super) upstream_max_bytes_in_flight: u64,
     pub(super) upstream_max_in_flight: u64,
     pub(super) upstream_max_in_flight_per_project: u64,
     /// The environment's names that are not deja's own.

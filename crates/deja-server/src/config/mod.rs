@@ -148,6 +148,8 @@ pub struct UpstreamSettings {
     pub max_attempts: u32,
     /// Longest answer that is read, in bytes.
     pub max_response_bytes: usize,
+    /// Bytes of all answers that are being read at once.
+    pub max_bytes_in_flight: usize,
     /// Calls under way at once.
     pub max_in_flight: usize,
     /// Calls of one project under way at once.

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::util::http::PATIENCE;
+use crate::util::provider::{Family, completion, json_response};
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
 
@@ -53,6 +55,48 @@ fn one_project_cannot_take_the_provider_calls_of_all() {
     for connection in &mut waiting {
         assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
     }
+}
+
+#[test]
+fn answers_that_take_too_much_together_are_refused_and_hits_go_on() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_UPSTREAM_MAX_RESPONSE_BYTES", "100000")
+        .env("DEJA_UPSTREAM_MAX_BYTES_IN_FLIGHT", "100000")
+        .start();
+    let tenant = Tenant::create(&deja, "bytes", &BIG);
+    tenant.ask_for("How do I reset my password?");
+    let long = |bytes: usize| json_response(200, &completion(Family::OpenAi, MODEL, &"y".repeat(bytes)));
+    let gate = Gate::default();
+    provider.on("bytes", Reaction::Bytes(long(60_000)));
+    provider.on("bytes first", Reaction::Halves(gate.clone(), long(90_000)));
+    let ask = |context: &str| json!({"prompt": "Who wrote Faust?", "model": MODEL, "context": context});
+    let context = std::thread::scope(|threads| {
+        // It may itself find no room, beside one of the others.
+        let first = threads.spawn(|| {
+            std::iter::repeat_with(|| tenant.send(&ask("bytes first"))).find(|first| first.status != 503)
+        });
+        provider.wait_for_calls("bytes first", 1);
+        // Until the first half of the first answer has been read, others find room.
+        let began = std::time::Instant::now();
+        let (context, refused) = (1..20_000)
+            .take_while(|_| began.elapsed() < PATIENCE)
+            .map(|n| format!("bytes {n}."))
+            .map(|context| (context.clone(), tenant.send(&ask(&context))))
+            .find(|(_, response)| response.status != 200)
+            .expect("there is always room");
+        assert!(!refused.detail(503).is_empty());
+        assert_eq!(refused.header("x-deja-error"), Some("overloaded"));
+        assert!(refused.number("retry-after") >= 1);
+        assert_eq!(provider.calls(&context).len(), 1, "its answer is paid for: it is not asked for again");
+        assert_eq!(tenant.ask_for("How can I reset my password?")["cache_hit"], true);
+        gate.open();
+        assert_eq!(first.join().unwrap().unwrap().status, 200);
+        context
+    });
+    assert_eq!(tenant.ask(&ask(&context))["cache_hit"], false);
+    assert_eq!(tenant.ask(&ask("bytes first"))["cache_hit"], true);
 }
 
 /// A query that takes longer than a query may, and what is left of it.

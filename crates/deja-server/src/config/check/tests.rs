@@ -119,6 +119,8 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
         ("DEJA_MAX_BODY_BYTES", "2000", "131072 or more"),
         ("DEJA_UPSTREAM_TOTAL_TIMEOUT_S", "10", "120 or more"),
         ("DEJA_UPSTREAM_MAX_ATTEMPTS", "0", "between 1 and 10"),
+        ("DEJA_UPSTREAM_MAX_BYTES_IN_FLIGHT", "8388607", "8388608 or more"),
+        ("DEJA_UPSTREAM_MAX_BYTES_IN_FLIGHT", "0", "between 1024 and"),
         ("OPENAI_BASE_URL", "api.openai.com", "http:// or https://"),
     ] {
         let error = error(&[(variable, value)]);

@@ -71,6 +71,8 @@ pub enum Reaction {
     Reset,
     /// Nothing, for a long time.
     Hang,
+    /// The first half of this whole answer, and the second one when the gate opens.
+    Halves(Gate, Vec<u8>),
     /// Waits for the gate to open, then does the other thing.
     Gated(Gate, Box<Reaction>),
 }
@@ -190,6 +192,12 @@ fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Re
                 std::thread::sleep(pause);
             }
             Ok(())
+        }
+        Reaction::Halves(gate, bytes) => {
+            let (first, second) = bytes.split_at(bytes.len() / 2);
+            stream.write_all(first)?;
+            gate.pass();
+            stream.write_all(second)
         }
         Reaction::Huge(megabytes) => {
             stream.write_all(

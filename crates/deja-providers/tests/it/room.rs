@@ -1,0 +1,94 @@
+//! The bound on what all answers that are being read take together: nobody waits for ever, nothing is asked twice, and
+//! the room comes back.
+
+use std::io::Write;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use deja_core::provider::{FailureClass, Provider, Route};
+use deja_providers::{BuiltIn, HttpSettings, Registry};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::server::{FOREVER, Server, config, credentials, prices, settings};
+
+/// Both answers together take more, and what the kernel keeps of each on its way is less than what is missing.
+const ROOM: usize = 16 << 20;
+const LONG: usize = 14 << 20;
+const END: usize = 1 << 20;
+
+/// An answer of about so many bytes, plain or as a stream of pieces.
+fn answer(bytes: usize, streamed: bool) -> Vec<u8> {
+    let (kind, body) = if streamed {
+        let piece = json!({"choices": [{"index": 0, "delta": {"content": "y".repeat(900)}}]});
+        let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+        let pieces = format!("data: {piece}\n\n").repeat(bytes / 1000);
+        ("text/event-stream", format!("{pieces}data: {end}\n\ndata: [DONE]\n\n"))
+    } else {
+        let message = json!({"content": "y".repeat(bytes)});
+        let choice = json!({"index": 0, "finish_reason": "stop", "message": message});
+        ("application/json", json!({"choices": [choice]}).to_string())
+    };
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    [head.into_bytes(), body.into_bytes()].concat()
+}
+
+/// A server whose answers end when it has sent nearly all of two of them, or was hung up on.
+fn server(streamed: bool) -> Server {
+    let (bytes, sent) = (answer(LONG, streamed), Arc::new((Mutex::new(0), Condvar::new())));
+    Server::start(move |_, stream| {
+        let (first, last) = bytes.split_at(bytes.len() - END);
+        let _ = stream.write_all(first);
+        *sent.0.lock().unwrap() += 1;
+        sent.1.notify_all();
+        drop(sent.1.wait_timeout_while(sent.0.lock().unwrap(), FOREVER, |sent| *sent < 2).unwrap());
+        let _ = stream.write_all(last);
+    })
+}
+
+/// The operator's provider and a project's own one, at the same address.
+fn providers(url: &str) -> [Arc<dyn Provider>; 2] {
+    let settings = HttpSettings {
+        attempt_timeout: Duration::from_mins(5),
+        idle_timeout: Duration::from_mins(5),
+        total_deadline: Duration::from_mins(10),
+        max_response_bytes: ROOM,
+        max_bytes_in_flight: ROOM,
+        ..settings()
+    };
+    let built_in = BuiltIn { openai: Some(credentials(url)), ..BuiltIn::default() };
+    let registry = Registry::new(built_in, settings, false, prices()).unwrap();
+    let Route::To(openai) = registry.built_in("gpt-4o") else { panic!("no provider") };
+    [openai, registry.custom(&config(url, true), None)]
+}
+
+#[tokio::test]
+async fn two_answers_that_hold_what_each_of_them_lacks_do_not_wait_for_ever() {
+    for streamed in [false, true] {
+        let server = server(streamed);
+        let providers = providers(&server.url);
+        let mut both = JoinSet::new();
+        for provider in providers.clone() {
+            both.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
+        }
+        let (mut whole, mut refused) = (0, 0);
+        for ended in both.join_all().await {
+            match ended {
+                Ok(completion) => whole += usize::from(completion.text.len() > LONG / 2),
+                Err(error) => {
+                    assert_eq!((error.class, error.retryable), (FailureClass::NoRoom, true), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert_eq!((whole, refused), (1, 1), "one makes way for the other, streamed: {streamed}");
+        assert_eq!(server.requests().len(), 2, "an answer that was begun is paid for: not again");
+        // All that was held is free again.
+        for provider in &providers {
+            assert!(provider.complete("gpt-4o", None, "Long?").await.unwrap().text.len() > LONG / 2);
+        }
+    }
+}
