@@ -4,15 +4,17 @@ use super::names::shown;
 use super::{Acting, AdminError, projects};
 use crate::analytics::Totals;
 use crate::cache::Labelled;
-use crate::id::EntryId;
+use crate::id::{EntryId, ProjectId};
 use crate::project::ProjectSettings;
-use crate::store::{EntryFilter, NewLabel};
+use crate::store::{EntryFilter, NewLabel, StaleCount};
 
 /// What a project's cache holds and did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheStats {
     /// Entries that are served.
     pub entries: u64,
+    /// Those that have no vector of the embedder in use; `None` where there is no server.
+    pub stale: Option<StaleCount>,
     /// How many it may hold, and for how long.
     pub settings: ProjectSettings,
     /// The last seven days.
@@ -31,9 +33,16 @@ pub async fn stats(by: &Acting<'_>, slug: &str) -> Result<CacheStats, AdminError
     let project = by.project(slug).await?;
     Ok(CacheStats {
         entries: by.store().count(project.id).await?,
+        stale: stale(by, project.id).await?,
         week: projects::week_of(by, project.id).await?,
         settings: project.settings,
     })
+}
+
+/// How many entries of a project have no vector of the embedder in use; `None` where there is no server.
+pub async fn stale(by: &Acting<'_>, project: ProjectId) -> Result<Option<StaleCount>, AdminError> {
+    let Some(embedder) = &by.admin.embedder else { return Ok(None) };
+    Ok(Some(by.store().stale_count(Some(project), embedder, by.now()).await?))
 }
 
 /// Deletes one entry.

@@ -27,6 +27,7 @@ pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
 
 use crate::audit::{Actor, Change};
 use crate::clock::{Clock, Timestamp};
+use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError};
 use crate::project::Project;
 use crate::store::{Store, StoreError};
@@ -50,6 +51,8 @@ pub struct Admin {
     pub url_check: UrlCheck,
     /// What links begin with: the URL that people reach deja under.
     pub public_url: String,
+    /// Who makes the vectors of this process; `None` where there is no server.
+    pub embedder: Option<EmbedderId>,
     /// Told when entries were imported: their vectors may be of another embedder.
     pub imported: Arc<Notify>,
     /// Held by whoever is [alone](Acting::alone) in this process.

@@ -17,8 +17,8 @@ use deja_core::store::{EntryFilter, Store};
 
 pub use command::{Command, ContextFilter};
 pub use reply::{
-    AuditView, CacheView, KeyView, LinkView, OperatorView, PriceTableView, PriceView, ProjectView,
-    ProviderView, Reply, TotalsView,
+    AuditView, CacheView, KeyView, LinkView, NotEmbeddedView, OperatorView, PriceTableView, PriceView,
+    ProjectView, ProviderView, Reply, TotalsView,
 };
 
 use crate::feeds::prices::PriceFeed;
@@ -38,6 +38,7 @@ pub fn over(store: Arc<dyn Store>, vault: Vault, prices: Arc<PriceFeed>, public_
             deja_providers::check_url(url, allow_private).map_err(|error| error.to_string())
         },
         public_url: public_url.to_owned(),
+        embedder: None,
         imported: Arc::default(),
         changes: tokio::sync::Mutex::default(),
     }

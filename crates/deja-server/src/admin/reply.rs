@@ -13,6 +13,7 @@ use deja_core::operator::Operator;
 use deja_core::pricing::{PicoUsdPerToken, PriceList};
 use deja_core::project::Project;
 use deja_core::provider::{ProviderConfig, ProviderKind};
+use deja_core::store::StaleCount;
 use serde::{Deserialize, Serialize};
 
 use crate::moment;
@@ -285,7 +286,24 @@ pub struct CacheView {
     pub entries: u64,
     pub max_entries: u64,
     pub ttl_seconds: Option<u64>,
+    /// Entries that are found by the same prompt only; `null` where no server runs.
+    pub not_embedded: Option<NotEmbeddedView>,
     pub week: TotalsView,
+}
+
+/// Entries without a vector of the embedder in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotEmbeddedView {
+    /// Those that will get one.
+    pub waiting: u64,
+    /// Those that could not be embedded, for now.
+    pub failed: u64,
+}
+
+impl From<StaleCount> for NotEmbeddedView {
+    fn from(StaleCount { waiting, failed }: StaleCount) -> Self {
+        Self { waiting, failed }
+    }
 }
 
 impl From<CacheStats> for CacheView {
@@ -294,6 +312,7 @@ impl From<CacheStats> for CacheView {
             entries: stats.entries,
             max_entries: stats.settings.max_entries,
             ttl_seconds: stats.settings.ttl_seconds,
+            not_embedded: stats.stale.map(NotEmbeddedView::from),
             week: TotalsView::from(stats.week),
         }
     }

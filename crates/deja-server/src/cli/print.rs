@@ -196,7 +196,9 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
         ("saved", format!("{} USD", dollars(saved_usd))),
         ("spent on misses", format!("{} USD", dollars(spent_usd))),
     ];
-    for (what, value) in lines {
+    let not_embedded =
+        view.not_embedded.map(|of| ("not embedded", format!("{} waiting, {} failed", of.waiting, of.failed)));
+    for (what, value) in lines.into_iter().chain(not_embedded) {
         writeln!(out, "{what:<17} {value}")?;
     }
     Ok(())

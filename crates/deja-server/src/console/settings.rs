@@ -1,10 +1,11 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
 use askama::Template;
-use deja_core::admin::AdminError;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds, Ttl};
+use deja_core::admin::{AdminError, cache};
 use deja_core::embedding::Threshold;
 use deja_core::project::{Guard, Project};
+use deja_core::store::StaleCount;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -26,6 +27,13 @@ struct SettingsPage {
     limit: String,
     suspended: bool,
     prices: Prices,
+    embeddings: Option<Embeddings>,
+}
+
+/// Entries that have no vector of the embedder in use.
+struct Embeddings {
+    waiting: String,
+    failed: Option<String>,
 }
 
 struct Prices {
@@ -52,10 +60,16 @@ pub(super) struct SettingsForm {
     share_models: bool,
 }
 
-fn page(visit: &Visit, project: &Project, form: SettingsForm, problem: Option<&str>) -> SettingsPage {
+async fn page(
+    visit: &Visit,
+    project: &Project,
+    form: SettingsForm,
+    problem: Option<&str>,
+) -> Result<SettingsPage, ConsoleError> {
+    let stale = cache::stale(&visit.acting(), project.id).await?;
     let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
-    SettingsPage {
+    Ok(SettingsPage {
         frame: visit.frame_in(project, "Settings", "Settings").complaining(problem),
         slug: project.slug.to_string(),
         form,
@@ -70,7 +84,11 @@ fn page(visit: &Visit, project: &Project, form: SettingsForm, problem: Option<&s
             models: format::count(list.table.len() as u64),
             refreshable: visit.console.admin.prices.is_refreshed(),
         },
-    }
+        embeddings: stale.filter(|stale| *stale != StaleCount::default()).map(|stale| Embeddings {
+            waiting: format::count(stale.waiting),
+            failed: (stale.failed > 0).then(|| format::count(stale.failed)),
+        }),
+    })
 }
 
 /// `GET /console/p/{slug}/settings`.
@@ -86,7 +104,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         samples: project.settings.samples.to_string(),
         share_models: project.settings.share_models,
     };
-    Ok(visit.page(&page(&visit, &project, form, None)))
+    Ok(visit.page(&page(&visit, &project, form, None).await?))
 }
 
 /// `POST /console/p/{slug}/settings`.
@@ -95,13 +113,13 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     let patch = match read(&form) {
         Ok(patch) => patch,
         Err(ConsoleError::Refused(problem)) => {
-            return Ok(visit.again(&page(&visit, &project, form, Some(&problem))));
+            return Ok(visit.again(&page(&visit, &project, form, Some(&problem)).await?));
         }
         Err(error) => return Err(error),
     };
     match projects::set(&visit.acting(), &slug, patch).await {
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, &project, form, Some(&problem))))
+            Ok(visit.again(&page(&visit, &project, form, Some(&problem)).await?))
         }
         done => visit.done(&format!("/console/p/{slug}/settings"), done, "Saved."),
     }

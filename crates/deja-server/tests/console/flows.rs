@@ -13,7 +13,11 @@ use deja_core::project::Guard;
 use deja_core::provider::ProviderKind;
 use deja_core::store::NewLabel;
 
+use deja_server::admin::{Command, NotEmbeddedView, Reply, execute};
+
 use crate::util::{Page, World};
+
+const DAY: std::time::Duration = std::time::Duration::from_hours(24);
 
 #[tokio::test]
 async fn a_key_is_shown_once_and_revoked_after_a_question() {
@@ -454,4 +458,31 @@ async fn the_last_owner_stays_one() {
     assert_eq!(roles, [Role::Owner, Role::Owner]);
     operators::set(&world.acting(), "owner-0@example.com", Some(Role::Member), None).await.unwrap();
     assert_eq!(owner.get("/console/operators").await.status, 403, "a role is looked up with every request");
+}
+
+#[tokio::test]
+async fn entries_that_could_not_be_embedded_are_shown() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let stats = async || {
+        let command = Command::CacheStats { project: "shop".into() };
+        match execute(&world.acting(), command).await.unwrap() {
+            Reply::Cache(view) => view.not_embedded.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    };
+    world.entry(&project, "Who wrote Faust?", "Goethe.", None).await;
+    assert_eq!(stats().await, NotEmbeddedView { waiting: 0, failed: 0 });
+    assert!(member.get("/console/p/shop/settings").await.all("[aria-labelledby=embeddings]").is_empty());
+
+    let bad = world.entry_without_vector(&project, "m", "A text that fails.", None).await;
+    world.entry_without_vector(&project, "m", "Another text.", None).await;
+    let page = member.get("/console/p/shop/settings").await;
+    assert_eq!(page.all("[aria-labelledby=embeddings] dt"), ["Waiting"]);
+    let (embedder, until) = (world.wired.embedder.id(), world.wired.admin.clock.now().plus(DAY));
+    assert!(world.wired.store.set_aside(project.id, bad, embedder, until).await.unwrap());
+    let page = member.get("/console/p/shop/settings").await;
+    assert_eq!(page.all("[aria-labelledby=embeddings] dd"), ["1", "1"], "{}", page.text());
+    assert_eq!(stats().await, NotEmbeddedView { waiting: 1, failed: 1 });
 }
