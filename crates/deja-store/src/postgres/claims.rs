@@ -33,7 +33,7 @@ const HELD: &str = "
     SELECT 1 FROM flights
     WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 AND ended IS NULL";
 
-/// Words about released flights that a slow listener may be behind; more, and it looks for itself.
+/// Notifications of released flights that a slow waiter may be behind; more, and it looks for itself.
 const BACKLOG: usize = 1024;
 /// Between two tries to connect.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -88,24 +88,24 @@ impl Claims for PostgresStore {
     ) -> Result<(), StoreError> {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
-        let (word, ended) = (word(&flight.prompt), to_json(ended)?);
-        let params: Params<'_> = &[&project, &scope, &prompt, &owner, &word, &ended];
+        let (payload, ended) = (payload(&flight.prompt), to_json(ended)?);
+        let params: Params<'_> = &[&project, &scope, &prompt, &owner, &payload, &ended];
         self.connections.query(RELEASE, params).await.map(drop)
     }
 
     async fn released(&self, flight: &FlightKey, owner: FlightId, patience: Duration) {
-        let mut words = self.bell.listen();
+        let mut notified = self.notifications.subscribe();
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         // Released before anybody listened here.
         if let Ok(None) = self.connections.query_opt(HELD, &[&project, &scope, &prompt, &owner]).await {
             return;
         }
-        let word = word(&flight.prompt);
+        let payload = payload(&flight.prompt);
         let wait = async {
             loop {
-                match words.recv().await {
-                    Ok(said) if *said == *word => return,
+                match notified.recv().await {
+                    Ok(received) if *received == *payload => return,
                     Ok(_) => {}
                     Err(RecvError::Lagged(_)) => return,
                     Err(RecvError::Closed) => std::future::pending().await,
@@ -117,9 +117,9 @@ impl Claims for PostgresStore {
     }
 }
 
-/// What is said when a flight is released. Prompts of different projects may share a word: then somebody looks once
-/// too often.
-pub(super) fn word(prompt: &PromptHash) -> String {
+/// What a notification of a released flight carries. Prompts of different projects may share it: then somebody looks
+/// once too often.
+pub(super) fn payload(prompt: &PromptHash) -> String {
     hex::encode(prompt.0)
 }
 
@@ -128,31 +128,31 @@ fn nanos(span: Duration) -> i64 {
 }
 
 /// One connection that listens for all who wait in this process, from the first of them on.
-pub(super) struct Bell {
+pub(super) struct Notifications {
     server: Server,
-    words: broadcast::Sender<Arc<str>>,
+    payloads: broadcast::Sender<Arc<str>>,
     listening: OnceLock<JoinHandle<()>>,
 }
 
-impl Bell {
+impl Notifications {
     pub(super) fn new(server: Server) -> Self {
-        Self { server, words: broadcast::Sender::new(BACKLOG), listening: OnceLock::new() }
+        Self { server, payloads: broadcast::Sender::new(BACKLOG), listening: OnceLock::new() }
     }
 
-    fn listen(&self) -> broadcast::Receiver<Arc<str>> {
+    fn subscribe(&self) -> broadcast::Receiver<Arc<str>> {
         self.listening.get_or_init(|| {
-            let (server, words) = (self.server.clone(), self.words.clone());
+            let (server, payloads) = (self.server.clone(), self.payloads.clone());
             #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
             tokio::spawn(async move {
                 loop {
-                    if let Err(reason) = hear(&server, &words).await {
+                    if let Err(reason) = listen(&server, &payloads).await {
                         tracing::warn!(reason, "released flights are not heard of; waiting takes longer");
                     }
                     tokio::time::sleep(PAUSE).await;
                 }
             })
         });
-        self.words.subscribe()
+        self.payloads.subscribe()
     }
 
     pub(super) fn close(&self) {
@@ -162,14 +162,14 @@ impl Bell {
     }
 }
 
-/// Passes on what is said, until the connection breaks.
-async fn hear(server: &Server, words: &broadcast::Sender<Arc<str>>) -> Result<(), String> {
+/// Passes notifications on, until the connection breaks.
+async fn listen(server: &Server, payloads: &broadcast::Sender<Arc<str>>) -> Result<(), String> {
     let (client, mut messages) = server.listen().await?;
     client.batch_execute("LISTEN deja_flights").await.map_err(|error| super::fault::describe(&error))?;
     while let Some(message) = messages.recv().await {
-        if let AsyncMessage::Notification(said) = message {
+        if let AsyncMessage::Notification(notification) = message {
             // Nobody may be waiting just now.
-            let _ = words.send(said.payload().into());
+            let _ = payloads.send(notification.payload().into());
         }
     }
     Err("the connection broke".to_owned())

@@ -39,7 +39,7 @@ use deja_core::clock::Timestamp;
 use deja_core::rate_limit::Decision;
 use deja_core::store::{Admission, Claims, Store, StoreError};
 
-use claims::Bell;
+use claims::Notifications;
 use connections::Connections;
 use entries::Plans;
 use graphs::Graphs;
@@ -50,7 +50,7 @@ pub(crate) struct PostgresStore {
     connections: Connections,
     plans: Arc<Plans>,
     graphs: Arc<Graphs>,
-    bell: Arc<Bell>,
+    notifications: Arc<Notifications>,
 }
 
 /// The number of the lock that a change of projects, providers and operators holds.
@@ -84,7 +84,7 @@ impl Store for PostgresStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         self.graphs.close();
-        self.bell.close();
+        self.notifications.close();
         self.connections.close();
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::PostgresStore;
-use super::claims::Bell;
+use super::claims::Notifications;
 use super::connections::Connections;
 use super::entries::Plans;
 use super::fault::describe;
@@ -28,7 +28,7 @@ impl PostgresStore {
         Ok(Self {
             connections,
             plans: Arc::new(Plans::new(settings.graph_from)),
-            bell: Arc::new(Bell::new(server.clone())),
+            notifications: Arc::new(Notifications::new(server.clone())),
             graphs: Arc::new(Graphs::new(server)),
         })
     }

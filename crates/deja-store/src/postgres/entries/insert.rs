@@ -8,7 +8,7 @@ use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 
-use super::super::claims::word;
+use super::super::claims::payload;
 use super::super::connections::{Connections, Params};
 use super::super::fault::{conflict, unavailable};
 use super::super::rows::{get, signed, uuid};
@@ -104,7 +104,7 @@ async fn store(
         &signed(new.max_entries.max(1)),
         &signed(EVICTED_AT_ONCE),
         &owner.map(|owner| uuid(owner.as_bytes())),
-        &word(&new.prompt_hash),
+        &payload(&new.prompt_hash),
     ];
     let row = connections.query_one(INSERT, params).await;
     let what =
