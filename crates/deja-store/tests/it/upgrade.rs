@@ -5,11 +5,12 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use deja_core::analytics::{Slice, Step};
+use deja_core::api_key::KeyHash;
 use deja_core::cache::{Frame, LabelSource, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
 use deja_core::provider::ProviderKind;
-use deja_core::store::{Probe, Store};
+use deja_core::store::{OwnProviders, Probe, Store};
 use deja_core::testing::change;
 use half::f16;
 use rusqlite::params;
@@ -122,6 +123,42 @@ async fn providers_from_before_there_were_kinds_speak_openais() {
     drop(old);
     let found = store_in(directory.path()).await.providers(project_id(1)).await.unwrap();
     assert_eq!(found.iter().map(|provider| provider.kind).collect::<Vec<_>>(), [ProviderKind::OpenAi]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn own_providers_from_before_their_state_had_a_name_are_told_of() {
+    let database = Database::create().await;
+    let old = old_postgres(&database, "_own_providers.sql").await;
+    let other = Uuid::from_bytes(*project_id(2).as_bytes());
+    let sql = "INSERT INTO projects (project_id, slug, name, tier, suspended, settings, created)
+               SELECT $1, 'p2', name, tier, suspended, settings, created FROM projects";
+    old.execute(sql, &[&other]).await.unwrap();
+    old.batch_execute(
+        "INSERT INTO keys (project_id, key_id, name, shown, hash, created)
+         SELECT project_id, project_id, 'k', slug, slug::bytea, 0 FROM projects;
+         INSERT INTO providers (project_id, name, provider_id, base_url, models, allow_private, created)
+         SELECT project_id, 'house', project_id, 'https://llm.example/v1', '[]', false, 0 FROM projects WHERE slug = 'p1'",
+    )
+    .await
+    .unwrap();
+    // Keys are found by 32 bytes.
+    old.execute("UPDATE keys SET hash = sha256(hash)", &[]).await.unwrap();
+    let store = database.store().await;
+    let state = async |slug: &str| {
+        let hash = KeyHash(Sha256::digest(slug).into());
+        store.admit(&hash).await.unwrap().unwrap().providers
+    };
+    let before = state("p1").await;
+    assert!(matches!(before, OwnProviders::At(_)), "{before:?}");
+    assert_eq!(state("p2").await, OwnProviders::None);
+    // As a program of an older version changes them, which knows nothing of states.
+    old.execute("UPDATE providers SET base_url = 'https://llm.example/v2'", &[]).await.unwrap();
+    let after = state("p1").await;
+    assert!(matches!(after, OwnProviders::At(_)) && after != before, "{before:?} {after:?}");
+    old.execute("DELETE FROM providers", &[]).await.unwrap();
+    assert!(state("p1").await != after);
+    store.close().await.unwrap();
+    database.remove().await;
 }
 
 /// A pair that was marked by a version that deleted the entry is forbidden as well.

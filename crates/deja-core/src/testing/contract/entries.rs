@@ -30,6 +30,7 @@ register!["entries":
     purge_by_model_goes_by_the_asked_model,
     purge_by_context_tells_none_from_empty,
     purge_leaves_other_projects,
+    purge_takes_all_of_many,
     the_last_one_of_many_is_deleted_alone,
     a_prompt_can_be_stored_again_after_its_deletion,
 ];
@@ -241,6 +242,29 @@ async fn purge_leaves_other_projects(subject: Subject) {
         put(&*store, entry(number, &scope(project), "hello")).await;
     }
     assert_eq!(store.purge(one, &EntryFilter::default(), &change()).await.unwrap(), 1);
+    assert_found(&*store, &scope(two), "hello", NOW, true).await;
+}
+
+/// More than a store may delete at a time.
+async fn purge_takes_all_of_many(mut subject: Subject) {
+    const MANY: u32 = 1_300;
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let mut tasks = JoinSet::new();
+    for number in 0..MANY {
+        let (store, new) = (subject.store(), entry(number, &scope(one), &number.to_string()));
+        tasks.spawn(async move { put(&*store, new).await });
+    }
+    tasks.join_all().await;
+    put(&*store, entry(MANY, &scope(two), "hello")).await;
+    let filter = EntryFilter { model: Some("m".to_owned()), ..EntryFilter::default() };
+    let purge = change().within(one);
+    assert_eq!(store.purge(one, &filter, &purge).await.unwrap(), u64::from(MANY));
+    let rows = store.changes(Some(one), None, NonZeroUsize::MAX).await.unwrap();
+    assert_eq!(rows.iter().filter(|row| row.change == purge).count(), 1, "one purge is one change");
+    let store = subject.reopened().await;
+    assert_eq!(store.count(one).await.unwrap(), 0);
+    assert!(near(&*store, &scope(one), 0.0, 0.0, NOW).await.is_empty());
     assert_found(&*store, &scope(two), "hello", NOW, true).await;
 }
 
