@@ -11,7 +11,8 @@ use deja_core::store::Probe;
 use parking_lot::RwLock;
 use rusqlite::{Connection, params};
 
-use super::index::{EmbedderNumber, Row, Vector};
+use super::EmbedderNumber;
+use super::index::{Row, Vector};
 use super::rows::unreadable;
 
 /// Pairs of prompts by project, and the entries in quarantine.

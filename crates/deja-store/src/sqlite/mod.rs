@@ -42,13 +42,16 @@ pub(crate) use backup::backup;
 use catalog::Catalog;
 use fault::fault;
 use forbidden::Forbidden;
-use index::{EmbedderNumber, Index, Row};
+use index::{Index, Row};
 use limits::Buckets;
 use readers::Readers;
 use vectors::StaleClaims;
 use writer::{Done, Writer};
 
 pub(crate) use open::schema;
+
+/// The number of an embedder in the database.
+type EmbedderNumber = i64;
 
 /// What is kept in memory. Changed by the writer thread only, the caches and buckets apart.
 struct Memory {

@@ -1,31 +1,28 @@
 //! Opening a data directory: lock, database, schema, and everything in memory rebuilt.
 
-use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use deja_core::cache::{PromptHash, ScopeKey};
-use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
 use deja_core::id::{EntryId, ProjectId};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::catalog::Catalog;
-use super::index::{EmbedderNumber, Index, Placed, Row, Vector};
+use super::index::{Index, Row, Vector};
 use super::lock::{DirectoryLock, open_private};
 use super::migrations::{self, MigrateError, migrate};
 use super::readers::{Readers, reader, steady_plans};
+use super::rows::unreadable;
 use super::writer::Writer;
-use super::{Memory, SqliteStore, keys, projects, providers, weight};
+use super::{EmbedderNumber, Memory, SqliteStore, keys, projects, providers, rows, weight};
 use crate::{Backend, OpenError, SchemaVersion, StoreSettings};
 
 /// 3.51.3: the first release without the WAL reset bug, which could damage a database.
 const OLDEST_SQLITE: i32 = 3_051_003;
 const PAGE: u64 = 4096;
-/// Vectors that one thread hands to the other at a time while the index is rebuilt.
-const LOAD_BATCH: usize = 512;
 
 impl SqliteStore {
     /// Opens the store. Blocks: disk, and about half a second of work for 100,000 entries.
@@ -110,7 +107,7 @@ fn load(
         catalog.put_provider(provider);
     }
     let own = embedder.as_ref().map(|(_, number)| *number);
-    let index = load_index(&connection, own, place)?;
+    let index = load_index(path, own)?;
     let texts = moka::sync::Cache::builder()
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
@@ -121,112 +118,67 @@ fn load(
     Ok(Memory { catalog, index, buckets, feedback_buckets, forbidden, embedder, stale_claims, texts })
 }
 
-/// An entry as it is read, with its vector still in bytes.
-struct Loaded {
-    row: Row,
-    project: ProjectId,
-    id: EntryId,
-    scope: ScopeKey,
-    prompt: PromptHash,
-    expires: Option<Timestamp>,
-    vector: Option<(EmbedderNumber, Vec<u8>)>,
-}
-
-/// Rebuilds the index in one pass over the heads of entries and their vectors of this embedder: one thread reads, the
-/// other has each entry placed. A panic there is one here: half an index must not serve.
-fn load_index(
-    connection: &Connection,
-    embedder: Option<EmbedderNumber>,
-    place: impl Fn(&Index, Loaded) -> bool + Send,
-) -> rusqlite::Result<Index> {
-    let index = Index::default();
-    let scopes: HashMap<i64, ScopeKey> = connection
-        .prepare("SELECT scope, scope_key FROM scopes")?
-        .query_map([], |row| Ok((row.get(0)?, ScopeKey(row.get(1)?))))?
-        .collect::<rusqlite::Result<_>>()?;
-    let entries: i64 =
-        connection.query_row("SELECT coalesce(sum(entry_count), 0) FROM projects", [], |row| row.get(0))?;
-    index.reserve(usize::try_from(entries).unwrap_or(0), scopes.len());
-
-    thread::scope(|threads| {
-        let (send, receive) = sync_channel::<Vec<Loaded>>(4);
-        let index = &index;
-        let placing = threads.spawn(move || {
-            let mut unreadable = 0usize;
-            for loaded in receive.into_iter().flatten() {
-                unreadable += usize::from(!place(index, loaded));
-            }
-            unreadable
-        });
-        let read = read_vectors(connection, embedder, &scopes, |batch| drop(send.send(batch)));
-        drop(send);
-        match placing.join() {
-            Ok(0) => {}
-            Ok(unreadable) => {
-                return Err(rusqlite::Error::FromSqlConversionFailure(
-                    8,
-                    rusqlite::types::Type::Blob,
-                    format!("{unreadable} vectors cannot be read").into(),
-                ));
-            }
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-        read
-    })?;
+/// Rebuilds the index: one thread reads who is where, the other the vectors of this embedder.
+fn load_index(path: &Path, embedder: Option<EmbedderNumber>) -> rusqlite::Result<Index> {
+    let (heads, vectors, index) = (reader(path)?, reader(path)?, Index::default());
+    let count = |sql: &str| heads.query_row(sql, [], |row| rows::count(row, 0));
+    let entries = count("SELECT coalesce(sum(entry_count), 0) FROM projects")?;
+    let scopes = count("SELECT count(*) FROM scopes")?;
+    index.reserve(usize::try_from(entries).unwrap_or(0), usize::try_from(scopes).unwrap_or(0));
+    let index_ref = &index;
+    both(move || load_heads(&heads, index_ref), || load_vectors(&vectors, embedder, &index))?;
     Ok(index)
 }
 
-fn read_vectors(
-    connection: &Connection,
-    embedder: Option<EmbedderNumber>,
-    scopes: &HashMap<i64, ScopeKey>,
-    mut hand_over: impl FnMut(Vec<Loaded>),
-) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare(
-        "SELECT h.entry, h.project_id, h.entry_id, h.scope, h.prompt_hash, h.expires, v.embedder, v.vector
-         FROM heads h LEFT JOIN vectors v ON v.entry = h.entry AND v.embedder = ?1 ORDER BY h.entry",
+/// Does both at the same time. A panic in either is one here: half an index must not serve.
+fn both<E: Send>(
+    one: impl FnOnce() -> Result<(), E> + Send,
+    other: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    thread::scope(|threads| {
+        let one = threads.spawn(one);
+        let other = other();
+        one.join().unwrap_or_else(|panic| resume_unwind(panic)).and(other)
+    })
+}
+
+/// Reads who is where.
+fn load_heads(connection: &Connection, index: &Index) -> rusqlite::Result<()> {
+    let mut select = connection.prepare(
+        "SELECT h.entry, h.project_id, s.scope_key, h.prompt_hash, h.expires
+         FROM heads h LEFT JOIN scopes s ON s.scope = h.scope ORDER BY h.entry",
     )?;
-    let mut rows = statement.query([embedder])?;
-    let mut batch = Vec::with_capacity(LOAD_BATCH);
+    let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
-        let scope: i64 = row.get(3)?;
-        let scope = *scopes.get(&scope).ok_or_else(|| {
-            let reason = format!("scope {scope} is missing").into();
-            rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Integer, reason)
-        })?;
-        let vector = match (row.get::<_, Option<i64>>(6)?, row.get_ref(7)?.as_blob_or_null()?) {
-            (Some(embedder), Some(bytes)) => Some((embedder, bytes.to_vec())),
-            _ => None,
-        };
-        batch.push(Loaded {
-            row: row.get(0)?,
-            project: ProjectId::from_bytes(row.get(1)?),
-            id: EntryId::from_bytes(row.get(2)?),
-            scope,
-            prompt: PromptHash(row.get(4)?),
-            expires: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_nanos),
-            vector,
-        });
-        if batch.len() == LOAD_BATCH {
-            hand_over(std::mem::replace(&mut batch, Vec::with_capacity(LOAD_BATCH)));
-        }
+        let (project, scope) = (ProjectId::from_bytes(row.get(1)?), ScopeKey(row.get(2)?));
+        let expires = row.get::<_, Option<i64>>(4)?.unwrap_or(i64::MAX);
+        index.add_exact(project, scope, PromptHash(row.get(3)?), row.get(0)?, expires);
     }
-    hand_over(batch);
     Ok(())
 }
 
-/// Puts an entry into the index. `false` if its vector is none.
-fn place(index: &Index, loaded: Loaded) -> bool {
-    let Loaded { row, project, id, scope, prompt, expires, vector } = loaded;
-    let vector = match vector {
-        None => None,
-        Some((embedder, bytes)) => match Vector::from_bytes(&bytes) {
-            Some(vector) => Some((embedder, vector)),
-            None => return false,
-        },
-    };
-    index.add(Placed { row, project, id, scope, prompt, expires, vector });
-    true
+/// Reads the vectors of an embedder, in the order in which they lie in the file: to find each by its entry would take
+/// longer than to read it.
+fn load_vectors(
+    connection: &Connection,
+    embedder: Option<EmbedderNumber>,
+    index: &Index,
+) -> rusqlite::Result<()> {
+    let mut select = connection.prepare(
+        "SELECT h.entry, h.entry_id, s.scope_key, h.expires, v.vector
+         FROM vectors v CROSS JOIN heads h ON h.entry = v.entry LEFT JOIN scopes s ON s.scope = h.scope
+         WHERE v.embedder = ?1 AND v.vector IS NOT NULL ORDER BY v.rowid",
+    )?;
+    let mut rows = select.query([embedder])?;
+    while let Some(row) = rows.next()? {
+        let number: Row = row.get(0)?;
+        let vector = Vector::from_bytes(row.get_ref(4)?.as_blob()?)
+            .ok_or_else(|| unreadable(4, format!("the vector of entry {number} cannot be read")))?;
+        let (id, scope) = (EntryId::from_bytes(row.get(1)?), ScopeKey(row.get(2)?));
+        let expires = row.get::<_, Option<i64>>(3)?.unwrap_or(i64::MAX);
+        index.add_vector(scope, vector, number, id, expires);
+    }
+    Ok(())
 }
 
 /// What an error while opening means to the person who starts the program.
@@ -255,25 +207,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_while_the_index_loads_is_no_half_index() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        super::super::usage::add_functions(&connection).unwrap();
-        migrate(&mut connection).map_err(|_| "the schema").unwrap();
-        connection
-            .execute_batch(
-                "PRAGMA foreign_keys = OFF; INSERT INTO scopes (project_id, scope_key) VALUES (x'', zeroblob(32))",
-            )
-            .unwrap();
-        for entry in 0..3 * LOAD_BATCH {
-            let sql = "INSERT INTO heads (entry, project_id, entry_id, scope, prompt_hash)
-                       VALUES (?1, zeroblob(16), zeroblob(16), 1, zeroblob(32))";
-            connection.execute(sql, [entry as i64]).unwrap();
-        }
-        assert!(load_index(&connection, None, place).is_ok());
-        let half = |index: &Index, loaded: Loaded| {
-            assert!(loaded.row < LOAD_BATCH as i64, "the test panics here");
-            place(index, loaded)
-        };
-        assert!(catch_unwind(AssertUnwindSafe(|| load_index(&connection, None, half).is_ok())).is_err());
+    fn half_an_index_does_not_serve() {
+        let (good, bad) = (|| Ok(()), || Err("unreadable"));
+        assert_eq!(both(good, good), Ok(()));
+        assert_eq!((both(good, bad), both(bad, good)), (Err("unreadable"), Err("unreadable")));
+        let panics = || -> Result<(), &str> { panic!("the test panics here") };
+        assert!(catch_unwind(AssertUnwindSafe(|| both(good, panics))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| both(panics, good))).is_err());
     }
 }

@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::entries::{embedder_number, put_vector, remove};
 use super::fault::fault;
 use super::index::{Row, Vector};
-use super::{Done, SqliteStore};
+use super::{Done, EmbedderNumber, SqliteStore};
 
 /// Until when stale entries are claimed, and which of them were set aside: in memory only, since no other process
 /// shares the work. After a restart all are tried again.
@@ -97,17 +97,10 @@ impl Vectors for SqliteStore {
                     if memory.own_embedder() == Some(number) {
                         let index = &memory.index;
                         if let Some(dimension) = before.dimension {
-                            index.remove_vector(before.scope, number, dimension, before.row);
+                            index.remove_vector(before.scope, dimension, before.row);
                         }
                         if let Some(vector) = vector {
-                            index.add_vector(
-                                before.scope,
-                                number,
-                                &vector,
-                                before.row,
-                                entry,
-                                before.expires,
-                            );
+                            index.add_vector(before.scope, vector, before.row, entry, before.expires);
                         }
                     }
                 }))
@@ -215,7 +208,7 @@ fn stored(
     connection: &Connection,
     project: ProjectId,
     entry: EntryId,
-    embedder: super::index::EmbedderNumber,
+    embedder: EmbedderNumber,
 ) -> rusqlite::Result<Option<Stored>> {
     connection
         .prepare_cached(

@@ -9,9 +9,9 @@ use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::fault::{conflict, fault};
-use super::super::index::{EmbedderNumber, Gone, Placed, Row, Vector};
+use super::super::index::{Gone, Placed, Row, Vector};
 use super::super::rows::signed;
-use super::super::{Done, Memory};
+use super::super::{Done, EmbedderNumber, Memory};
 use super::{remove, texts};
 
 /// Stores `new`, and in memory what became of it.
@@ -36,8 +36,7 @@ pub(super) fn insert(
     Ok(Done::then(Inserted::New, move || {
         memory.forget(&gone);
         let entry = Arc::new(new.entry);
-        let vector = embedder.zip(vector).map(|(number, (_, vector))| (number, vector));
-        let vector = vector.filter(|(number, _)| memory.own_embedder() == Some(*number));
+        let vector = vector.map(|(_, vector)| vector).filter(|_| memory.own_embedder() == embedder);
         let placed = Placed {
             row,
             project: new.scope.project(),

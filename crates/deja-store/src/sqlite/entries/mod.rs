@@ -18,8 +18,8 @@ pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
 use super::fault::fault;
-use super::index::{EmbedderNumber, Found, Gone, Row, Search, Vector};
-use super::{Done, Memory, SqliteStore, Writer};
+use super::index::{Found, Gone, Row, Search, Vector};
+use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 
 /// Entries that a purge removes in one transaction: other writes wait for so many only.
 const PURGED_AT_ONCE: usize = 512;
@@ -46,7 +46,7 @@ impl Entries for SqliteStore {
     ) -> Result<Vec<Candidate>, StoreError> {
         let dimension = probe.embedding.dimension();
         let own = self.memory.embedder.as_ref().filter(|(embedder, _)| embedder == probe.embedder);
-        let target = own.and_then(|(_, own)| self.memory.index.target(scope.key(), *own, dimension));
+        let target = own.and_then(|_| self.memory.index.target(scope.key(), dimension));
         let Some(target) = target else {
             return Ok(Vec::new());
         };

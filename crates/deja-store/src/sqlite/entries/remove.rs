@@ -8,7 +8,8 @@ use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::EntryFilter;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::super::index::{EmbedderNumber, Gone, Row};
+use super::super::EmbedderNumber;
+use super::super::index::{Gone, Row};
 
 /// Removes the entries with these numbers; some may be gone already. Their vectors go with them by the foreign key, counts and empty
 /// scopes by triggers. The index holds vectors of the embedder `own`.
@@ -34,7 +35,7 @@ pub(in super::super) fn remove(
                 project: ProjectId::from_bytes(found.get(0)?),
                 scope: ScopeKey(found.get(1)?),
                 prompt: PromptHash(found.get(2)?),
-                vector: own.zip(bytes.map(|bytes| bytes as usize / 2)),
+                dimension: bytes.map(|bytes| bytes as usize / 2),
             })
         });
         gone.extend(found.optional()?);

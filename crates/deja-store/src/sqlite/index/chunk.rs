@@ -36,12 +36,17 @@ impl Chunk {
     }
 
     /// Adds a vector; the chunk must not be full.
-    pub(super) fn push(&mut self, slot: Slot, vector: &[u16], sketcher: &Sketcher) {
+    pub(super) fn push(&mut self, slot: Slot, vector: Box<[u16]>, sketcher: &Sketcher) {
+        if self.capacity == 0 {
+            // As it is: most scopes hold one entry only.
+            (self.slots, self.vectors, self.capacity) = (vec![slot], vector.into_vec(), 1);
+            return;
+        }
         if self.len() == self.capacity {
-            self.resize((self.capacity * 2).max(1), sketcher);
+            self.resize(self.capacity * 2, sketcher);
         }
         self.slots.push(slot);
-        self.vectors.extend_from_slice(vector);
+        self.vectors.extend_from_slice(&vector);
         self.sketch(self.len() - 1, sketcher);
     }
 

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use deja_core::cache::{PromptHash, ScopeKey};
 use parking_lot::RwLock;
 
 use super::Row;
+use super::fingerprint::Fingerprint;
 
 /// Parts with a lock each, so that the map never grows all at once under one lock.
 const SHARDS: usize = 64;
 
-type Shard = RwLock<HashMap<(ScopeKey, PromptHash), (Row, i64)>>;
+type Shard = RwLock<HashMap<Fingerprint, (Row, i64)>>;
 
-/// The map. A value is the entry's row and its expiry in nanoseconds.
+/// The map, by the fingerprint of scope and prompt. A value is the entry's row and its expiry in nanoseconds.
 pub(super) struct ExactMap {
     shards: Box<[Shard]>,
 }
@@ -24,19 +24,19 @@ impl Default for ExactMap {
 }
 
 impl ExactMap {
-    pub(super) fn get(&self, scope: ScopeKey, prompt: PromptHash) -> Option<(Row, i64)> {
-        self.shard(prompt).read().get(&(scope, prompt)).copied()
+    pub(super) fn get(&self, key: Fingerprint) -> Option<(Row, i64)> {
+        self.shard(key).read().get(&key).copied()
     }
 
-    pub(super) fn insert(&self, scope: ScopeKey, prompt: PromptHash, row: Row, expires: i64) {
-        self.shard(prompt).write().insert((scope, prompt), (row, expires));
+    pub(super) fn insert(&self, key: Fingerprint, row: Row, expires: i64) {
+        self.shard(key).write().insert(key, (row, expires));
     }
 
     /// Removes the entry, unless another row has taken its place.
-    pub(super) fn remove(&self, scope: ScopeKey, prompt: PromptHash, row: Row) {
-        let mut shard = self.shard(prompt).write();
-        if shard.get(&(scope, prompt)).is_some_and(|(found, _)| *found == row) {
-            shard.remove(&(scope, prompt));
+    pub(super) fn remove(&self, key: Fingerprint, row: Row) {
+        let mut shard = self.shard(key).write();
+        if shard.get(&key).is_some_and(|(found, _)| *found == row) {
+            shard.remove(&key);
         }
         if shard.len() * 8 < shard.capacity() && shard.capacity() > 256 {
             shard.shrink_to_fit();
@@ -49,7 +49,7 @@ impl ExactMap {
         }
     }
 
-    fn shard(&self, prompt: PromptHash) -> &Shard {
-        &self.shards[usize::from(prompt.0[0]) % SHARDS]
+    fn shard(&self, key: Fingerprint) -> &Shard {
+        &self.shards[key.part(SHARDS)]
     }
 }

@@ -5,6 +5,7 @@
 
 mod chunk;
 mod exact;
+mod fingerprint;
 mod kernels;
 mod partition;
 mod sketch;
@@ -21,6 +22,7 @@ use deja_core::id::{EntryId, ProjectId};
 use parking_lot::{Mutex, RwLock};
 
 use exact::ExactMap;
+use fingerprint::{Fingerprint, Fingerprints};
 use partition::Partition;
 use sketch::Sketcher;
 
@@ -29,8 +31,6 @@ pub(super) use vector::Vector;
 
 /// The number of an entry in the database, never given twice.
 pub(super) type Row = i64;
-/// The number of an embedder in the database.
-pub(super) type EmbedderNumber = i64;
 
 /// A cost up to which a search runs on the async thread: about 0.1 ms.
 const INLINE_COST: usize = 2_000;
@@ -61,7 +61,7 @@ pub(super) struct Placed {
     pub(super) scope: ScopeKey,
     pub(super) prompt: PromptHash,
     pub(super) expires: Option<Timestamp>,
-    pub(super) vector: Option<(EmbedderNumber, Vector)>,
+    pub(super) vector: Option<Vector>,
 }
 
 /// An entry that left the database, as the index finds it.
@@ -70,21 +70,8 @@ pub(super) struct Gone {
     pub(super) project: ProjectId,
     pub(super) scope: ScopeKey,
     pub(super) prompt: PromptHash,
-    /// The embedder and dimension of its vector.
-    pub(super) vector: Option<(EmbedderNumber, usize)>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct PartitionKey {
-    scope: ScopeKey,
-    embedder: u32,
-    dimension: u32,
-}
-
-impl PartitionKey {
-    fn new(scope: ScopeKey, embedder: EmbedderNumber, dimension: usize) -> Self {
-        Self { scope, embedder: embedder as u32, dimension: dimension as u32 }
-    }
+    /// The dimension of its vector.
+    pub(super) dimension: Option<usize>,
 }
 
 /// Where a search will look.
@@ -102,11 +89,13 @@ impl Target {
     }
 }
 
-/// The entries in memory.
+/// The entries in memory, with their vectors of one embedder.
 #[derive(Default)]
 pub(super) struct Index {
+    fingerprints: Fingerprints,
     exact: ExactMap,
-    partitions: RwLock<HashMap<PartitionKey, Arc<Partition>>>,
+    /// By scope and dimension.
+    partitions: RwLock<HashMap<Fingerprint, Arc<Partition>>>,
     /// The place of each row in its partition. Used by the writer only.
     places: Mutex<HashMap<Row, u32>>,
     sketchers: RwLock<HashMap<usize, Arc<Sketcher>>>,
@@ -118,18 +107,30 @@ impl Index {
     pub(super) fn add(&self, placed: Placed) {
         let Placed { row, project, id, scope, prompt, expires, vector } = placed;
         let expires = expires.map_or(i64::MAX, Timestamp::as_nanos);
-        if let Some((embedder, vector)) = vector {
-            self.add_vector(scope, embedder, &vector, row, id, expires);
+        if let Some(vector) = vector {
+            self.add_vector(scope, vector, row, id, expires);
         }
+        self.add_exact(project, scope, prompt, row, expires);
+    }
+
+    /// Adds an entry apart from its vector.
+    pub(super) fn add_exact(
+        &self,
+        project: ProjectId,
+        scope: ScopeKey,
+        prompt: PromptHash,
+        row: Row,
+        expires: i64,
+    ) {
         *self.counts.write().entry(project).or_default() += 1;
-        self.exact.insert(scope, prompt, row, expires);
+        self.exact.insert(self.fingerprints.of((scope, prompt)), row, expires);
     }
 
     /// Takes an entry out that is no longer in the database.
     pub(super) fn remove(&self, gone: &Gone) {
-        self.exact.remove(gone.scope, gone.prompt, gone.row);
-        if let Some((embedder, dimension)) = gone.vector {
-            self.remove_vector(gone.scope, embedder, dimension, gone.row);
+        self.exact.remove(self.fingerprints.of((gone.scope, gone.prompt)), gone.row);
+        if let Some(dimension) = gone.dimension {
+            self.remove_vector(gone.scope, dimension, gone.row);
         }
         let mut counts = self.counts.write();
         if let Some(count) = counts.get_mut(&gone.project) {
@@ -141,16 +142,8 @@ impl Index {
     }
 
     /// Adds the vector of an entry.
-    pub(super) fn add_vector(
-        &self,
-        scope: ScopeKey,
-        embedder: EmbedderNumber,
-        vector: &Vector,
-        row: Row,
-        id: EntryId,
-        expires: i64,
-    ) {
-        let key = PartitionKey::new(scope, embedder, vector.dimension());
+    pub(super) fn add_vector(&self, scope: ScopeKey, vector: Vector, row: Row, id: EntryId, expires: i64) {
+        let key = self.fingerprints.of((scope, vector.dimension()));
         // Bound first: a read guard inside a match would live until its end, and the other arm writes.
         let known = self.partitions.read().get(&key).cloned();
         let partition = known.unwrap_or_else(|| {
@@ -164,14 +157,8 @@ impl Index {
     }
 
     /// Takes the vector of an entry out. A partition without vectors is dropped.
-    pub(super) fn remove_vector(
-        &self,
-        scope: ScopeKey,
-        embedder: EmbedderNumber,
-        dimension: usize,
-        row: Row,
-    ) {
-        let key = PartitionKey::new(scope, embedder, dimension);
+    pub(super) fn remove_vector(&self, scope: ScopeKey, dimension: usize, row: Row) {
+        let key = self.fingerprints.of((scope, dimension));
         let Some(partition) = self.partitions.read().get(&key).cloned() else { return };
         let mut places = self.places.lock();
         let Some(place) = places.remove(&row) else { return };
@@ -187,23 +174,18 @@ impl Index {
 
     /// The row of the live entry for exactly this prompt.
     pub(super) fn exact(&self, scope: ScopeKey, prompt: PromptHash, now: Timestamp) -> Option<Row> {
-        let (row, expires) = self.exact.get(scope, prompt)?;
+        let (row, expires) = self.exact.get(self.fingerprints.of((scope, prompt)))?;
         (now.as_nanos() < expires).then_some(row)
     }
 
     /// Whether this is the entry for exactly this prompt, expired or not.
     pub(super) fn holds(&self, scope: ScopeKey, prompt: PromptHash, row: Row) -> bool {
-        self.exact.get(scope, prompt).is_some_and(|(held, _)| held == row)
+        self.exact.get(self.fingerprints.of((scope, prompt))).is_some_and(|(held, _)| held == row)
     }
 
     /// Where to look for neighbours of a vector; `None` if there are none.
-    pub(super) fn target(
-        &self,
-        scope: ScopeKey,
-        embedder: EmbedderNumber,
-        dimension: usize,
-    ) -> Option<Target> {
-        let key = PartitionKey::new(scope, embedder, dimension);
+    pub(super) fn target(&self, scope: ScopeKey, dimension: usize) -> Option<Target> {
+        let key = self.fingerprints.of((scope, dimension));
         self.partitions.read().get(&key).cloned().map(Target)
     }
 

@@ -1,4 +1,4 @@
-//! The vectors of one scope and embedder: what a search scans.
+//! The vectors of one scope: what a search scans.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Partition {
     }
 
     /// Adds a vector and says at which place.
-    pub(super) fn push(&self, slot: Slot, vector: &Vector) -> u32 {
+    pub(super) fn push(&self, slot: Slot, vector: Vector) -> u32 {
         let mut chunks = self.chunks.write();
         if chunks.last().is_none_or(|last| last.len() == FULL) {
             chunks.reserve_exact(1);
@@ -47,7 +47,7 @@ impl Partition {
         }
         let full = (chunks.len() - 1) * FULL;
         chunks.last_mut().map_or(0, |last| {
-            last.push(slot, &vector.stored, &self.sketcher);
+            last.push(slot, vector.stored, &self.sketcher);
             (full + last.len() - 1) as u32
         })
     }

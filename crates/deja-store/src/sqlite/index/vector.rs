@@ -2,13 +2,32 @@
 
 use deja_core::embedding::{Embedding, Similarity};
 use half::f16;
+use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 
 use super::kernels;
 use super::partition::INDISTINGUISHABLE;
 
 /// The components at full precision.
 pub(super) fn to_f32(stored: &[u16]) -> Vec<f32> {
-    stored.iter().map(|bits| f16::from_bits(*bits).to_f32()).collect()
+    let mut values = vec![0.0; stored.len()];
+    stored.reinterpret_cast::<f16>().convert_to_f32_slice(&mut values);
+    values
+}
+
+/// The squared length. A start computes it for each entry: in steps that need no memory, and sums that do not wait for
+/// each other.
+fn squared(stored: &[u16]) -> f64 {
+    let (mut sums, mut values) = ([0.0; 8], [0.0; 64]);
+    for part in stored.reinterpret_cast::<f16>().chunks(values.len()) {
+        let values = &mut values[..part.len()];
+        part.convert_to_f32_slice(values);
+        for eight in values.chunks(sums.len()) {
+            for (sum, value) in sums.iter_mut().zip(eight) {
+                *sum += f64::from(*value) * f64::from(*value);
+            }
+        }
+    }
+    sums.iter().sum()
 }
 
 /// A vector on its way into the index.
@@ -34,8 +53,7 @@ impl Vector {
     }
 
     fn stored(stored: Box<[u16]>) -> Option<Self> {
-        let squares: f64 = to_f32(&stored).iter().map(|value| f64::from(*value) * f64::from(*value)).sum();
-        let inverse_norm = (1.0 / squares.sqrt()) as f32;
+        let inverse_norm = (1.0 / squared(&stored).sqrt()) as f32;
         inverse_norm.is_finite().then_some(Self { stored, inverse_norm })
     }
 
