@@ -94,7 +94,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     let readiness = Readiness::new(store.clone(), tasks.clone());
     let app = Arc::new(App::new(Engine::new(parts, tasks), limits, readiness, leaving));
     let admin = admin::over(store.clone(), vault()?, prices.clone(), &config.public_url);
-    let admin = Arc::new(Admin { embedder: Some(embedder.id().clone()), ..admin });
+    let (embedder_id, providers) = (embedder.id().clone(), upstreams.clone());
+    let admin = Arc::new(Admin { embedder: Some(embedder_id), providers: Some(providers), ..admin });
     let proxies = config.trusted_proxies.clone();
     let console = Console::new(admin.clone(), app.clone(), upstreams, vault()?, &config.public_url, proxies);
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console) })

@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod cache;
 mod hidden;
+pub mod judging;
 pub mod keys;
 mod names;
 pub mod operators;
@@ -13,6 +14,7 @@ mod ports;
 pub mod prices;
 pub mod projects;
 pub mod providers;
+pub mod quality;
 pub mod sessions;
 pub mod transfer;
 
@@ -30,6 +32,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError};
 use crate::project::Project;
+use crate::provider::Providers;
 use crate::store::{Store, StoreError};
 use names::shown;
 
@@ -53,6 +56,8 @@ pub struct Admin {
     pub public_url: String,
     /// Who makes the vectors of this process; `None` where there is no server.
     pub embedder: Option<EmbedderId>,
+    /// Who is asked for answers; nobody while no server runs.
+    pub providers: Option<Arc<dyn Providers>>,
     /// Told when entries were imported: their vectors may be of another embedder.
     pub imported: Arc<Notify>,
     /// Held by whoever is [alone](Acting::alone) in this process.

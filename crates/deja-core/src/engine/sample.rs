@@ -3,11 +3,12 @@
 
 use std::sync::PoisonError;
 
+use crate::cache::Met;
 use crate::embedding::Similarity;
 use crate::engine::{Engine, Query, Reply, Source};
 use crate::id::EntryId;
 use crate::project::Project;
-use crate::quality::{Band, FORBIDDEN, MAX_SAMPLED_BYTES, Met, NewSample, SampleId};
+use crate::quality::{Band, FORBIDDEN, MAX_SAMPLED_BYTES, NewSample, SampleId};
 
 /// The entry nearest to a prompt that it did not answer.
 #[derive(Clone, Copy, Debug, PartialEq)]

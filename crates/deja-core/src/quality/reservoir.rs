@@ -44,10 +44,10 @@ impl Reservoir {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::Met;
     use crate::clock::Timestamp;
     use crate::embedding::Similarity;
     use crate::id::EntryId;
-    use crate::quality::Met;
 
     fn sample(project: u8, similarity: f32, number: i64) -> NewSample {
         let similarity = Similarity::from_cosine(similarity);

@@ -1,8 +1,7 @@
 //! A sample: one query, and the entry that came nearest to it.
 
-use std::str::FromStr;
-
 use crate::analytics::{SIMILARITY_BUCKETS, similarity_bucket};
+use crate::cache::Met;
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
 use crate::id::{Entropy, EntropyError, EntryId, ProjectId};
@@ -75,37 +74,6 @@ impl SampleId {
 /// The reason of a pair of prompts that somebody forbade to meet.
 pub const FORBIDDEN: &str = "forbidden";
 
-/// What became of an entry when a prompt near to it was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Met {
-    /// Its answer was given.
-    Served,
-    /// It was similar enough, and was refused.
-    Refused,
-    /// It was not similar enough.
-    NearMiss,
-}
-
-impl Met {
-    /// The name in stores and exports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Served => "served",
-            Self::Refused => "refused",
-            Self::NearMiss => "near_miss",
-        }
-    }
-}
-
-impl FromStr for Met {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, &'static str> {
-        let all = [Self::Served, Self::Refused, Self::NearMiss];
-        all.into_iter().find(|met| met.as_str() == text).ok_or("not what became of an entry")
-    }
-}
-
 /// A sample to keep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewSample {
@@ -168,13 +136,5 @@ mod tests {
         let ids: Vec<i64> = (0..100).map(|_| SampleId::generate(&entropy).unwrap().get()).collect();
         assert!(ids.iter().all(|id| *id >= 0));
         assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), 100);
-    }
-
-    #[test]
-    fn what_became_of_an_entry_has_a_name() {
-        for met in [Met::Served, Met::NearMiss, Met::Refused] {
-            assert_eq!(met.as_str().parse(), Ok(met));
-        }
-        assert!("".parse::<Met>().is_err());
     }
 }

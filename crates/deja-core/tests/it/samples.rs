@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use deja_core::cache::Met;
 use deja_core::cache::Reason;
 use deja_core::clock::Clock;
 use deja_core::embedding::Threshold;
 use deja_core::engine::Query;
 use deja_core::project::{Guard, ProjectSettings};
-use deja_core::quality::{FORBIDDEN, MAX_SAMPLED_BYTES, Met, Sample};
+use deja_core::quality::{FORBIDDEN, MAX_SAMPLED_BYTES, Sample};
 use deja_core::store::Samples;
 
 use crate::util::{Bench, query};

@@ -1,11 +1,15 @@
 //! What can be asked for. Crosses the socket as JSON.
 
 use deja_core::admin::Hidden;
+use deja_core::admin::judging::Limits;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
+use deja_core::admin::quality::Labellers;
 use deja_core::admin::transfer::{Batch, Cursor, Head};
 use deja_core::operator::Role;
 use serde::{Deserialize, Serialize};
+
+use super::tune::SettingView;
 
 /// One thing to do. Projects are named by their slug.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -47,6 +51,14 @@ pub enum Command {
     CachePurge { project: String, model: Option<String>, context: ContextFilter },
     /// What the project's cache holds and did.
     CacheStats { project: String },
+    /// How good the project's hits are, and what other settings would do.
+    Tune { project: String, whose: Labellers },
+    /// What it would take to have a model judge the project's samples.
+    JudgePlan { project: String, model: String },
+    /// Has a model judge some of them.
+    Judge { project: String, model: String, limits: Limits },
+    /// Makes a setting the project's.
+    Apply { project: String, setting: SettingView },
     /// Makes an operator of the console; without a password, a link with which they choose one.
     OperatorCreate { email: String, role: Option<Role>, password: Option<Hidden> },
     /// All operators.
@@ -87,6 +99,10 @@ impl Command {
             Self::PriceRefresh => "price refresh",
             Self::CachePurge { .. } => "cache purge",
             Self::CacheStats { .. } => "cache stats",
+            Self::Tune { .. } => "tune",
+            Self::JudgePlan { .. } => "judge plan",
+            Self::Judge { .. } => "judge",
+            Self::Apply { .. } => "apply",
             Self::OperatorCreate { .. } => "operator create",
             Self::OperatorList => "operator list",
             Self::OperatorResetPassword { .. } => "operator reset-password",

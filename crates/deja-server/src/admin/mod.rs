@@ -5,11 +5,13 @@
 mod command;
 mod reply;
 pub mod socket;
+mod tune;
 
 use std::sync::Arc;
 
 use deja_core::admin::{
-    Acting, Admin, AdminError, audit, cache, keys, operators, prices, projects, providers, transfer,
+    Acting, Admin, AdminError, audit, cache, judging, keys, operators, prices, projects, providers, quality,
+    transfer,
 };
 use deja_core::clock::SystemClock;
 use deja_core::id::SystemEntropy;
@@ -20,6 +22,7 @@ pub use reply::{
     AuditView, CacheView, KeyView, LinkView, NotEmbeddedView, OperatorView, PriceTableView, PriceView,
     ProjectView, ProviderView, Reply, TotalsView,
 };
+pub use tune::{EstimateView, PointView, SettingView, TuneView};
 
 use crate::feeds::prices::PriceFeed;
 use crate::secrets::passwords::Passwords;
@@ -39,6 +42,7 @@ pub fn over(store: Arc<dyn Store>, vault: Vault, prices: Arc<PriceFeed>, public_
         },
         public_url: public_url.to_owned(),
         embedder: None,
+        providers: None,
         imported: Arc::default(),
         changes: tokio::sync::Mutex::default(),
     }
@@ -96,6 +100,14 @@ async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError
             Reply::Purged { entries: cache::purge(by, &project, &filter).await? }
         }
         Command::CacheStats { project } => Reply::Cache(cache::stats(by, &project).await?.into()),
+        Command::Tune { project, whose } => Reply::Tune(quality::evidence(by, &project, whose).await?.into()),
+        Command::JudgePlan { project, model } => Reply::JudgePlan(judging::plan(by, &project, &model).await?),
+        Command::Judge { project, model, limits } => {
+            Reply::Judging(judging::judge(by, &project, &model, limits).await?)
+        }
+        Command::Apply { project, setting } => {
+            Reply::Project(quality::apply(by, &project, setting.try_into()?).await?.into())
+        }
         Command::OperatorCreate { email, role, password: None } => {
             Reply::Link(operators::invite(by, &email, role).await?.into())
         }

@@ -3,6 +3,7 @@
 use deja_core::admin::Hidden;
 use deja_core::admin::audit::AuditLine;
 use deja_core::admin::cache::CacheStats;
+use deja_core::admin::judging::{Judging, Plan};
 use deja_core::admin::keys::NewKey;
 use deja_core::admin::operators::Link;
 use deja_core::admin::prices::PriceInForce;
@@ -16,6 +17,7 @@ use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::store::StaleCount;
 use serde::{Deserialize, Serialize};
 
+use super::tune::TuneView;
 use crate::moment;
 
 /// The answer to a command.
@@ -44,6 +46,12 @@ pub enum Reply {
     Purged { entries: u64 },
     /// A cache.
     Cache(CacheView),
+    /// What a project's samples say.
+    Tune(TuneView),
+    /// What it takes to have samples judged.
+    JudgePlan(Plan),
+    /// Samples were judged.
+    Judging(Judging),
     /// An operator: made or changed.
     Operator(OperatorView),
     /// All operators.

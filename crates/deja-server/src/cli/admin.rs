@@ -39,6 +39,7 @@ pub(super) async fn run(
         | Task::Config(_)
         | Task::Export(_)
         | Task::Import(_)
+        | Task::Tune(_)
         | Task::Db(_)
         | Task::Eval(_)
         | Task::Openapi
@@ -142,20 +143,23 @@ fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
 
 /// Asks at a terminal; elsewhere the answer has to be on the command line.
 fn ask(sure: Sure, question: &str) -> anyhow::Result<()> {
+    ask_before(sure, question, "nothing was deleted")
+}
+
+/// The same before something else is done; `undone` says that it was not.
+pub(super) fn ask_before(sure: Sure, question: &str, undone: &str) -> anyhow::Result<()> {
     if sure.yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        return Err(
-            AdminError::Invalid("nothing was deleted: add --yes to say that you mean it".into()).into()
-        );
+        return Err(AdminError::Invalid(format!("{undone}: add --yes to say that you mean it")).into());
     }
     write!(io::stderr(), "{question} [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
-        _ => anyhow::bail!("nothing was deleted"),
+        _ => anyhow::bail!("{undone}"),
     }
 }
 

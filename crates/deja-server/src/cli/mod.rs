@@ -12,6 +12,7 @@ mod health;
 mod print;
 mod reach;
 mod transfer;
+mod tune;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -87,6 +88,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Export(task) => runtime.block_on(transfer::export(task, &config, out)),
         Task::Import(task) => runtime.block_on(transfer::import(task, &config, out)),
         Task::Eval(task) => runtime.block_on(eval::run(task, &config, out)),
+        Task::Tune(task) => runtime.block_on(tune::tune(task, &config, out)),
         Task::Db(task) => runtime.block_on(db::run(task, &config, out)),
         Task::Demo { exit } => runtime.block_on(demo::run(config, exit)),
         task => runtime.block_on(admin::run(task, &config, &sources.env, out)),

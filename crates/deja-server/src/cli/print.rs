@@ -40,6 +40,9 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
         Reply::Cache(view) => cache(view, out),
         Reply::Operators(list) if json => as_json(list, out),
+        Reply::Tune(view) => as_json(view, out),
+        Reply::JudgePlan(plan) => as_json(plan, out),
+        Reply::Judging(judging) => as_json(judging, out),
         Reply::Audit(list) if json => as_json(list, out),
         Reply::Operator(operator) => {
             Ok(writeln!(out, "{} is an operator ({}).", clean(&operator.email), operator.role)?)
@@ -237,7 +240,7 @@ pub(super) fn percent(rate: Option<f64>) -> String {
     rate.map_or_else(|| "-".into(), |rate| format!("{:.1} %", rate * 100.0))
 }
 
-fn dollars(amount: f64) -> String {
+pub(super) fn dollars(amount: f64) -> String {
     format!("{amount:.4}")
 }
 

@@ -49,10 +49,11 @@ pub(super) struct Tab {
 }
 
 /// The pages of a project: path below the project's, and name.
-const TABS: [(&str, &str); 7] = [
+const TABS: [(&str, &str); 8] = [
     ("", "Overview"),
     ("/keys", "API Keys"),
     ("/analytics", "Analytics"),
+    ("/quality", "Quality"),
     ("/cache", "Cache"),
     ("/playground", "Playground"),
     ("/providers", "Providers"),
@@ -93,7 +94,7 @@ impl Frame {
     }
 
     #[expect(clippy::unused_self, reason = "templates call methods")]
-    pub(super) fn tabs(&self) -> [(&'static str, &'static str); 7] {
+    pub(super) fn tabs(&self) -> [(&'static str, &'static str); 8] {
         TABS
     }
 

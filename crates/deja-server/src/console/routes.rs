@@ -10,8 +10,8 @@ use axum::routing::{MethodRouter, get, post};
 use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, assets, audit, cache, entry, export, guard, keys, links, operators,
-    overview, playground, prices, projects, providers, purge, settings, sign_in,
+    Console, account, analytics, apply, assets, audit, cache, entry, export, guard, keys, labelling, links,
+    operators, overview, playground, prices, projects, providers, purge, quality, settings, sign_in,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -45,6 +45,12 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/keys/{key}/revoke", Member, post(keys::revoke)),
         ("GET", "/p/{slug}/analytics", Member, get(analytics::get)),
         ("GET", "/p/{slug}/analytics/{chart}", Member, get(analytics::csv)),
+        ("GET", "/p/{slug}/quality", Member, get(quality::get)),
+        ("GET", "/p/{slug}/quality/label", Member, get(labelling::get)),
+        ("POST", "/p/{slug}/quality/label", Member, post(labelling::post)),
+        ("GET", "/p/{slug}/quality/apply", Member, get(apply::get)),
+        ("POST", "/p/{slug}/quality/apply", Member, post(apply::post)),
+        ("GET", "/p/{slug}/quality/{chart}", Member, get(quality::csv)),
         ("GET", "/p/{slug}/cache", Member, get(cache::get)),
         ("GET", "/p/{slug}/cache/purge", Member, get(purge::get)),
         ("POST", "/p/{slug}/cache/purge", Member, post(purge::post)),

@@ -398,3 +398,22 @@ fn every_change_is_in_the_audit_log() {
     assert_eq!(deja.json(&["audit", "list", "--limit", "1", "--json"])[0]["action"], "project.delete");
     assert!(deja.ok(&["audit", "list"]).starts_with("AT "));
 }
+
+#[test]
+fn a_project_without_samples_is_tuned_to_nothing() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let told = deja.ok(&["tune", "--project", "a"]);
+    assert!(told.contains("wrong hits               not known: nobody has labelled a hit"), "{told}");
+    assert!(
+        told.contains("     0.85  standard     0.0 %      -              -     0.0000  in force\n"),
+        "{told}"
+    );
+    assert!(told.ends_with("label samples on the console's page Quality.\n"), "{told}");
+    let curve = deja.json(&["tune", "--project", "a", "--json"])["curve"].clone();
+    assert_eq!(curve.as_array().unwrap().len(), 75);
+    let refused = deja.run(&["tune", "--project", "a", "--apply", "--yes"]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), told.contains("advise no setting")), (Some(2), true), "{told}");
+    assert!(deja.error(1, &["tune", "--project", "b"]).contains("no project 'b'"));
+}

@@ -7,6 +7,7 @@ mod cross_site;
 mod flows;
 mod hostile;
 mod pages;
+mod quality;
 mod roles;
 mod sign_in;
 mod util;

@@ -63,7 +63,7 @@ fn a_cache_is_copied_to_postgresql_and_back() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["imported"].clone()
     };
-    let counts = json!({"projects": 1, "providers": 1, "keys": 2, "entries": 2});
+    let counts = json!({"projects": 1, "providers": 1, "keys": 2, "entries": 2, "samples": 0});
     let there = embedded.data().to_str().unwrap();
     assert_eq!(copy(there, &url), counts);
     let original = exported(&embedded, "");

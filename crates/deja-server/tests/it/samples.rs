@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::util::http::PATIENCE;
+use crate::util::provider::Reaction;
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Tenant};
 
@@ -17,6 +18,10 @@ fn samples(deja: &Deja, arguments: &[&str]) -> Vec<Value> {
     let lines = String::from_utf8(output.stdout).unwrap();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["type"] == "sample").collect()
+}
+
+fn tune(deja: &Deja, slug: &str) -> Value {
+    serde_json::from_slice(&deja.try_cli(&["tune", "--project", slug, "--json"]).stdout).unwrap()
 }
 
 fn until_sampled(deja: &Deja) -> Value {
@@ -62,4 +67,69 @@ fn a_hit_by_meaning_is_sampled_and_goes_out_only_if_asked_for() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("between 100 and 10000"));
     deja.cli(&["project", "set", slug, "--samples", "0"]);
     assert_eq!(samples(&deja, &["--with-samples"]), Vec::<Value>::new());
+}
+
+#[test]
+fn tuning_shows_own_traffic_and_claims_nothing_without_labels() {
+    let provider = FakeProvider::start();
+    let deja = Deja::start(&provider);
+    let tenant = Tenant::create(&deja, "Tuned", &[]);
+    for prompt in [PROMPT, REWORDED] {
+        tenant.ask(&json!({"prompt": prompt, "model": MODEL}));
+    }
+    until_sampled(&deja);
+    let view = tune(&deja, &tenant.slug);
+    assert_eq!((&view["samples"], &view["labels"], &view["answered"]), (&json!(1), &json!(0), &json!(2)));
+    assert_eq!(
+        (&view["hit_rate"], &view["wrong"], &view["advised"]),
+        (&json!(0.5), &Value::Null, &Value::Null)
+    );
+    assert_eq!(view["curve"].as_array().unwrap().len(), 75);
+    assert_eq!(view["present"], json!({"threshold": 0.85, "guard": "standard"}));
+}
+
+#[test]
+fn a_model_judges_samples_for_what_it_may_cost_and_apart_from_people() {
+    const QUESTION: &str = "Would one complete answer serve both";
+    let provider = FakeProvider::start();
+    provider.on(QUESTION, Reaction::Text("Yes.".into()));
+    let deja = Deja::start(&provider);
+    let tenant = Tenant::create(&deja, "Judged", &[]);
+    for prompt in [PROMPT, REWORDED] {
+        tenant.ask(&json!({"prompt": prompt, "model": MODEL}));
+    }
+    let slug = tenant.slug.as_str();
+    until_sampled(&deja);
+    let judge = |model: &str, more: &[&str]| {
+        let tune = ["tune", "--project", slug, "--json", "--judge", model];
+        let output = deja.try_cli(&[&tune, more].concat());
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (done, _, said) = judge(MODEL, &["--budget", "1"]);
+    assert!(!done && said.contains("1 pairs of prompts for about 0.0000 USD, 1 USD at most"), "{said}");
+    assert!(said.contains("nothing was asked: add --yes"), "{said}");
+    let (done, view, said) = judge(MODEL, &["--budget", "0", "--yes"]);
+    assert!(done && said.contains("judged 0 pairs") && view.contains("\"labels\": 0"), "{view} {said}");
+    assert_eq!(provider.calls(QUESTION).len(), 0, "none was paid for");
+
+    let (done, view, said) = judge(MODEL, &["--budget", "1", "--yes"]);
+    assert!(done && said.contains("judged 1 pairs, 0 of them unclear"), "{said}");
+    let view: Value = serde_json::from_str(&view).unwrap();
+    let off = view["curve"].as_array().unwrap().iter().find(|point| point["guard"] == "off").unwrap();
+    assert_eq!((&view["labels"], &off["precision"]["share"]), (&json!(1), &json!(1.0)));
+    let asked = provider.calls(QUESTION);
+    assert_eq!(asked.len(), 1);
+    assert!(asked[0].prompt.contains(PROMPT) && asked[0].prompt.contains(REWORDED));
+    // What it said is remembered, counts for no person, and forbids nothing.
+    assert!(judge(MODEL, &["--budget", "1", "--yes"]).2.contains("0 pairs of prompts"));
+    assert_eq!(provider.calls(QUESTION).len(), 1);
+    assert_eq!(tune(&deja, slug)["labels"], 0);
+    assert_eq!(tenant.ask(&json!({"prompt": REWORDED, "model": MODEL}))["cache_hit"], true);
+
+    assert!(judge("nobodys-model", &["--budget", "1", "--yes"]).2.contains("no provider answers the model"));
+    assert!(judge(MODEL, &["--budget", "-1", "--yes"]).2.starts_with("deja: "));
 }

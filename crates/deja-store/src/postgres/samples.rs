@@ -3,10 +3,11 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
+use deja_core::cache::Met;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::quality::{BANDS, Band, DEFAULT_SAMPLES, Met, NewSample, Sample, SampleId};
+use deja_core::quality::{BANDS, Band, DEFAULT_SAMPLES, NewSample, Sample, SampleId};
 use deja_core::store::{Samples, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;

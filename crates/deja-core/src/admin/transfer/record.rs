@@ -191,7 +191,7 @@ pub struct SampleRecord {
     pub entry: String,
     /// How near.
     pub similarity: f32,
-    /// What became of it: `served`, `near_miss` or `refused`.
+    /// What became of it: `served`, `refused` or `near_miss`.
     pub met: String,
     /// Why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]

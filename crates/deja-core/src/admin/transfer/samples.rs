@@ -3,6 +3,7 @@
 use super::{Record, SampleRecord, timestamp};
 use crate::admin::names::shown;
 use crate::admin::{Acting, AdminError};
+use crate::cache::UnknownWord;
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::quality::{Band, MAX_SAMPLED_BYTES, NewSample, SampleId};
@@ -52,7 +53,7 @@ pub(super) fn sample(project: ProjectId, record: SampleRecord) -> Result<NewSamp
         entry: record.entry.parse().map_err(|_| format!("'{}' is not an id", shown(&record.entry)))?,
         similarity,
         band: Band::of(similarity).ok_or("its similarity is too small for a sample")?,
-        met: record.met.parse()?,
+        met: record.met.parse().map_err(|error: UnknownWord| error.to_string())?,
         reason: record.reason,
         score: record.score,
     })

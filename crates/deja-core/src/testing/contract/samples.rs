@@ -4,12 +4,13 @@ use std::num::NonZeroUsize;
 
 use super::fixtures::{NOW, entry, entry_id, later, project, project_id, put, scope, with_project};
 use super::{Subject, register};
+use crate::cache::Met;
 use crate::cache::{Frame, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::project::Project;
-use crate::quality::{BANDS, Band, Met, NewSample, SampleId};
+use crate::quality::{BANDS, Band, NewSample, SampleId};
 use crate::store::{EntryFilter, Store};
 use crate::testing::change;
 

@@ -10,6 +10,7 @@ mod project;
 mod provider;
 mod shared;
 mod transfer;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(super) use project::ProjectTask;
 pub(super) use provider::{ProviderTask, SecretFrom};
 pub(super) use shared::Sure;
 pub(super) use transfer::{ExportTask, Exported, ImportTask};
+pub(super) use tune::TuneTask;
 
 /// deja: a semantic cache for LLM answers.
 ///
@@ -93,6 +95,15 @@ pub(super) enum Task {
     /// A project's cache
     #[command(subcommand)]
     Cache(CacheTask),
+    /// How good a project's hits are, and what another threshold or guard would do
+    #[command(after_help = "\
+Example:
+  deja tune --project my-team
+
+The figures are of the project's own traffic, from its samples. How many hits
+are right comes from labels, which people give on the console's page Quality;
+without any it is not known. --json has every threshold from 0.75 to 0.99.")]
+    Tune(TuneTask),
     /// The people who sign in to the console
     #[command(subcommand)]
     Operator(OperatorTask),

@@ -146,6 +146,6 @@ async fn records(reach: &mut Reach<'_>, command: Command) -> anyhow::Result<Vec<
     }
 }
 
-pub(super) fn unexpected(_reply: &Reply) -> anyhow::Error {
+pub(in crate::cli) fn unexpected(_reply: &Reply) -> anyhow::Error {
     anyhow::anyhow!("the running server answers something else: is it another version of deja?")
 }

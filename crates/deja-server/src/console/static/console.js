@@ -58,6 +58,12 @@ for (const select of document.querySelectorAll("form[data-auto] select")) {
   select.addEventListener("change", () => { if (!keyboard) select.form.requestSubmit(); });
 }
 
+// Keys for the buttons that name one, unless something is being typed.
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
+});
+
 // The same form is not sent twice by a double click.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {

@@ -1,0 +1,121 @@
+//! How good a project's hits are: what its samples and labels say, and the setting to change by it.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+
+use serde::{Deserialize, Serialize};
+
+use super::projects::{self, ProjectPatch, Thresholds};
+use super::{Acting, AdminError};
+use crate::analytics::{Slice, Step, hour_of};
+use crate::cache::LabelSource;
+use crate::clock::Timestamp;
+use crate::id::{EntryId, ProjectId};
+use crate::project::Project;
+use crate::quality::{Judged, NewSample, Quality, Sample, Setting, Traffic};
+
+/// Hours of traffic that are looked at, at most: 30 days.
+const MOST_HOURS: i64 = 30 * 24;
+/// Labels that are read at most, the newest.
+const MOST_LABELS: NonZeroUsize = NonZeroUsize::new(50_000).unwrap();
+
+/// What is known of a project's hits.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The project.
+    pub project: Project,
+    /// Its samples, with their labels.
+    pub samples: Vec<Judged>,
+    /// Its traffic since the first of these samples.
+    pub traffic: Traffic,
+    /// The hour that this begins with; `None` without samples.
+    pub since: Option<Timestamp>,
+}
+
+impl Evidence {
+    /// What it says.
+    pub fn quality(&self) -> Quality {
+        Quality::of(self.traffic.clone(), &self.samples)
+    }
+
+    /// Samples with a label.
+    pub fn labels(&self) -> usize {
+        self.samples.iter().filter(|judged| judged.label.is_some()).count()
+    }
+
+    /// What the project has set.
+    pub fn present(&self) -> Setting {
+        Setting { threshold: self.project.settings.threshold(None), guard: self.project.settings.guard }
+    }
+}
+
+/// Whose labels count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Labellers {
+    /// Those of people, at the console and through the API.
+    People,
+    /// Those of models.
+    Judges,
+}
+
+impl Labellers {
+    fn include(self, source: LabelSource) -> bool {
+        (self == Self::Judges) == (source == LabelSource::Judge)
+    }
+}
+
+/// What is known of the project's hits.
+pub async fn evidence(by: &Acting<'_>, slug: &str, whose: Labellers) -> Result<Evidence, AdminError> {
+    let project = by.project(slug).await?;
+    let samples = by.store().samples(project.id, by.now()).await?;
+    let labels = labels(by, project.id, whose).await?;
+    let first = samples.iter().map(|sample| hour_of(sample.sampled.at)).min();
+    let until = hour_of(by.now()) + 1;
+    let hours = first.unwrap_or(until).max(until - MOST_HOURS)..until;
+    let since = first.map(|_| Step::Hour.start_of(hours.start));
+    let series = by.store().usage_series(project.id, &Slice::default(), Step::Hour, hours).await?;
+    Ok(Evidence {
+        project,
+        samples: judged(samples, labels).await?,
+        traffic: Traffic::of(series.values()),
+        since,
+    })
+}
+
+/// What was said last of each prompt that was asked and each entry.
+type Said = HashMap<(String, EntryId), bool>;
+
+async fn labels(by: &Acting<'_>, project: ProjectId, whose: Labellers) -> Result<Said, AdminError> {
+    let labels = by.store().labels(project, Timestamp::from_nanos(i64::MIN), MOST_LABELS).await?;
+    let mut said = Said::new();
+    // Newest first.
+    for label in labels.into_iter().filter(|label| whose.include(label.source)) {
+        said.entry((label.asked, label.entry)).or_insert(label.answers);
+    }
+    Ok(said)
+}
+
+/// Has the guard judge them, off the async threads: some microseconds each.
+async fn judged(samples: Vec<Sample>, said: Said) -> Result<Vec<Judged>, AdminError> {
+    let judge = move || {
+        let label = |sampled: &NewSample| said.get(&(sampled.asked.clone(), sampled.entry)).copied();
+        let judged = samples.into_iter().map(|sample| (label(&sample.sampled), sample));
+        judged.map(|(label, sample)| Judged::of(sample, label)).collect()
+    };
+    tokio::task::spawn_blocking(judge).await.map_err(|error| AdminError::Failed(error.to_string()))
+}
+
+/// Makes `setting` the project's: its default threshold, and its guard.
+pub async fn apply(by: &Acting<'_>, slug: &str, setting: Setting) -> Result<Project, AdminError> {
+    let minimum = by.project(slug).await?.settings.minimum_threshold;
+    if let Some(least) = minimum.filter(|least| setting.threshold < *least) {
+        return Err(AdminError::Invalid(format!(
+            "the project's minimum threshold is {}: lower that first, in its settings",
+            least.get()
+        )));
+    }
+    let thresholds = Some(Thresholds { default: Some(setting.threshold), minimum });
+    let patch = ProjectPatch { thresholds, guard: Some(setting.guard), ..ProjectPatch::default() };
+    projects::set(by, slug, patch).await
+}

@@ -1,0 +1,142 @@
+//! Applying a setting: what it would change, and then the change.
+
+use askama::Template;
+use deja_core::admin::quality::{self, Evidence, Labellers};
+use deja_core::embedding::Threshold;
+use deja_core::project::Guard;
+use deja_core::quality::{Judged, Quality, Setting};
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::form::{Form, Path, Query};
+use super::format;
+use super::page::{Answer, Frame, Visit};
+use super::quality::interval;
+
+/// Samples that are shown of each side.
+const SHOWN: usize = 10;
+
+#[derive(Template)]
+#[template(path = "apply.html")]
+struct ApplyPage {
+    frame: Frame,
+    slug: String,
+    threshold: String,
+    guard: &'static str,
+    /// What, now, then.
+    changes: Vec<(&'static str, String, String)>,
+    sides: [Side; 2],
+}
+
+/// The samples that change sides in one direction.
+struct Side {
+    id: &'static str,
+    title: &'static str,
+    pairs: Vec<Pair>,
+    more: usize,
+}
+
+struct Pair {
+    similarity: String,
+    asked: String,
+    prompt: String,
+    label: &'static str,
+}
+
+impl Pair {
+    fn of(judged: &Judged) -> Self {
+        Self {
+            similarity: format!("{:.3}", judged.sample.sampled.similarity.get()),
+            asked: format::excerpt(&judged.sample.sampled.asked),
+            prompt: format::excerpt(&judged.sample.prompt),
+            label: match judged.label {
+                Some(true) => "right",
+                Some(false) => "wrong",
+                None => "–",
+            },
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    threshold: String,
+    guard: String,
+}
+
+impl Wanted {
+    /// The setting; what is not given stays as it is.
+    fn read(&self, present: Setting) -> Result<Setting, ConsoleError> {
+        let wrong = || ConsoleError::Refused("The threshold must be between 0 and 1".into());
+        let threshold = match self.threshold.trim() {
+            "" => present.threshold,
+            text => text.parse().ok().and_then(Threshold::new).ok_or_else(wrong)?,
+        };
+        let guard = match self.guard.as_str() {
+            "" => present.guard,
+            text => text.parse::<Guard>().map_err(ConsoleError::Refused)?,
+        };
+        Ok(Setting { threshold, guard })
+    }
+}
+
+/// `GET /console/p/{slug}/quality/apply`: the preview.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
+    let evidence = quality::evidence(&visit.acting(), &slug, Labellers::People).await?;
+    let (present, quality) = (evidence.present(), evidence.quality());
+    let then = wanted.read(present)?;
+    let page = ApplyPage {
+        frame: visit.frame_in(&evidence.project, "Apply a setting", "Quality"),
+        threshold: then.threshold.get().to_string(),
+        guard: then.guard.as_str(),
+        changes: changes(&quality, present, then),
+        sides: [
+            side(&evidence, "gained", "Would be hits", present, then),
+            side(&evidence, "lost", "Would be hits no more", then, present),
+        ],
+        slug,
+    };
+    Ok(visit.page(&page))
+}
+
+fn changes(quality: &Quality, now: Setting, then: Setting) -> Vec<(&'static str, String, String)> {
+    let told = |setting: Setting| {
+        let point = quality.at(setting);
+        let right = point.and_then(|point| point.precision);
+        [
+            ("Threshold", setting.threshold.get().to_string()),
+            ("Guard", setting.guard.as_str().to_owned()),
+            ("Hit rate", format::percent(point.map(|point| point.hit_rate))),
+            (
+                "Right among hits by meaning",
+                right.map_or("not known".into(), |p| format::percent(Some(p.share))),
+            ),
+            ("95 % interval", right.map_or("–".into(), interval)),
+            ("Saved", point.map_or("–".into(), |point| format::money(point.saved))),
+        ]
+    };
+    told(now).into_iter().zip(told(then)).map(|((what, now), (_, then))| (what, now, then)).collect()
+}
+
+/// The samples that `then` would serve and `now` does not.
+fn side(evidence: &Evidence, id: &'static str, title: &'static str, now: Setting, then: Setting) -> Side {
+    let changed = evidence.samples.iter().filter(|judged| judged.served_by(then) && !judged.served_by(now));
+    let changed: Vec<&Judged> = changed.collect();
+    let pairs = changed.iter().take(SHOWN).map(|judged| Pair::of(judged)).collect();
+    Side { id, title, pairs, more: changed.len().saturating_sub(SHOWN) }
+}
+
+/// `POST /console/p/{slug}/quality/apply`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(wanted): Form<Wanted>) -> Answer {
+    let settings = visit.project(&slug).await?.settings;
+    let present = Setting { threshold: settings.threshold(None), guard: settings.guard };
+    let then = wanted.read(present)?;
+    let good = format!(
+        "Threshold {}, guard {}: from the next request on.",
+        then.threshold.get(),
+        then.guard.as_str()
+    );
+    let done = quality::apply(&visit.acting(), &slug, then).await;
+    visit.done(&format!("/console/p/{slug}/quality"), done, &good)
+}

@@ -1,0 +1,142 @@
+//! Labelling: two prompts side by side, and the question whether one answer serves both.
+
+use askama::Template;
+use deja_core::admin::cache;
+use deja_core::admin::quality::{self, Labellers};
+use deja_core::cache::{LabelSource, Labelled as Became, Met};
+use deja_core::quality::{Judged, to_label};
+use deja_core::store::NewLabel;
+use serde::Deserialize;
+
+use super::diff::{Piece, pieces};
+use super::flash::Flash;
+use super::form::{Form, Path, Query};
+use super::format;
+use super::page::{Answer, Frame, Visit};
+
+#[derive(Template)]
+#[template(path = "labelling.html")]
+struct LabelPage {
+    frame: Frame,
+    slug: String,
+    labels: usize,
+    waiting: usize,
+    pair: Option<Pair>,
+    /// How many were passed over.
+    skip: usize,
+}
+
+/// A sample to label.
+struct Pair {
+    sample: i64,
+    entry: String,
+    asked: Vec<Piece>,
+    prompt: Vec<Piece>,
+    facts: Vec<(&'static str, String)>,
+    /// Whether the entry answered, so that "no" forbids the pair.
+    served: bool,
+}
+
+impl Pair {
+    fn of(judged: &Judged) -> Self {
+        let (sample, sampled) = (&judged.sample, &judged.sample.sampled);
+        let [asked, prompt] = pieces(&sampled.asked, &sample.prompt);
+        let mut facts = vec![
+            ("Similarity", format!("{:.3}", sampled.similarity.get())),
+            ("What happened", happened(sampled.met, sampled.reason.as_deref())),
+            ("Model", sample.model.clone()),
+        ];
+        facts.extend(sample.context.as_deref().map(|context| ("Context", format::excerpt(context))));
+        let (sample, entry) = (sampled.id.get(), sampled.entry.to_string());
+        Self { sample, entry, asked, prompt, facts, served: sampled.met == Met::Served }
+    }
+}
+
+pub(super) fn happened(met: Met, reason: Option<&str>) -> String {
+    match (met, reason) {
+        (Met::Served, _) => "the stored answer was served".into(),
+        (Met::NearMiss, _) => "not similar enough: the provider was asked".into(),
+        (Met::Refused, Some(reason)) => format!("refused: {reason}"),
+        (Met::Refused, None) => "refused".into(),
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Place {
+    skip: usize,
+}
+
+/// `GET /console/p/{slug}/quality/label`.
+pub(super) async fn get(
+    visit: Visit,
+    Path(slug): Path<String>,
+    Query(Place { skip }): Query<Place>,
+) -> Answer {
+    let evidence = quality::evidence(&visit.acting(), &slug, Labellers::People).await?;
+    let order = to_label(&evidence.traffic, &evidence.samples);
+    let page = LabelPage {
+        frame: visit.frame_in(&evidence.project, "Label samples", "Quality"),
+        labels: evidence.labels(),
+        waiting: order.len(),
+        pair: order.get(skip).map(|judged| Pair::of(judged)),
+        skip,
+        slug,
+    };
+    Ok(visit.page(&page))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Labelled {
+    sample: i64,
+    answers: Answers,
+    #[serde(default)]
+    skip: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Answers {
+    Yes,
+    No,
+}
+
+/// `POST /console/p/{slug}/quality/label`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Labelled>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let place = format!("/console/p/{slug}/quality/label?skip={}", form.skip);
+    let samples = visit.console.admin.store.samples(project.id, visit.now()).await?;
+    let found = samples.into_iter().find(|sample| sample.sampled.id.get() == form.sample);
+    let Some(sampled) = found.map(|sample| sample.sampled) else {
+        return visit.to(&place, &Flash::bad("This sample is gone, with its entry or at its time."));
+    };
+    let (engine, answers) = (visit.console.app.engine(), form.answers == Answers::Yes);
+    // Only a pair that is forbidden with it needs one.
+    let vector = if answers { None } else { engine.vector_of(project.id, &sampled.asked).await? };
+    let label = NewLabel {
+        entry: sampled.entry,
+        asked: &sampled.asked,
+        vector: vector.as_ref().map(|vector| (engine.embedder(), vector)),
+        similarity: sampled.similarity,
+        met: sampled.met,
+        answers,
+        source: LabelSource::Console,
+        note: None,
+    };
+    match cache::label(&visit.acting(), &slug, label).await {
+        Ok(labelled) => visit.to(&place, &Flash::good(told(labelled))),
+        Err(error) => visit.done::<()>(&place, Err(error), ""),
+    }
+}
+
+/// What came of a label.
+const fn told(became: Became) -> &'static str {
+    match became {
+        Became::Kept => "Kept.",
+        Became::Forbidden => "Kept. These two prompts no longer answer each other.",
+        Became::Quarantined => {
+            "Kept. The entry was wrong for several prompts today: it answers its own prompt only, until it is released."
+        }
+        Became::Allowed => "Kept. These two prompts may answer each other again.",
+    }
+}
