@@ -59,12 +59,22 @@ test("first run, key, query, hit, wrong answer, miss, revoked", async () => {
   await page.getByRole("button", { name: "This was a wrong answer" }).click();
   await page.getByRole("status").filter({ hasText: "The pair is forbidden" }).waitFor();
   await page.getByRole("heading", { name: "Wrong answers, latest first" }).waitFor();
-  await page.getByRole("cell", { name: again }).waitFor();
+  await page.getByRole("cell", { name: again, exact: true }).waitFor();
 
   const calls = provider.calls.length;
   assert.equal((await deja.query(slug, key, { prompt: again })).cache_hit, false, "a wrong answer is not served again");
   assert.equal(provider.calls.length, calls + 1);
   assert.equal((await deja.query(slug, key, { prompt: ask })).cache_hit, true, "the entry still answers its own prompt");
+
+  // What a person takes back, an application says again.
+  await page.getByRole("button", { name: `Undo ${again}` }).click();
+  await page.getByRole("status").filter({ hasText: "may meet again" }).waitFor();
+  const reworded = await deja.query(slug, key, { prompt: "How could I reset my password?" });
+  assert.equal(reworded.cache_hit, true);
+  const said = await deja.feedback(slug, key, { request_id: reworded.request, correct: false });
+  assert.equal(said.effect, "blocked");
+  await page.reload();
+  await page.getByRole("button", { name: "Undo How could I reset my password?" }).waitFor();
 
   await page.getByRole("link", { name: "API Keys" }).click();
   await page.getByRole("link", { name: "Revoke first" }).click();

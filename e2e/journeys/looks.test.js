@@ -47,6 +47,10 @@ before(async () => {
   });
   await page.goto(`${deja.url}/console/p/${slug}/cache`);
   entry = await page.getByRole("link", { name: QUESTIONS[0][0] }).first().getAttribute("href");
+  for (const [prompt] of QUESTIONS.slice(1, 4)) {
+    const said = { matched_cache_entry_id: entry.split("/").at(-1), prompt, correct: false };
+    assert.equal((await deja.feedback(slug, key, said)).status, 200);
+  }
   await context.close();
 });
 after(async () => {

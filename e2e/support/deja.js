@@ -28,6 +28,15 @@ export async function startDeja(provider) {
     stream.setEncoding("utf8").on("data", (chunk) => { log += chunk; });
   }
   const ended = new Promise((resolve) => { server.once("exit", resolve); });
+  const post = async (path, key, body) => {
+    const response = await fetch(`${url}/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const request = response.headers.get("x-request-id");
+    return { status: response.status, request, ...(await response.json()) };
+  };
   const deja = {
     url,
     log: () => log,
@@ -39,14 +48,8 @@ export async function startDeja(provider) {
     },
     // The link for the first owner, as the server prints it.
     link: () => until("the link for the first owner", () => log.match(/http:\/\/\S+\/console\/setup\?token=[0-9a-f]{64}/)?.[0]),
-    query: async (slug, key, body) => {
-      const response = await fetch(`${url}/p/${slug}/v1/cache/query`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "gpt-4o-mini", ...body }),
-      });
-      return { status: response.status, ...(await response.json()) };
-    },
+    query: (slug, key, body) => post(`p/${slug}/v1/cache/query`, key, { model: "gpt-4o-mini", ...body }),
+    feedback: (slug, key, body) => post(`p/${slug}/v1/cache/feedback`, key, body),
   };
   await until("readiness", async () => {
     if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}\n${log}`);

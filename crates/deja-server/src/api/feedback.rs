@@ -38,7 +38,7 @@ const TOO_LONG: &str =
 #[derive(Debug, Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; `Fields` reads it")]
 pub struct FeedbackRequest {
-    /// The `X-Request-Id` of the answer.
+    /// The `X-Request-Id` of the answer; of several answers with the same one, the last is meant.
     #[schema(max_length = 64, example = "5f3a9c01-2a")]
     request_id: Option<String>,
     /// The entry that answered: `X-Deja-Entry`, or `matched_cache_entry_id` of `debug`.
