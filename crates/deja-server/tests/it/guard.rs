@@ -72,15 +72,13 @@ fn what_asks_something_else_is_answered_by_the_provider_and_the_answer_says_why(
 fn a_refused_entry_makes_way_for_the_next_best() {
     let tenant = World::shared().tenant("guard-next");
     let ask = |prompt, threshold| ask(&tenant, prompt, threshold, "guard-next");
-    let (one, reworded) =
-        ("How high is tower number 1?", "Please, could you tell me how high tower number 2 is?");
-    for stored in [one, reworded] {
+    let reworded = "Where can I switch on read receipts?";
+    for stored in [DISABLE, reworded] {
         assert_eq!(ask(stored, 1.0).json()["cache_hit"], false);
     }
-    let asked = "How high is tower number 2?";
     // By its similarity alone the wrong one is best.
-    assert_eq!(ask(asked, 0.7).json()["response"], answer_to(one));
-    let guarded = ask(asked, 0.75);
+    assert_eq!(ask(ENABLE, 0.7).json()["response"], answer_to(DISABLE));
+    let guarded = ask(ENABLE, 0.75);
     assert_eq!(guarded.json()["response"], answer_to(reworded), "{}", guarded.text());
     assert_eq!((refused(&guarded), &guarded.json()["cache_hit"]), (None, &json!(true)));
 }
