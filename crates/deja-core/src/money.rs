@@ -26,6 +26,12 @@ impl NanoUsd {
         self.0 as f64 / 1e9
     }
 
+    /// `dollars`, rounded to the nearest nano-dollar. `None` if that is no amount: below zero, not finite, or above a
+    /// billion dollars.
+    pub fn from_dollars(dollars: f64) -> Option<Self> {
+        (0.0..=1e9).contains(&dollars).then(|| Self((dollars * 1e9).round() as u64))
+    }
+
     /// The sum, or the maximum.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {

@@ -12,6 +12,7 @@ use crate::cache::{Frame, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
+use crate::money::NanoUsd;
 use crate::pricing::ModelPrice;
 use crate::quality::DEFAULT_SAMPLES;
 use crate::rate_limit::Quota;
@@ -197,13 +198,18 @@ pub struct ProjectSettings {
     pub guard: Guard,
     /// Samples of queries kept at most, for the page Quality; 0 keeps none.
     pub samples: u64,
+    /// The model that decides where the guard is uncertain; `None`: the guard decides alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard_model: Option<String>,
+    /// What asking it may cost a day (UTC).
+    pub guard_budget: NanoUsd,
     /// The project's own prices by model id; they win over the price table.
     pub prices: BTreeMap<String, ModelPrice>,
 }
 
 impl Default for ProjectSettings {
-    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, 1,000 samples, no
-    /// prices.
+    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, 1,000 samples, no model
+    /// that decides (if one is set: 1 USD a day), no prices.
     fn default() -> Self {
         Self {
             ttl_seconds: Some(30 * 24 * 3600),
@@ -213,6 +219,8 @@ impl Default for ProjectSettings {
             minimum_threshold: None,
             guard: Guard::Standard,
             samples: DEFAULT_SAMPLES,
+            guard_model: None,
+            guard_budget: NanoUsd::from_nanos(1_000_000_000),
             prices: BTreeMap::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! The verdict on a candidate and its reason.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
@@ -65,11 +66,16 @@ pub struct Verdict {
     pub refused: Option<Reason>,
     /// 0 to 1: how sure it is that one answer serves both prompts. 1 for the same text.
     pub score: f32,
+    /// Whether the words leave it open, so that who understands them should be asked.
+    pub uncertain: bool,
 }
 
 impl Verdict {
-    const PASS: Self = Self { refused: None, score: 1.0 };
+    const PASS: Self = Self { refused: None, score: 1.0, uncertain: false };
 }
+
+/// Scores that leave it open: below, hardly a right pair is left; above, even the strict guard lets it pass.
+const UNCERTAIN: RangeInclusive<f32> = 0.05..=0.70;
 
 /// Below this threshold nothing is refused.
 pub const LOWEST_THRESHOLD: f32 = 0.75;
@@ -116,13 +122,14 @@ pub fn judge(
     match (&a.foreign, &b.foreign) {
         (Some(x), Some(y)) => return foreign_verdict(foreign::proved(x, y)),
         (None, None) => {}
-        _ => return Verdict { refused: Some(Reason::Words), score: 0.0 },
+        _ => return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: true },
     }
     let differences = Differences::of(a, b);
     let features = differences.vector(a, b, cosine);
     let score = rules::judged(trees::score(&features), &features);
     let enough = score >= required(cosine, threshold, strictness, a.length.max(b.length));
-    Verdict { refused: (!enough).then(|| reason(a, b, &differences)), score }
+    let refused = (!enough).then(|| reason(a, b, &differences));
+    Verdict { refused, score, uncertain: UNCERTAIN.contains(&score) }
 }
 
 fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {
@@ -133,7 +140,8 @@ fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {
         Err(Unproved::Order) => Reason::Order,
         Err(Unproved::Words) => Reason::Words,
     };
-    Verdict { refused: Some(reason), score: 0.0 }
+    // What is not proved may still be true, unless a number, a negation or the order says that it is not.
+    Verdict { refused: Some(reason), score: 0.0, uncertain: reason == Reason::Words }
 }
 
 fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {

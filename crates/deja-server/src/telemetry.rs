@@ -29,6 +29,8 @@ const UPSTREAM_SECONDS: &str = "deja_upstream_duration_seconds";
 const SAVED: &str = "deja_saved_nanodollars_total";
 const SPENT: &str = "deja_spent_nanodollars_total";
 const GUARD_REFUSALS: &str = "deja_guard_refusals_total";
+const OPINIONS: &str = "deja_guard_opinions_total";
+const OPINIONS_SPENT: &str = "deja_guard_opinions_nanodollars_total";
 const NOT_STORED: &str = "deja_not_stored_total";
 const FEEDBACK: &str = "deja_feedback_total";
 const SHED: &str = "deja_shed_total";
@@ -55,8 +57,16 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_histogram!(SEARCH_SECONDS, "Time of the look-ups of a query.");
     describe_histogram!(UPSTREAM_SECONDS, "Time of a provider call.");
     describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
-    describe_counter!(SPENT, "Nano-dollars (1e-9 USD) spent on misses, where the price is known.");
+    describe_counter!(
+        SPENT,
+        "Nano-dollars (1e-9 USD) spent on misses and on models that decide, where the price is known."
+    );
     describe_counter!(GUARD_REFUSALS, "Misses that the guard made of what was similar enough, by reason.");
+    describe_counter!(
+        OPINIONS,
+        "Queries on which a project's model decided, or should have, by what it said."
+    );
+    describe_counter!(OPINIONS_SPENT, "Nano-dollars (1e-9 USD) spent on asking it.");
     describe_counter!(NOT_STORED, "Answers returned but not stored, by reason.");
     describe_counter!(
         FEEDBACK,
@@ -96,8 +106,12 @@ fn answered(outcome: &'static str, reply: &Reply) {
         histogram!(EMBEDDING_SECONDS).record(reply.trace.embedding);
     }
     counter!(SAVED).increment(reply.saved().as_nanos());
+    counter!(SPENT).increment(reply.spent().as_nanos());
+    if let Some(opinion) = reply.trace.opinion {
+        counter!(OPINIONS, "said" => opinion.said.as_str()).increment(1);
+        counter!(OPINIONS_SPENT).increment(opinion.cost.as_nanos());
+    }
     if let Source::Provider(stored) = reply.source {
-        counter!(SPENT).increment(reply.cost.amount.as_nanos());
         if let (Some(time), false) = (reply.trace.provider, reply.trace.joined) {
             histogram!(UPSTREAM_SECONDS).record(time);
         }

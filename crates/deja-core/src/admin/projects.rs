@@ -10,6 +10,7 @@ use super::{Acting, AdminError};
 use crate::analytics::{Slice, Step, Totals, hour_of};
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
+use crate::money::NanoUsd;
 use crate::project::{Guard, Project, ProjectSettings, Slug, Tier};
 use crate::rate_limit::{MAX_PER_MINUTE, Quota};
 use crate::store::StoreError;
@@ -20,6 +21,8 @@ const MAX_TTL_SECONDS: u64 = 10 * 365 * 24 * 3600;
 const MAX_ENTRIES: u64 = 100_000_000;
 /// Samples of a project, where it keeps any: fewer say nothing of a band of similarity, more are not read at once.
 const SAMPLES: RangeInclusive<u64> = 100..=10_000;
+/// As in queries.
+const MAX_MODEL_BYTES: usize = 256;
 const WEEK_HOURS: i64 = 7 * 24;
 
 /// A project to make.
@@ -58,6 +61,10 @@ pub struct ProjectPatch {
     pub guard: Option<Guard>,
     /// Samples kept at most; 0 deletes what is there.
     pub samples: Option<u64>,
+    /// The model that decides where the guard is uncertain; the empty text is none.
+    pub guard_model: Option<String>,
+    /// What asking it may cost a day.
+    pub guard_budget: Option<NanoUsd>,
 }
 
 /// What counts as a hit; `None` is deja's own.
@@ -168,6 +175,12 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(samples) = patch.samples {
         project.settings.samples = samples;
     }
+    if let Some(model) = patch.guard_model {
+        project.settings.guard_model = Some(model.trim().to_owned()).filter(|model| !model.is_empty());
+    }
+    if let Some(budget) = patch.guard_budget {
+        project.settings.guard_budget = budget;
+    }
     check(&project.settings)
 }
 
@@ -185,6 +198,11 @@ pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
         let (least, most) = (SAMPLES.start(), SAMPLES.end());
         return Err(AdminError::Invalid(format!(
             "the number of samples must lie between {least} and {most}, or be 0 to keep none"
+        )));
+    }
+    if settings.guard_model.as_ref().is_some_and(|model| model.len() > MAX_MODEL_BYTES) {
+        return Err(AdminError::Invalid(format!(
+            "the guard's model is longer than the limit of {MAX_MODEL_BYTES} bytes"
         )));
     }
     Ok(())
@@ -210,6 +228,8 @@ fn told(before: &Project, after: &Project) -> String {
             ("minimum threshold", settings.threshold(Some(Threshold::ZERO)).get().to_string()),
             ("guard", settings.guard.as_str().to_owned()),
             ("samples", settings.samples.to_string()),
+            ("guard model", settings.guard_model.clone().unwrap_or_else(|| "none".into())),
+            ("guard budget", format!("{} USD a day", settings.guard_budget.as_dollars())),
         ]
     };
     let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);

@@ -32,6 +32,13 @@ pub enum Verdict {
         /// How sure the guard is that one answer serves both prompts, 0 to 1.
         score: f32,
     },
+    /// Not yet: it is similar enough, its words leave it open, and the project has a model that decides such pairs.
+    Uncertain {
+        /// What is different.
+        reason: Reason,
+        /// How sure the guard is that one answer serves both prompts, 0 to 1.
+        score: f32,
+    },
 }
 
 impl Verdict {
@@ -41,7 +48,7 @@ impl Verdict {
     }
 }
 
-/// An answer that was judged to be one for the prompt that was asked. Made by [`Judge::judge`] and nowhere else.
+/// An answer that was judged to be one for the prompt that was asked. Made by [`Judge`] and nowhere else.
 #[derive(Clone, Debug)]
 pub struct Hit {
     entry: Arc<Entry>,
@@ -66,7 +73,7 @@ impl Hit {
     }
 }
 
-/// An entry that was similar enough, and that the guard refused.
+/// An entry that was similar enough, and that the guard did not let pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
     /// The entry.
@@ -84,8 +91,10 @@ pub struct Refusal {
 pub struct Judged {
     /// The first that answers.
     pub hit: Option<Hit>,
-    /// The first before it that the guard refused.
+    /// The first before it that the guard did not let pass.
     pub refused: Option<Refusal>,
+    /// Where none answers: those of which the guard is uncertain.
+    pub uncertain: Vec<Candidate>,
 }
 
 /// Judges candidates for one prompt.
@@ -94,17 +103,19 @@ pub struct Judge<'a> {
     asked: &'a str,
     threshold: Threshold,
     guard: Option<Strictness>,
+    model: Option<&'a str>,
     /// `asked`, as the guard reads it: once, and only if a candidate is similar enough.
     read: OnceLock<Prompt>,
 }
 
 impl<'a> Judge<'a> {
     /// For the prompt `asked` with this threshold; the project's settings may demand a higher one.
-    pub fn new(asked: &'a str, threshold: Threshold, settings: &ProjectSettings) -> Self {
+    pub fn new(asked: &'a str, threshold: Threshold, settings: &'a ProjectSettings) -> Self {
         Self {
             asked,
             threshold: settings.threshold(Some(threshold)),
             guard: settings.guard.strictness(),
+            model: settings.guard_model.as_deref(),
             read: OnceLock::new(),
         }
     }
@@ -112,6 +123,11 @@ impl<'a> Judge<'a> {
     /// The similarity below which nothing but the same prompt answers.
     pub const fn threshold(&self) -> Threshold {
         self.threshold
+    }
+
+    /// The model that decides where the guard is uncertain.
+    pub const fn model(&self) -> Option<&'a str> {
+        self.model
     }
 
     /// Whether the answer to `prompt` answers what was asked. `forbidden` says that the pair was found to be wrong;
@@ -124,8 +140,7 @@ impl<'a> Judge<'a> {
         } else if !self.threshold.reached_by(similarity) {
             Verdict::BelowThreshold
         } else {
-            let refused = self.refused_at(self.threshold, prompt, similarity);
-            refused.map_or(Verdict::Semantic, |(reason, score)| Verdict::Refused { reason, score })
+            self.objection(self.threshold, prompt, similarity).unwrap_or(Verdict::Semantic)
         }
     }
 
@@ -139,55 +154,63 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The first of the candidates that answers, and what the guard refused before it. Best first, so that one that is
-    /// refused makes way for the next best.
+    /// The same, where the project's model said whether one answer serves both prompts: its word decides where the guard
+    /// is uncertain.
+    pub fn settle(&self, candidate: Candidate, same: bool) -> Result<Hit, Verdict> {
+        let (entry, similarity) = (candidate.entry.clone(), candidate.similarity);
+        match self.judge(candidate) {
+            Err(Verdict::Uncertain { .. }) if same => Ok(Hit { entry, similarity, exact: false }),
+            judged => judged,
+        }
+    }
+
+    /// The first of the candidates that answers, and what the guard did not let pass before it. Best first, so that one
+    /// that is refused makes way for the next best; and one that answers for certain wins over one that may.
     pub fn first(&self, candidates: impl IntoIterator<Item = Candidate>) -> Judged {
         let mut judged = Judged::default();
         for candidate in candidates {
-            let (entry, similarity) = (candidate.entry.id, candidate.similarity);
-            match self.judge(candidate) {
-                Ok(hit) => {
-                    judged.hit = Some(hit);
-                    break;
-                }
-                Err(Verdict::Refused { reason, score }) => {
-                    let refusal = Refusal { entry, similarity, reason, score };
-                    judged.refused = judged.refused.or(Some(refusal));
-                }
-                Err(_) => {}
+            let verdict = match self.judge(candidate.clone()) {
+                Ok(hit) => return Judged { hit: Some(hit), uncertain: Vec::new(), ..judged },
+                Err(verdict) => verdict,
+            };
+            if let Verdict::Refused { reason, score } | Verdict::Uncertain { reason, score } = verdict {
+                let (entry, similarity) = (candidate.entry.id, candidate.similarity);
+                judged.refused = judged.refused.or(Some(Refusal { entry, similarity, reason, score }));
+            }
+            if matches!(verdict, Verdict::Uncertain { .. }) {
+                judged.uncertain.push(candidate);
             }
         }
         judged
     }
 
-    /// The lowest threshold, in thousandths, at which the guard refuses a candidate that reaches it, and why; it does so
-    /// at every higher one. `None` if it refuses it at none.
-    pub fn refused_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Reason)> {
+    /// The lowest threshold, in thousandths, at which the guard does not let a candidate pass that reaches it, and its
+    /// verdict; it does not at any higher one. `None` if it always does.
+    pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
-        let refused = |thousandths: u32| self.refused_at(at(thousandths)?, prompt, similarity);
+        let objection = |thousandths: u32| self.objection(at(thousandths)?, prompt, similarity);
         let (mut low, mut high) = ((LOWEST_THRESHOLD * 1e3) as u32, (similarity.get() * 1e3) as u32);
-        let (reason, _) = refused(high).filter(|_| prompt != self.asked)?;
+        let verdict = objection(high).filter(|_| prompt != self.asked)?;
         while low < high {
             let middle = low.midpoint(high);
-            if refused(middle).is_some() { high = middle } else { low = middle + 1 }
+            if objection(middle).is_some() { high = middle } else { low = middle + 1 }
         }
-        Some((at(high)?, reason))
+        Some((at(high)?, verdict))
     }
 
-    /// What the guard says of a candidate with this threshold: `None` if it lets it pass.
-    fn refused_at(
-        &self,
-        threshold: Threshold,
-        prompt: &str,
-        similarity: Similarity,
-    ) -> Option<(Reason, f32)> {
+    /// What the guard has against a candidate with this threshold: `None` if it lets it pass.
+    fn objection(&self, threshold: Threshold, prompt: &str, similarity: Similarity) -> Option<Verdict> {
         let (guard, threshold) = (self.guard?, threshold.get() as f32);
         if threshold < LOWEST_THRESHOLD {
             return None;
         }
         let asked = self.read.get_or_init(|| Prompt::read(self.asked));
-        let verdict = deja_guard::judge(asked, &Prompt::read(prompt), similarity.get(), threshold, guard);
-        Some((verdict.refused?, verdict.score))
+        let judged = deja_guard::judge(asked, &Prompt::read(prompt), similarity.get(), threshold, guard);
+        let (refused, score) = (judged.refused, judged.score);
+        if self.model.is_some() && judged.uncertain {
+            return Some(Verdict::Uncertain { reason: refused.unwrap_or(Reason::Words), score });
+        }
+        refused.map(|reason| Verdict::Refused { reason, score })
     }
 }
 
@@ -228,7 +251,8 @@ mod tests {
 
     #[test]
     fn the_verdict_has_a_reason() {
-        let judge = Judge::new("asked", Threshold::DEFAULT, &of(Guard::Off));
+        let settings = of(Guard::Off);
+        let judge = Judge::new("asked", Threshold::DEFAULT, &settings);
         for (prompt, similarity, forbidden, verdict) in [
             ("asked", 1.0, false, Verdict::Exact),
             ("other", 0.85, false, Verdict::Semantic),
@@ -267,7 +291,8 @@ mod tests {
     }
     #[test]
     fn a_refused_candidate_makes_way_for_the_next_best() {
-        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &of(Guard::Standard));
+        let settings = of(Guard::Standard);
+        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &settings);
         let judged = judge.first([candidate(DISABLE, 0.96, false), candidate(REWORDED, 0.94, false)]);
         assert_eq!(judged.hit.unwrap().entry().prompt, REWORDED);
         let refused = judged.refused.unwrap();
@@ -284,9 +309,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_uncertain_is_left_to_the_projects_model() {
+        let (asked, open) = (ENABLE, "How do I enable read receipts now?");
+        let near = Similarity::from_cosine(0.95);
+        let alone = of(Guard::Standard);
+        let judge = Judge::new(asked, Threshold::DEFAULT, &alone);
+        assert_eq!(
+            judge.verdict(open, near, false),
+            Verdict::Semantic,
+            "it passes where the guard decides alone"
+        );
+        let settings = ProjectSettings { guard_model: Some("m".into()), ..alone.clone() };
+        let judge = Judge::new(asked, Threshold::DEFAULT, &settings);
+        let judged = judge.first([candidate(open, 0.95, false), candidate(DISABLE, 0.9, false)]);
+        assert!(judged.hit.is_none() && judged.refused.is_some());
+        assert_eq!(judged.uncertain.len(), 1);
+        for same in [true, false] {
+            assert_eq!(judge.settle(candidate(open, 0.95, false), same).is_ok(), same);
+            // What is certain is not the model's to say.
+            assert!(judge.settle(candidate(DISABLE, 0.95, false), same).is_err());
+            assert!(judge.settle(candidate(open, 0.8, false), same).is_err());
+            assert!(judge.settle(candidate(open, 0.95, true), same).is_err());
+            assert!(judge.settle(candidate(asked, 0.95, false), same).is_ok());
+        }
+        // One that answers for certain wins over a nearer one that may.
+        let certain = candidate(REWORDED, 0.9, false);
+        let judged = judge.first([candidate(open, 0.95, false), certain]);
+        assert!(judged.hit.is_some() && judged.uncertain.is_empty());
+    }
+
+    #[test]
     fn the_guard_judges_where_the_project_wants_it_and_the_threshold_is_one_to_recommend() {
         let answers = |guard, threshold, asked, prompt| {
-            let judge = Judge::new(asked, Threshold::new(threshold).unwrap(), &of(guard));
+            let settings = of(guard);
+            let judge = Judge::new(asked, Threshold::new(threshold).unwrap(), &settings);
             judge.judge(candidate(prompt, 0.96, false)).is_ok()
         };
         assert!(answers(Guard::Off, 0.85, ENABLE, DISABLE));
@@ -300,14 +356,17 @@ mod tests {
 
     #[test]
     fn the_lowest_threshold_that_refuses_is_where_the_verdict_changes() {
-        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &of(Guard::Strict));
+        let (strict, off) = (of(Guard::Strict), of(Guard::Off));
+        let judge = Judge::new(ENABLE, Threshold::DEFAULT, &strict);
         let near = Similarity::from_cosine(0.96);
-        assert_eq!(judge.refused_from(DISABLE, near), Some((Threshold::NEAR, Reason::Opposite)));
+        let (from, verdict) = judge.objection_from(DISABLE, near).unwrap();
+        assert_eq!((from, verdict), (Threshold::NEAR, judge.verdict(DISABLE, near, false)));
+        assert!(matches!(verdict, Verdict::Refused { reason: Reason::Opposite, .. }));
         for prompt in [ENABLE, "how do i enable read receipts"] {
-            assert_eq!(judge.refused_from(prompt, near), None);
+            assert_eq!(judge.objection_from(prompt, near), None);
         }
-        assert_eq!(judge.refused_from(DISABLE, Similarity::from_cosine(0.7)), None, "it is near at none");
-        let off = Judge::new(ENABLE, Threshold::DEFAULT, &of(Guard::Off));
-        assert_eq!(off.refused_from(DISABLE, near), None);
+        assert_eq!(judge.objection_from(DISABLE, Similarity::from_cosine(0.7)), None, "it is near at none");
+        let off = Judge::new(ENABLE, Threshold::DEFAULT, &off);
+        assert_eq!(off.objection_from(DISABLE, near), None);
     }
 }

@@ -12,4 +12,4 @@ pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry};
 pub use frame::{Frame, Kind};
 pub use judge::{Hit, Judge, Judged, Reason, Refusal, Verdict};
 pub use label::{Answered, Label, LabelSource, Labelled, Met, UnknownWord, WrongAnswer};
-pub use scope::{PromptHash, Scope, ScopeKey};
+pub use scope::{PairHash, PromptHash, Scope, ScopeKey};

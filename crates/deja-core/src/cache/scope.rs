@@ -67,11 +67,37 @@ impl fmt::Debug for PromptHash {
     }
 }
 
+/// SHA-256 of two prompts in any order, and of the model that was asked whether one answer serves both.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PairHash(pub [u8; 32]);
+
+impl PairHash {
+    /// The hash of these prompts for `model`.
+    pub fn of(model: &str, one: &PromptHash, other: &PromptHash) -> Self {
+        let hash = Sha256::new().chain_update(one.min(other).0).chain_update(one.max(other).0);
+        Self(hash.chain_update(model).finalize().into())
+    }
+}
+
+impl fmt::Debug for PairHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PairHash({})", hex::encode(&self.0[..4]))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn a_pair_has_no_order_and_another_model_makes_another_one() {
+        let [a, b, c] = ["a", "b", "c"].map(PromptHash::of);
+        assert_eq!(PairHash::of("m", &a, &b), PairHash::of("m", &b, &a));
+        let others = [PairHash::of("m", &a, &c), PairHash::of("n", &a, &b), PairHash::of("m", &a, &a)];
+        assert!(others.iter().all(|other| *other != PairHash::of("m", &a, &b)));
+    }
 
     #[test]
     fn different_scopes_have_different_keys() {

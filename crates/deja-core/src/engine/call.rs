@@ -4,21 +4,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::cache::policy::{NotStored, may_store};
-use crate::cache::{Answer, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
+use crate::cache::{Answer, Candidate, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
 use crate::embedding::{Embedding, Threshold};
 use crate::engine::claim::{Claim, Turn};
 use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::search::Near;
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
-use crate::project::Project;
 use crate::provider::{Completion, Provider, Route};
-use crate::store::{FlightKey, Unanswered};
+use crate::store::{Admission, FlightKey, Unanswered};
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
 #[derive(Clone)]
 pub(super) struct Call {
-    pub project: Arc<Project>,
+    pub caller: Admission,
     pub query: Arc<Query>,
     pub scope: Scope,
     pub prompt_hash: PromptHash,
@@ -26,11 +25,13 @@ pub(super) struct Call {
     pub route: Route,
     /// What was there and did not answer, as far as it was looked for.
     pub near: Near,
+    /// Those of them that the project's model is still to be asked about.
+    pub uncertain: Vec<Candidate>,
 }
 
 impl Call {
     pub(super) fn judge(&self) -> Judge<'_> {
-        Judge::new(&self.query.prompt, self.query.threshold, &self.project.settings)
+        Judge::new(&self.query.prompt, self.query.threshold, &self.caller.project.settings)
     }
 }
 
@@ -51,28 +52,28 @@ impl Engine {
         let Some(claims) = self.parts.store.claims() else {
             let judge = call.judge();
             if let Some(hit) = self.exact(&call.scope, call.prompt_hash, &judge).await? {
-                return Ok(Completed::Found(hit));
+                return Ok(Completed::Found(hit, None));
             }
             // Further down than a hit needs: analytics shows it to choose a threshold by.
             let floor = judge.threshold().min(Threshold::NEAR);
             let found =
                 self.nearest(&call.scope, call.prompt_hash, call.vector.as_ref(), &judge, floor).await?;
             if let Some(hit) = found.hit {
-                return Ok(Completed::Found(hit));
+                return Ok(Completed::Found(hit, found.near.opinion));
             }
-            call.near = found.near;
-            return self.ask(&call, None).await;
+            (call.near, call.uncertain) = (found.near, found.uncertain);
+            return self.settle_or_ask(&mut call, None).await;
         };
         let flight =
-            FlightKey { project: call.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
+            FlightKey { project: call.caller.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
         match self.claim(claims, flight, &call.scope, &call.judge()).await? {
-            Turn::Found(hit) => Ok(Completed::Found(hit)),
+            Turn::Found(hit) => Ok(Completed::Found(hit, None)),
             Turn::Unanswered(Unanswered { model, failure: Some(error) }) if model == call.query.model => {
                 Err(QueryError::Provider(error))
             }
             Turn::Unanswered(_) => Ok(Completed::Unshared),
             Turn::Ours(claim) => {
-                let completed = claim.hold(self.ask(&call, Some(&claim))).await;
+                let completed = claim.hold(self.settle_or_ask(&mut call, Some(&claim))).await;
                 if let Some(ended) = unanswered(&call, &completed) {
                     claim.release(&ended).await;
                 }
@@ -81,10 +82,24 @@ impl Engine {
         }
     }
 
+    /// Has the project's model decide where the guard is uncertain, and asks the provider if that gives no answer.
+    async fn settle_or_ask(
+        &self,
+        call: &mut Call,
+        claim: Option<&Claim<'_>>,
+    ) -> Result<Completed, QueryError> {
+        let (hit, opinion) = self.second_opinion(call).await;
+        call.near.opinion = opinion;
+        match hit {
+            Some(hit) => Ok(Completed::Found(hit, opinion)),
+            None => self.ask(call, claim).await,
+        }
+    }
+
     /// Asks the provider, and stores the answer if it may be stored, which ends the claim.
     async fn ask(&self, call: &Call, claim: Option<&Claim<'_>>) -> Result<Completed, QueryError> {
         let provider = provider_of(call)?;
-        let _slot = self.slots.take(call.project.id).ok_or(QueryError::Overloaded)?;
+        let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
         let query = &call.query;
         let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await?;
@@ -92,7 +107,8 @@ impl Engine {
 
         let verdict = may_store(&completion);
         let entry = Arc::new(self.entry_of(call, provider.name(), completion).await?);
-        let spent = self.cost(&call.project, &query.model, &entry, entry.answer.input_tokens, false).amount;
+        let spent =
+            self.cost(&call.caller.project, &query.model, &entry, entry.answer.input_tokens, false).amount;
         let (entry, stored) = match verdict {
             Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),
@@ -114,7 +130,7 @@ impl Engine {
             prompt_hash: call.prompt_hash,
             entry: Entry::clone(&entry),
             vector: call.vector.clone().map(|vector| (embedder.clone(), vector)),
-            max_entries: call.project.settings.max_entries,
+            max_entries: call.caller.project.settings.max_entries,
         };
         let inserted = match claim {
             Some(claim) => claim.store(new).await,
@@ -124,7 +140,7 @@ impl Engine {
             Ok(Inserted::New) => (entry, Ok(())),
             Ok(Inserted::Twin(twin)) => (twin, Ok(())),
             Err(error) => {
-                tracing::error!(project.id = %call.project.id, error = %error, "an answer could not be stored");
+                tracing::error!(project.id = %call.caller.project.id, error = %error, "an answer could not be stored");
                 (entry, Err(NotStored::StoreUnavailable))
             }
         }
@@ -158,7 +174,7 @@ impl Engine {
                 tokens_estimated,
             },
             created: now,
-            expires: call.project.settings.expires(now),
+            expires: call.caller.project.settings.expires(now),
         })
     }
 }

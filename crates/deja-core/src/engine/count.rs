@@ -5,7 +5,6 @@ use std::future::Future;
 use crate::analytics::{Outcome, UsageEvent};
 use crate::embedding::Similarity;
 use crate::engine::{Engine, Query, QueryError, Reply, Source};
-use crate::money::NanoUsd;
 use crate::store::Admission;
 
 /// How a request ended.
@@ -120,7 +119,7 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
         input_tokens: reply.cost.input_tokens,
         output_tokens: reply.cost.output_tokens,
         saved: reply.saved(),
-        spent: if reply.is_hit() { NanoUsd::ZERO } else { reply.cost.amount },
+        spent: reply.spent(),
         ..*named
     }
 }

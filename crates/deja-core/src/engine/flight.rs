@@ -13,7 +13,7 @@ use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity};
 use crate::engine::search::Near;
-use crate::engine::{CANDIDATES, Query, QueryError};
+use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
 
 /// How a flight ended.
@@ -21,8 +21,8 @@ use crate::money::NanoUsd;
 pub(super) enum Completed {
     /// With a fresh answer.
     Answered(Arc<Fresh>),
-    /// The answer to the leader's query was in the cache meanwhile.
-    Found(Hit),
+    /// The answer to the leader's query was in the cache: meanwhile, or as the project's model said.
+    Found(Hit, Option<Opinion>),
     /// Another process asked and got nothing that answers others: everybody asks for themselves.
     Unshared,
     /// Without an answer.

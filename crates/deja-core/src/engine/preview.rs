@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Reason, Verdict};
+use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Verdict};
 use crate::embedding::{Embedded, EmbedderId, Embedding, Similarity, Threshold};
 use crate::engine::{Engine, Query, QueryError, Trace};
 use crate::id::ProjectId;
@@ -15,6 +15,8 @@ use crate::store::Probe;
 pub struct Preview {
     /// What would answer the query.
     pub hit: Option<Hit>,
+    /// Where none does: of how many the project's model would be asked, the nearest first.
+    pub undecided: usize,
     /// The nearest entries whatever their similarity, best first.
     pub near: Vec<Neighbour>,
     /// How long it took.
@@ -28,8 +30,8 @@ pub struct Neighbour {
     pub candidate: Candidate,
     /// How it was judged.
     pub verdict: Verdict,
-    /// The threshold from which on the guard refuses it, and why; `None` if it refuses it at none.
-    pub refused_from: Option<(Threshold, Reason)>,
+    /// The threshold from which on the guard does not let it pass, and its verdict; `None` if it always does.
+    pub objection_from: Option<(Threshold, Verdict)>,
 }
 
 impl Engine {
@@ -65,15 +67,18 @@ impl Engine {
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
         let exact = exact.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
-        let Judged { hit, refused } = judge.first(exact.iter().chain(&near).cloned());
-        trace.refused = refused;
+        let judged = judge.first(exact.iter().chain(&near).cloned());
+        let (Judged { hit, refused, uncertain }, opinion) =
+            self.recall(project.id, hash, &judge, judged).await;
+        (trace.refused, trace.opinion) = (refused, opinion);
         let judged = |candidate: Candidate| {
             let (prompt, similarity) = (&candidate.entry.prompt, candidate.similarity);
             let verdict = judge.verdict(prompt, similarity, candidate.forbidden);
-            let refused_from = judge.refused_from(prompt, similarity);
-            Neighbour { candidate, verdict, refused_from }
+            let objection_from = judge.objection_from(prompt, similarity);
+            Neighbour { candidate, verdict, objection_from }
         };
-        Ok(Preview { hit, near: near.into_iter().map(judged).collect(), trace })
+        let undecided = uncertain.len();
+        Ok(Preview { hit, undecided, near: near.into_iter().map(judged).collect(), trace })
     }
 
     /// The vector of a prompt; `None` if it is too long for one.

@@ -12,6 +12,7 @@ use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::flight::{Completed, Fresh, Joined, Reach};
+use crate::engine::search::Near;
 use crate::engine::{Engine, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
 use crate::provider::Route;
@@ -72,20 +73,21 @@ impl Engine {
             let floor = self.first_floor(&judge);
             let found = self.nearest(&scope, prompt_hash, vector.as_ref(), &judge, floor).await?;
             trace.search += looked.elapsed();
-            trace.refused = found.near.refused;
+            (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
             if let Some(hit) = found.hit {
                 return Ok(self.reply_with(caller, &scope, query, &hit).await);
             }
 
             // Neither: one call to the provider, shared with everybody who asks the same meanwhile.
             let call = Call {
-                project: project.clone(),
+                caller: caller.clone(),
                 query: query.clone(),
                 scope: scope.clone(),
                 prompt_hash,
                 vector,
                 route: route.clone(),
                 near: found.near,
+                uncertain: found.uncertain,
             };
             if let Some(reply) = self.take_part(caller, call, reach, trace).await? {
                 return Ok(reply);
@@ -138,10 +140,14 @@ impl Engine {
                 match watch.completed().await {
                     Completed::Answered(fresh) => {
                         trace.provider = Some(fresh.provider_time);
-                        (trace.near_miss, trace.refused) = (fresh.near.best, fresh.near.refused);
+                        let Near { best, refused, opinion } = fresh.near;
+                        (trace.near_miss, trace.refused, trace.opinion) = (best, refused, opinion);
                         Ok(Some(self.reply_of_provider(caller, &query, &fresh, fresh.spent)))
                     }
-                    Completed::Found(hit) => Ok(Some(self.reply_with(caller, &scope, &query, &hit).await)),
+                    Completed::Found(hit, opinion) => {
+                        trace.opinion = opinion;
+                        Ok(Some(self.reply_with(caller, &scope, &query, &hit).await))
+                    }
                     Completed::Unshared => Ok(None),
                     Completed::Failed(error) => Err(error),
                 }
@@ -186,11 +192,12 @@ impl Engine {
                 hit
             }
             // How similar the entry is to another prompt than the leader's is not known.
-            Completed::Found(hit) if same_prompt => {
+            Completed::Found(hit, opinion) if same_prompt => {
                 let (entry, similarity) = (hit.entry().clone(), hit.similarity());
-                judge.judge(Candidate { entry, similarity, forbidden: false }).ok()
+                let candidate = Candidate { entry, similarity, forbidden: false };
+                judge.settle(candidate, opinion.is_some()).ok()
             }
-            Completed::Found(_) | Completed::Unshared => None,
+            Completed::Found(..) | Completed::Unshared => None,
             Completed::Failed(error) if !same_prompt || !same_model => {
                 if !error.is_callers_own(same_model) {
                     return Err(error);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Refusal};
 use crate::embedding::{Similarity, Threshold};
-use crate::engine::NearMiss;
 use crate::engine::savings::Cost;
+use crate::engine::{NearMiss, Opinion};
 use crate::money::NanoUsd;
 
 /// What is asked.
@@ -70,14 +70,24 @@ impl Reply {
         }
     }
 
+    /// What was spent: on the answer of a miss, and on the project's model as far as that is not taken off the savings.
+    pub fn spent(&self) -> NanoUsd {
+        let cost = self.cost.amount;
+        if self.is_hit() { self.judging().minus(cost) } else { cost.plus(self.judging()) }
+    }
+
+    fn judging(&self) -> NanoUsd {
+        self.trace.opinion.map_or(NanoUsd::ZERO, |opinion| opinion.cost)
+    }
+
     /// What the guard refused, on a miss that it caused.
     pub fn refused(&self) -> Option<Refusal> {
         self.trace.refused.filter(|_| !self.is_hit())
     }
 
-    /// What the hit saved; nothing on a miss.
+    /// What the hit saved, less what the project's model cost that found it to be one; nothing on a miss.
     pub fn saved(&self) -> NanoUsd {
-        if self.is_hit() { self.cost.amount } else { NanoUsd::ZERO }
+        if self.is_hit() { self.cost.amount.minus(self.judging()) } else { NanoUsd::ZERO }
     }
 }
 
@@ -98,6 +108,8 @@ pub struct Trace {
     pub near_miss: Option<NearMiss>,
     /// The best of the entries that were similar enough and that the guard refused.
     pub refused: Option<Refusal>,
+    /// What the project's model said where the guard was uncertain.
+    pub opinion: Option<Opinion>,
     /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.
     pub too_long: Option<(u32, u32)>,
 }

@@ -3,15 +3,18 @@
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, Engine, NearMiss, QueryError};
+use crate::engine::{CANDIDATES, Engine, NearMiss, Opinion, QueryError};
 use crate::store::Probe;
 
 /// What came of looking for neighbours.
+#[derive(Default)]
 pub(super) struct Found {
     /// What answers.
     pub hit: Option<Hit>,
     /// What came near, whether it answers or not.
     pub near: Near,
+    /// Those that the project's model is still to be asked about.
+    pub uncertain: Vec<Candidate>,
 }
 
 /// What came near a prompt.
@@ -19,8 +22,10 @@ pub(super) struct Found {
 pub(super) struct Near {
     /// The best candidate.
     pub best: Option<NearMiss>,
-    /// The best one that only the guard refused.
+    /// The best one that only the guard did not let pass.
     pub refused: Option<Refusal>,
+    /// What the project's model said of one.
+    pub opinion: Option<Opinion>,
 }
 
 impl Engine {
@@ -45,7 +50,7 @@ impl Engine {
         judge: &Judge<'_>,
         floor: Threshold,
     ) -> Result<Found, QueryError> {
-        let Some(embedding) = vector else { return Ok(Found { hit: None, near: Near::default() }) };
+        let Some(embedding) = vector else { return Ok(Found::default()) };
         let embedder = self.parts.embedder.id();
         let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
         let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
@@ -54,8 +59,9 @@ impl Engine {
             similarity: candidate.similarity,
             forbidden: candidate.forbidden,
         });
-        let Judged { hit, refused } = judge.first(candidates);
-        Ok(Found { hit, near: Near { best, refused } })
+        let (judged, opinion) = self.recall(scope.project(), prompt, judge, judge.first(candidates)).await;
+        let Judged { hit, refused, uncertain } = judged;
+        Ok(Found { hit, near: Near { best, refused, opinion }, uncertain })
     }
 
     /// Whether the answer to `matched`, a prompt this similar, was found wrong for what `call` asks. Without a vector
@@ -70,6 +76,6 @@ impl Engine {
         let (embedder, prompt) = (self.parts.embedder.id(), call.prompt_hash);
         let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit: CANDIDATES };
         let matched = PromptHash::of(matched);
-        Ok(self.parts.store.is_forbidden(call.project.id, probe, &matched, similarity).await?)
+        Ok(self.parts.store.is_forbidden(call.caller.project.id, probe, &matched, similarity).await?)
     }
 }

@@ -81,7 +81,7 @@ impl Judged {
         let refused_from = [Guard::Standard, Guard::Strict].map(|guard| {
             let settings = ProjectSettings { guard, ..ProjectSettings::default() };
             let judge = Judge::new(&sample.sampled.asked, Threshold::NEAR, &settings);
-            judge.refused_from(&sample.prompt, similarity).map(|(threshold, _)| threshold)
+            judge.objection_from(&sample.prompt, similarity).map(|(threshold, _)| threshold)
         });
         let proof_only = deja_guard::Prompt::read(&sample.sampled.asked).proof_only();
         Self { sample, label, proof_only, refused_from }

@@ -13,6 +13,7 @@ mod keys;
 mod labels;
 mod limits;
 mod operators;
+mod opinions;
 mod projects;
 mod providers;
 mod samples;
@@ -36,6 +37,7 @@ pub use keys::{Admission, Keys, OwnProviders};
 pub use labels::{Labels, NewLabel};
 pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};
+pub use opinions::{Opinions, Questions};
 pub use projects::Projects;
 pub use providers::ProviderConfigs;
 pub use samples::Samples;
@@ -53,6 +55,7 @@ pub trait Store:
     + Export
     + Labels
     + WrongAnswers
+    + Opinions
     + Limits
     + Usage
     + Samples

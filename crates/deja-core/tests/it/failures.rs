@@ -194,3 +194,23 @@ async fn a_project_cannot_take_the_calls_of_all_others() {
     bench.caller = first;
     assert!(is_miss(&bench.ask("news").await), "what was taken is given back");
 }
+
+#[tokio::test]
+async fn a_query_that_waits_for_the_projects_model_ends_at_its_deadline() {
+    let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+    let calls = CallLimits { all: 10, each: 10 };
+    let bench = Bench::of(settings, calls, Duration::from_millis(200)).await;
+    // Another process, which has all the time it needs, stores an entry whose words leave it open.
+    let stored = bench.replica(2).ask("|How do I renew my fishing licence?").await;
+    assert!(is_miss(&stored));
+    let gate = bench.provider.hold();
+    let asked = query("|How do I renew my fishing licence now?");
+    assert!(matches!(bench.try_ask(asked).await, Err(QueryError::DeadlineExceeded)));
+    gate.add_permits(100);
+    bench.tasks.close();
+    bench.tasks.wait().await;
+    let questions: Vec<_> = bench.provider.calls.lock().unwrap().clone();
+    assert!(
+        questions.iter().any(|prompt| prompt.starts_with(r#"["|How do I renew my fishing licence now?","#))
+    );
+}

@@ -11,12 +11,13 @@ use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Step, Totals, U
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::{AuditRow, Change};
 use deja_core::cache::{
-    Answered, Candidate, Entry, EntryDetail, Inserted, Label, Labelled, NewEntry, PromptHash, Scope,
-    WrongAnswer,
+    Answered, Candidate, Entry, EntryDetail, Inserted, Label, Labelled, NewEntry, PairHash, PromptHash,
+    Scope, WrongAnswer,
 };
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId};
+use deja_core::money::NanoUsd;
 use deja_core::operator::{Email, Invite, Operator, Session, TokenHash};
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
@@ -24,8 +25,8 @@ use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::store::{
     Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export, Invites, Keys,
-    Labels, Limits, NewLabel, Operators, Probe, Projects, ProviderConfigs, Quarantined, Samples, Sessions,
-    StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
+    Labels, Limits, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs, Quarantined, Questions,
+    Samples, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -308,6 +309,12 @@ forward! { Samples:
     fn keep_samples(samples: &[NewSample], now: Timestamp) -> ();
     fn samples(project: ProjectId, now: Timestamp) -> Vec<Sample>;
     fn sweep_samples(now: Timestamp, limit: NonZeroUsize) -> u64;
+}
+forward! { Opinions:
+    fn opinions(project: ProjectId, pairs: &[PairHash]) -> Vec<Option<bool>>;
+    fn keep_opinion(project: ProjectId, pair: &PairHash, said: Option<bool>, day: i64, cost: NanoUsd) -> ();
+    fn questions(project: ProjectId, day: i64) -> Questions;
+    fn sweep_opinions(day: i64, limit: NonZeroUsize) -> u64;
 }
 forward! { Operators:
     fn create_operator(operator: &Operator, change: &Change) -> ();

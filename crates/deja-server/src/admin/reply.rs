@@ -87,6 +87,10 @@ pub struct ProjectView {
     pub guard: String,
     /// Samples of queries kept at most; 0 keeps none.
     pub samples: u64,
+    /// The model that decides where the guard is uncertain.
+    pub guard_model: Option<String>,
+    /// What asking it may cost a day.
+    pub guard_budget_usd: f64,
     pub created: jiff::Timestamp,
     /// The last seven days.
     pub week: TotalsView,
@@ -108,6 +112,8 @@ impl From<(Project, Totals)> for ProjectView {
             share_models: project.settings.share_models,
             guard: project.settings.guard.as_str().into(),
             samples: project.settings.samples,
+            guard_model: project.settings.guard_model,
+            guard_budget_usd: project.settings.guard_budget.as_dollars(),
             created: moment::whole(project.created),
             week: TotalsView::from(week),
         }

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use deja_core::cache::Refusal;
 use deja_core::cache::policy::NotStored;
 use deja_core::embedding::Threshold;
-use deja_core::engine::{Query, Reply, Source};
+use deja_core::engine::{Opinion, Query, Reply, Source};
 use deja_core::pricing::PriceOrigin;
 use deja_core::project::ProjectSettings;
 use deja_core::store::Admission;
@@ -100,6 +100,8 @@ pub struct DebugInfo {
     not_searched: Option<String>,
     /// The best entry that was similar enough and that the guard refused; null if there was none, and on a hit.
     guard: Option<GuardInfo>,
+    /// What the project's model said where the guard was uncertain; null if it was not asked about.
+    judge: Option<JudgeInfo>,
     /// Tokens of prompt and context.
     prompt_tokens: u64,
     /// Tokens of the response.
@@ -123,6 +125,31 @@ pub struct GuardInfo {
     reason: &'static str,
     /// How sure the guard is that one answer serves both prompts, 0 to 1.
     score: f32,
+}
+
+/// What the project's model said of an entry.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JudgeInfo {
+    /// Identifier (UUID) of the entry.
+    entry: String,
+    /// `yes` (it answers), `no`, `remembered yes`, `remembered no`, `unclear`, `late` or `failed`; or why it was not
+    /// asked: `over budget`, `unknown price` or `unavailable`.
+    said: &'static str,
+    /// What asking cost, in USD. It is taken off `cost_saved`.
+    cost: f64,
+    /// How long it took, in milliseconds.
+    time_ms: f64,
+}
+
+impl From<Opinion> for JudgeInfo {
+    fn from(opinion: Opinion) -> Self {
+        Self {
+            entry: opinion.entry.to_string(),
+            said: opinion.said.as_str(),
+            cost: opinion.cost.as_dollars(),
+            time_ms: millis(opinion.time),
+        }
+    }
 }
 
 impl From<Refusal> for GuardInfo {
@@ -283,6 +310,7 @@ fn debug(request: &str, reply: &Reply, cache_entry_count: Option<u64>) -> DebugI
             format!("the prompt has {tokens} tokens or more and the embedding model reads {window}: only the same prompt can match")
         }),
         guard: reply.refused().map(GuardInfo::from),
+        judge: trace.opinion.map(JudgeInfo::from),
         prompt_tokens: reply.cost.input_tokens,
         completion_tokens: reply.cost.output_tokens,
         tokens_estimated: reply.cost.estimated,

@@ -57,7 +57,20 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
         ProjectTask::List { form } => (Command::ProjectList, form.json),
         ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
         ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
-        ProjectTask::Set { slug, name, tier, rpm, burst, ttl, max_entries, share_models, guard, samples } => {
+        ProjectTask::Set {
+            slug,
+            name,
+            tier,
+            rpm,
+            burst,
+            ttl,
+            max_entries,
+            share_models,
+            guard,
+            guard_model,
+            guard_budget,
+            samples,
+        } => {
             let patch = ProjectPatch {
                 name,
                 tier,
@@ -69,6 +82,8 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
                 thresholds: None,
                 guard,
                 samples,
+                guard_model: guard_model.map(|model| if model == "none" { String::new() } else { model }),
+                guard_budget,
             };
             (Command::ProjectSet { project: slug, patch }, false)
         }

@@ -82,15 +82,25 @@ struct Near {
     refused: String,
 }
 
+/// A verdict in few words.
+fn badge(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Exact | Verdict::Semantic => "Hit".into(),
+        Verdict::BelowThreshold => "Miss".into(),
+        Verdict::Forbidden => "Miss: marked as a wrong answer".into(),
+        Verdict::Refused { reason, .. } => format!("Miss: {reason}"),
+        Verdict::Uncertain { reason, .. } => format!("Uncertain: {reason}"),
+    }
+}
+
 impl From<&Neighbour> for Near {
-    fn from(Neighbour { candidate, verdict, refused_from }: &Neighbour) -> Self {
+    fn from(Neighbour { candidate, verdict, objection_from }: &Neighbour) -> Self {
         let (entry, similarity) = (&candidate.entry, candidate.similarity.get());
         let refused_from = if candidate.forbidden {
-            Some((0.0, "marked as a wrong answer"))
+            Some((0.0, Verdict::Forbidden))
         } else {
-            refused_from.map(|(from, reason)| (from.get(), reason.as_str()))
+            objection_from.map(|(from, verdict)| (from.get(), verdict))
         };
-        let refused = refused_from.map(|(_, why)| format!("Miss: {why}")).unwrap_or_default();
         Self {
             id: entry.id.to_string(),
             prompt: format::excerpt(&entry.prompt),
@@ -98,14 +108,9 @@ impl From<&Neighbour> for Near {
             similarity: format!("{similarity:.3}"),
             exact: similarity,
             answers: verdict.answers(),
-            verdict: match verdict {
-                Verdict::Exact | Verdict::Semantic => "Hit".into(),
-                Verdict::BelowThreshold => "Miss".into(),
-                Verdict::Forbidden => refused.clone(),
-                Verdict::Refused { reason, .. } => format!("Miss: {reason}"),
-            },
+            verdict: badge(*verdict),
             refused_from: refused_from.map(|(from, _)| from),
-            refused,
+            refused: refused_from.map(|(_, verdict)| badge(verdict)).unwrap_or_default(),
         }
     }
 }
@@ -232,6 +237,10 @@ fn expected(preview: &Preview) -> Outcome {
             ),
         ),
         (None, Some(nearest)) => match &preview.trace.refused {
+            Some(refusal) if preview.undecided > 0 => (
+                "The guard is uncertain",
+                format!("{} A query would have the project’s model decide.", said(refusal)),
+            ),
             Some(refusal) => (
                 "What is similar asks something else",
                 format!("{} A query would ask the provider.", said(refusal)),
@@ -260,7 +269,7 @@ fn expected(preview: &Preview) -> Outcome {
 fn said(refusal: &Refusal) -> String {
     let Refusal { similarity, reason, score, .. } = refusal;
     format!(
-        "The guard refused an entry with a similarity of {:.3}: {reason} (score {score:.2}).",
+        "The guard did not let an entry pass with a similarity of {:.3}: {reason} (score {score:.2}).",
         similarity.get()
     )
 }

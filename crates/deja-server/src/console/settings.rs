@@ -3,9 +3,11 @@
 use askama::Template;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds, Ttl};
 use deja_core::admin::{AdminError, cache};
+use deja_core::analytics::Step;
 use deja_core::embedding::Threshold;
+use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Project};
-use deja_core::store::StaleCount;
+use deja_core::store::{Questions, StaleCount};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -23,6 +25,8 @@ struct SettingsPage {
     slug: String,
     form: SettingsForm,
     guards: [(&'static str, &'static str); 3],
+    /// What its model was asked today.
+    asked: String,
     limits: Limits,
     limit: String,
     suspended: bool,
@@ -56,6 +60,10 @@ pub(super) struct SettingsForm {
     minimum: String,
     guard: String,
     samples: String,
+    /// Empty for none.
+    guard_model: String,
+    /// US dollars a day.
+    guard_budget: String,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
 }
@@ -67,9 +75,12 @@ async fn page(
     problem: Option<&str>,
 ) -> Result<SettingsPage, ConsoleError> {
     let stale = cache::stale(&visit.acting(), project.id).await?;
+    let day = Step::Day.period_of(visit.now());
+    let Questions { asked, cost } = visit.console.admin.store.questions(project.id, day).await?;
     let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
     Ok(SettingsPage {
+        asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
         frame: visit.frame_in(project, "Settings", "Settings").complaining(problem),
         slug: project.slug.to_string(),
         form,
@@ -102,6 +113,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         minimum: project.settings.minimum_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
         guard: project.settings.guard.as_str().into(),
         samples: project.settings.samples.to_string(),
+        guard_model: project.settings.guard_model.clone().unwrap_or_default(),
+        guard_budget: project.settings.guard_budget.as_dollars().to_string(),
         share_models: project.settings.share_models,
     };
     Ok(visit.page(&page(&visit, &project, form, None).await?))
@@ -139,6 +152,8 @@ fn read(form: &SettingsForm) -> Result<ProjectPatch, ConsoleError> {
         }),
         guard: guard(&form.guard)?,
         samples: number("Samples at most", &form.samples)?,
+        guard_model: Some(form.guard_model.clone()),
+        guard_budget: budget(&form.guard_budget)?,
         ..ProjectPatch::default()
     })
 }
@@ -160,6 +175,11 @@ fn guard(text: &str) -> Result<Option<Guard>, ConsoleError> {
 fn threshold(what: &str, text: &str) -> Result<Option<Threshold>, ConsoleError> {
     let wrong = || ConsoleError::Refused(format!("{what} must be between 0 and 1, or empty"));
     number::<f64>(what, text)?.map(|value| Threshold::new(value).ok_or_else(wrong)).transpose()
+}
+
+fn budget(text: &str) -> Result<Option<NanoUsd>, ConsoleError> {
+    let wrong = || ConsoleError::Refused("The budget must be an amount of US dollars".into());
+    number("The budget", text)?.map(|usd| NanoUsd::from_dollars(usd).ok_or_else(wrong)).transpose()
 }
 
 /// Seconds as a number of hours, without decimals where there are none.

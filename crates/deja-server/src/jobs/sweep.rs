@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::analytics::Step;
 use deja_core::audit::{FEEDBACK_RIGHT, FEEDBACK_WRONG, SIGN_IN_REFUSED};
 use deja_core::clock::{Clock, Timestamp};
 use deja_core::store::{Store, StoreError};
@@ -14,6 +15,8 @@ const SWEEP_BATCH: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 /// How long a refused sign-in stays in the audit log, and how many do at most: anybody may cause them.
 const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);
 const MOST_REFUSALS: u64 = 10_000;
+/// Days that a model's word on a pair of prompts is kept.
+const OPINIONS_KEPT: i64 = 90;
 
 /// How long the words of keys that changed what is answered stay in the audit log, and how many of each kind do at most:
 /// any application may cause them.
@@ -22,7 +25,7 @@ const MOST_FEEDBACK: u64 = 100_000;
 /// What a project keeps at most of answered requests, of labels and of wrong answers: the newest.
 const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-/// Forgets old rollups, samples, refused sign-ins and feedback, and sessions and links that expired.
+/// Forgets old rollups, samples, refused sign-ins, feedback and words of models, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         let now = clock.now();
@@ -51,7 +54,8 @@ async fn sweep_batch(store: &dyn Store, now: Timestamp) -> Result<u64, StoreErro
     for action in [FEEDBACK_WRONG, FEEDBACK_RIGHT] {
         swept = swept.max(store.sweep_changes(action, since, MOST_FEEDBACK, SWEEP_BATCH).await?);
     }
-    Ok(swept)
+    let opinions = store.sweep_opinions(Step::Day.period_of(now) - OPINIONS_KEPT, SWEEP_BATCH).await?;
+    Ok(swept.max(opinions))
 }
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.

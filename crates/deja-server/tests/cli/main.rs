@@ -113,12 +113,25 @@ fn projects_from_first_to_last() {
         ["--name", "Ours", "--tier", "pro", "--ttl", "none", "--max-entries", "9", "--share-models", "true"];
     deja.ok(&[&["project", "set", "my-team"], &set[..]].concat());
     assert_eq!(deja.json(&["project", "list", "--json"])[0]["guard"], "standard");
-    deja.ok(&["project", "set", "my-team", "--guard", "strict"]);
+    deja.ok(&[
+        "project",
+        "set",
+        "my-team",
+        "--guard",
+        "strict",
+        "--guard-model",
+        "m",
+        "--guard-budget",
+        "0.5",
+    ]);
     let project = &deja.json(&["project", "list", "--json"])[0];
     assert_eq!((&project["name"], &project["tier"]), (&"Ours".into(), &"pro".into()));
     assert_eq!((&project["ttl_seconds"], &project["max_entries"]), (&Value::Null, &9.into()));
     assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"active".into()));
-    assert_eq!(project["guard"], "strict");
+    assert_eq!((&project["guard"], &project["guard_model"]), (&"strict".into(), &"m".into()));
+    assert_eq!(project["guard_budget_usd"], 0.5);
+    deja.ok(&["project", "set", "my-team", "--guard-model", "none"]);
+    assert_eq!(deja.json(&["project", "list", "--json"])[0]["guard_model"], Value::Null);
     deja.error(2, &["project", "delete", "my-team"]);
     deja.ok(&["project", "delete", "my-team", "--yes"]);
     assert_eq!(deja.json(&["project", "list", "--json"]).as_array().unwrap().len(), 1);

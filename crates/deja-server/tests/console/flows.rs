@@ -285,7 +285,7 @@ async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on(
     let verdict = format!("{row} .badge");
     let page = member.post(place, &form("0.8", "cache")).await;
     assert_eq!((page.one("#result .badge"), page.one(&verdict)), ("Miss".into(), "Miss: opposite".into()));
-    assert!(page.one("#result p").contains("The guard refused an entry"), "{}", page.text());
+    assert!(page.one("#result p").contains("The guard did not let an entry pass"), "{}", page.text());
     // What the slider's script needs to tell the same.
     assert_eq!(page.attributes(row, "data-refused-from"), ["0.75"]);
     assert_eq!(page.attributes(row, "data-refused"), ["Miss: opposite"]);
@@ -374,6 +374,8 @@ async fn settings_are_checked_kept_and_shown() {
             ("threshold", threshold),
             ("minimum", "0.8"),
             ("guard", "strict"),
+            ("guard_model", " gpt-4o "),
+            ("guard_budget", "0.25"),
             ("share_models", "1"),
         ]
     };
@@ -390,13 +392,26 @@ async fn settings_are_checked_kept_and_shown() {
         owner.get("/console/p/shop/settings").await.attributes("#guard [selected]", "value"),
         ["strict"]
     );
+    assert_eq!((settings.guard_model.as_deref(), settings.guard_budget.as_dollars()), (Some("gpt-4o"), 0.25));
+    assert!(owner.get("/console/p/shop/settings").await.one("#budget-hint").contains("Asked 0 today"));
     let mut loose = form("0.9", "1.5");
+    loose[7] = ("guard_budget", "-1");
+    let page = owner.post("/console/p/shop/settings", &loose).await;
+    assert!(page.one("[role=alert]").contains("amount of US dollars"), "{}", page.text());
+    loose[6] = ("guard_model", "");
+    loose[7] = ("guard_budget", "");
     loose[5] = ("guard", "loose");
     let page = owner.post("/console/p/shop/settings", &loose).await;
     assert!(page.one("[role=alert]").contains("use off, standard or strict"), "{}", page.text());
     loose[5] = ("guard", "");
     owner.submit("/console/p/shop/settings", &loose).await;
-    assert_eq!(world.reload("shop").await.settings.guard, Guard::Strict, "a form without it keeps it");
+    let kept = world.reload("shop").await.settings;
+    assert_eq!(
+        (kept.guard, kept.guard_budget.as_dollars()),
+        (Guard::Strict, 0.25),
+        "what is not sent is kept"
+    );
+    assert_eq!(kept.guard_model, None);
     let page = owner.get("/console/p/shop/settings").await;
     assert_eq!(
         (page.attributes("#ttl", "value"), page.attributes("#minimum", "value")),

@@ -28,6 +28,7 @@ mod feedback;
 mod flight;
 mod fuzz;
 mod guard;
+mod guard_model;
 mod management;
 mod moving;
 mod operations;

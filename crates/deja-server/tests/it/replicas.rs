@@ -85,6 +85,25 @@ fn what_one_replica_is_told_of_an_answer_of_another_holds_on_all_at_once() {
 }
 
 #[test]
+fn what_a_projects_model_said_of_a_pair_is_remembered_on_every_replica() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let tenant = Tenant::create(&replicas[0], "judged", &[]);
+    provider.on("judge-1", Reaction::Text("yes".into()));
+    let url = format!("{}/v1", provider.url());
+    replicas[0].cli(&tenant.provider_add("judges", &url, "judge-1", &["--allow-private"]));
+    replicas[1].cli(&["price", "set", "--project", &tenant.slug, "judge-1", "--input", "1", "--output", "2"]);
+    replicas[2].cli(&["project", "set", &tenant.slug, "--guard-model", "judge-1"]);
+    let stored = "How do I cancel my travel insurance before the end of the month?";
+    let uncertain = "How can I cancel my travel insurance before the end of the month now?";
+    assert_eq!(ask(&replicas[0], &tenant.key, stored), (200, false));
+    for replica in &replicas {
+        assert_eq!(ask(replica, &tenant.key, uncertain), (200, true));
+    }
+    assert_eq!(provider.calls("judge-1").len(), 1);
+}
+
+#[test]
 fn a_revoked_key_is_refused_by_the_very_next_request_on_every_replica() {
     let provider = FakeProvider::start();
     let replicas = three(&provider);

@@ -23,6 +23,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (9, include_str!("../../migrations/postgres/0009_own_providers.sql")),
     (10, include_str!("../../migrations/postgres/0010_samples.sql")),
     (11, include_str!("../../migrations/postgres/0011_feedback.sql")),
+    (12, include_str!("../../migrations/postgres/0012_opinions.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -20,6 +20,7 @@ mod limits;
 mod migrations;
 pub(crate) mod open;
 mod operators;
+mod opinions;
 mod projects;
 mod providers;
 mod rows;

@@ -18,6 +18,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (7, include_str!("../../migrations/sqlite/0007_vectors.sql")),
     (8, include_str!("../../migrations/sqlite/0008_samples.sql")),
     (9, include_str!("../../migrations/sqlite/0009_feedback.sql")),
+    (10, include_str!("../../migrations/sqlite/0010_opinions.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

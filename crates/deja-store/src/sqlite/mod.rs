@@ -20,6 +20,7 @@ mod lock;
 mod migrations;
 mod open;
 mod operators;
+mod opinions;
 mod projects;
 mod providers;
 mod readers;

@@ -15,6 +15,7 @@ mod labels;
 mod lifetime;
 mod limits;
 mod nearest;
+mod opinions;
 mod people;
 mod projects;
 mod providers;
@@ -110,6 +111,7 @@ pub fn cases() -> Vec<Case> {
         browse::cases(),
         labels::cases(),
         wrong_answers::cases(),
+        opinions::cases(),
         people::cases(),
         audit::cases(),
         export::cases(),

@@ -9,6 +9,7 @@ mod export;
 mod keys;
 mod labels;
 mod operators;
+mod opinions;
 mod providers;
 mod samples;
 mod usage;
@@ -22,7 +23,7 @@ use tokio::sync::Notify;
 use crate::analytics::{ContextKey, ContextLabel, Rollup, RollupKey};
 use crate::api_key::{ApiKey, KeyUsage};
 use crate::audit::Change;
-use crate::cache::{Answered, Entry, Label, PromptHash, Scope};
+use crate::cache::{Answered, Entry, Label, PairHash, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
 use crate::id::{EntryId, ProjectId, RecorderId};
@@ -32,7 +33,7 @@ use crate::project::Project;
 use crate::provider::ProviderConfig;
 use crate::quality::{Band, NewSample, SampleId};
 use crate::rate_limit::{Bucket, Decision, Quota, take};
-use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Store, StoreError};
+use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Questions, Store, StoreError};
 
 /// A store without a disk.
 #[derive(Default)]
@@ -62,6 +63,9 @@ struct State {
     wrong: Vec<labels::Wrong>,
     quarantine: BTreeMap<(ProjectId, EntryId), Timestamp>,
     samples: BTreeMap<(ProjectId, Band, SampleId), NewSample>,
+    /// What was said of a pair, and the day.
+    opinions: HashMap<(ProjectId, PairHash), (bool, i64)>,
+    questions: BTreeMap<(ProjectId, i64), Questions>,
     /// Until when an entry is claimed for an embedder, and whether it was set aside.
     stale_claims: HashMap<(EmbedderId, EntryPlace), (Timestamp, bool)>,
     operators: Vec<Operator>,
@@ -159,6 +163,8 @@ impl Projects for MemoryStore {
         state.rollups.retain(|key, _| key.project != project);
         state.contexts.retain(|(owner, _), _| *owner != project);
         state.wrong.retain(|wrong| wrong.project != project);
+        state.opinions.retain(|(owner, _), _| *owner != project);
+        state.questions.retain(|(owner, _), _| *owner != project);
         state.providers.retain(|provider| provider.project != project);
         state.buckets.remove(&project);
         state.feedback_buckets.remove(&project);

@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 use deja_core::admin::projects::Ttl;
+use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Tier};
 
 use super::shared::{Form, Sure};
@@ -77,6 +78,12 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
         #[arg(long, value_name = "N")]
         samples: Option<u64>,
+        /// The model that decides where the guard is uncertain, or none
+        #[arg(long, value_name = "MODEL")]
+        guard_model: Option<String>,
+        /// What asking it may cost a day, in US dollars
+        #[arg(long, value_name = "USD", value_parser = dollars)]
+        guard_budget: Option<NanoUsd>,
     },
     /// Delete a project with its keys, cache, providers and counts
     #[command(after_help = "Example:\n  deja project delete my-team --yes")]
@@ -90,6 +97,11 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
 
 fn tier(text: &str) -> Result<Tier, String> {
     text.parse()
+}
+
+fn dollars(text: &str) -> Result<NanoUsd, String> {
+    let amount = text.parse().ok().and_then(NanoUsd::from_dollars);
+    amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
 }
 
 fn guard(text: &str) -> Result<Guard, String> {

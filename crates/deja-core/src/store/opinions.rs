@@ -1,0 +1,46 @@
+//! The port to what a project's model said of pairs of prompts.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use crate::cache::PairHash;
+use crate::id::ProjectId;
+use crate::money::NanoUsd;
+use crate::store::StoreError;
+
+/// Questions that a project's model was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Questions {
+    /// How many.
+    pub asked: u64,
+    /// What they cost.
+    pub cost: NanoUsd,
+}
+
+/// What projects' models said of pairs of prompts. Days are counted from the epoch, in UTC.
+#[async_trait]
+pub trait Opinions: Send + Sync {
+    /// What was said of each of these pairs, in their order: whether one answer serves both prompts. `None` where
+    /// nothing is kept.
+    async fn opinions(&self, project: ProjectId, pairs: &[PairHash])
+    -> Result<Vec<Option<bool>>, StoreError>;
+
+    /// Counts a question of `day`, and what it cost; and keeps what was said of the pair, if anything was, in place of
+    /// what was kept before. Holds for all processes. Of a project that is gone nothing is kept.
+    async fn keep_opinion(
+        &self,
+        project: ProjectId,
+        pair: &PairHash,
+        said: Option<bool>,
+        day: i64,
+        cost: NanoUsd,
+    ) -> Result<(), StoreError>;
+
+    /// The project's questions of `day`.
+    async fn questions(&self, project: ProjectId, day: i64) -> Result<Questions, StoreError>;
+
+    /// Forgets up to `limit` of the opinions, and as many days of questions, from before `day`, of all projects. Says
+    /// how many opinions.
+    async fn sweep_opinions(&self, day: i64, limit: NonZeroUsize) -> Result<u64, StoreError>;
+}

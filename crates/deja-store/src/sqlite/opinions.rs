@@ -1,0 +1,106 @@
+//! What projects' models said of pairs of prompts.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+use deja_core::cache::PairHash;
+use deja_core::id::ProjectId;
+use deja_core::money::NanoUsd;
+use deja_core::store::{Opinions, Questions, StoreError};
+use rusqlite::{OptionalExtension, params};
+
+use super::fault::fault;
+use super::rows::{count, limit_of, signed};
+use super::{Done, SqliteStore};
+
+#[async_trait]
+impl Opinions for SqliteStore {
+    async fn opinions(
+        &self,
+        project: ProjectId,
+        pairs: &[PairHash],
+    ) -> Result<Vec<Option<bool>>, StoreError> {
+        let pairs = pairs.to_vec();
+        self.readers
+            .read(move |connection| {
+                let mut select = connection
+                    .prepare_cached("SELECT same FROM opinions WHERE project_id = ?1 AND pair = ?2")?;
+                let mut said = |pair: &PairHash| {
+                    select.query_row(params![project.as_bytes(), pair.0], |row| row.get(0)).optional()
+                };
+                pairs.iter().map(&mut said).collect()
+            })
+            .await
+    }
+
+    async fn keep_opinion(
+        &self,
+        project: ProjectId,
+        pair: &PairHash,
+        said: Option<bool>,
+        day: i64,
+        cost: NanoUsd,
+    ) -> Result<(), StoreError> {
+        let pair = *pair;
+        self.writer
+            .write(move |connection| {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO questions (project_id, day, asked, cost)
+                         SELECT project_id, ?2, 1, ?3 FROM projects WHERE project_id = ?1
+                         ON CONFLICT DO UPDATE SET asked = asked + 1, cost = cost + excluded.cost",
+                    )
+                    .and_then(|mut insert| {
+                        insert.execute(params![project.as_bytes(), day, signed(cost.as_nanos())])
+                    })
+                    .map_err(fault)?;
+                if let Some(said) = said {
+                    connection
+                        .prepare_cached(
+                            "INSERT INTO opinions (project_id, pair, same, day)
+                             SELECT project_id, ?2, ?3, ?4 FROM projects WHERE project_id = ?1
+                             ON CONFLICT DO UPDATE SET same = excluded.same, day = excluded.day",
+                        )
+                        .and_then(|mut insert| insert.execute(params![project.as_bytes(), pair.0, said, day]))
+                        .map_err(fault)?;
+                }
+                Ok(Done::quiet(()))
+            })
+            .await
+    }
+
+    async fn questions(&self, project: ProjectId, day: i64) -> Result<Questions, StoreError> {
+        let found = self
+            .readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached("SELECT asked, cost FROM questions WHERE project_id = ?1 AND day = ?2")?
+                    .query_row(params![project.as_bytes(), day], |row| {
+                        let cost = NanoUsd::from_nanos(count(row, 1)?);
+                        Ok(Questions { asked: count(row, 0)?, cost })
+                    })
+                    .optional()
+            })
+            .await?;
+        Ok(found.unwrap_or_default())
+    }
+
+    async fn sweep_opinions(&self, day: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        self.writer
+            .write(move |connection| {
+                let delete = |table: &str, key: &str| {
+                    let sql = format!(
+                        "DELETE FROM {table} WHERE (project_id, {key}) IN
+                             (SELECT project_id, {key} FROM {table} WHERE day < ?1 LIMIT ?2)"
+                    );
+                    connection
+                        .prepare_cached(&sql)
+                        .and_then(|mut delete| delete.execute(params![day, limit_of(limit)]))
+                        .map_err(fault)
+                };
+                delete("questions", "day")?;
+                Ok(Done::quiet(delete("opinions", "pair")? as u64))
+            })
+            .await
+    }
+}
