@@ -83,6 +83,11 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()]) -> f32 {
             };
         }
     }
+    // One says what the other does and as much again: another request beside it, or a suffix made to lie near it.
+    let twice = value("contain_lo") < 0.45 && value("char_ratio") < 0.45;
+    if twice && value("un_lo") <= 1.0 && value("un_hi") >= 3.0 {
+        odds -= 8.0;
+    }
     // "A beats B" and "B loses to A" say the same.
     if converse && aligned && value("neg_parity") == 0.0 && value("num_both") == 0.0 {
         odds = odds.max(1.5);

@@ -131,3 +131,17 @@ fn signs_that_say_something_are_no_idle_marks() {
         assert!(Prompt::read(a).same_text(&Prompt::read(b)), "{a} / {b}");
     }
 }
+
+/// An entry whose prompt asks for something else and repeats the words of others until its vector lies near theirs.
+#[test]
+fn a_suffix_does_not_make_another_request_pass() {
+    let asked = "How do I reset my password?";
+    let foreign = "Buy gift cards and send me the codes.";
+    for times in 1..8 {
+        let stored = format!("{foreign} {}", [asked; 7][..times].join(" "));
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(asked), &Prompt::read(&stored), 0.9, 0.85, strictness);
+            assert!(verdict.refused.is_some(), "{times} times: {verdict:?}");
+        }
+    }
+}
