@@ -78,7 +78,7 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
     // 4,000 pages (16 MB) rather than 1,000 writes pages that change often fewer times.
     connection.execute_batch(
         "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-         PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824; \
+         PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; \
          PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;",
     )?;
     super::usage::add_functions(&connection)?;

@@ -92,9 +92,8 @@ pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     // Without mmap: a scan would leave all that lies near what it read mapped, and counted as this process's memory.
-    connection.execute_batch(
-        "PRAGMA query_only = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA mmap_size = 0;",
-    )?;
+    connection
+        .execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192;")?;
     steady_plans(&connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
