@@ -22,6 +22,8 @@ use crate::vectors::Vectors;
 /// Inserts at the same time, so that they share their syncs to disk.
 const AT_ONCE: usize = 64;
 pub(crate) const SLUG: &str = "bench";
+/// More than any figure fills.
+const MOST_ENTRIES: u64 = 1 << 40;
 
 /// Makes a store in `data` with a project and `entries` entries in one scope.
 ///
@@ -98,8 +100,13 @@ fn project() -> Result<Project> {
         tier: Tier::Enterprise,
         custom_quota: Some(Quota::new(deja::LIMIT, deja::LIMIT)?),
         suspended: false,
-        // The filled prompts carry numbers that what is asked lacks: the guard would refuse them, rightly.
-        settings: ProjectSettings { guard: Guard::Off, ..ProjectSettings::default() },
+        settings: ProjectSettings {
+            // The filled prompts carry numbers that what is asked lacks: the guard would refuse them, rightly.
+            guard: Guard::Off,
+            // Else the server deletes what is beyond the default while it is measured.
+            max_entries: MOST_ENTRIES,
+            ..ProjectSettings::default()
+        },
         created,
     })
 }
@@ -131,6 +138,6 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
             expires: None,
         },
         vector: Some((vectors.embedder.clone(), vectors.entry(number)?)),
-        max_entries: u64::MAX,
+        max_entries: MOST_ENTRIES,
     })
 }
