@@ -1,0 +1,15 @@
+//! The wire formats that applications speak to LLM providers: OpenAI's chat completions and Responses, Anthropic's
+//! Messages, Google's Gemini. Bytes in, bytes out: no I/O.
+//!
+//! Requests are read to tell what makes two of them the same ([`Identity`]); they go to the provider as they came.
+//! Answers are read to tell whether they are complete ([`Record`]); a record is served as JSON or as a stream.
+
+mod completion;
+mod endpoint;
+mod identity;
+mod record;
+
+pub use completion::{Completion, Finish, TokenUsage};
+pub use endpoint::{Endpoint, Wire};
+pub use identity::{Identity, Mode, Rendering};
+pub use record::Record;
