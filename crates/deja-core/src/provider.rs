@@ -110,6 +110,14 @@ pub trait Provider: Send + Sync {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError>;
+
+    /// Whether requests for `endpoint` can be passed on to it.
+    fn serves(&self, endpoint: Endpoint) -> bool;
+
+    /// Sends `request` as it is, once (a refused connection may be tried again), and gives the answer as it comes, whatever
+    /// its status. No answer in time, one that sends the request elsewhere, and one about the operator's account (401, 402,
+    /// 403, no credit left) are errors. Silence within the answer is bounded, its time is not, and it is not held here.
+    async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError>;
 }
 
 /// A request of an application on its way to a provider.
@@ -121,7 +129,7 @@ pub struct Forward {
     pub model: String,
     /// The body, as it came.
     pub body: Bytes,
-    /// Headers of the application that the provider may see. The provider's own secret comes on top.
+    /// Headers of the application, without its credentials. The provider gets to see those that it may, and its own secret.
     pub headers: HeaderMap,
     /// What stands behind the `?`, as far as the provider may see it, such as `beta=true`.
     pub query: Option<String>,
@@ -154,8 +162,9 @@ pub enum Route {
 /// Finds the provider of a model.
 #[async_trait]
 pub trait Providers: Send + Sync {
-    /// The caller's project's own providers first, as they were when it was admitted or later, then the built-in families by the model's name.
-    async fn route(&self, caller: &Admission, model: &str) -> Result<Route, StoreError>;
+    /// The caller's project's own providers first, as they were when it was admitted or later, then the built-in families
+    /// by the model's name. `endpoint` is what is asked for: for prompts of deja's own API any of the chat endpoints.
+    async fn route(&self, caller: &Admission, model: &str, endpoint: Endpoint) -> Result<Route, StoreError>;
 }
 
 /// What a project's own provider speaks.

@@ -43,6 +43,11 @@ impl Upstream {
         self.base_url.as_ref().map_err(|error| Failure::forbidden(&self.name, error).error)
     }
 
+    /// What is asked for is not there. Callers ask `Provider::serves` before.
+    pub(crate) fn serves_not(&self) -> ProviderError {
+        Failure::invalid_request(&self.name, "the provider does not serve this endpoint").error
+    }
+
     /// The key in a header of its own, behind `prefix`.
     pub(crate) fn key_header(&self, name: HeaderName, prefix: &str) -> HeaderMap {
         secret_header(name, prefix, self.key.as_ref())

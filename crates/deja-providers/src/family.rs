@@ -3,6 +3,8 @@
 //! Only models that answer a prompt with text count: an embedding or an image model sent to the chat endpoint
 //! would only give an error that the user cannot read. Names are compared as given, without routing prefixes.
 
+use deja_core::provider::Endpoint;
+
 /// The makers whose own API deja speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
@@ -57,6 +59,16 @@ pub fn family(model: &str) -> Option<Family> {
     ["gemini-", "gemma-", "learnlm-"].iter().any(|p| model.starts_with(p)).then_some(Family::Google)
 }
 
+/// The family of `model` at `endpoint`: OpenAI has models that answer no prompt with text and are asked for elsewhere.
+pub(crate) fn family_at(model: &str, endpoint: Endpoint) -> Option<Family> {
+    let begins = match endpoint {
+        Endpoint::Embeddings => &["text-embedding-3-", "text-embedding-ada-"][..],
+        Endpoint::Completions => &["gpt-3.5-turbo-instruct", "davinci-002", "babbage-002"],
+        _ => return family(model),
+    };
+    begins.iter().any(|begin| model.starts_with(begin)).then_some(Family::OpenAi)
+}
+
 fn is_openai(model: &str) -> bool {
     let base = model.strip_prefix("ft:").unwrap_or(model);
     if let Some(rest) = base.strip_prefix("gpt-") {
@@ -100,6 +112,22 @@ mod tests {
             ["gemini-2.5-flash", "gemini-flash-latest", "gemma-3-27b-it", "learnlm-1.5-pro-experimental"]
         {
             assert_eq!(family(model), Some(Family::Google), "{model}");
+        }
+    }
+
+    #[test]
+    fn models_that_are_no_chat_models_have_endpoints_of_their_own() {
+        let openai = Some(Family::OpenAi);
+        assert_eq!(family_at("text-embedding-3-small", Endpoint::Embeddings), openai);
+        assert_eq!(family_at("gpt-3.5-turbo-instruct", Endpoint::Completions), openai);
+        assert_eq!(family_at("gpt-4o", Endpoint::Chat), openai);
+        for (model, endpoint) in [
+            ("text-embedding-3-small", Endpoint::Chat),
+            ("text-embedding-004", Endpoint::Embeddings),
+            ("gpt-4o", Endpoint::Embeddings),
+            ("gpt-4o", Endpoint::Completions),
+        ] {
+            assert_eq!(family_at(model, endpoint), None, "{model}");
         }
     }
 

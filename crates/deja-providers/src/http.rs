@@ -129,16 +129,19 @@ impl Client {
         Ok(self.http.request(method, url))
     }
 
+    /// The next piece of the answer; `None` at its end.
+    async fn piece(&self, response: &mut Response) -> Result<Option<Bytes>, ReadError> {
+        let next = timeout(self.settings.idle_timeout, response.chunk()).await;
+        next.map_err(|_| ReadError::Idle)?.map_err(|error| ReadError::Broken(error.without_url()))
+    }
+
     /// The next piece of the answer; `None` at its end. `held` is room for all bytes so far.
     async fn chunk(
         &self,
         response: &mut Response,
         held: &mut Option<OwnedSemaphorePermit>,
     ) -> Result<Option<Bytes>, ReadError> {
-        let next = timeout(self.settings.idle_timeout, response.chunk()).await;
-        let chunk =
-            next.map_err(|_| ReadError::Idle)?.map_err(|error| ReadError::Broken(error.without_url()))?;
-        let Some(chunk) = chunk else { return Ok(None) };
+        let Some(chunk) = self.piece(response).await? else { return Ok(None) };
         let read = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) + chunk.len();
         if read > self.settings.max_response_bytes {
             return Err(ReadError::TooLarge);
@@ -169,6 +172,18 @@ impl Client {
         stream::try_unfold((self.clone(), response, None), |(client, mut response, mut held)| async move {
             let chunk = client.chunk(&mut response, &mut held).await?;
             Ok(chunk.map(|chunk| (chunk, (client, response, held))))
+        })
+    }
+
+    /// The pieces of an answer that is passed on, one after the other: any number of them, for as long as they come. They
+    /// are not held here, so they do not count as under way.
+    pub(crate) fn passed(
+        &self,
+        response: Response,
+    ) -> impl Stream<Item = Result<Bytes, ReadError>> + Send + use<> {
+        stream::try_unfold((self.clone(), response), |(client, mut response)| async move {
+            let piece = client.piece(&mut response).await?;
+            Ok(piece.map(|piece| (piece, (client, response))))
         })
     }
 

@@ -8,8 +8,9 @@
 //! 3. `exchange`: one call from request to answer, the same for all of them; [`http`] holds the only place
 //!    where an HTTP client is built, `retry` says when a call is made again, `failure` what an error means and
 //!    `wait` what it says about asking again.
-//! 4. [`ssrf`]: which addresses deja calls for a user.
-//! 5. [`tokens`], [`prices`], [`embedding`]: counting tokens, fetching the price map, embeddings from a server.
+//! 4. `forward`: a request of an application, passed on as it is, and its answer; `unpack` where that comes packed.
+//! 5. [`ssrf`]: which addresses deja calls for a user.
+//! 6. [`tokens`], [`prices`], [`embedding`]: counting tokens, fetching the price map, embeddings from a server.
 //!
 //! Nothing a provider sends is trusted: unknown members, nulls, wrong types and missing members are accepted,
 //! sizes and times are bounded, and an answer counts as one only if it is complete.
@@ -21,6 +22,7 @@ mod exchange;
 mod failure;
 pub mod family;
 mod format;
+mod forward;
 pub mod gemini;
 pub mod http;
 mod lenient;
@@ -31,6 +33,7 @@ mod retry;
 pub mod ssrf;
 mod stream;
 pub mod tokens;
+mod unpack;
 mod wait;
 
 pub use embedding::{ConnectError, RemoteEmbedder, RemoteSettings, published_window};

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use deja_core::pricing::PriceBook;
-use deja_core::provider::{Provider, ProviderConfig, ProviderKind, Route};
+use deja_core::provider::{Endpoint, Provider, ProviderConfig, ProviderKind, Route};
 use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::anthropic::{self, Anthropic};
 use crate::exchange::Upstream;
-use crate::family::{Family, family};
+use crate::family::{Family, family_at};
 use crate::gemini::{self, Gemini};
 use crate::http::{Client, ClientError, HttpSettings, Trust};
 use crate::openai::{self, Endpoints, OpenAi};
@@ -85,9 +85,9 @@ impl Registry {
         Ok(Self { openai, anthropic, google, guarded, guarded_private, allow_private, prices })
     }
 
-    /// The built-in provider of `model`.
-    pub fn built_in(&self, model: &str) -> Route {
-        let Some(family) = family(model) else { return Route::Unsupported };
+    /// The built-in provider of `model` at `endpoint`.
+    pub fn built_in(&self, model: &str, endpoint: Endpoint) -> Route {
+        let Some(family) = family_at(model, endpoint) else { return Route::Unsupported };
         let provider = match family {
             Family::OpenAi => &self.openai,
             Family::Anthropic => &self.anthropic,
@@ -127,7 +127,7 @@ impl Registry {
                 let prices = Arc::clone(&self.prices);
                 Arc::new(Anthropic { upstream: upstream(anthropic::VERSIONS), prices })
             }
-            ProviderKind::Gemini => Arc::new(Gemini(upstream(gemini::VERSIONS))),
+            ProviderKind::Gemini => Arc::new(Gemini { upstream: upstream(gemini::VERSIONS), chat: false }),
         }
     }
 }
@@ -149,7 +149,8 @@ fn anthropic(
 
 fn google(credentials: Credentials, client: &Client) -> Result<Arc<dyn Provider>, RegistryError> {
     let default = gemini::DEFAULT_BASE_URL;
-    Ok(Arc::new(Gemini(built_in("google", credentials, default, gemini::VERSIONS, client)?)))
+    let upstream = built_in("google", credentials, default, gemini::VERSIONS, client)?;
+    Ok(Arc::new(Gemini { upstream, chat: true }))
 }
 
 /// A built-in provider, at the operator's base URL or its own.

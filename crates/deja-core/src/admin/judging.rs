@@ -11,7 +11,7 @@ use super::{Acting, AdminError};
 use crate::cache::LabelSource;
 use crate::money::NanoUsd;
 use crate::pricing::{ModelPrice, price_for};
-use crate::provider::{Completion, Provider, Providers, Route};
+use crate::provider::{Completion, Endpoint, Provider, Providers, Route};
 use crate::quality::{Judged, to_label};
 use crate::store::{Admission, NewLabel};
 
@@ -68,7 +68,7 @@ impl Model {
         let nobody = || AdminError::Invalid("a model is asked by the running server: start it first".into());
         let providers: &dyn Providers = by.admin.providers.as_deref().ok_or_else(nobody)?;
         let caller = Admission::of_console(Arc::new(project.clone()));
-        let provider = match providers.route(&caller, name).await? {
+        let provider = match providers.route(&caller, name, Endpoint::Chat).await? {
             Route::To(provider) => provider,
             Route::NoCredentials { provider } => {
                 return Err(AdminError::Invalid(format!("there are no credentials for {provider}")));

@@ -13,7 +13,7 @@ use crate::engine::call::Call;
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
 use crate::pricing::{ModelPrice, price_for};
-use crate::provider::{Provider, Route};
+use crate::provider::{Endpoint, Provider, Route};
 
 /// How long the model may take.
 const DEADLINE: Duration = Duration::from_millis(1500);
@@ -144,7 +144,8 @@ impl Engine {
     /// What `model` says of the asked prompt and `other`, and what that cost.
     async fn ask_model(&self, call: &Call, model: &str, other: &str) -> (Said, NanoUsd) {
         let (project, free) = (&call.caller.project, NanoUsd::ZERO);
-        let Ok(Route::To(provider)) = self.parts.providers.route(&call.caller, model).await else {
+        let Ok(Route::To(provider)) = self.parts.providers.route(&call.caller, model, Endpoint::Chat).await
+        else {
             return (Said::Unavailable, free);
         };
         let prices = self.parts.prices.current();

@@ -15,7 +15,7 @@ use crate::engine::flight::{Completed, Fresh, Joined, Reach};
 use crate::engine::search::Near;
 use crate::engine::{Engine, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
-use crate::provider::Route;
+use crate::provider::{Endpoint, Route};
 use crate::store::Admission;
 
 impl Engine {
@@ -61,7 +61,7 @@ impl Engine {
             // Only now is the provider looked for: an answer that is there needs none.
             let route = match &route {
                 Some(route) => route,
-                None => route.insert(self.parts.providers.route(caller, &query.model).await?),
+                None => route.insert(self.parts.providers.route(caller, &query.model, Endpoint::Chat).await?),
             };
             if matches!(route, Route::Unsupported) {
                 return Err(QueryError::ModelNotSupported { model: query.model.clone() });

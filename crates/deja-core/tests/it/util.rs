@@ -17,12 +17,14 @@ use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
-    Completion, FailureClass, Finish, Provider, ProviderError, Providers, Route, TokenCount, TokenCounter,
-    TokenUsage,
+    Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Provider, ProviderError, Providers,
+    Route, TokenCount, TokenCounter, TokenUsage,
 };
 use deja_core::store::{Admission, Entries, Keys, Labels, NewLabel, Projects, StoreError};
 use deja_core::testing::change;
 use deja_core::testing::{ManualClock, SeededEntropy};
+use deja_wire::Wire;
+use futures::StreamExt;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
@@ -159,13 +161,33 @@ impl Provider for FakeProvider {
         let script = self.script.lock().unwrap().clone();
         script(prompt.to_owned()).await
     }
+
+    fn serves(&self, endpoint: Endpoint) -> bool {
+        endpoint.wire() == Wire::Chat
+    }
+
+    /// A chat completion with what the script says to the whole body.
+    async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
+        let asked = String::from_utf8_lossy(&request.body).into_owned();
+        let said = self.complete(&request.model, None, &asked).await?;
+        let message = serde_json::json!({"role": "assistant", "content": said.text});
+        let choice = serde_json::json!({"index": 0, "finish_reason": "stop", "message": message});
+        let body =
+            serde_json::json!({"object": "chat.completion", "model": request.model, "choices": [choice]});
+        let headers = [("content-type".parse().unwrap(), "application/json".parse().unwrap())];
+        Ok(Forwarded {
+            status: 200,
+            headers: headers.into_iter().collect(),
+            body: futures::stream::once(async move { Ok(body.to_string().into()) }).boxed(),
+        })
+    }
 }
 
 struct FakeProviders(Arc<FakeProvider>);
 
 #[async_trait]
 impl Providers for FakeProviders {
-    async fn route(&self, _: &Admission, model: &str) -> Result<Route, StoreError> {
+    async fn route(&self, _: &Admission, model: &str, _: Endpoint) -> Result<Route, StoreError> {
         Ok(match model {
             "unsupported" => Route::Unsupported,
             "bare" => Route::NoCredentials { provider: "fake" },

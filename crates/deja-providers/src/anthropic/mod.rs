@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::pricing::PriceBook;
-use deja_core::provider::{Completion, Provider, ProviderError};
+use deja_core::provider::{Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use crate::exchange::{Request, Upstream};
@@ -21,6 +21,9 @@ pub(crate) const VERSIONS: &[&str] = &["/v1"];
 
 /// The version of the API whose shapes `wire` mirrors. The header is required.
 const VERSION: &str = "2023-06-01";
+
+/// Its name.
+const VERSION_HEADER: HeaderName = HeaderName::from_static("anthropic-version");
 
 /// Anthropic, or a server that speaks its format. The base URL is without `/v1`.
 #[derive(Debug)]
@@ -44,10 +47,33 @@ impl Provider for Anthropic {
     ) -> Result<Completion, ProviderError> {
         let context = context.filter(|context| !context.is_empty());
         let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
-        headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
+        headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
         let body = wire::request(model, self.max_tokens(model), context, prompt);
         let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
         self.upstream.complete(&request, &convert::Messages).await
+    }
+
+    fn serves(&self, endpoint: Endpoint) -> bool {
+        path(endpoint).is_some()
+    }
+
+    async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
+        let path = path(request.endpoint).ok_or_else(|| self.upstream.serves_not())?;
+        let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
+        // The application's version decides the shape of the answer.
+        if !request.headers.contains_key(VERSION_HEADER) {
+            headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
+        }
+        self.upstream.forward(endpoint(self.upstream.base()?, path), headers, request).await
+    }
+}
+
+/// Where an endpoint is.
+fn path(endpoint: Endpoint) -> Option<&'static str> {
+    match endpoint {
+        Endpoint::Messages => Some("v1/messages"),
+        Endpoint::CountTokens => Some("v1/messages/count_tokens"),
+        _ => None,
     }
 }
 

@@ -4,12 +4,13 @@ mod convert;
 mod wire;
 
 use async_trait::async_trait;
-use deja_core::provider::{Completion, Provider, ProviderError};
+use deja_core::provider::{Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
 use reqwest::Url;
-use reqwest::header::HeaderName;
+use reqwest::header::{AUTHORIZATION, HeaderName};
 
 use crate::exchange::{Request, Upstream};
 use crate::failure::Failure;
+use crate::openai::endpoint;
 
 /// Where the Gemini API is.
 pub const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com";
@@ -22,12 +23,16 @@ pub(crate) const KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-ke
 
 /// The Gemini API, at Google or elsewhere. The base URL is without `/v1beta`.
 #[derive(Debug)]
-pub(crate) struct Gemini(pub(crate) Upstream);
+pub(crate) struct Gemini {
+    pub(crate) upstream: Upstream,
+    /// Whether OpenAI's chat completions are there too, as Google has them.
+    pub(crate) chat: bool,
+}
 
 #[async_trait]
 impl Provider for Gemini {
     fn name(&self) -> &str {
-        &self.0.name
+        &self.upstream.name
     }
 
     async fn complete(
@@ -36,13 +41,38 @@ impl Provider for Gemini {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        let Some(url) = method(self.0.base()?, model, "generateContent") else {
-            return Err(Failure::invalid_request(self.name(), "this cannot be the name of a model").error);
-        };
+        let url = self.method(model, "generateContent")?;
         let context = context.filter(|context| !context.is_empty());
-        let headers = self.0.key_header(KEY_HEADER, "");
+        let headers = self.upstream.key_header(KEY_HEADER, "");
         let request = Request { url, headers, body: wire::request(context, prompt) };
-        self.0.complete(&request, &convert::Generate).await
+        self.upstream.complete(&request, &convert::Generate).await
+    }
+
+    fn serves(&self, endpoint: Endpoint) -> bool {
+        matches!(endpoint, Endpoint::Gemini { .. }) || (self.chat && endpoint == Endpoint::Chat)
+    }
+
+    async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
+        let (url, secret) = match request.endpoint {
+            Endpoint::Gemini { stream } => {
+                let method = if stream { "streamGenerateContent" } else { "generateContent" };
+                (self.method(&request.model, method)?, self.upstream.key_header(KEY_HEADER, ""))
+            }
+            Endpoint::Chat if self.chat => {
+                let url = endpoint(self.upstream.base()?, "v1beta/openai/chat/completions");
+                (url, self.upstream.key_header(AUTHORIZATION, "Bearer "))
+            }
+            _ => return Err(self.upstream.serves_not()),
+        };
+        self.upstream.forward(url, secret, request).await
+    }
+}
+
+impl Gemini {
+    /// The URL of `model`'s `method`.
+    fn method(&self, model: &str, name: &str) -> Result<Url, ProviderError> {
+        let impossible = || Failure::invalid_request(self.name(), "this cannot be the name of a model").error;
+        method(self.upstream.base()?, model, name).ok_or_else(impossible)
     }
 }
 

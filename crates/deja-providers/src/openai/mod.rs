@@ -7,7 +7,7 @@ mod responses;
 mod wire;
 
 use async_trait::async_trait;
-use deja_core::provider::{Completion, Provider, ProviderError};
+use deja_core::provider::{Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
@@ -57,6 +57,27 @@ impl Provider for OpenAi {
             let request = Request { url: endpoint(base, "chat/completions"), headers, body };
             self.upstream.complete(&request, &chat::Chat).await
         }
+    }
+
+    fn serves(&self, endpoint: Endpoint) -> bool {
+        path(endpoint).is_some()
+    }
+
+    async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
+        let path = path(request.endpoint).ok_or_else(|| self.upstream.serves_not())?;
+        let url = endpoint(self.upstream.base()?, path);
+        self.upstream.forward(url, self.upstream.key_header(AUTHORIZATION, "Bearer "), request).await
+    }
+}
+
+/// Where an endpoint is. Many compatible servers have Responses too; one that has not says so itself.
+fn path(endpoint: Endpoint) -> Option<&'static str> {
+    match endpoint {
+        Endpoint::Chat => Some("chat/completions"),
+        Endpoint::Responses => Some("responses"),
+        Endpoint::Embeddings => Some("embeddings"),
+        Endpoint::Completions => Some("completions"),
+        Endpoint::Messages | Endpoint::CountTokens | Endpoint::Gemini { .. } => None,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod embeddings;
 mod fixtures;
+mod forward;
 mod prices;
 mod registry;
 mod retry;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use deja_core::provider::{FailureClass, Provider, Route};
+use deja_core::provider::{Endpoint, FailureClass, Provider, Route};
 use deja_providers::{BuiltIn, HttpSettings, Registry};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -61,7 +61,7 @@ fn providers(url: &str) -> [Arc<dyn Provider>; 2] {
     };
     let built_in = BuiltIn { openai: Some(credentials(url)), ..BuiltIn::default() };
     let registry = Registry::new(built_in, settings, false, prices()).unwrap();
-    let Route::To(openai) = registry.built_in("gpt-4o") else { panic!("no provider") };
+    let Route::To(openai) = registry.built_in("gpt-4o", Endpoint::Chat) else { panic!("no provider") };
     [openai, registry.custom(&config(url, true), None)]
 }
 

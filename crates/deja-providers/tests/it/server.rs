@@ -8,7 +8,7 @@ use std::time::Duration;
 use deja_core::clock::Timestamp;
 use deja_core::id::{ProjectId, ProviderId};
 use deja_core::pricing::PriceBook;
-use deja_core::provider::{Provider, ProviderConfig, ProviderKind, Route};
+use deja_core::provider::{Endpoint, Provider, ProviderConfig, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry};
 use secrecy::SecretString;
 
@@ -173,7 +173,7 @@ pub(crate) fn built_in(url: &str, settings: HttpSettings) -> Registry {
 
 /// The built-in provider of `model`.
 pub(crate) fn provider(url: &str, model: &str, settings: HttpSettings) -> Arc<dyn Provider> {
-    match built_in(url, settings).built_in(model) {
+    match built_in(url, settings).built_in(model, Endpoint::Chat) {
         Route::To(provider) => provider,
         _ => panic!("no provider for {model}"),
     }

@@ -7,7 +7,7 @@ use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
 use deja_core::admin::{AdminError, Hidden};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
-use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
+use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_core::store::Admission;
 use deja_providers::Family;
 use serde::Deserialize;
@@ -308,7 +308,7 @@ pub(super) struct Test {
 pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
     let project = visit.project(&slug).await?;
     let caller = Admission::of_console(Arc::new(project));
-    let flash = match visit.console.upstreams.route(&caller, &model).await? {
+    let flash = match visit.console.upstreams.route(&caller, &model, Endpoint::Chat).await? {
         Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {
             Ok(completion) => {
                 let said = format::excerpt(&completion.text);

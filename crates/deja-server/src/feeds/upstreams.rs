@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::id::ProjectId;
-use deja_core::provider::{ProviderConfig, Providers, Route, binding};
+use deja_core::provider::{Endpoint, ProviderConfig, Providers, Route, binding};
 use deja_core::store::{Admission, OwnProviders, Store, StoreError};
 use deja_providers::Registry;
 use moka::sync::Cache;
@@ -70,10 +70,10 @@ impl Upstreams {
 
 #[async_trait]
 impl Providers for Upstreams {
-    async fn route(&self, caller: &Admission, model: &str) -> Result<Route, StoreError> {
+    async fn route(&self, caller: &Admission, model: &str, endpoint: Endpoint) -> Result<Route, StoreError> {
         match self.own(caller, model).await? {
             Some(config) => Ok(Route::To(self.registry.custom(&config, self.secret(&config)?))),
-            None => Ok(self.registry.built_in(model)),
+            None => Ok(self.registry.built_in(model, endpoint)),
         }
     }
 }

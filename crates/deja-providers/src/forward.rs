@@ -1,0 +1,139 @@
+//! A request of an application, sent as it is, and the provider's answer, passed on as it comes.
+//!
+//! The provider gets the body byte for byte, the application's headers of one list, and its own secret. The application gets
+//! the answer byte for byte, with the headers of another list. What an answer says of the operator's account is a failure
+//! instead: its text may show part of the key, and the application would take it for a word about its own.
+
+use bytes::Bytes;
+use deja_core::provider::{FailureClass, Forward, Forwarded, ProviderError};
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response, Url};
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::exchange::Upstream;
+use crate::failure::Failure;
+use crate::http::{Body, ReadError};
+use crate::retry;
+use crate::unpack::{self, Unpacker};
+
+/// Headers of the application that a provider gets to see.
+const UP: [HeaderName; 7] = [
+    CONTENT_TYPE,
+    HeaderName::from_static("accept"),
+    HeaderName::from_static("anthropic-version"),
+    HeaderName::from_static("anthropic-beta"),
+    HeaderName::from_static("openai-beta"),
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("traceparent"),
+];
+
+/// Headers of an answer that the application gets to see. The last two are the provider's own name of the request.
+const DOWN: [HeaderName; 6] = [
+    CONTENT_TYPE,
+    HeaderName::from_static("retry-after"),
+    HeaderName::from_static("retry-after-ms"),
+    HeaderName::from_static("x-should-retry"),
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+];
+
+impl Upstream {
+    /// The answer to `request`, sent to `url` once; a connection that cannot be had may be tried again. `own` are headers
+    /// of the provider's own: they stand in the place of the application's.
+    pub(crate) async fn forward(
+        &self,
+        mut url: Url,
+        own: HeaderMap,
+        request: Forward,
+    ) -> Result<Forwarded, ProviderError> {
+        url.set_query(request.query.as_deref());
+        let mut headers = listed(&request.headers, &UP);
+        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.extend(own);
+        let attempt = |limit| {
+            let attempt = self.attempt(&url, &headers, &request.body);
+            async move { timeout(limit, attempt).await.unwrap_or_else(|_| Err(Failure::timeout(&self.name))) }
+        };
+        let answered = Box::pin(retry::run(&self.client.settings, attempt)).await;
+        answered.map_err(|failure| failure.into_error(self.key.as_ref()))
+    }
+
+    async fn attempt(&self, url: &Url, headers: &HeaderMap, body: &Bytes) -> Result<Forwarded, Failure> {
+        let call = self.client.request(Method::POST, url.clone());
+        let call = call.map_err(|error| Failure::forbidden(&self.name, &error))?;
+        let call = call.headers(headers.clone()).body(body.clone());
+        let response = call.send().await.map_err(|error| Failure::send(&self.name, error))?;
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(Failure::bad_response(&self.name, "the provider sends the request elsewhere"));
+        }
+        let unpacker = Unpacker::of(response.headers(), self.client.settings.max_response_bytes);
+        let unpacker = unpacker.map_err(|error| Failure::bad_response(&self.name, &error.to_string()))?;
+        let mut headers = listed(response.headers(), &DOWN);
+        // A server that quotes what it was sent.
+        if headers.values().any(|value| self.quotes_key(value.as_bytes())) {
+            headers.clear();
+        }
+        let body = if status.is_success() {
+            self.pass(response, unpacker)
+        } else {
+            let body = self.refusal(response, unpacker).await?;
+            stream::once(async move { Ok(body) }).boxed()
+        };
+        Ok(Forwarded { status: status.as_u16(), headers, body })
+    }
+
+    /// The body of an error, whole, unless it is about the operator's account.
+    async fn refusal(&self, mut response: Response, mut unpacker: Unpacker) -> Result<Bytes, Failure> {
+        // The status alone is worth reporting, even if the body breaks off or is too large.
+        let Body { bytes, .. } = self.client.body(&mut response).await.unwrap_or_default();
+        let body = unpacker.whole(&bytes).unwrap_or_default();
+        let said = serde_json::from_slice::<Value>(&body).ok();
+        let status = response.status().as_u16();
+        let failure = Failure::answered(&self.name, status, response.headers(), said.as_ref()).midway();
+        let account = matches!(failure.error.class, FailureClass::Auth | FailureClass::Quota);
+        if account || self.quotes_key(&body) { Err(failure) } else { Ok(body) }
+    }
+
+    /// The pieces of a good answer, as they come.
+    fn pass(
+        &self,
+        response: Response,
+        unpacker: Unpacker,
+    ) -> BoxStream<'static, Result<Bytes, ProviderError>> {
+        let (name, key) = (self.name.clone(), self.key.clone());
+        let pieces = unpack::unpacked(self.client.passed(response), unpacker);
+        let failed = move |error| {
+            let failure = match error {
+                unpack::Error::Read(error @ ReadError::Broken(_)) => {
+                    Failure::interrupted(&name, &Failure::read(&name, &error).error.message)
+                }
+                unpack::Error::Read(error) => Failure::read(&name, &error),
+                unpack::Error::Packed(error) => Failure::bad_response(&name, &error.to_string()),
+            };
+            failure.into_error(key.as_ref())
+        };
+        pieces.map_err(failed).boxed()
+    }
+
+    fn quotes_key(&self, bytes: &[u8]) -> bool {
+        let key = self.key.as_ref().map_or("", |key| key.expose_secret().trim()).as_bytes();
+        !key.is_empty() && bytes.windows(key.len()).any(|window| window == key)
+    }
+}
+
+/// The headers of `list` among `all`.
+fn listed(all: &HeaderMap, list: &[HeaderName]) -> HeaderMap {
+    let mut listed = HeaderMap::new();
+    for name in list {
+        for value in all.get_all(name) {
+            listed.append(name, value.clone());
+        }
+    }
+    listed
+}

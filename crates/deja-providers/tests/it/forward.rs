@@ -1,0 +1,326 @@
+//! Requests that are passed on: what goes to the provider, what comes back, and what does not.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use deja_core::provider::{Endpoint, FailureClass, Forward, Forwarded, ProviderError, ProviderKind};
+use deja_providers::HttpSettings;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures::StreamExt;
+
+use crate::server::{FOREVER, KEY, SOON, Server, custom, custom_of, http, provider, settings};
+
+/// A body that no serialiser would write.
+const BODY: &str = "{ \"z\":1.0, \"model\" : \"m\",\n\"unknown\": [1e2, \"\\u00e9\"] }";
+
+/// `ping pong ` eight times, packed by zlib.brotliCompressSync of Node.js (brotli 1.1.0).
+const BROTLI: [u8; 22] = [
+    0x1b, 0x4f, 0x00, 0xf8, 0x8d, 0x54, 0xb5, 0xbf, 0x4e, 0x73, 0x7b, 0x83, 0x53, 0x20, 0x67, 0x01, 0x60,
+    0x28, 0x00, 0x18, 0x3b, 0x03,
+];
+
+fn request(endpoint: Endpoint, headers: &[(&'static str, &str)]) -> Forward {
+    let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+    let (model, body) = ("m".to_owned(), Bytes::from_static(BODY.as_bytes()));
+    Forward { endpoint, model, body, headers: headers.collect(), query: None }
+}
+
+async fn whole(forwarded: Forwarded) -> Result<Vec<u8>, ProviderError> {
+    let mut body = Vec::new();
+    let mut pieces = forwarded.body;
+    while let Some(piece) = pieces.next().await {
+        body.extend_from_slice(&piece?);
+    }
+    Ok(body)
+}
+
+/// The answer of a server that says `answer`.
+async fn answer(answer: impl Into<Vec<u8>>) -> Result<Forwarded, ProviderError> {
+    let server = Server::always(answer);
+    custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await
+}
+
+#[tokio::test]
+async fn every_endpoint_has_its_path_and_the_body_goes_as_it_is() {
+    let server = Server::always(http(200, "content-type: application/json\r\n", "{}"));
+    let gemini = |stream| Endpoint::Gemini { stream };
+    for (model, base, endpoint, path, header, secret) in [
+        ("gpt-4o", "/v1", Endpoint::Chat, "/v1/chat/completions", "authorization", "Bearer "),
+        ("gpt-4o", "/v1", Endpoint::Responses, "/v1/responses", "authorization", "Bearer "),
+        ("gpt-4o", "/v1", Endpoint::Embeddings, "/v1/embeddings", "authorization", "Bearer "),
+        ("gpt-4o", "/v1", Endpoint::Completions, "/v1/completions", "authorization", "Bearer "),
+        ("claude-opus-5", "", Endpoint::Messages, "/v1/messages", "x-api-key", ""),
+        ("claude-opus-5", "", Endpoint::CountTokens, "/v1/messages/count_tokens", "x-api-key", ""),
+        ("gemini-2.5-pro", "", gemini(false), "/v1beta/models/m:generateContent", "x-goog-api-key", ""),
+        ("gemini-2.5-pro", "", gemini(true), "/v1beta/models/m:streamGenerateContent", "x-goog-api-key", ""),
+        ("gemini-2.5-pro", "", Endpoint::Chat, "/v1beta/openai/chat/completions", "authorization", "Bearer "),
+    ] {
+        let provider = provider(&format!("{}{base}", server.url), model, settings());
+        assert!(provider.serves(endpoint), "{endpoint:?}");
+        let answered = provider.forward(request(endpoint, &[])).await.unwrap();
+        assert_eq!((answered.status, whole(answered).await.unwrap().as_slice()), (200, &b"{}"[..]));
+        let seen = server.requests().pop().unwrap();
+        assert_eq!((seen.path(), seen.body.as_str()), (path, BODY), "{endpoint:?}");
+        assert_eq!(seen.header(header), Some(format!("{secret}{KEY}").as_str()), "{endpoint:?}");
+        assert_eq!(seen.header("accept-encoding"), Some("identity"));
+        assert_eq!(seen.header("content-type"), Some("application/json"));
+    }
+}
+
+#[tokio::test]
+async fn a_provider_serves_the_wire_of_its_kind() {
+    let server = Server::always(http(200, "", "{}"));
+    for (kind, endpoint) in [
+        (ProviderKind::OpenAi, Endpoint::Messages),
+        (ProviderKind::OpenAi, Endpoint::Gemini { stream: false }),
+        (ProviderKind::Anthropic, Endpoint::Chat),
+        (ProviderKind::Anthropic, Endpoint::Responses),
+        (ProviderKind::Gemini, Endpoint::Messages),
+        (ProviderKind::Gemini, Endpoint::Chat),
+    ] {
+        let provider = custom_of(kind, &server.url, settings());
+        assert!(!provider.serves(endpoint), "{kind} {endpoint:?}");
+        let error = provider.forward(request(endpoint, &[])).await.err().unwrap();
+        assert_eq!(error.class, FailureClass::InvalidRequest);
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[tokio::test]
+async fn headers_pass_by_list_in_both_directions() {
+    let sent = [
+        ("content-type", "application/json; charset=utf-8"),
+        ("accept", "text/event-stream"),
+        ("anthropic-version", "2026-10-21"),
+        ("anthropic-beta", "a"),
+        ("openai-beta", "b"),
+        ("idempotency-key", "c"),
+        ("traceparent", "00-1-2-01"),
+        ("accept-encoding", "gzip, br"),
+        ("authorization", "Bearer dj_mine"),
+        ("x-api-key", "dj_mine"),
+        ("cookie", "mine"),
+        ("x-deja-context", "mine"),
+        ("openai-organization", "mine"),
+        ("x-forwarded-for", "mine"),
+    ];
+    let headers = "content-type: application/json\r\nretry-after: 7\r\nretry-after-ms: 6820\r\nx-should-retry: true\r\n\
+                   x-request-id: req_1\r\nrequest-id: req_2\r\nset-cookie: theirs\r\nx-ratelimit-limit-requests: 9\r\n\
+                   openai-organization: theirs\r\nserver: theirs\r\n";
+    let server = Server::always(http(200, headers, "{}"));
+    let anthropic = custom_of(ProviderKind::Anthropic, &server.url, settings());
+    let answered = anthropic.forward(request(Endpoint::Messages, &sent)).await.unwrap();
+    let head = server.requests()[0].head.to_lowercase();
+    assert!(!head.contains("mine"), "{head}");
+    for (name, value) in &sent[..7] {
+        assert!(head.contains(&format!("{name}: {value}")), "{name}: {head}");
+    }
+    assert!(
+        head.contains(&format!("x-api-key: {KEY}")) && head.contains("accept-encoding: identity"),
+        "{head}"
+    );
+    let mut names: Vec<_> = answered.headers.keys().map(reqwest::header::HeaderName::as_str).collect();
+    names.sort_unstable();
+    let passed =
+        ["content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id", "x-should-retry"];
+    assert_eq!(names, passed);
+    // Who names no version gets the one that deja knows.
+    drop(anthropic.forward(request(Endpoint::Messages, &[])).await.unwrap());
+    assert_eq!(server.requests()[1].header("anthropic-version"), Some("2023-06-01"));
+}
+
+#[tokio::test]
+async fn a_query_goes_along() {
+    let server = Server::always(http(200, "", "{}"));
+    let gemini = custom_of(ProviderKind::Gemini, &server.url, settings());
+    let request =
+        Forward { query: Some("alt=sse".into()), ..request(Endpoint::Gemini { stream: true }, &[]) };
+    drop(gemini.forward(request).await.unwrap());
+    assert_eq!(server.requests()[0].path(), "/v1beta/models/m:streamGenerateContent?alt=sse");
+}
+
+#[tokio::test]
+async fn errors_of_the_request_pass_as_they_are() {
+    for status in [400, 404, 408, 409, 413, 422, 429, 500, 503, 529] {
+        let body = " {\"error\": {\"message\":\"no\",\"type\":\"x\"}}\n";
+        let server = Server::always(http(status, "retry-after: 3\r\n", body));
+        let answered = custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await.unwrap();
+        assert_eq!((answered.status, &answered.headers["retry-after"]), (status, &"3".parse().unwrap()));
+        assert_eq!(whole(answered).await.unwrap(), body.as_bytes());
+        assert_eq!(server.requests().len(), 1, "{status}: asking again is the application's");
+    }
+}
+
+#[tokio::test]
+async fn errors_of_the_operators_account_do_not_pass() {
+    let quota = r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#;
+    let invalid =
+        r#"{"error":{"status":"INVALID_ARGUMENT","message":"x","details":[{"reason":"API_KEY_INVALID"}]}}"#;
+    let quoted = format!(r#"{{"error":{{"message":"{KEY} has no such model"}}}}"#);
+    for (status, body, class) in [
+        (401, r#"{"error":{"message":"bad key sk-te***e7"}}"#, FailureClass::Auth),
+        (402, "{}", FailureClass::Quota),
+        (403, "<html>", FailureClass::Auth),
+        (429, quota, FailureClass::Quota),
+        (400, invalid, FailureClass::Auth),
+        (404, &quoted, FailureClass::NotFound),
+    ] {
+        let error = answer(http(status, "", body)).await.err().unwrap();
+        assert_eq!(error.class, class, "{status}");
+        assert!(!format!("{error:?}").contains(KEY), "{error:?}");
+    }
+    let headers = format!("x-request-id: {KEY}\r\ncontent-type: application/json\r\n");
+    let answered = answer(http(200, &headers, "{}")).await.unwrap();
+    assert!(!format!("{:?}", answered.headers).contains(KEY));
+}
+
+#[tokio::test]
+async fn who_sends_a_request_elsewhere_gives_no_answer() {
+    let target = Server::always(http(200, "", "{}"));
+    for status in [301, 302, 303, 307, 308] {
+        let error = answer(http(status, &format!("location: {}\r\n", target.url), "")).await.err().unwrap();
+        assert_eq!(error.class, FailureClass::BadResponse);
+    }
+    assert!(target.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_tried_again_and_nothing_else() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let began = Instant::now();
+    let refused =
+        custom(&format!("http://{address}"), settings()).forward(request(Endpoint::Chat, &[])).await;
+    assert_eq!(refused.err().unwrap().class, FailureClass::Connection);
+    assert!(began.elapsed() >= Duration::from_millis(1500), "two waits lie between three attempts");
+    for (bytes, class) in [("", FailureClass::Connection), ("SSH-2.0\r\n", FailureClass::BadResponse)] {
+        let server = Server::always(bytes);
+        let failed = custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await;
+        assert_eq!(failed.err().unwrap().class, class);
+        assert_eq!(server.requests().len(), 1, "the request had been sent, so it may be billed");
+    }
+    let server = Server::start(|_, _| std::thread::sleep(FOREVER));
+    let settings = HttpSettings { attempt_timeout: Duration::from_secs(1), ..settings() };
+    let silent = custom(&server.url, settings).forward(request(Endpoint::Chat, &[])).await;
+    assert_eq!(silent.err().unwrap().class, FailureClass::Timeout);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn pieces_come_as_they_were_sent_and_at_once() {
+    let (go, wait) = mpsc::channel();
+    let wait = std::sync::Mutex::new(wait);
+    let server = Server::start(move |_, stream| {
+        stream.set_nodelay(true).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
+        for piece in ["data: {\"a\"", ":1}\n\nda", "ta: [DONE]\n\n"] {
+            wait.lock().unwrap().recv_timeout(FOREVER).unwrap();
+            stream.write_all(piece.as_bytes()).unwrap();
+        }
+    });
+    let mut answered = custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await.unwrap();
+    for piece in ["data: {\"a\"", ":1}\n\nda", "ta: [DONE]\n\n"] {
+        go.send(()).unwrap();
+        assert_eq!(answered.body.next().await.unwrap().unwrap(), piece);
+    }
+    assert!(answered.body.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_stream_may_last_longer_than_an_attempt_and_say_more_than_an_answer_may() {
+    let server = Server::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(100));
+            if stream.write_all(&[b'x'; 1024]).is_err() {
+                return;
+            }
+        }
+    });
+    let settings = HttpSettings {
+        attempt_timeout: Duration::from_secs(1),
+        total_deadline: Duration::from_secs(1),
+        max_response_bytes: 10 * 1024,
+        max_bytes_in_flight: 10 * 1024,
+        ..settings()
+    };
+    let answered = custom(&server.url, settings).forward(request(Endpoint::Chat, &[])).await.unwrap();
+    assert_eq!(whole(answered).await.unwrap().len(), 20 * 1024);
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_or_falls_silent_is_an_error_at_its_end() {
+    let broken = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\ndata: 1\n\n";
+    let mut answered = answer(broken).await.unwrap();
+    assert_eq!(answered.body.next().await.unwrap().unwrap(), "data: 1\n\n");
+    let error = answered.body.next().await.unwrap().unwrap_err();
+    assert_eq!(error.class, FailureClass::StreamInterrupted);
+    assert!(answered.body.next().await.is_none());
+
+    let server = Server::start(|_, stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
+        std::thread::sleep(FOREVER);
+    });
+    let began = Instant::now();
+    let settings = HttpSettings { idle_timeout: Duration::from_secs(1), ..settings() };
+    let answered = custom(&server.url, settings).forward(request(Endpoint::Chat, &[])).await.unwrap();
+    assert_eq!(whole(answered).await.unwrap_err().class, FailureClass::Timeout);
+    assert!(began.elapsed() < SOON);
+}
+
+/// An answer that is packed as `encoding` says, sent in pieces of so many bytes.
+async fn packed(encoding: &'static str, body: Vec<u8>, step: usize) -> Result<Vec<u8>, ProviderError> {
+    let server = Server::start(move |_, stream| {
+        stream.set_nodelay(true).unwrap();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-encoding: {encoding}\r\nconnection: close\r\n\r\n");
+        let _ = stream.write_all(head.as_bytes());
+        for piece in body.chunks(step) {
+            let _ = stream.write_all(piece);
+        }
+    });
+    let answered = custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await?;
+    assert!(!answered.headers.contains_key("content-encoding"));
+    whole(answered).await
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn packed_answers_are_unpacked() {
+    let text = "ping pong ".repeat(8);
+    for step in [1, 7, 1000] {
+        assert_eq!(packed("gzip", gzip(text.as_bytes()), step).await.unwrap(), text.as_bytes());
+        assert_eq!(packed("br", BROTLI.to_vec(), step).await.unwrap(), text.as_bytes());
+    }
+    assert_eq!(packed("identity", text.clone().into_bytes(), 7).await.unwrap(), text.as_bytes());
+    let refusal = gzip(br#"{"error":{"message":"too long"}}"#);
+    let mut whole_answer =
+        format!("HTTP/1.1 400 X\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n", refusal.len())
+            .into_bytes();
+    whole_answer.extend(refusal);
+    let answered = answer(whole_answer).await.unwrap();
+    assert_eq!(whole(answered).await.unwrap(), br#"{"error":{"message":"too long"}}"#);
+}
+
+#[tokio::test]
+async fn what_cannot_be_unpacked_is_an_error() {
+    let cut = gzip(&[b'x'; 1000]);
+    let bomb = gzip(&vec![0; 64 << 20]);
+    for (encoding, body) in [
+        ("gzip", cut[..cut.len() - 3].to_vec()),
+        ("gzip", b"plain text".to_vec()),
+        ("br", BROTLI[..9].to_vec()),
+        ("gzip", bomb),
+        ("zstd", vec![1]),
+    ] {
+        let error = packed(encoding, body, 1 << 20).await.unwrap_err();
+        assert_eq!(error.class, FailureClass::BadResponse, "{encoding}");
+    }
+}
