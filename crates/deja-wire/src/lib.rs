@@ -11,5 +11,5 @@ mod record;
 
 pub use completion::{Completion, Finish, TokenUsage};
 pub use endpoint::{Endpoint, Wire};
-pub use identity::{Identity, Mode, Rendering};
+pub use identity::{Asked, Identity, Malformed, Mode, Options, Rendering, identify};
 pub use record::Record;

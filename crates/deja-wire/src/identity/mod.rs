@@ -1,0 +1,290 @@
+//! What makes two requests the same.
+
+mod chat;
+mod document;
+mod gemini;
+mod messages;
+mod openai;
+mod place;
+mod reason;
+mod responses;
+mod turns;
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use crate::{Endpoint, Wire};
+use document::{Document, Sink, Value};
+use place::{Place, Verdict};
+use turns::{Layout, Question, Turns};
+
+/// A parameter whose value is longer is kept as its digest.
+const MAX_PARAMETER: usize = 256;
+
+/// What an application asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Where it is asked.
+    pub endpoint: Endpoint,
+    /// The model, where it is in the path and not in the body.
+    pub model: Option<&'a str>,
+    /// The body as it came.
+    pub body: &'a [u8],
+    /// The headers that change the answer, such as `anthropic-version`: name in lower case, and value.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The query of the address, without `?`.
+    pub query: Option<&'a str>,
+}
+
+/// What a project and the limits of requests say on identity. By default nothing but single questions is matched by meaning.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each setting of a project")]
+pub struct Options {
+    /// End users share answers: who asks is no part of what makes two requests the same.
+    pub share_end_users: bool,
+    /// A question after other turns is matched by meaning with those after the same turns.
+    pub semantic_history: bool,
+    /// A question with tools is matched by meaning with those with the same tools.
+    pub semantic_tools: bool,
+    /// A question with a format for its answer is matched by meaning with those with the same format.
+    pub semantic_json: bool,
+    /// Responses that the provider stores are taken for those that it does not store.
+    pub responses_stateless: bool,
+    /// What is longer is not matched by meaning, in bytes.
+    pub max_text_bytes: usize,
+}
+
+/// A request that nobody can read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Malformed {
+    /// The member that is wrong, if it is one.
+    pub param: Option<String>,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl Malformed {
+    fn body(message: &str) -> Self {
+        Self { param: None, message: message.into() }
+    }
+
+    fn member(name: &str, message: &str) -> Self {
+        // A name may be as long as a body.
+        let name = &name[..name.floor_char_boundary(64)];
+        Self { param: Some(name.into()), message: format!("`{name}` {message}") }
+    }
+}
+
+/// How far a request is answered from the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The same request, or one in the same frame whose question is similar.
+    Semantic,
+    /// The same request only.
+    Exact,
+    /// Not at all: not looked up, not stored, not shared while it is under way.
+    Bypass,
+}
+
+/// How the application wants its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rendering {
+    /// As server-sent events.
+    pub stream: bool,
+    /// With the tokens at the end of the stream, where the format leaves that to the application.
+    pub usage: bool,
+}
+
+/// What a request is to the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// How far it is answered from the cache.
+    pub mode: Mode,
+    /// The model, as asked for.
+    pub model: String,
+    /// System text, where the mode is semantic.
+    pub instructions: Option<String>,
+    /// What else an answer depends on, where the mode is semantic: by name, the value in canonical form, or `sha256:` and the
+    /// digest of that if it is long. The turns are there without the question.
+    pub parameters: BTreeMap<Box<str>, Box<str>>,
+    /// SHA-256 of what is compared byte for byte: of the question, where the mode is semantic; else of the whole request in
+    /// canonical form; zeros where it is bypassed.
+    pub hash: [u8; 32],
+    /// The question, where the mode is semantic; where it is exact, the turns as a JSON array of `[role, text]`, for people.
+    pub text: String,
+    /// Why it is not semantic, or why it is bypassed, as words of `X-Deja-Reason`; in order, none twice.
+    pub reasons: Vec<&'static str>,
+    /// How the answer is wanted. No part of what makes two requests the same.
+    pub rendering: Rendering,
+}
+
+/// Tells what a request is to the cache. An error is one that no provider could read either.
+pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malformed> {
+    let document = Document::read(asked.body)?;
+    let body = document.root();
+    let model = match asked.model {
+        Some(model) => model.to_owned(),
+        None => match body.get("model").map(Value::text) {
+            Some(Some(model)) => model.into_owned(),
+            Some(None) => return Err(Malformed::member("model", "must be a string")),
+            None => return Err(Malformed::member("model", "is required")),
+        },
+    };
+    let identity = Identity {
+        mode: Mode::Bypass,
+        model,
+        instructions: None,
+        parameters: BTreeMap::new(),
+        hash: [0; 32],
+        text: String::new(),
+        reasons: Vec::new(),
+        rendering: rendering(asked.endpoint, body),
+    };
+    let bypass = |reason| Ok(Identity { reasons: vec![reason], ..identity.clone() });
+    let Some(layout) = layout(asked.endpoint) else { return bypass(reason::NOT_CACHED) };
+    if document.too_deep {
+        return bypass(reason::TOO_DEEP);
+    }
+    if document.ambiguous {
+        return bypass(reason::AMBIGUOUS);
+    }
+
+    let mut verdict = Verdict::default();
+    verdict.take(Place::Object(layout.members), body, options);
+    let wire = asked.endpoint.wire();
+    if matches!(wire, Wire::Chat | Wire::Responses) && openai::searches(&identity.model) {
+        verdict.bypass.insert(reason::HOSTED_TOOLS);
+    }
+    if wire == Wire::Responses && responses::is_stored(body) && !options.responses_stateless {
+        verdict.exact.insert(reason::STORED_RESPONSE);
+    }
+    let query = query(wire, asked.query);
+    if !query.is_empty() && query != "beta=true" {
+        verdict.exact.insert(reason::UNKNOWN_MEMBER);
+    }
+    if !verdict.bypass.is_empty() {
+        return Ok(Identity { reasons: verdict.bypass.into_iter().collect(), ..identity });
+    }
+
+    let request = Request { asked, options, layout, body, query };
+    let turns = Turns::read(layout, body);
+    let question = match (turns.question(options), turns.instructions(options)) {
+        (Ok(question), Ok(instructions)) => Ok((question, instructions)),
+        (Err(reason), _) | (_, Err(reason)) => Err(reason),
+    };
+    match question {
+        Ok((question, instructions)) if verdict.exact.is_empty() => Ok(Identity {
+            mode: Mode::Semantic,
+            instructions,
+            parameters: request.parameters(&question),
+            hash: question.hash,
+            text: question.text,
+            ..identity
+        }),
+        question => {
+            // Where a known reason is why there is no question, it is told alone.
+            let why = question.err().filter(|why| *why != reason::NO_QUESTION || verdict.exact.is_empty());
+            verdict.exact.extend(why);
+            Ok(Identity {
+                mode: Mode::Exact,
+                hash: request.hash(),
+                text: turns.transcript(options),
+                reasons: verdict.exact.into_iter().collect(),
+                ..identity
+            })
+        }
+    }
+}
+
+/// The tables of an endpoint whose answers are cached.
+const fn layout(endpoint: Endpoint) -> Option<&'static Layout> {
+    match endpoint {
+        Endpoint::Chat => Some(&chat::LAYOUT),
+        Endpoint::Responses => Some(&responses::LAYOUT),
+        Endpoint::Messages => Some(&messages::LAYOUT),
+        Endpoint::Gemini { .. } => Some(&gemini::LAYOUT),
+        Endpoint::CountTokens | Endpoint::Embeddings | Endpoint::Completions => None,
+    }
+}
+
+fn rendering(endpoint: Endpoint, body: Value<'_>) -> Rendering {
+    let is_true = |value: Option<Value<'_>>| value.is_some_and(|value| value.scalar() == "true");
+    match endpoint {
+        Endpoint::Gemini { stream } => Rendering { stream, usage: false },
+        _ => Rendering {
+            stream: is_true(body.get("stream")),
+            usage: is_true(body.get("stream_options").and_then(|options| options.get("include_usage"))),
+        },
+    }
+}
+
+/// The query without what says only how the answer is wanted.
+fn query(wire: Wire, query: Option<&str>) -> String {
+    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs.filter(|pair| wire != Wire::Gemini || !pair.starts_with("alt=")).collect::<Vec<_>>().join("&")
+}
+
+/// A request that may be cached.
+struct Request<'a> {
+    asked: &'a Asked<'a>,
+    options: &'a Options,
+    layout: &'static Layout,
+    body: Value<'a>,
+    query: String,
+}
+
+impl Request<'_> {
+    /// All but the model and the question, by name.
+    fn parameters(&self, question: &Question<'_>) -> BTreeMap<Box<str>, Box<str>> {
+        let mut parameters = BTreeMap::new();
+        for (name, member) in self.body.members() {
+            let place = (self.layout.members)(&name, member, self.options);
+            if name == "model" || matches!(place, Place::Ignored) {
+                continue;
+            }
+            let mut value = String::new();
+            place::put(&mut value, place, member, Some(question.at), self.options);
+            parameters.insert(name.into(), short(value));
+        }
+        // No member of a semantic request has such a name.
+        let headers =
+            self.headers().into_iter().map(|(name, value)| (format!("header {name}").into(), short(value)));
+        parameters.extend(headers);
+        if !self.query.is_empty() {
+            parameters.insert("query".into(), short(self.query.clone()));
+        }
+        parameters
+    }
+
+    /// SHA-256 of all of it: headers and query each as a line of JSON, and the body.
+    fn hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        hash.put(&serde_json::json!([self.headers(), self.query]).to_string());
+        hash.put("\n");
+        place::put(&mut hash, Place::Object(self.layout.members), self.body, None, self.options);
+        hash.finalize().into()
+    }
+
+    /// The headers; one that is there more than once as one.
+    fn headers(&self) -> BTreeMap<&str, String> {
+        let mut headers: BTreeMap<&str, String> = BTreeMap::new();
+        for (name, value) in self.asked.headers {
+            let all = headers.entry(name).or_default();
+            if !all.is_empty() {
+                all.push_str(", ");
+            }
+            all.push_str(value);
+        }
+        headers
+    }
+}
+
+/// A value of a frame: long ones as their digest, which cannot be taken for JSON.
+fn short(value: String) -> Box<str> {
+    if value.len() <= MAX_PARAMETER {
+        return value.into();
+    }
+    format!("sha256:{}", hex::encode(Sha256::digest(&value))).into()
+}

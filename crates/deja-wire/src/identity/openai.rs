@@ -1,0 +1,53 @@
+//! What chat completions and Responses have in common.
+
+use super::Options;
+use super::document::{Kind, Value};
+use super::place::{Place, bypass_if_given, end_user, ignored_flag, ignored_if, number, tools};
+use super::reason::{
+    HOSTED_TOOLS, MEDIA, REMOTE_MEDIA, SAFETY, TOKEN_DATA, UNEXPECTED_VALUE, UNKNOWN_MEMBER,
+};
+
+/// The members that both have and that mean the same in both.
+pub(super) fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
+    match name {
+        "model" => Place::Kept,
+        "temperature" | "top_p" => number(value),
+        "top_logprobs" => bypass_if_given(value, TOKEN_DATA),
+        "tool_choice" | "parallel_tool_calls" => tools(options),
+        "moderation" => Place::Exact(SAFETY),
+        "user" | "safety_identifier" => end_user(value, options),
+        "metadata" | "stream_options" => ignored_if(matches!(value.kind(), Kind::Object | Kind::Null)),
+        "stream" => ignored_flag(value),
+        "service_tier" => ignored_if(matches!(value.kind(), Kind::Text | Kind::Null)),
+        _ if name.starts_with("prompt_cache_") => Place::Ignored,
+        _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+/// A tool: functions and custom tools are run by the application, any other by the provider.
+pub(super) fn tool(tool: Value<'_>, options: &Options) -> Place {
+    match tool.get("type").and_then(Value::text).as_deref() {
+        Some("function" | "custom") => tools(options),
+        _ => Place::Bypass(HOSTED_TOOLS),
+    }
+}
+
+/// Media: in the request itself as a `data:` URL, or elsewhere.
+pub(super) fn media(url: Option<Value<'_>>) -> Place {
+    match url.and_then(Value::text) {
+        Some(url) if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) => {
+            Place::Exact(MEDIA)
+        }
+        Some(_) => Place::Bypass(REMOTE_MEDIA),
+        None => Place::Exact(UNEXPECTED_VALUE),
+    }
+}
+
+/// Whether a model looks things up in the web by itself, as told by its name: `gpt-4o-search-preview`, `o3-deep-research`,
+/// `sonar-pro`, `anything:online`.
+pub(super) fn searches(model: &str) -> bool {
+    let mut words = model.split(|letter: char| !letter.is_ascii_alphanumeric());
+    !model.starts_with("ft:")
+        && (words.any(|word| matches!(word, "search" | "sonar" | "online"))
+            || model.contains("deep-research"))
+}

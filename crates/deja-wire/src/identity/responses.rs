@@ -1,0 +1,120 @@
+//! OpenAI's Responses.
+
+use super::Options;
+use super::chat::is_plain_text;
+use super::document::{Kind, Value};
+use super::openai;
+use super::place::{
+    Place, bypass_if_given, bypass_if_true, content, ignored_if, json, kept_if, list, number, object, text,
+    tools,
+};
+use super::reason::{
+    INCLUDE, MEDIA, OTHER_OUTPUT, REASONING, SERVER_STATE, STORED_RESPONSE, TOOLS, UNEXPECTED_VALUE,
+    UNKNOWN_MEMBER,
+};
+use super::turns::Layout;
+
+pub(super) const LAYOUT: Layout = Layout {
+    members,
+    instructions: Some("instructions"),
+    turns: "input",
+    content: "content",
+    part: Some("input_text"),
+    leading: &["system", "developer"],
+    speakers: &["system", "developer", "user", "assistant"],
+    silent_user: false,
+};
+
+/// Whether the provider is to keep the response, so that its id is good for a next request. It does so unless it is told not to.
+pub(super) fn is_stored(body: Value<'_>) -> bool {
+    body.get("store").is_none_or(Value::is_null)
+}
+
+fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
+    match name {
+        "input" if value.kind() == Kind::Text => Place::Turn("input_text"),
+        "input" => Place::List(item),
+        "instructions" | "truncation" => text(value),
+        "max_output_tokens" => number(value),
+        "text" => object(value, text_settings),
+        "reasoning" => object(value, reasoning),
+        "tools" => list(value, openai::tool, tools(options)),
+        "include" => Place::Exact(INCLUDE),
+        "previous_response_id" | "conversation" | "prompt" => bypass_if_given(value, SERVER_STATE),
+        "background" => bypass_if_true(value, SERVER_STATE),
+        "store" if value.scalar() == "true" && !options.responses_stateless => Place::Exact(STORED_RESPONSE),
+        "store" => kept_if(value.kind() == Kind::Flag, value),
+        "modalities" | "audio" => bypass_if_given(value, OTHER_OUTPUT),
+        _ => openai::members(name, value, options),
+    }
+}
+
+fn text_settings(name: &str, value: Value<'_>, options: &Options) -> Place {
+    match name {
+        "verbosity" => text(value),
+        "format" if value.is_null() || is_plain_text(value) => Place::Kept,
+        "format" => json(options),
+        _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+fn reasoning(name: &str, value: Value<'_>, _: &Options) -> Place {
+    match name {
+        "effort" => text(value),
+        _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+fn item(item: Value<'_>, _: &Options) -> Place {
+    match item.get("type").and_then(Value::text).as_deref() {
+        None if item.get("role").is_none() && item.get("id").is_some() => Place::Bypass(SERVER_STATE),
+        None | Some("message") => Place::Object(message),
+        Some("item_reference") => Place::Bypass(SERVER_STATE),
+        Some("function_call_output" | "custom_tool_call_output") => Place::Object(tool_output),
+        Some("function_call" | "custom_tool_call") => Place::Exact(TOOLS),
+        Some("reasoning") => Place::Exact(REASONING),
+        Some(_) => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+fn message(name: &str, value: Value<'_>, _: &Options) -> Place {
+    match name {
+        "type" => ignored_if(value.kind() == Kind::Text),
+        "role" => text(value),
+        "content" => content(value, "input_text", part),
+        _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+fn tool_output(name: &str, value: Value<'_>, _: &Options) -> Place {
+    match name {
+        "output" if value.kind() == Kind::List => Place::List(part),
+        _ => Place::Exact(TOOLS),
+    }
+}
+
+fn part(part: Value<'_>, _: &Options) -> Place {
+    match part.get("type").and_then(Value::text).as_deref() {
+        Some("input_text" | "output_text") => Place::Object(text_part),
+        Some("input_image") => file(part, "image_url"),
+        Some("input_file") => file(part, "file_url"),
+        Some("input_audio") => Place::Exact(MEDIA),
+        Some(_) => Place::Exact(UNKNOWN_MEMBER),
+        None => Place::Exact(UNEXPECTED_VALUE),
+    }
+}
+
+fn text_part(name: &str, value: Value<'_>, _: &Options) -> Place {
+    match name {
+        "type" | "text" => text(value),
+        _ => Place::Exact(UNKNOWN_MEMBER),
+    }
+}
+
+/// A file: behind an address, or in the request or named by an id, which does not change.
+fn file(part: Value<'_>, url: &str) -> Place {
+    match part.get(url) {
+        Some(url) if !url.is_null() => openai::media(Some(url)),
+        _ => Place::Exact(MEDIA),
+    }
+}

@@ -1,0 +1,8 @@
+//! What makes two requests the same, asked of the crate as the server asks it.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
+mod cells;
+mod requests;
+mod same;
+mod unreadable;

@@ -1,0 +1,64 @@
+//! Bodies that are wrong, odd or hostile.
+
+use deja_wire::{Mode, Wire};
+
+use crate::requests::{OPTIONS, ask};
+
+#[test]
+fn what_nobody_can_read_is_an_error() {
+    let cases: [(&[u8], Option<&str>, &str); 11] = [
+        (b"", None, "the body is empty: send a JSON object"),
+        (b" \n", None, "the body is empty: send a JSON object"),
+        (b"\xff", None, "the body is not valid UTF-8"),
+        (b"{", None, "invalid JSON at line 1 column 1"),
+        (b"{\"model\":\"m\",}", None, "invalid JSON at line 1 column 14"),
+        (b"[1]", None, "the body must be a JSON object"),
+        (b"null", None, "the body must be a JSON object"),
+        (b"{}", Some("model"), "`model` is required"),
+        (b"{\"model\":7}", Some("model"), "`model` must be a string"),
+        (b"{\"model\":\"m\",\"n\":1,\"n\":1}", Some("n"), "`n` is there twice: send it once"),
+        (b"{\"model\":\"m\",\"\\u006dodel\":\"x\"}", Some("model"), "`model` is there twice: send it once"),
+    ];
+    for (body, param, message) in cases {
+        let error = ask(Wire::Chat, body, &OPTIONS).unwrap_err();
+        assert_eq!((error.param.as_deref(), &*error.message), (param, message));
+    }
+    let long = format!(r#"{{"{0}":1,"{0}":2}}"#, "ä".repeat(1_000));
+    let error = ask(Wire::Chat, long.as_bytes(), &OPTIONS).unwrap_err();
+    assert!(error.message.len() < 200, "an error does not repeat the body");
+}
+
+/// Whoever reads it may read something else than the next one.
+#[test]
+fn what_can_be_read_in_two_ways_is_not_cached() {
+    let bodies = [
+        r#"{"model":"m","messages":[{"role":"user","content":"a","content":"b"}]}"#,
+        r#"{"model":"m","metadata":{"a":1,"\u0061":2},"messages":[{"role":"user","content":"a"}]}"#,
+        r#"{"model":"m","messages":[{"role":"user","content":"\ud83d"}]}"#,
+        r#"{"model":"m","messages":[{"role":"user","content":"\ude00\ud83d"}]}"#,
+        r#"{"model":"m","tools":[{"type":"function","function":{"a":[{"b":1,"b":1}]}}],"messages":[]}"#,
+    ];
+    for body in bodies {
+        let identity = ask(Wire::Chat, body.as_bytes(), &OPTIONS).unwrap();
+        assert_eq!((identity.mode, &*identity.reasons), (Mode::Bypass, &["ambiguous"][..]), "{body}");
+    }
+    let whole = r#"{"model":"m","messages":[{"role":"user","content":"\ud83d\ude00"}]}"#;
+    assert_eq!(ask(Wire::Chat, whole.as_bytes(), &OPTIONS).unwrap().text, "😀");
+}
+
+#[test]
+fn nesting_has_a_bound() {
+    let nested = |levels: usize, inner: &str| {
+        let body = format!(r#"{{"x":{}{inner}{},"model":"m"}}"#, "[".repeat(levels), "]".repeat(levels));
+        let identity = ask(Wire::Chat, body.as_bytes(), &OPTIONS).unwrap();
+        assert_eq!(identity.model, "m");
+        (identity.mode, identity.reasons)
+    };
+    assert_eq!(nested(127, "7"), (Mode::Exact, vec!["unknown_member"]));
+    for inner in ["", "7", r#"{"a":"b","c":[1]}"#] {
+        assert_eq!(nested(128, inner), (Mode::Bypass, vec!["too_deep"]));
+    }
+    assert_eq!(nested(1_000_000, ""), (Mode::Bypass, vec!["too_deep"]));
+    let objects = format!(r#"{{"model":"m","x":{}1{}}}"#, r#"{"a":"#.repeat(300), "}".repeat(300));
+    assert_eq!(ask(Wire::Chat, objects.as_bytes(), &OPTIONS).unwrap().reasons, ["too_deep"]);
+}
