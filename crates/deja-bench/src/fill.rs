@@ -133,6 +133,7 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
                 input_tokens: 24,
                 output_tokens: 42,
                 tokens_estimated: false,
+                record: None,
             },
             created,
             expires: None,

@@ -6,9 +6,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use deja_guard::Strictness;
+use deja_wire::{Identity, Mode, Wire};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::{Frame, Scope};
+use crate::cache::{Frame, Kind, Parameters, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
@@ -239,6 +240,9 @@ impl ProjectSettings {
     }
 }
 
+/// The parameter of a frame that an application keeps apart by `X-Deja-Context`. Requests have none of this name.
+const SEGMENT: &str = "x-deja-context";
+
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
@@ -269,6 +273,25 @@ impl Project {
     /// Where answers to prompts for this model in this context belong.
     pub fn scope(&self, model: &str, context: Option<&str>) -> Scope {
         Scope::new(self.id, Frame::query((!self.settings.share_models).then_some(model), context))
+    }
+
+    /// Where answers to a request in a wire format belong. `segment` is what the application keeps apart by a header.
+    pub fn wire_scope(&self, wire: Wire, identity: &Identity, segment: Option<&str>) -> Scope {
+        let Identity { model, instructions, parameters, .. } = identity;
+        let frame = match identity.mode {
+            Mode::Semantic => Frame::of_wire(wire.into(), model, instructions.as_deref(), parameters.clone()),
+            Mode::Exact | Mode::Bypass => Frame::exact(wire.into(), model),
+        };
+        let frame = segment.into_iter().fold(frame, |frame, segment| frame.with_parameter(SEGMENT, segment));
+        Scope::new(self.id, frame)
+    }
+
+    /// Where an entry that comes from another store belongs. What wire formats share does not depend on settings.
+    pub fn scope_of(&self, kind: Kind, model: &str, context: Option<&str>, parameters: Parameters) -> Scope {
+        match kind {
+            Kind::Query => self.scope(model, context),
+            kind => Scope::new(self.id, Frame::of_wire(kind, model, context, parameters)),
+        }
     }
 }
 

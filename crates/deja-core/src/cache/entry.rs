@@ -1,6 +1,8 @@
 //! A stored answer.
 
-use crate::cache::{PromptHash, Scope};
+use bytes::Bytes;
+
+use crate::cache::{Kind, Parameters, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::EntryId;
@@ -21,6 +23,8 @@ pub struct Answer {
     pub output_tokens: u64,
     /// Whether the tokens were counted here because the provider did not report them.
     pub tokens_estimated: bool,
+    /// The whole answer as plain JSON of its wire format; `None` for deja's own API.
+    pub record: Option<Bytes>,
 }
 
 /// An entry as it is read.
@@ -52,11 +56,12 @@ impl Entry {
 pub struct NewEntry {
     /// Where it belongs.
     pub scope: Scope,
-    /// SHA-256 of the prompt.
+    /// What it is found by: SHA-256 of the prompt, or what a wire format has instead.
     pub prompt_hash: PromptHash,
     /// The entry itself.
     pub entry: Entry,
-    /// The prompt's vector and who made it; `None` if the prompt is too long for one: found by hash only.
+    /// The prompt's vector and who made it; `None` if the prompt is too long for one, or the frame takes none
+    /// ([`Frame::is_exact`](crate::cache::Frame::is_exact)): found by hash only.
     pub vector: Option<(EmbedderId, Embedding)>,
     /// Entries the project keeps at most, this one included.
     pub max_entries: u64,
@@ -74,7 +79,7 @@ pub enum Inserted {
 /// An entry near a prompt.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The entry.
+    /// The entry. The record of its answer may be left out: [`Entries::whole`](crate::store::Entries::whole) gives it.
     pub entry: std::sync::Arc<Entry>,
     /// Its similarity to the prompt, computed at f32 from the stored vector.
     pub similarity: Similarity,
@@ -86,10 +91,14 @@ pub struct Candidate {
 /// An entry as people look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryDetail {
-    /// The entry.
+    /// The entry. The record of its answer is left out.
     pub entry: Entry,
-    /// Its context.
+    /// What kind of request it answers.
+    pub kind: Kind,
+    /// Its context: the instructions of its frame.
     pub context: Option<String>,
+    /// The parameters of its frame.
+    pub parameters: Parameters,
     /// Prompts it answered since it was stored. Written in batches, so a second or so late.
     pub hits: u64,
     /// The last of them.

@@ -1,18 +1,79 @@
 //! What a prompt is asked in: everything besides the prompt that an answer depends on.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use deja_wire::Wire;
+use serde::{Deserialize, Serialize};
 
 /// The version of the bytes that [`Frame::bytes`] gives. Another layout takes another number, and a migration of
 /// both stores that computes the keys of scopes anew.
 const VERSION: u8 = 1;
 
 /// What kind of request it is: requests of two kinds never share answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Kind {
     /// A query of deja's own API.
+    #[default]
     Query = 1,
+    /// OpenAI's chat completions.
+    Chat = 2,
+    /// OpenAI's Responses.
+    Responses = 3,
+    /// Anthropic's Messages.
+    Messages = 4,
+    /// Google's `generateContent`.
+    Gemini = 5,
 }
+
+/// A name that is of no kind.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no kind of request")]
+pub struct UnknownKind(pub String);
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Query, Self::Chat, Self::Responses, Self::Messages, Self::Gemini];
+
+    /// The name in databases, exports and listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Chat => "chat",
+            Self::Responses => "responses",
+            Self::Messages => "messages",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = UnknownKind;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKind> {
+        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        found.ok_or_else(|| UnknownKind(text.to_owned()))
+    }
+}
+
+impl From<Wire> for Kind {
+    fn from(wire: Wire) -> Self {
+        match wire {
+            Wire::Chat => Self::Chat,
+            Wire::Responses => Self::Responses,
+            Wire::Messages => Self::Messages,
+            Wire::Gemini => Self::Gemini,
+        }
+    }
+}
+
+/// What else an answer depends on, such as the temperature: by name, the value as it was written.
+pub type Parameters = BTreeMap<Box<str>, Box<str>>;
+
+/// The parameter of frames whose prompts are found by their hash only. Requests have none of this name.
+const EXACT: &str = "exact";
 
 /// The frame of a prompt. Frames are compared byte for byte: nothing is trimmed, folded or rounded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,36 +81,43 @@ pub struct Frame {
     kind: Kind,
     model: Option<Box<str>>,
     instructions: Option<Box<str>>,
-    parameters: BTreeMap<Box<str>, Box<str>>,
-    history: Option<[u8; 32]>,
+    parameters: Parameters,
 }
 
 impl Frame {
-    /// The frame of a query, without parameters and history. `model` is `None` where models share answers.
+    /// The frame of a query, without parameters. `model` is `None` where models share answers.
     /// Without instructions is another frame than with empty ones.
     pub fn query(model: Option<&str>, instructions: Option<&str>) -> Self {
         Self {
             kind: Kind::Query,
             model: model.map(Into::into),
             instructions: instructions.map(Into::into),
-            parameters: BTreeMap::new(),
-            history: None,
+            parameters: Parameters::new(),
         }
     }
 
-    /// With a parameter that changes answers, such as the temperature; its value as it was written. A name that is
-    /// there already gets the new value.
+    /// The frame of a question in a wire format. Models never share answers there: each names the model that wrote it.
+    pub fn of_wire(kind: Kind, model: &str, instructions: Option<&str>, parameters: Parameters) -> Self {
+        Self { kind, model: Some(model.into()), instructions: instructions.map(Into::into), parameters }
+    }
+
+    /// The frame of all requests in a wire format that are found as a whole, by their hash only: one for each model, so
+    /// that every turn of a chat does not make a frame of its own.
+    pub fn exact(kind: Kind, model: &str) -> Self {
+        Self::of_wire(kind, model, None, Parameters::from([(EXACT.into(), "".into())]))
+    }
+
+    /// With a parameter that changes answers; its value as it was written. A name that is there already gets the new
+    /// value.
     #[must_use]
     pub fn with_parameter(mut self, name: &str, value: &str) -> Self {
         self.parameters.insert(name.into(), value.into());
         self
     }
 
-    /// With the SHA-256 of the turns before the prompt.
-    #[must_use]
-    pub fn with_history(mut self, digest: [u8; 32]) -> Self {
-        self.history = Some(digest);
-        self
+    /// What kind of request it is.
+    pub const fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// The model, unless models share answers.
@@ -62,9 +130,19 @@ impl Frame {
         self.instructions.as_deref()
     }
 
+    /// The parameters.
+    pub const fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Whether its prompts are found by their hash only: they have no vectors, and are not waiting for any.
+    pub fn is_exact(&self) -> bool {
+        self.parameters.contains_key(EXACT)
+    }
+
     /// The frame as bytes, different for any two frames: version; kind; model and instructions, each 0 or 1 and its
-    /// text; the number of parameters and, by name, the name and value of each; history as 0 or 1 and the digest.
-    /// A text is its length in bytes and its UTF-8. Lengths and numbers have 8 bytes, the greatest first.
+    /// text; the number of parameters and, by name, the name and value of each; 0. A text is its length in bytes and
+    /// its UTF-8. Lengths and numbers have 8 bytes, the greatest first.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION, self.kind as u8];
         for text in [&self.model, &self.instructions] {
@@ -78,8 +156,8 @@ impl Frame {
             push(&mut bytes, name);
             push(&mut bytes, value);
         }
-        bytes.push(self.history.is_some().into());
-        bytes.extend(self.history.iter().flatten());
+        // Version 1 has room here for a digest of earlier turns. Those are a parameter.
+        bytes.push(0);
         bytes
     }
 }
@@ -106,8 +184,22 @@ mod tests {
         let parameters =
             [&number(1)[..], b"n", &number(4), b"0.70", &number(5), b"top_p", &number(1), b"1"].concat();
         let full_bytes =
-            [&[1, 1, 0, 1][..], &number(2), "ä".as_bytes(), &number(2), &parameters, &[1], &[9; 32]].concat();
-        assert_eq!(full.with_history([9; 32]).bytes(), full_bytes);
+            [&[1, 1, 0, 1][..], &number(2), "ä".as_bytes(), &number(2), &parameters, &[0]].concat();
+        assert_eq!(full.bytes(), full_bytes);
+        let exact =
+            [&[1, 4, 1][..], &number(1), b"m", &[0], &number(1), &number(5), b"exact", &number(0), &[0]];
+        assert_eq!(Frame::exact(Kind::Messages, "m").bytes(), exact.concat());
+    }
+
+    #[test]
+    fn kinds_have_names_and_wires_are_kinds() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+        assert!("".parse::<Kind>().is_err());
+        let wires = Wire::ALL.map(|wire| Kind::from(wire).as_str());
+        assert_eq!(wires, Wire::ALL.map(Wire::as_str));
     }
 
     /// Few letters, those that lengths and tags are made of among them, so that frames nearly meet.
@@ -119,12 +211,14 @@ mod tests {
     fn frame() -> impl Strategy<Value = Frame> {
         let given = || proptest::option::of(text());
         let parameters = proptest::collection::vec((text(), text()), 0..3);
-        let history = proptest::option::of(prop_oneof![Just([0; 32]), Just([1; 32])]);
-        (given(), given(), parameters, history).prop_map(|(model, instructions, parameters, history)| {
-            let query = Frame::query(model.as_deref(), instructions.as_deref());
-            let query =
-                parameters.iter().fold(query, |frame, (name, value)| frame.with_parameter(name, value));
-            history.into_iter().fold(query, Frame::with_history)
+        let kind = proptest::sample::select(Kind::ALL.to_vec());
+        (kind, given(), given(), parameters).prop_map(|(kind, model, instructions, parameters)| {
+            let (model, instructions) = (model.as_deref(), instructions.as_deref());
+            let frame = match (kind, model) {
+                (Kind::Query, _) | (_, None) => Frame::query(model, instructions),
+                (kind, Some(model)) => Frame::of_wire(kind, model, instructions, Parameters::new()),
+            };
+            parameters.iter().fold(frame, |frame, (name, value)| frame.with_parameter(name, value))
         })
     }
 

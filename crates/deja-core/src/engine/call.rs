@@ -172,6 +172,7 @@ impl Engine {
                 input_tokens,
                 output_tokens,
                 tokens_estimated,
+                record: None,
             },
             created: now,
             expires: call.caller.project.settings.expires(now),

@@ -45,7 +45,7 @@ pub const EVICTED_AT_ONCE: u64 = 64;
 /// Cache entries.
 #[async_trait]
 pub trait Entries: Send + Sync {
-    /// The live entry of `scope` for exactly this prompt.
+    /// The live entry of `scope` for exactly this prompt, with the record of its answer.
     async fn exact(
         &self,
         scope: &Scope,
@@ -55,6 +55,7 @@ pub trait Entries: Send + Sync {
 
     /// The live entries of `scope` most similar to the probe, best first, equal ones by id. The answer is
     /// that of an exact scan. Those that must not answer this prompt ([`WrongAnswers`]) are among them, and marked.
+    /// Records of answers need not be read: most candidates answer nobody.
     ///
     /// [`WrongAnswers`]: crate::store::WrongAnswers
     async fn nearest(
@@ -63,6 +64,9 @@ pub trait Entries: Send + Sync {
         probe: Probe<'_>,
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError>;
+
+    /// An entry of a project with the record of its answer, live or not. `None` if there is none.
+    async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError>;
 
     /// Stores entry and vector together, or neither; durable when it returns. A live twin (same scope and
     /// prompt) stays and is returned; an expired one is replaced. Evicts the project's least recently hit
@@ -122,7 +126,7 @@ pub struct StaleCount {
 }
 
 /// The vectors of entries, one for each embedder. An entry is stale for an embedder if it has no vector of it and was
-/// not marked as too long for it.
+/// not marked as too long for it, unless its frame is one of exact requests.
 #[async_trait]
 pub trait Vectors: Send + Sync {
     /// How many entries of a project, or of all projects, are stale, and which of them are set aside at `now`.

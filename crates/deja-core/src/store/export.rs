@@ -3,28 +3,41 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
-use crate::cache::Entry;
+use crate::cache::{Entry, Kind, Parameters, PromptHash};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding};
 use crate::id::ProjectId;
 use crate::store::{EntryCursor, StoreError};
 
-/// Bytes of prompts and answers after which a page of an export ends.
+/// Bytes of prompts, answers and their records after which a page of an export ends.
 pub const PAGE_BYTES: usize = 4 << 20;
 
 /// An entry with all that another store needs to serve it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeEntry {
-    /// The entry.
+    /// The entry, with the record of its answer.
     pub entry: Entry,
-    /// Its context.
+    /// What it is found by.
+    pub prompt_hash: PromptHash,
+    /// What kind of request it answers.
+    pub kind: Kind,
+    /// Its context: the instructions of its frame.
     pub context: Option<String>,
+    /// The parameters of its frame.
+    pub parameters: Parameters,
     /// Its vectors, by the name of their embedder: `None` if the prompt was too long for that one.
     pub vectors: Vec<(EmbedderId, Option<Embedding>)>,
 }
 
 impl WholeEntry {
+    /// Its bytes, as far as they count for a page.
+    pub fn bytes(&self) -> usize {
+        let Entry { prompt, answer, .. } = &self.entry;
+        prompt.len() + answer.text.len() + answer.record.as_ref().map_or(0, Bytes::len)
+    }
+
     /// Its place in the order of an export.
     pub fn cursor(&self) -> EntryCursor {
         EntryCursor { created: self.entry.created, id: self.entry.id }

@@ -273,6 +273,7 @@ async fn an_answer_that_comes_and_goes_is_answered() {
         input_tokens: 1,
         output_tokens: 1,
         tokens_estimated: false,
+        record: None,
     };
     let entry = Entry {
         id: EntryId::from_bytes([9; 16]),
@@ -305,6 +306,7 @@ async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
             input_tokens: 1,
             output_tokens: 1,
             tokens_estimated: false,
+            record: None,
         },
         created: bench.clock.now(),
         expires: None,

@@ -95,6 +95,13 @@ impl Entries for OddStore {
         }
     }
 
+    async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
+        if self.fail_search.load(Ordering::SeqCst) {
+            return Err(down());
+        }
+        self.inner.whole(project, entry).await
+    }
+
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
         if self.fail_insert.load(Ordering::SeqCst) {
             return Err(down());

@@ -210,6 +210,7 @@ mod tests {
                 input_tokens: 1,
                 output_tokens: 1,
                 tokens_estimated: false,
+                record: None,
             };
             let entry = Entry {
                 id: EntryId::from_bytes([number; 16]),

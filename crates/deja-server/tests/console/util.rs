@@ -160,6 +160,7 @@ impl World {
                 input_tokens: 7,
                 output_tokens: 9,
                 tokens_estimated: false,
+                record: None,
             },
             created: now,
             expires: None,

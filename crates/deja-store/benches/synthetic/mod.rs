@@ -113,6 +113,7 @@ pub(crate) fn entry(number: u64, embedding: Embedding) -> NewEntry {
                 input_tokens: 20,
                 output_tokens: 120,
                 tokens_estimated: false,
+                record: None,
             },
             created: NOW,
             expires: None,

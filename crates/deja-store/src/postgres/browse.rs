@@ -12,23 +12,25 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{self, Filter, passes};
-use super::rows::{count, limit, text, text_or_none, time, uuid};
+use super::rows::{count, limit, parameters, text, text_or_none, time, uuid, word};
 
 /// What [`detail`] reads of an entry `e`.
 pub(super) fn detail_columns() -> String {
-    format!("{}, e.context, e.hits, e.last_used, e.saved", entries::COLUMNS)
+    format!("{}, e.kind, e.context, e.parameters, e.hits, e.last_used, e.saved", entries::COLUMNS)
 }
 
 /// An entry with what is told about it.
 pub(super) fn detail(row: &Row) -> Result<EntryDetail, StoreError> {
     let first = entries::WIDTH;
-    let hits = count(row, first + 1)?;
+    let hits = count(row, first + 3)?;
     Ok(EntryDetail {
         entry: entries::from_row(row)?,
-        context: text_or_none(row, first)?,
+        kind: word(row, first)?,
+        context: text_or_none(row, first + 1)?,
+        parameters: parameters(row, first + 2)?,
         hits,
-        last_hit: if hits > 0 { Some(time(row, first + 2)?) } else { None },
-        saved: NanoUsd::from_nanos(count(row, first + 3)?),
+        last_hit: if hits > 0 { Some(time(row, first + 4)?) } else { None },
+        saved: NanoUsd::from_nanos(count(row, first + 5)?),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
+use deja_core::cache::PromptHash;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
@@ -11,8 +12,8 @@ use pgvector::HalfVector;
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::entries;
-use super::rows::{get, id, limit, text_or_none, unreadable, uuid};
+use super::entries::{self, WIDTH};
+use super::rows::{get, hash, id, limit, parameters, text_or_none, unreadable, uuid, word};
 
 #[async_trait]
 impl Export for PostgresStore {
@@ -27,13 +28,13 @@ impl Export for PostgresStore {
         // Which entries first, by their lengths alone: no text is read that the page has no room for.
         let sql = format!(
             "WITH live AS (
-                 SELECT entry_id, created, octet_length(prompt) + octet_length(answer) AS bytes
+                 SELECT entry_id, created, octet_length(prompt) + octet_length(answer) + coalesce(octet_length(record), 0) AS bytes
                  FROM entries
                  WHERE project_id = $1 AND (created, entry_id) > ($2, $3) AND (expires IS NULL OR expires > $4)
                  ORDER BY created, entry_id LIMIT $5),
              summed AS (
                  SELECT entry_id, sum(bytes) OVER (ORDER BY created, entry_id) - bytes AS before FROM live)
-             SELECT {}, e.context, v.embedder, v.vector
+             SELECT {}, e.record, e.prompt_hash, e.kind, e.context, e.parameters, v.embedder, v.vector
              FROM summed s JOIN entries e ON e.project_id = $1 AND e.entry_id = s.entry_id
                   LEFT JOIN vectors v ON v.project_id = $1 AND v.entry_id = s.entry_id
              WHERE s.before < $6 ORDER BY e.created, e.entry_id, v.embedder",
@@ -50,8 +51,14 @@ impl Export for PostgresStore {
             // One row for each vector.
             let id = EntryId::from_bytes(id(row, 0)?);
             if page.last().is_none_or(|last| last.entry.id != id) {
-                let (entry, context) = (entries::from_row(row)?, text_or_none(row, entries::WIDTH)?);
-                page.push(WholeEntry { entry, context, vectors: Vec::new() });
+                page.push(WholeEntry {
+                    entry: entries::whole_from_row(row)?,
+                    prompt_hash: PromptHash(hash(row, WIDTH + 1)?),
+                    kind: word(row, WIDTH + 2)?,
+                    context: text_or_none(row, WIDTH + 3)?,
+                    parameters: parameters(row, WIDTH + 4)?,
+                    vectors: Vec::new(),
+                });
             }
             if let (Some(last), Some(vector)) = (page.last_mut(), vector(row)?) {
                 last.vectors.push(vector);
@@ -62,12 +69,12 @@ impl Export for PostgresStore {
 }
 
 fn vector(row: &Row) -> Result<Option<(EmbedderId, Option<Embedding>)>, StoreError> {
-    let first = entries::WIDTH;
-    let Some(embedder) = get::<Option<&str>>(row, first + 1)? else { return Ok(None) };
+    let first = WIDTH + 5;
+    let Some(embedder) = get::<Option<&str>>(row, first)? else { return Ok(None) };
     let embedding = |vector: HalfVector| {
         let values: Vec<f32> = vector.to_vec().iter().map(|value| value.to_f32()).collect();
-        Embedding::new(values).map_err(|error| unreadable(first + 2, error))
+        Embedding::new(values).map_err(|error| unreadable(first + 1, error))
     };
-    let vector = get::<Option<HalfVector>>(row, first + 2)?.map(embedding).transpose()?;
+    let vector = get::<Option<HalfVector>>(row, first + 1)?.map(embedding).transpose()?;
     Ok(Some((EmbedderId::new(embedder), vector)))
 }

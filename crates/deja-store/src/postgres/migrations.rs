@@ -24,6 +24,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (10, include_str!("../../migrations/postgres/0010_samples.sql")),
     (11, include_str!("../../migrations/postgres/0011_feedback.sql")),
     (12, include_str!("../../migrations/postgres/0012_opinions.sql")),
+    (13, include_str!("../../migrations/postgres/0013_wires.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use deja_core::cache::Parameters;
 use deja_core::clock::Timestamp;
 use deja_core::store::StoreError;
 use tokio_postgres::Row;
@@ -74,6 +75,12 @@ pub(super) fn text_or_none(row: &Row, column: usize) -> Result<Option<String>, S
 /// A value in a JSON column.
 pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row, column: usize) -> Result<T, StoreError> {
     serde_json::from_str(get(row, column)?).map_err(|error| unreadable(column, error))
+}
+
+/// Parameters from a JSON column.
+pub(super) fn parameters(row: &Row, column: usize) -> Result<Parameters, StoreError> {
+    let text: Option<&str> = get(row, column)?;
+    text.map_or(Ok(Parameters::new()), |_| json(row, column))
 }
 
 /// A value for a JSON column.

@@ -41,7 +41,7 @@ pub(super) fn similarity(stored: &[f16], probe: &Embedding) -> Similarity {
 
 /// The stale entries `e` for the embedder $1.
 const STALE: &str = "NOT EXISTS (SELECT FROM vectors v
-    WHERE v.project_id = e.project_id AND v.entry_id = e.entry_id AND v.embedder = $1)";
+    WHERE v.project_id = e.project_id AND v.entry_id = e.entry_id AND v.embedder = $1) AND NOT e.exact";
 
 #[async_trait]
 impl Vectors for PostgresStore {

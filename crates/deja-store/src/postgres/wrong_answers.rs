@@ -104,8 +104,8 @@ impl WrongAnswers for PostgresStore {
             DELETE FROM labels l USING pair p, entries e
             WHERE l.project_id = $1 AND e.project_id = $1 AND e.entry_id = l.entry_id
             AND l.source <> 'judge' AND l.met = 'served' AND NOT l.answers
-            AND (l.asked_hash = p.asked_hash AND e.prompt_hash = p.matched_hash
-                 OR l.asked_hash = p.matched_hash AND e.prompt_hash = p.asked_hash))";
+            AND (l.asked_hash = p.asked_hash AND sha256(e.prompt) = p.matched_hash
+                 OR l.asked_hash = p.matched_hash AND sha256(e.prompt) = p.asked_hash))";
         let number = i64::try_from(number).unwrap_or(i64::MAX);
         let params: Params<'_> = &[&uuid(project.as_bytes()), &number];
         Ok(self.change(parts, params, change).await? > 0)

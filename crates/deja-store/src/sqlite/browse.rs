@@ -11,22 +11,24 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::SqliteStore;
 use super::entries::remove::{self, PASSES};
-use super::entries::texts;
-use super::rows::{count, limit_of, time};
+use super::entries::texts::{self, WIDTH};
+use super::rows::{count, limit_of, parameters, time, word};
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
 pub(super) fn detail_columns() -> String {
-    format!("{}, s.context, e.hits, e.last_used, coalesce(v.saved, 0)", texts::COLUMNS)
+    format!("{}, s.kind, s.context, s.parameters, e.hits, e.last_used, coalesce(v.saved, 0)", texts::COLUMNS)
 }
 
 pub(super) fn detail(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
-    let hits = count(row, 12)?;
+    let hits = count(row, WIDTH + 3)?;
     Ok(EntryDetail {
         entry: texts::from_row(row)?,
-        context: row.get(11)?,
+        kind: word(row, WIDTH)?,
+        context: row.get(WIDTH + 1)?,
+        parameters: parameters(row, WIDTH + 2)?,
         hits,
-        last_hit: if hits > 0 { Some(time(row, 13)?) } else { None },
-        saved: NanoUsd::from_nanos(count(row, 14)?),
+        last_hit: if hits > 0 { Some(time(row, WIDTH + 4)?) } else { None },
+        saved: NanoUsd::from_nanos(count(row, WIDTH + 5)?),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
+use deja_core::cache::PromptHash;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::ProjectId;
@@ -11,8 +12,8 @@ use half::f16;
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
-use super::entries::texts;
-use super::rows::{limit_of, unreadable};
+use super::entries::texts::{self, WIDTH};
+use super::rows::{limit_of, parameters, unreadable, word};
 
 #[async_trait]
 impl Export for SqliteStore {
@@ -27,7 +28,7 @@ impl Export for SqliteStore {
         self.readers
             .read(move |connection| {
                 let mut select = connection.prepare_cached(&format!(
-                    "SELECT {}, s.context, e.entry FROM entries e INDEXED BY entries_by_age
+                    "SELECT {}, e.record, e.prompt_hash, s.kind, s.context, s.parameters, e.entry FROM entries e INDEXED BY entries_by_age
                      CROSS JOIN scopes s ON s.scope = e.scope
                      WHERE e.project_id = ?1 AND (e.created, e.entry_id) > (?2, ?3)
                        AND (e.expires IS NULL OR e.expires > ?4)
@@ -48,13 +49,16 @@ impl Export for SqliteStore {
                 let (mut page, mut bytes) = (Vec::new(), 0);
                 while let Some(row) = rows.next()? {
                     let whole = WholeEntry {
-                        entry: texts::from_row(row)?,
-                        context: row.get(11)?,
+                        entry: texts::whole_from_row(row)?,
+                        prompt_hash: PromptHash(row.get(WIDTH + 1)?),
+                        kind: word(row, WIDTH + 2)?,
+                        context: row.get(WIDTH + 3)?,
+                        parameters: parameters(row, WIDTH + 4)?,
                         vectors: vectors
-                            .query_map([row.get::<_, i64>(12)?], vector)?
+                            .query_map([row.get::<_, i64>(WIDTH + 5)?], vector)?
                             .collect::<rusqlite::Result<_>>()?,
                     };
-                    bytes += whole.entry.prompt.len() + whole.entry.answer.text.len();
+                    bytes += whole.bytes();
                     page.push(whole);
                     if bytes >= PAGE_BYTES {
                         break;

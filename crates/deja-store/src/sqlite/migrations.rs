@@ -19,6 +19,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (8, include_str!("../../migrations/sqlite/0008_samples.sql")),
     (9, include_str!("../../migrations/sqlite/0009_feedback.sql")),
     (10, include_str!("../../migrations/sqlite/0010_opinions.sql")),
+    (11, include_str!("../../migrations/sqlite/0011_wires.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -108,8 +108,9 @@ impl Store for SqliteStore {
 
 /// About the bytes that an entry takes in memory.
 fn weight(entry: &Entry) -> u32 {
-    let texts =
-        entry.prompt.len() + entry.answer.text.len() + entry.model.len() + entry.answer.provider.len();
+    let Entry { prompt, model, answer, .. } = entry;
+    let record = answer.record.as_ref().map_or(0, bytes::Bytes::len);
+    let texts = prompt.len() + answer.text.len() + record + model.len() + answer.provider.len();
     u32::try_from(texts + 256).unwrap_or(u32::MAX)
 }
 

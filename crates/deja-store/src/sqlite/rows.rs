@@ -4,6 +4,7 @@ use std::error::Error;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use deja_core::cache::Parameters;
 use deja_core::clock::Timestamp;
 use rusqlite::Row;
 use rusqlite::types::Type;
@@ -45,6 +46,20 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 /// A list of names in a JSON column.
 pub(super) fn names(text: &str, column: usize) -> rusqlite::Result<Vec<String>> {
     serde_json::from_str(text).map_err(|error| unreadable(column, error))
+}
+
+/// Parameters on their way into a JSON column; nothing where there are none.
+pub(super) fn parameters_column(parameters: &Parameters) -> rusqlite::Result<Option<String>> {
+    let text = (!parameters.is_empty()).then(|| serde_json::to_string(parameters)).transpose();
+    text.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+/// Parameters from a JSON column.
+pub(super) fn parameters(row: &Row<'_>, column: usize) -> rusqlite::Result<Parameters> {
+    let text = row.get_ref(column)?.as_str_or_null()?;
+    text.map_or(Ok(Parameters::new()), |text| {
+        serde_json::from_str(text).map_err(|error| unreadable(column, error))
+    })
 }
 
 /// A limit as SQL takes it.

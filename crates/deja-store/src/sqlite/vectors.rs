@@ -33,7 +33,8 @@ struct Claim {
 
 /// The stale entries `h` for the embedder called ?1.
 const STALE: &str = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = h.entry
-    AND v.embedder = (SELECT embedder FROM embedders WHERE name = ?1))";
+    AND v.embedder = (SELECT embedder FROM embedders WHERE name = ?1))
+    AND NOT (SELECT exact FROM scopes s WHERE s.scope = h.scope)";
 
 #[async_trait]
 impl Vectors for SqliteStore {

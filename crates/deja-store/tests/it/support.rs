@@ -85,6 +85,7 @@ pub(crate) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
                 input_tokens: 1,
                 output_tokens: 2,
                 tokens_estimated: false,
+                record: None,
             },
             created: NOW,
             expires: None,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use deja_core::analytics::{Slice, Step};
 use deja_core::api_key::KeyHash;
-use deja_core::cache::{Frame, LabelSource, PromptHash, Scope};
+use deja_core::cache::{Frame, Kind, LabelSource, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
 use deja_core::provider::ProviderKind;
@@ -233,6 +233,9 @@ async fn assert_found(store: &dyn Store) {
         assert_eq!(near(store, &scope, &vector(number as u32 * 10), 0.0, NOW).await.len(), 1);
         let detail = store.entry(project_id(1), entry_id(number as u32 * 10)).await.unwrap().unwrap();
         assert_eq!((&*detail.entry.model, detail.context.as_deref()), (*model, *context));
+        assert_eq!((detail.kind, detail.parameters.len()), (Kind::Query, 0), "there were no wire formats");
+        let whole = store.whole(project_id(1), detail.entry.id).await.unwrap().unwrap();
+        assert_eq!(whole.answer.record, None);
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::admin::{Acting, AdminError, Hidden};
 use crate::api_key::ApiKey;
+use crate::cache::PromptHash;
 use crate::embedding::Embedding;
 use crate::project::Project;
 use crate::provider::ProviderConfig;
@@ -103,7 +104,8 @@ fn key_record(slug: &str, key: &ApiKey) -> Record {
 }
 
 fn entry_record(slug: &str, whole: WholeEntry) -> Record {
-    let WholeEntry { entry, context, vectors } = whole;
+    let WholeEntry { entry, prompt_hash, kind, context, parameters, vectors } = whole;
+    let hash = (prompt_hash != PromptHash::of(&entry.prompt)).then(|| hex::encode(prompt_hash.0));
     // A prompt that was too long for an embedder comes without its vector, and is tried again where it goes.
     let mut vectors = vectors.into_iter().filter_map(|(embedder, vector)| {
         Some(VectorRecord { embedder: embedder.to_string(), f16: halves(&vector?) })
@@ -112,8 +114,11 @@ fn entry_record(slug: &str, whole: WholeEntry) -> Record {
         project: slug.to_owned(),
         id: entry.id.to_string(),
         model: entry.model,
+        kind,
         context,
+        parameters,
         prompt: entry.prompt,
+        hash,
         answer: AnswerRecord {
             text: entry.answer.text,
             provider: entry.answer.provider,
@@ -121,6 +126,7 @@ fn entry_record(slug: &str, whole: WholeEntry) -> Record {
             input_tokens: entry.answer.input_tokens,
             output_tokens: entry.answer.output_tokens,
             tokens_estimated: entry.answer.tokens_estimated,
+            record: entry.answer.record.map(|record| STANDARD.encode(record)),
         },
         created: entry.created.into(),
         expires: entry.expires.map(Into::into),

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
 use half::f16;
+use serde::de::IgnoredAny;
 
 use super::{
     Batch, EntryRecord, Imported, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord, samples,
@@ -14,7 +16,7 @@ use super::{
 use crate::admin::names::{models_of, name_of, shown};
 use crate::admin::{Acting, AdminError, projects, providers};
 use crate::api_key::{ApiKey, KeyHash};
-use crate::cache::{Answer, Entry, Inserted, NewEntry, PromptHash};
+use crate::cache::{Answer, Entry, Inserted, Kind, NewEntry, PromptHash};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding};
 use crate::project::{Project, Slug};
@@ -209,9 +211,7 @@ async fn key(
     record: KeyRecord,
 ) -> Result<Imported, Refused> {
     let project = owner(by, known, &record.project).await?.id;
-    let mut hash = [0; 32];
-    hex::decode_to_slice(record.hash.expose(), &mut hash)
-        .map_err(|_| "the key's hash is not that of a key".to_owned())?;
+    let hash = sha256("the key's hash", record.hash.expose())?;
     if let Some(admission) = by.store().admit(&KeyHash(hash)).await? {
         let same = admission.project.id == project;
         return if same {
@@ -261,11 +261,20 @@ async fn entry(
     if record.prompt.is_empty() || record.model.is_empty() {
         return Err(Refused::Bad("an entry needs a prompt and a model".into()));
     }
+    let is_query = record.kind == Kind::Query;
+    if is_query != record.answer.record.is_none() || is_query && !record.parameters.is_empty() {
+        let kinds = "an entry of a wire format needs its record, and one of a query has neither record nor parameters";
+        return Err(Refused::Bad(kinds.into()));
+    }
+    let prompt_hash = match &record.hash {
+        None => PromptHash::of(&record.prompt),
+        Some(hash) => PromptHash(sha256("what it is found by", hash)?),
+    };
     let more_vectors = record.more_vectors.into_iter().map(vector).collect::<Result<_, _>>()?;
     let vector = record.vector.map(vector).transpose()?;
     let new = NewEntry {
-        scope: project.scope(&record.model, record.context.as_deref()),
-        prompt_hash: PromptHash::of(&record.prompt),
+        scope: project.scope_of(record.kind, &record.model, record.context.as_deref(), record.parameters),
+        prompt_hash,
         entry: Entry {
             id: id(&record.id)?,
             prompt: record.prompt,
@@ -277,6 +286,7 @@ async fn entry(
                 input_tokens: record.answer.input_tokens,
                 output_tokens: record.answer.output_tokens,
                 tokens_estimated: record.answer.tokens_estimated,
+                record: record.answer.record.map(|record| body(&record)).transpose()?,
             },
             created,
             expires,
@@ -286,6 +296,20 @@ async fn entry(
     };
     let now: Timestamp = by.now();
     Ok(new.entry.is_live(now).then_some(Arrived { new, more_vectors }))
+}
+
+/// The answer in its wire format.
+fn body(record: &str) -> Result<Bytes, String> {
+    let body = STANDARD.decode(record).map_err(|_| "its record is not base64".to_owned())?;
+    let _: IgnoredAny = serde_json::from_slice(&body).map_err(|_| "its record is not JSON".to_owned())?;
+    Ok(body.into())
+}
+
+/// A SHA-256 in hexadecimal.
+fn sha256(what: &str, text: &str) -> Result<[u8; 32], String> {
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash).map_err(|_| format!("{what} is no SHA-256 in hexadecimal"))?;
+    Ok(hash)
 }
 
 /// A vector keeps the name of who made it: if that is not the embedder here, the entry is embedded again in the

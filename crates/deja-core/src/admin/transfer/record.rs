@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Cursor;
 use crate::admin::Hidden;
+use crate::cache::{Kind, Parameters};
 use crate::project::{ProjectSettings, Tier};
 use crate::provider::ProviderKind;
 
@@ -125,11 +126,20 @@ pub struct EntryRecord {
     pub id: String,
     /// The model that was asked for.
     pub model: String,
+    /// What kind of request it answers.
+    #[serde(default, skip_serializing_if = "is_query")]
+    pub kind: Kind,
     /// `None` is not the same as the empty text.
     #[serde(default)]
     pub context: Option<String>,
+    /// What else the answer depends on.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
     /// The prompt.
     pub prompt: String,
+    /// What it is found by, in hexadecimal; `None` is the SHA-256 of the prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// What the provider said.
     pub answer: AnswerRecord,
     /// When it was made.
@@ -162,6 +172,14 @@ pub struct AnswerRecord {
     /// Whether the tokens are an estimate.
     #[serde(default)]
     pub tokens_estimated: bool,
+    /// The whole answer in its wire format, in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_query(kind: &Kind) -> bool {
+    *kind == Kind::Query
 }
 
 /// A prompt's vector.

@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use tokio::task::JoinSet;
 
 use super::fixtures::{
-    NOW, assert_found, at_angle, embedder, entry, entry_id, exactly, ids, near, put, scope, turned,
-    with_project,
+    NOW, RECORD, assert_found, at_angle, chat, embedder, entry, entry_id, exactly, ids, near, put, recorded,
+    request, scope, turned, with_project,
 };
 use super::{Subject, register};
-use crate::cache::{Frame, Inserted, Scope};
+use crate::cache::{Frame, Inserted, Kind, Parameters, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::store::{EntryFilter, Store, StoreError};
@@ -18,6 +18,8 @@ use crate::testing::change;
 register!["entries":
     come_back_as_they_were,
     without_a_vector_are_found_by_hash_only,
+    records_come_with_the_answer_that_is_served,
+    are_found_by_what_they_were_stored_under,
     of_projects_never_meet,
     of_scopes_never_meet,
     live_twins_stay,
@@ -66,6 +68,53 @@ async fn without_a_vector_are_found_by_hash_only(mut subject: Subject) {
     assert!(exactly(&*store, &scope, "very long", NOW).await.is_none());
 }
 
+async fn records_come_with_the_answer_that_is_served(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let scope = chat(project);
+    let stored = put(&*store, recorded(1, &scope, "hello")).await;
+    let plain = put(&*store, entry(2, &scope, "of no wire format")).await;
+    let store = subject.reopened().await;
+    let near = near(&*store, &scope, 0.0, 0.9, NOW).await;
+    assert_eq!(ids(&near), [1, 2].map(entry_id));
+    for (candidate, stored) in near.iter().zip([&stored, &plain]) {
+        let whole = store.whole(project, candidate.entry.id).await.unwrap().unwrap();
+        assert_eq!(whole, *stored, "whole, though it was read without its record before");
+    }
+    let exact = async |store: &dyn Store| store.exact(&scope, &request("hello"), NOW).await.unwrap();
+    assert_eq!(exact(&*store).await, Some(stored.clone()));
+    assert_eq!(stored.answer.record.as_deref(), Some(RECORD));
+    let again = store.insert(recorded(3, &scope, "hello")).await.unwrap();
+    assert!(matches!(again, Inserted::Twin(twin) if twin == stored));
+    let store = subject.reopened().await;
+    let again = store.insert(recorded(3, &scope, "hello")).await.unwrap();
+    assert!(matches!(again, Inserted::Twin(twin) if twin == stored), "from disk too");
+    assert_eq!(exact(&*store).await, Some(stored));
+    let other = with_project(&*store, 2).await;
+    assert_eq!(store.whole(other, entry_id(1)).await.unwrap(), None);
+    assert!(store.delete(project, entry_id(1), &change()).await.unwrap());
+    assert_eq!(store.whole(project, entry_id(1)).await.unwrap(), None);
+}
+
+async fn are_found_by_what_they_were_stored_under(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let whole_requests = Scope::new(project, Frame::exact(Kind::Chat, "m"));
+    for (number, scope) in [(1, chat(project)), (2, whole_requests.clone())] {
+        put(&*store, recorded(number, &scope, "hello")).await;
+    }
+    let store = subject.reopened().await;
+    for (number, scope) in [(1, chat(project)), (2, whole_requests)] {
+        for _ in 0..2 {
+            let found = store.exact(&scope, &request("hello"), NOW).await.unwrap();
+            assert_eq!(found.map(|entry| entry.id), Some(entry_id(number)));
+        }
+        assert!(exactly(&*store, &scope, "hello", NOW).await.is_none());
+        assert!(store.delete(project, entry_id(number), &change()).await.unwrap());
+        assert!(store.exact(&scope, &request("hello"), NOW).await.unwrap().is_none());
+    }
+}
+
 async fn of_projects_never_meet(mut subject: Subject) {
     let store = subject.store();
     let (mine, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
@@ -80,7 +129,17 @@ async fn of_projects_never_meet(mut subject: Subject) {
 fn scopes(project: ProjectId) -> Vec<Scope> {
     let texts = [None, Some(""), Some("a"), Some("A"), Some("a "), Some("\0")];
     let models = texts.into_iter().flat_map(|model| texts.map(|context| (model, context)));
-    models.map(|(model, context)| Scope::new(project, Frame::query(model, context))).collect()
+    let queries = models.map(|(model, context)| Frame::query(model, context));
+    let wires = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Query).flat_map(|kind| {
+        let with = |value: &str| Parameters::from([("n".into(), value.into())]);
+        [
+            Frame::of_wire(kind, "a", None, Parameters::new()),
+            Frame::of_wire(kind, "a", None, with("1")),
+            Frame::of_wire(kind, "a", None, with("1.0")),
+            Frame::of_wire(kind, "a", Some("1"), with("1")),
+        ]
+    });
+    queries.chain(wires).map(|frame| Scope::new(project, frame)).collect()
 }
 
 async fn of_scopes_never_meet(mut subject: Subject) {

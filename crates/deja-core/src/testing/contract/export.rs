@@ -2,9 +2,12 @@
 
 use std::num::NonZeroUsize;
 
-use super::fixtures::{NOW, at_angle, embedder, entry, entry_id, later, put, scope, turned, with_project};
+use super::fixtures::{
+    NOW, at_angle, chat, embedder, entry, entry_id, later, project as project_of, put, recorded, request,
+    scope, turned, with_project,
+};
 use super::{Subject, register};
-use crate::cache::{Frame, Scope};
+use crate::cache::{Frame, Kind, Parameters, Scope};
 use crate::clock::Timestamp;
 use crate::id::{EntryId, ProjectId};
 use crate::store::{EntryCursor, Store, WholeEntry};
@@ -12,6 +15,7 @@ use crate::testing::change;
 
 register!["export":
     gives_all_of_an_entry,
+    gives_what_the_key_of_its_scope_is_made_of,
     gives_vectors_that_find_as_before,
     pages_are_oldest_first_and_end,
     each_comes_once_while_others_come_and_go,
@@ -66,6 +70,34 @@ async fn gives_all_of_an_entry(mut subject: Subject) {
     assert_eq!(entries, stored.iter().map(|entry| (**entry).clone()).collect::<Vec<_>>());
     let found: Vec<_> = found.iter().map(|whole| whole.context.as_deref()).collect();
     assert_eq!(found, [contexts[0], contexts[1], contexts[2], None]);
+}
+
+async fn gives_what_the_key_of_its_scope_is_made_of(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let frames = [
+        Frame::query(Some("m"), Some("a context")),
+        Frame::exact(Kind::Gemini, "m").with_parameter("x-deja-context", "eu"),
+        Frame::of_wire(Kind::Responses, "m", None, Parameters::new()),
+    ];
+    let scopes: Vec<_> =
+        frames.into_iter().map(|frame| Scope::new(project, frame)).chain([chat(project)]).collect();
+    let mut stored = Vec::new();
+    for (number, scope) in (1..).zip(&scopes) {
+        stored.push(put(&*store, recorded(number, scope, "hello")).await);
+    }
+    let store = subject.reopened().await;
+    let found = page(&*store, project, None, NOW, 100).await;
+    for ((whole, scope), stored) in found.iter().zip(&scopes).zip(&stored) {
+        let WholeEntry { entry, prompt_hash, kind, context, parameters, .. } = whole;
+        assert_eq!((entry, *prompt_hash), (&**stored, request("hello")));
+        let again = project_of(1).scope_of(*kind, &entry.model, context.as_deref(), parameters.clone());
+        assert_eq!(again.key(), scope.key(), "{scope:?}");
+        let detail = store.entry(project, entry.id).await.unwrap().unwrap();
+        assert_eq!((detail.kind, &detail.parameters), (*kind, parameters));
+        assert_eq!((detail.entry.answer.record, &detail.context), (None, context), "people look at its text");
+    }
+    assert_eq!(found.len(), scopes.len());
 }
 
 async fn gives_vectors_that_find_as_before(mut subject: Subject) {
@@ -132,11 +164,15 @@ async fn long_entries_make_short_pages(subject: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=12 {
         let mut new = entry(number, &scope, &number.to_string());
-        new.entry.answer.text = "x".repeat(3 << 20);
+        if number % 2 == 0 {
+            new.entry.answer.record = Some(vec![b' '; 3 << 20].into());
+        } else {
+            new.entry.answer.text = "x".repeat(3 << 20);
+        }
         put(&*store, new).await;
     }
     let first = page(&*store, scope.project(), None, NOW, 100).await;
-    let bytes: usize = first.iter().map(|whole| whole.entry.answer.text.len()).sum();
+    let bytes: usize = first.iter().map(WholeEntry::bytes).sum();
     assert!(bytes <= 16 << 20, "{bytes}");
     assert_eq!(all(&*store, scope.project(), 100).await, (1..=12).map(entry_id).collect::<Vec<_>>());
 }

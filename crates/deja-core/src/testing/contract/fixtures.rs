@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use crate::api_key::{ApiKey, KeyHash};
-use crate::cache::{Answer, Candidate, Entry, Frame, Inserted, NewEntry, PromptHash, Scope};
+use crate::cache::{
+    Answer, Candidate, Entry, Frame, Inserted, Kind, NewEntry, Parameters, PromptHash, Scope,
+};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
 use crate::id::{EntryId, KeyId, ProjectId};
@@ -84,6 +86,30 @@ pub(super) fn scope(project: ProjectId) -> Scope {
     Scope::new(project, Frame::query(Some("m"), None))
 }
 
+/// A record: bytes, whatever they are.
+pub(super) const RECORD: &[u8] = b"{\n  \"choices\": [],\t\"x\": \"\xC3\xA4\0\"\n}\n";
+
+/// A scope of chats.
+pub(super) fn chat(project: ProjectId) -> Scope {
+    let parameters =
+        Parameters::from([("temperature".into(), "0.70".into()), ("user".into(), "\"\\u0000\"".into())]);
+    Scope::new(project, Frame::of_wire(Kind::Chat, "m", Some("be brief"), parameters))
+}
+
+/// An entry of a wire format: it has a record, and is found by what is not the hash of its prompt.
+pub(super) fn recorded(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
+    let mut new = entry(number, scope, prompt);
+    new.prompt_hash = request(prompt);
+    new.entry.answer.record = Some(RECORD.into());
+    new.vector = new.vector.filter(|_| !scope.frame().is_exact());
+    new
+}
+
+/// What [`recorded`] is found by.
+pub(super) fn request(prompt: &str) -> PromptHash {
+    PromptHash::of(&format!("a request with {prompt}"))
+}
+
 /// An entry that never expires, with the vector at 0 degrees of the embedder `e`.
 pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
     NewEntry {
@@ -100,6 +126,7 @@ pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
                 input_tokens: 11,
                 output_tokens: u64::from(number),
                 tokens_estimated: number % 2 == 1,
+                record: None,
             },
             created: NOW,
             expires: None,

@@ -6,9 +6,11 @@ use std::num::NonZeroUsize;
 use tokio::task::JoinSet;
 
 use super::fixtures::{
-    NOW, at_angle, embedder, entry, entry_id, exactly, ids, later, near_by, put, scope, with_project,
+    NOW, at_angle, chat, embedder, entry, entry_id, exactly, ids, later, near_by, put, recorded, scope,
+    with_project,
 };
 use super::{Subject, register};
+use crate::cache::{Frame, Kind, Scope};
 use crate::clock::Timestamp;
 use crate::id::EntryId;
 use crate::store::{EntryPlace, StaleCount, Store};
@@ -17,6 +19,7 @@ use crate::testing::change;
 register!["vectors":
     stale_are_those_without_one_of_the_embedder,
     stale_come_by_project_and_id,
+    requests_that_are_found_as_a_whole_are_never_stale,
     each_embedder_has_its_own,
     a_new_one_takes_the_place_of_the_old,
     too_long_are_not_stale_any_more,
@@ -89,6 +92,23 @@ async fn stale_come_by_project_and_id(subject: Subject) {
     assert_eq!(claim(&*store, "g", after, NOW, MANY).await, [1, 2].map(entry_id));
     assert_eq!(claim(&*store, "g", None, NOW, MANY).await, [3, 4].map(entry_id));
     assert_eq!(claim(&*store, "f", Some((two, entry_id(2))), NOW, MANY).await, []);
+}
+
+async fn requests_that_are_found_as_a_whole_are_never_stale(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let segments = [None, Some("eu"), Some("a\0")];
+    for (number, segment) in (1..).zip(segments) {
+        let frame = Frame::exact(Kind::Messages, "m");
+        let frame = segment.into_iter().fold(frame, |frame, it| frame.with_parameter("x-deja-context", it));
+        put(&*store, recorded(number, &Scope::new(project, frame), "hello")).await;
+    }
+    let mut question = recorded(9, &chat(project), "hello");
+    question.vector = None;
+    put(&*store, question).await;
+    let store = subject.reopened().await;
+    assert_eq!(count(&*store, "e", NOW).await, (1, 0));
+    assert_eq!(claim(&*store, "e", None, NOW, MANY).await, [entry_id(9)]);
 }
 
 async fn each_embedder_has_its_own(mut subject: Subject) {

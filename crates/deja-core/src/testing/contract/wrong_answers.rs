@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    NOW, assert_found, at_angle, embedder, entry, entry_id, later, project_id, put, scope, turned,
-    with_project,
+    NOW, assert_found, at_angle, chat, embedder, entry, entry_id, later, project_id, put, recorded, scope,
+    turned, with_project,
 };
 use super::labels::{said, wrong};
 use super::{Subject, register};
@@ -18,6 +18,7 @@ use crate::testing::{change, change_at};
 register!["wrong_answers":
     the_entry_stays_and_the_pair_is_kept,
     a_pair_is_forbidden_in_both_directions,
+    a_pair_goes_by_its_texts,
     rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it,
     another_embedder_knows_the_pair_alone,
     it_is_forbidden_in_the_whole_project_and_nowhere_else,
@@ -99,6 +100,23 @@ async fn the_entry_stays_and_the_pair_is_kept(mut subject: Subject) {
     assert_eq!((kept[0].at, kept[0].similarity), (later(7), Similarity::from_cosine(0.875)));
     assert_eq!(kept[0].source, LabelSource::Console);
     assert_eq!(store.wrong_answers(project_id(2), None, MANY).await.unwrap(), []);
+}
+
+/// Whatever an entry is found by: a wire format may have something else than the hash of the question.
+async fn a_pair_goes_by_its_texts(mut subject: Subject) {
+    let store = subject.store();
+    let scope = chat(with_project(&*store, 1).await);
+    put(&*store, recorded(1, &scope, "cats")).await;
+    mark(&*store, scope.project(), 1, "bats").await;
+    let store = subject.reopened().await;
+    for (prompt, forbidden) in [("bats", true), ("rats", false), ("cats", false)] {
+        assert_eq!(judged(&*store, &scope, prompt).await, [(entry_id(1), forbidden)], "{prompt}");
+    }
+    let number = store.wrong_answers(scope.project(), None, MANY).await.unwrap()[0].number;
+    assert!(store.allow(scope.project(), number, &change()).await.unwrap());
+    assert_eq!(judged(&*store, &scope, "bats").await, [(entry_id(1), false)]);
+    let labels = store.labels(scope.project(), NOW, MANY).await.unwrap();
+    assert!(labels.is_empty(), "what was said is taken back: {labels:?}");
 }
 
 async fn a_pair_is_forbidden_in_both_directions(mut subject: Subject) {

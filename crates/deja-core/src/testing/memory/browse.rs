@@ -3,19 +3,22 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use super::{MemoryStore, State, Stored};
-use crate::cache::{Entry, EntryDetail};
+use crate::cache::EntryDetail;
 use crate::id::{EntryId, ProjectId};
 use crate::store::{Browse, EntryCursor, EntryFilter, StoreError};
 
 impl Stored {
     pub(super) fn detail(&self) -> EntryDetail {
         EntryDetail {
-            entry: Entry::clone(&self.entry),
+            entry: Arc::unwrap_or_clone(self.without_record()),
+            kind: self.scope.frame().kind(),
             context: self.scope.frame().instructions().map(str::to_owned),
+            parameters: self.scope.frame().parameters().clone(),
             hits: self.hits,
             last_hit: (self.hits > 0).then_some(self.last_used),
             saved: self.saved,

@@ -32,6 +32,15 @@ pub(super) fn similarity(stored: &[f32], probe: &Embedding) -> Similarity {
 }
 
 impl Stored {
+    /// The entry as who need not read its record gets it.
+    pub(super) fn without_record(&self) -> Arc<Entry> {
+        let mut entry = Arc::clone(&self.entry);
+        if entry.answer.record.is_some() {
+            Arc::make_mut(&mut entry).answer.record = None;
+        }
+        entry
+    }
+
     pub(super) fn passes(&self, project: ProjectId, filter: &EntryFilter) -> bool {
         let lower = |text: &str| text.to_ascii_lowercase();
         let Entry { prompt, answer, model, .. } = &*self.entry;
@@ -74,7 +83,10 @@ impl State {
 
     /// The stale entries, in their order.
     fn stale(&self, embedder: &EmbedderId) -> impl Iterator<Item = (EntryPlace, &Stored)> {
-        let stale = self.entries.iter().filter(|(_, stored)| !stored.vectors.contains_key(embedder));
+        let stale = self
+            .entries
+            .iter()
+            .filter(|(_, stored)| !stored.scope.frame().is_exact() && !stored.vectors.contains_key(embedder));
         stale.map(|(place, stored)| (*place, stored))
     }
 
@@ -116,9 +128,13 @@ impl Entries for MemoryStore {
             }
             let similarity = similarity(vector, probe.embedding);
             if probe.threshold.reached_by(similarity) {
-                let forbidden = state.is_forbidden(scope.project(), &probe, &stored.prompt_hash, similarity)
-                    || state.quarantine.contains_key(&(scope.project(), stored.entry.id));
-                candidates.push(Candidate { entry: Arc::clone(&stored.entry), similarity, forbidden });
+                let forbidden = state.is_forbidden(
+                    scope.project(),
+                    &probe,
+                    &PromptHash::of(&stored.entry.prompt),
+                    similarity,
+                ) || state.quarantine.contains_key(&(scope.project(), stored.entry.id));
+                candidates.push(Candidate { entry: stored.without_record(), similarity, forbidden });
             }
         }
         candidates.sort_by(|a, b| {
@@ -126,6 +142,10 @@ impl Entries for MemoryStore {
         });
         candidates.truncate(probe.limit.get());
         Ok(candidates)
+    }
+
+    async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
+        Ok(self.state().entries.get(&(project, entry)).map(|stored| Arc::clone(&stored.entry)))
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {

@@ -17,7 +17,10 @@ fn whole(stored: &Stored) -> WholeEntry {
     });
     WholeEntry {
         entry: Entry::clone(&stored.entry),
+        prompt_hash: stored.prompt_hash,
+        kind: stored.scope.frame().kind(),
         context: stored.scope.frame().instructions().map(str::to_owned),
+        parameters: stored.scope.frame().parameters().clone(),
         vectors: vectors.collect(),
     }
 }
@@ -40,8 +43,10 @@ impl Export for MemoryStore {
         page.retain(|entry| after.is_none_or(|after| entry.cursor() > after));
         page.sort_by_key(WholeEntry::cursor);
         page.truncate(limit.get());
-        let lengths = page.iter().map(|whole| whole.entry.prompt.len() + whole.entry.answer.text.len());
-        let fits = lengths.scan(0, |sum, length| Some(std::mem::replace(sum, *sum + length)));
+        let fits = page
+            .iter()
+            .map(WholeEntry::bytes)
+            .scan(0, |sum, length| Some(std::mem::replace(sum, *sum + length)));
         let fits = fits.take_while(|before| *before < PAGE_BYTES).count();
         page.truncate(fits);
         Ok(page)

@@ -11,9 +11,9 @@ use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 use super::super::claims::payload;
 use super::super::connections::{Connections, Params};
 use super::super::fault::{conflict, unavailable};
-use super::super::rows::{get, signed, uuid};
+use super::super::rows::{get, signed, to_json, uuid};
 use super::super::vectors;
-use super::{COLUMNS, from_row, remove};
+use super::{COLUMNS, remove, whole_from_row};
 
 /// Times that an expired twin, or one that goes at this very moment, is looked at again.
 const ATTEMPTS: u32 = 5;
@@ -25,8 +25,8 @@ const INSERT: &str = "
     WITH stored AS (
         INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
                              input_tokens, output_tokens, tokens_estimated, provider, model, served_model,
-                             context, prompt, answer)
-        VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+                             context, prompt, answer, kind, parameters, exact, record)
+        VALUES ($1, $2, $3, $4, $5, $6, $5, $7, $8, $9, $10, $11, $12, $13, $14, $15, $23, $24, $25, $26)
         ON CONFLICT (project_id, scope_key, prompt_hash) DO NOTHING
         RETURNING project_id),
     placed AS (
@@ -77,7 +77,9 @@ async fn store(
     new: &NewEntry,
     owner: Option<FlightId>,
 ) -> Result<bool, StoreError> {
-    let (entry, answer) = (&new.entry, &new.entry.answer);
+    let (entry, answer, frame) = (&new.entry, &new.entry.answer, new.scope.frame());
+    let parameters = frame.parameters();
+    let parameters = (!parameters.is_empty()).then(|| to_json(parameters)).transpose()?;
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
     let (embedder, embedding) = new.vector.as_ref().map(|(by, embedding)| (by.as_str(), embedding)).unzip();
     let dimension = embedding.map(|embedding| i32::try_from(embedding.dimension()).unwrap_or(i32::MAX));
@@ -95,7 +97,7 @@ async fn store(
         &answer.provider,
         &entry.model.as_bytes(),
         &answer.served_model.as_ref().map(String::as_bytes),
-        &new.scope.frame().instructions().map(str::as_bytes),
+        &frame.instructions().map(str::as_bytes),
         &entry.prompt.as_bytes(),
         &answer.text.as_bytes(),
         &embedder,
@@ -105,6 +107,10 @@ async fn store(
         &signed(EVICTED_AT_ONCE),
         &owner.map(|owner| uuid(owner.as_bytes())),
         &payload(&new.prompt_hash),
+        &frame.kind().as_str(),
+        &parameters,
+        &frame.is_exact(),
+        &answer.record.as_deref(),
     ];
     let row = connections.query_one(INSERT, params).await;
     let what =
@@ -118,10 +124,10 @@ async fn live_twin(
     new: &NewEntry,
 ) -> Result<Option<deja_core::cache::Entry>, StoreError> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM entries e WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3"
+        "SELECT {COLUMNS}, e.record FROM entries e WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3"
     );
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
     let params: Params<'_> = &[&project, &scope_key.as_slice(), &new.prompt_hash.0.as_slice()];
-    let twin = connections.query_opt(&sql, params).await?.map(|row| from_row(&row)).transpose()?;
+    let twin = connections.query_opt(&sql, params).await?.map(|row| whole_from_row(&row)).transpose()?;
     Ok(twin.filter(|twin| twin.is_live(new.entry.created)))
 }

@@ -41,14 +41,14 @@ impl Entries for PostgresStore {
         now: Timestamp,
     ) -> Result<Option<Arc<Entry>>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM entries e
+            "SELECT {COLUMNS}, e.record FROM entries e
              WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3
                    AND (expires IS NULL OR expires > $4)"
         );
         let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
         let params: Params<'_> = &[&project, &scope_key.as_slice(), &prompt.0.as_slice(), &now.as_nanos()];
         let row = self.connections.query_opt(&sql, params).await?;
-        row.map(|row| from_row(&row).map(Arc::new)).transpose()
+        row.map(|row| whole_from_row(&row).map(Arc::new)).transpose()
     }
 
     async fn nearest(
@@ -58,6 +58,14 @@ impl Entries for PostgresStore {
         now: Timestamp,
     ) -> Result<Vec<Candidate>, StoreError> {
         nearest::nearest(self, scope, probe, now).await
+    }
+
+    async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
+        let sql =
+            format!("SELECT {COLUMNS}, e.record FROM entries e WHERE e.project_id = $1 AND e.entry_id = $2");
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(entry.as_bytes())];
+        let row = self.connections.query_opt(&sql, params).await?;
+        row.map(|row| whole_from_row(&row).map(Arc::new)).transpose()
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
@@ -90,7 +98,14 @@ impl Entries for PostgresStore {
     }
 }
 
-/// The entry whose columns begin the row.
+/// The entry whose columns begin the row, with its record, which is the column behind them.
+pub(super) fn whole_from_row(row: &Row) -> Result<Entry, StoreError> {
+    let mut entry = from_row(row)?;
+    entry.answer.record = get::<Option<Vec<u8>>>(row, WIDTH)?.map(Into::into);
+    Ok(entry)
+}
+
+/// The entry whose columns begin the row, without its record.
 pub(super) fn from_row(row: &Row) -> Result<Entry, StoreError> {
     Ok(Entry {
         id: EntryId::from_bytes(id(row, 0)?),
@@ -103,6 +118,7 @@ pub(super) fn from_row(row: &Row) -> Result<Entry, StoreError> {
             input_tokens: count(row, 6)?,
             output_tokens: count(row, 7)?,
             tokens_estimated: get(row, 8)?,
+            record: None,
         },
         created: time(row, 9)?,
         expires: time_or_none(row, 10)?,

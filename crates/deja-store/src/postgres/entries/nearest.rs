@@ -180,7 +180,7 @@ fn candidates_by_graph(dimension: i32) -> String {
 /// this one must not answer, and whether the scope is large.
 fn best_of(large: &str, candidates: &str, join: &str) -> String {
     let asked = Asked { hash: "$11", vector: "$8", embedder: "$3", dimension: "$4" };
-    let forbidden = asked.is_forbidden("e.prompt_hash", "best.score");
+    let forbidden = asked.is_forbidden("sha256(e.prompt)", "best.score");
     format!(
         "WITH size AS MATERIALIZED (SELECT {large} AS large), near AS MATERIALIZED ({candidates}),
          scored AS (

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::fault::{conflict, fault};
 use super::super::index::{Gone, Placed, Row, Vector};
-use super::super::rows::signed;
+use super::super::rows::{parameters_column, signed};
 use super::super::{Done, EmbedderNumber, Memory};
 use super::{remove, texts};
 
@@ -25,7 +25,7 @@ pub(super) fn insert(
     if let Some((row, expires)) = twin(connection, &new).map_err(fault)? {
         if expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
             let twin = texts::read(connection, row).map_err(fault)?;
-            let twin = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
+            let (twin, _) = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
             return Ok(Done::quiet(Inserted::Twin(Arc::new(twin))));
         }
         gone = remove::remove(connection, memory.own_embedder(), &[row]).map_err(fault)?;
@@ -85,8 +85,8 @@ fn write(
         .prepare_cached(
             "INSERT INTO entries (project_id, entry_id, scope, prompt_hash, created, expires, last_used,
                                   input_tokens, output_tokens, tokens_estimated, model, provider,
-                                  served_model, prompt, answer)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                                  served_model, prompt, answer, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )
         .and_then(|mut insert| {
             insert.execute(params![
@@ -104,6 +104,7 @@ fn write(
                 entry.answer.served_model,
                 entry.prompt,
                 entry.answer.text,
+                entry.answer.record.as_deref(),
             ])
         })
         .map_err(|error| conflict(error, || format!("the entry {}", entry.id)))?;
@@ -131,7 +132,7 @@ fn write(
 }
 
 fn scope_number(connection: &Connection, new: &NewEntry) -> rusqlite::Result<i64> {
-    let (project, key) = (new.scope.project(), new.scope.key());
+    let (project, key, frame) = (new.scope.project(), new.scope.key(), new.scope.frame());
     let known = connection
         .prepare_cached("SELECT scope FROM scopes WHERE project_id = ?1 AND scope_key = ?2")?
         .query_row(params![project.as_bytes(), key.0], |row| row.get(0))
@@ -140,8 +141,18 @@ fn scope_number(connection: &Connection, new: &NewEntry) -> rusqlite::Result<i64
         return Ok(scope);
     }
     connection
-        .prepare_cached("INSERT INTO scopes (project_id, scope_key, context) VALUES (?1, ?2, ?3)")?
-        .insert(params![project.as_bytes(), key.0, new.scope.frame().instructions()])
+        .prepare_cached(
+            "INSERT INTO scopes (project_id, scope_key, context, kind, parameters, exact)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .insert(params![
+            project.as_bytes(),
+            key.0,
+            frame.instructions(),
+            frame.kind().as_str(),
+            parameters_column(frame.parameters())?,
+            frame.is_exact(),
+        ])
 }
 
 /// The number of an embedder, given the first time it is seen.

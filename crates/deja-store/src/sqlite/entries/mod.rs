@@ -78,6 +78,14 @@ impl Entries for SqliteStore {
         Ok(candidates.collect())
     }
 
+    async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
+        let found = self.readers.read(move |connection| remove::place_of(connection, project, entry)).await?;
+        match found {
+            None => Ok(None),
+            Some((row, scope)) => self.text(scope, row).await,
+        }
+    }
+
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
         let memory = Arc::clone(&self.memory);
         let vector = match &new.vector {

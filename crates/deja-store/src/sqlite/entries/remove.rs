@@ -61,6 +61,23 @@ pub(in super::super) fn row_of(
         .optional()
 }
 
+/// The number of an entry of a project, and its scope.
+pub(in super::super) fn place_of(
+    connection: &Connection,
+    project: ProjectId,
+    entry: EntryId,
+) -> rusqlite::Result<Option<(Row, ScopeKey)>> {
+    connection
+        .prepare_cached(
+            "SELECT e.entry, s.scope_key FROM entries e JOIN scopes s ON s.scope = e.scope
+             WHERE e.project_id = ?1 AND e.entry_id = ?2",
+        )?
+        .query_row(params![project.as_bytes(), entry.as_bytes()], |row| {
+            Ok((row.get(0)?, ScopeKey(row.get(1)?)))
+        })
+        .optional()
+}
+
 /// Whether an entry `e` of the scope `s` is of the project ?1 and passes the filter: the model ?2, any context ?3
 /// or the context ?4, the text ?5.
 pub(in super::super) const PASSES: &str = "e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2)

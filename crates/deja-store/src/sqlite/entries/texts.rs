@@ -17,14 +17,16 @@ impl SqliteStore {
         if let Some(entry) = self.memory.texts.get(&row) {
             return Ok(Some(entry));
         }
-        let read = self.readers.read(move |connection| read(connection, row)).await?.map(Arc::new);
-        if let Some(entry) = &read {
-            self.memory.keep(scope, row, entry);
-        }
-        Ok(read)
+        let Some((entry, prompt)) = self.readers.read(move |connection| read(connection, row)).await? else {
+            return Ok(None);
+        };
+        let entry = Arc::new(entry);
+        self.memory.keep(scope, prompt, row, &entry);
+        Ok(Some(entry))
     }
 
-    /// The entries with these numbers, in their order; those not in memory in one visit to the database.
+    /// The entries with these numbers, in their order; those not in memory in one visit to the database, and without
+    /// their records.
     pub(super) async fn texts(
         &self,
         scope: ScopeKey,
@@ -39,13 +41,16 @@ impl SqliteStore {
         let read = self
             .readers
             .read(move |connection| {
-                let found = missing.into_iter().map(|(at, row)| Ok((at, row, read(connection, row)?)));
+                let found = missing.into_iter().map(|(at, row)| Ok((at, row, read_text(connection, row)?)));
                 found.collect::<rusqlite::Result<Vec<_>>>()
             })
             .await?;
-        for (at, row, entry) in read {
-            if let Some(entry) = entry.map(Arc::new) {
-                self.memory.keep(scope, row, &entry);
+        for (at, row, text) in read {
+            if let Some(Text { entry, prompt, is_whole }) = text {
+                let entry = Arc::new(entry);
+                if is_whole {
+                    self.memory.keep(scope, prompt, row, &entry);
+                }
                 entries[at] = Some(entry);
             }
         }
@@ -54,21 +59,47 @@ impl SqliteStore {
 }
 
 impl Memory {
-    /// Keeps a text that was read, unless its entry was deleted since. One that is deleted from now on is taken out of
+    /// Keeps an entry that was read whole, unless its entry was deleted since. One that is deleted from now on is taken out of
     /// the index first and then out of here: whichever comes last, it does not stay.
-    fn keep(&self, scope: ScopeKey, row: Row, entry: &Arc<Entry>) {
+    fn keep(&self, scope: ScopeKey, prompt: PromptHash, row: Row, entry: &Arc<Entry>) {
         self.texts.insert(row, Arc::clone(entry));
-        if !self.index.holds(scope, PromptHash::of(&entry.prompt), row) {
+        if !self.index.holds(scope, prompt, row) {
             self.texts.invalidate(&row);
         }
     }
 }
 
-/// The entry with this number.
-pub(in super::super) fn read(connection: &Connection, row: Row) -> rusqlite::Result<Option<Entry>> {
+/// The entry with this number, and what it is found by.
+pub(in super::super) fn read(
+    connection: &Connection,
+    row: Row,
+) -> rusqlite::Result<Option<(Entry, PromptHash)>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM entries e WHERE e.entry = ?1"))?
-        .query_row([row], from_row)
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, e.record, e.prompt_hash FROM entries e WHERE e.entry = ?1"
+        ))?
+        .query_row([row], |found| Ok((whole_from_row(found)?, PromptHash(found.get(WIDTH + 1)?))))
+        .optional()
+}
+
+/// An entry without its record.
+struct Text {
+    entry: Entry,
+    prompt: PromptHash,
+    /// Whether it has none.
+    is_whole: bool,
+}
+
+/// The text of the entry with this number.
+fn read_text(connection: &Connection, row: Row) -> rusqlite::Result<Option<Text>> {
+    // length() of the column at the end of the row reads its header only.
+    let sql = format!("SELECT {COLUMNS}, e.prompt_hash, length(e.record) FROM entries e WHERE e.entry = ?1");
+    connection
+        .prepare_cached(&sql)?
+        .query_row([row], |found| {
+            let is_whole = found.get::<_, Option<u32>>(WIDTH + 1)?.is_none();
+            Ok(Text { entry: from_row(found)?, prompt: PromptHash(found.get(WIDTH)?), is_whole })
+        })
         .optional()
 }
 
@@ -76,7 +107,17 @@ pub(in super::super) fn read(connection: &Connection, row: Row) -> rusqlite::Res
 pub(in super::super) const COLUMNS: &str =
     "e.entry_id, e.prompt, e.model, e.answer, e.provider, e.served_model,
      e.input_tokens, e.output_tokens, e.tokens_estimated, e.created, e.expires";
+/// How many they are.
+pub(in super::super) const WIDTH: usize = 11;
 
+/// An entry with its record, which is the column behind [`COLUMNS`].
+pub(in super::super) fn whole_from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
+    let mut entry = from_row(row)?;
+    entry.answer.record = row.get::<_, Option<Vec<u8>>>(WIDTH)?.map(Into::into);
+    Ok(entry)
+}
+
+/// An entry without its record.
 pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
     Ok(Entry {
         id: EntryId::from_bytes(row.get(0)?),
@@ -89,6 +130,7 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<En
             input_tokens: count(row, 6)?,
             output_tokens: count(row, 7)?,
             tokens_estimated: row.get(8)?,
+            record: None,
         },
         created: time(row, 9)?,
         expires: time_or_none(row, 10)?,
@@ -130,6 +172,7 @@ mod tests {
             input_tokens: 1,
             output_tokens: 1,
             tokens_estimated: false,
+            record: None,
         };
         let entry = Entry {
             id: EntryId::from_bytes([1; 16]),
@@ -152,11 +195,12 @@ mod tests {
         store.insert(entry(&scope)).await.unwrap();
         let row = store.memory.index.exact(scope.key(), PromptHash::of("hello"), NOW).unwrap();
         let text = store.text(scope.key(), row).await.unwrap().unwrap();
-        store.memory.keep(scope.key(), row, &text);
+        let prompt = PromptHash::of("hello");
+        store.memory.keep(scope.key(), prompt, row, &text);
         assert!(store.memory.texts.contains_key(&row));
         assert!(store.delete(project().id, text.id, &change()).await.unwrap());
         // The reader was slower than the deletion.
-        store.memory.keep(scope.key(), row, &text);
+        store.memory.keep(scope.key(), prompt, row, &text);
         assert!(!store.memory.texts.contains_key(&row));
     }
 }
