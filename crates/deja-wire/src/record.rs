@@ -1,8 +1,26 @@
-//! What is kept of an answer.
+//! What is kept of an answer, and how answers are read: the only reader there is.
+
+mod chat;
+mod chat_fold;
+mod counts;
+mod gemini;
+mod gemini_fold;
+mod messages;
+mod messages_fold;
+mod responses;
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
+use futures::{FutureExt as _, Stream, StreamExt as _, stream};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sse_stream::SseByteStream;
 
-use crate::Completion;
+use crate::json::Object;
+use crate::{Completion, Wire};
 
 /// One complete answer.
 #[derive(Clone, Debug)]
@@ -13,4 +31,246 @@ pub struct Record {
     pub completion: Completion,
     /// Whether all of it can be given again, plain and streamed. What cannot be is not stored.
     pub renderable: bool,
+}
+
+/// Why there is no record of an answer.
+#[derive(Clone, PartialEq, thiserror::Error)]
+pub enum Unrecorded {
+    /// The body, or an event that is not the last, is not JSON.
+    #[error("it is not JSON")]
+    NotJson,
+    /// It is JSON of another form.
+    #[error("it is not of the documented form")]
+    NotAnAnswer,
+    /// It says that the call failed; what it says may quote the prompt.
+    #[error("it says that the call failed")]
+    Failed(Value),
+    /// It ends before the answer does.
+    #[error("it ends before the answer does")]
+    Unfinished,
+    /// There is more behind its end mark.
+    #[error("it goes on behind its end mark")]
+    Overrun,
+}
+
+/// Without what the provider said: it may quote the prompt.
+impl fmt::Debug for Unrecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotJson => "NotJson",
+            Self::NotAnAnswer => "NotAnAnswer",
+            Self::Failed(_) => "Failed",
+            Self::Unfinished => "Unfinished",
+            Self::Overrun => "Overrun",
+        })
+    }
+}
+
+/// Why a stream gave no answer.
+#[derive(Debug)]
+pub enum StreamError<E> {
+    /// Reading it failed.
+    Read(E),
+    /// It was read, but it is no answer.
+    Unrecorded(Unrecorded),
+}
+
+/// A streamed answer while it comes in.
+trait Fold: Send {
+    /// Takes the next event, or the end mark of chat completions.
+    fn event(&mut self, event: Event<'_>) -> Next;
+
+    /// The answer, if everything that belongs to it has come.
+    fn finish(self: Box<Self>) -> Option<Folded>;
+}
+
+/// What a fold is told.
+enum Event<'a> {
+    /// An object.
+    Object(&'a Object<'a>),
+    /// `[DONE]`.
+    Done,
+}
+
+/// Whether more events belong to a streamed answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// There may be more.
+    More,
+    /// This was the last one.
+    Last,
+}
+
+/// A streamed answer as the plain one it stands for.
+#[derive(Debug)]
+struct Folded {
+    body: Bytes,
+    /// Whether nothing was lost.
+    faithful: bool,
+}
+
+/// The record of a whole `body`, which is server-sent events if it is `streamed`. Only a complete answer has one.
+pub fn record(wire: Wire, streamed: bool, body: &Bytes) -> Result<Record, Unrecorded> {
+    if !streamed {
+        return plain(wire, body.clone());
+    }
+    let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
+    match folded(wire, chunks, true).now_or_never() {
+        Some(Ok(record)) => Ok(record),
+        Some(Err(StreamError::Unrecorded(why))) => Err(why),
+        Some(Err(StreamError::Read(never))) => match never {},
+        // All of it was there.
+        None => Err(Unrecorded::Unfinished),
+    }
+}
+
+/// The record of server-sent events that come in `chunks`. Nothing is read behind the end mark: some servers leave the
+/// connection open.
+pub async fn read<E>(
+    wire: Wire,
+    chunks: impl Stream<Item = Result<Bytes, E>> + Send,
+) -> Result<Record, StreamError<E>>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    folded(wire, chunks, false).await
+}
+
+async fn folded<E>(
+    wire: Wire,
+    chunks: impl Stream<Item = Result<Bytes, E>> + Send,
+    to_the_end: bool,
+) -> Result<Record, StreamError<E>>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let ended = AtomicBool::new(false);
+    // Servers exist that leave out the blank line behind the last event.
+    let blank_line = stream::once(async {
+        ended.store(true, Ordering::Relaxed);
+        Ok(Bytes::from_static(b"\n\n"))
+    });
+    let mut events = pin!(SseByteStream::new(chunks.chain(blank_line)));
+    let mut fold: Box<dyn Fold> = fold(wire);
+    let mut last = false;
+    while let Some(event) = events.next().await {
+        let next = match event {
+            Ok(event) => take(wire, event.data.as_deref().unwrap_or("").trim(), &mut *fold, last),
+            Err(sse_stream::Error::Body(error)) => {
+                return Err(error
+                    .downcast()
+                    .map_or(StreamError::Unrecorded(Unrecorded::Unfinished), |error| {
+                        StreamError::Read(*error)
+                    }));
+            }
+            Err(_) => Err(Unrecorded::NotJson),
+        };
+        match next {
+            Ok(Next::More) => {}
+            Ok(Next::Last) if to_the_end => last = true,
+            Ok(Next::Last) => break,
+            // It was cut by the end of the body.
+            Err(Unrecorded::NotJson) if ended.load(Ordering::Relaxed) => {
+                return Err(StreamError::Unrecorded(Unrecorded::Unfinished));
+            }
+            Err(why) => return Err(StreamError::Unrecorded(why)),
+        }
+    }
+    finished(wire, fold).map_err(StreamError::Unrecorded)
+}
+
+fn fold(wire: Wire) -> Box<dyn Fold> {
+    match wire {
+        Wire::Chat => Box::new(chat_fold::ChatFold::default()),
+        Wire::Responses => Box::new(responses::ResponsesFold::default()),
+        Wire::Messages => Box::new(messages_fold::MessageFold::default()),
+        Wire::Gemini => Box::new(gemini_fold::GeminiFold::default()),
+    }
+}
+
+/// Hands the event in `data` to `fold`, unless it says that the call failed.
+fn take(wire: Wire, data: &str, fold: &mut dyn Fold, last: bool) -> Result<Next, Unrecorded> {
+    if data.is_empty() {
+        return Ok(Next::More);
+    }
+    if data == "[DONE]" && wire != Wire::Chat {
+        // Gateways put it behind every stream.
+        return Ok(Next::More);
+    }
+    if last {
+        return Err(Unrecorded::Overrun);
+    }
+    if data == "[DONE]" {
+        return Ok(fold.event(Event::Done));
+    }
+    let raw: &RawValue = serde_json::from_str(data).map_err(|_| Unrecorded::NotJson)?;
+    let Some(event) = Object::of(raw) else {
+        // Gemini reports some errors as an array.
+        let value = serde_json::from_str(data).map_err(|_| Unrecorded::NotJson)?;
+        return if is_error(&value) { Err(Unrecorded::Failed(value)) } else { Ok(Next::More) };
+    };
+    let named = |name: &str| event.text(name).as_deref() == Some("error");
+    if event.get("error").is_some() || named("type") || named("object") {
+        let value = serde_json::from_str(data).map_err(|_| Unrecorded::NotJson)?;
+        if is_error(&value) {
+            return Err(Unrecorded::Failed(value));
+        }
+    }
+    Ok(fold.event(Event::Object(&event)))
+}
+
+fn finished(wire: Wire, fold: Box<dyn Fold>) -> Result<Record, Unrecorded> {
+    let folded = fold.finish().ok_or(Unrecorded::Unfinished)?;
+    let record = plain(wire, folded.body)?;
+    Ok(Record { renderable: record.renderable && folded.faithful, ..record })
+}
+
+/// The record of a plain answer.
+fn plain(wire: Wire, body: Bytes) -> Result<Record, Unrecorded> {
+    let body = if body.starts_with(b"\xef\xbb\xbf") { body.slice(3..) } else { body };
+    let value: Value = serde_json::from_slice(&body).map_err(|_| Unrecorded::NotJson)?;
+    if is_error(&value) {
+        return Err(Unrecorded::Failed(value));
+    }
+    let (renderable, completion) = match wire {
+        Wire::Chat => (chat::renderable(&value), chat::completion(value)),
+        Wire::Responses => (responses::renderable(&value), responses::completion(value)),
+        Wire::Messages => (messages::renderable(&value), messages::completion(value)),
+        Wire::Gemini => (gemini::renderable(&value), gemini::completion(value)),
+    };
+    let completion = completion.ok_or(Unrecorded::NotAnAnswer)?;
+    Ok(Record { body, completion, renderable })
+}
+
+/// Whether `body` says that the call failed, whatever its status: checked before any answer is looked for.
+pub fn is_error(body: &Value) -> bool {
+    match body {
+        Value::Array(items) => items.first().is_some_and(is_error),
+        Value::Object(members) => {
+            let named = members.get("error").is_some_and(|error| match error {
+                Value::Object(members) => !members.is_empty(),
+                Value::String(text) => !text.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                _ => false,
+            });
+            let kind = |name: &str| members.get(name).and_then(Value::as_str) == Some("error");
+            named || kind("object") || kind("type")
+        }
+        _ => false,
+    }
+}
+
+/// Whether an object has no member but the `known` and such as say nothing: null, false, empty.
+fn only(object: &Value, known: &[&[&str]]) -> bool {
+    let silent = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    };
+    object.as_object().is_some_and(|members| {
+        let mut members = members.iter();
+        members.all(|(name, value)| known.iter().any(|known| known.contains(&name.as_str())) || silent(value))
+    })
 }

@@ -1,0 +1,53 @@
+//! Reading JSON that nobody promised: a member of the wrong type counts as absent.
+//!
+//! Compatible servers disagree about types (`code` as a number, `content` as an array, tokens as floats). An
+//! answer must not be lost for a member that deja hardly needs.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// For `#[serde(deserialize_with)]`: the default where the member is null or of another type.
+pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(T::deserialize(value).unwrap_or_default())
+}
+
+/// For `#[serde(deserialize_with)]`: an array without the elements that do not fit.
+pub(crate) fn items<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let Value::Array(values) = Value::deserialize(deserializer)? else { return Ok(Vec::new()) };
+    Ok(values.into_iter().filter_map(|value| T::deserialize(value).ok()).collect())
+}
+
+/// For `#[serde(deserialize_with)]`: a count, written as an integer or as a float.
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value.as_u64().or_else(|| value.as_f64().filter(|v| (0.0..1e15).contains(v)).map(|v| v as u64)))
+}
+
+/// For `#[serde(deserialize_with)]`: text that may be a plain string or an array of typed parts.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::String(text) => text,
+        parts => joined_text(&parts),
+    })
+}
+
+/// The text of an array of typed parts; only parts of type `text` or without a type count, so that thoughts are left
+/// out.
+pub(crate) fn joined_text(parts: &Value) -> String {
+    parts.as_array().into_iter().flatten().filter_map(part_text).collect()
+}
+
+fn part_text(part: &Value) -> Option<&str> {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
+    if matches!(kind, "text" | "output_text") { part.get("text").and_then(Value::as_str) } else { None }
+}

@@ -1,0 +1,151 @@
+//! Plain chat completions. Sources: OpenAI's OpenAPI description 2.3.0 and the documentation of the compatible servers.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::counts::Counts;
+use super::only;
+use crate::lenient::{items, or_default, text};
+use crate::{Completion, Finish};
+
+/// Members with reports of servers on how they worked: no part of the answer, and none of a stream that deja writes.
+/// Groq, llama.cpp, Azure, Cerebras; OpenAI pads its chunks with `obfuscation`.
+pub(super) const REPORTS: &[&str] =
+    &["x_groq", "usage_breakdown", "timings", "prompt_filter_results", "time_info", "obfuscation"];
+
+/// The same in a choice: Azure, OpenRouter, SGLang.
+pub(super) const CHOICE_REPORTS: &[&str] =
+    &["content_filter_results", "content_filter_offsets", "native_finish_reason", "matched_stop"];
+
+/// Members that a stream has in every chunk: OpenAI's and OpenRouter's.
+const HEAD: &[&str] = &["id", "object", "created", "model", "service_tier", "system_fingerprint", "provider"];
+
+/// What `body` says; `None` if it is no chat completion.
+pub(super) fn completion(body: Value) -> Option<Completion> {
+    let answer = Answer::deserialize(body).ok()?;
+    let highest = answer.choices.iter().map(|choice| choice.index.saturating_add(1)).max()?;
+    let choices = highest.max(answer.choices.len() as u32);
+    let first = answer.choices.into_iter().min_by_key(|choice| choice.index)?;
+    let message = first.message.unwrap_or_default();
+    let finish = match first.finish_reason.as_deref() {
+        Some("stop" | "eos") if message.refusal.as_ref().is_some_and(|refusal| !refusal.is_empty()) => {
+            Finish::Refusal
+        }
+        // Some servers say `stop` although the model asks for a tool.
+        Some("stop" | "eos") if !message.tool_calls.is_empty() || message.function_call.is_object() => {
+            Finish::ToolCalls
+        }
+        Some("stop" | "eos") => Finish::Stop,
+        Some("length" | "model_length") => Finish::Length,
+        Some("tool_calls" | "function_call") => Finish::ToolCalls,
+        Some("content_filter") => Finish::ContentFilter,
+        _ => Finish::Unknown,
+    };
+    let model = answer.model.filter(|model| !model.is_empty());
+    let usage = answer.usage.and_then(|usage| usage.shared());
+    Some(Completion { text: message.content, finish, choices, model, usage })
+}
+
+/// Whether `body` is one choice that is text and nothing else.
+pub(super) fn renderable(body: &Value) -> bool {
+    let Some([choice]) = body["choices"].as_array().map(Vec::as_slice) else { return false };
+    let message = &choice["message"];
+    only(body, &[HEAD, REPORTS, &["choices", "usage"]])
+        && only(choice, &[CHOICE_REPORTS, &["index", "message", "finish_reason"]])
+        && only(message, &[&["role", "content"]])
+        && choice.get("index").is_none_or(|index| index == 0)
+        && message.get("role").is_none_or(|role| role == "assistant")
+        && message["content"].is_string()
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    #[serde(default, deserialize_with = "or_default")]
+    model: Option<String>,
+    #[serde(default, deserialize_with = "items")]
+    choices: Vec<Choice>,
+    #[serde(default, deserialize_with = "or_default")]
+    usage: Option<Counts>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice {
+    #[serde(default, deserialize_with = "or_default")]
+    index: u32,
+    #[serde(default, deserialize_with = "or_default")]
+    finish_reason: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    message: Option<Message>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Message {
+    #[serde(default, deserialize_with = "text")]
+    content: String,
+    #[serde(default, deserialize_with = "or_default")]
+    refusal: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    tool_calls: Vec<Value>,
+    #[serde(default)]
+    function_call: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer(choice: &Value) -> Value {
+        json!({"id": "x", "model": "m", "choices": [choice]})
+    }
+
+    #[test]
+    fn answers_of_other_shapes_are_refused_or_not_stored() {
+        for body in [json!({}), json!({"choices": []}), json!({"choices": null}), json!([]), json!("x")] {
+            assert_eq!(completion(body.clone()), None, "{body}");
+            assert!(!renderable(&body), "{body}");
+        }
+        for choice in
+            [json!({}), json!({"message": {"content": "x"}}), json!({"finish_reason": 7, "message": 1})]
+        {
+            assert_eq!(completion(answer(&choice)).unwrap().finish, Finish::Unknown, "{choice}");
+        }
+        let tool = json!({"finish_reason": "stop", "message": {"content": "x", "tool_calls": [{}]}});
+        assert_eq!(completion(answer(&tool)).unwrap().finish, Finish::ToolCalls);
+    }
+
+    #[test]
+    fn only_text_is_given_again() {
+        let message = json!({"role": "assistant", "content": "x"});
+        assert!(renderable(&answer(&json!({"index": 0, "message": message, "finish_reason": "stop"}))));
+        let quiet = json!({"role": "assistant", "content": "x", "refusal": null, "annotations": [], "tool_calls": [],
+            "reasoning_content": "", "audio": null, "new": {}});
+        assert!(renderable(&answer(
+            &json!({"message": quiet, "logprobs": null, "native_finish_reason": "stop"})
+        )));
+        for (name, value) in [
+            ("refusal", json!("No.")),
+            ("annotations", json!([{"type": "url_citation"}])),
+            ("tool_calls", json!([{"id": "c"}])),
+            ("function_call", json!({"name": "f"})),
+            ("reasoning_content", json!("Hm.")),
+            ("reasoning", json!("Hm.")),
+            ("audio", json!({"id": "a"})),
+            ("role", json!("tool")),
+            ("content", json!([{"type": "text", "text": "x"}])),
+            ("content", Value::Null),
+            ("new", json!(true)),
+        ] {
+            let mut other = message.clone();
+            other[name] = value;
+            assert!(!renderable(&answer(&json!({"message": other}))), "{name}");
+        }
+        for mut choice in [json!({"logprobs": {"content": []}}), json!({"index": 1}), json!({"new": 0})] {
+            choice["message"] = message.clone();
+            assert!(!renderable(&answer(&choice)), "{choice}");
+        }
+        let choice = json!({"message": message});
+        assert!(!renderable(&json!({"choices": [choice, choice]})));
+        assert!(!renderable(&json!({"choices": [choice], "citations": ["https://example.org"]})));
+    }
+}

@@ -1,0 +1,154 @@
+//! A record as the answer to another request.
+
+mod chat;
+mod gemini;
+mod messages;
+mod responses;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::json::{Object, json};
+use crate::splice::splice;
+use crate::{Rendering, Wire};
+
+/// Characters of text in an event. One event with all of it works too, but people see it jump.
+const SLICE: usize = 64;
+
+/// What is new in an answer from the cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Fresh {
+    /// Random bytes: the answer's id is made of them.
+    pub seed: [u8; 16],
+    /// The time of the answer, in seconds since 1970.
+    pub created: i64,
+    /// The tokens it tells.
+    pub usage: HitUsage,
+    /// Whether an answer of Responses gets an id of deja's although the provider keeps it under its own.
+    pub responses_stateless: bool,
+}
+
+/// The tokens that an answer from the cache tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HitUsage {
+    /// Those of the call that made it: agents measure with them how full their context is.
+    #[default]
+    Stored,
+    /// The same members, all zero.
+    Zero,
+}
+
+/// A stored answer that cannot be given: it is not of its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stored answer is not of the form of {}", .0.as_str())]
+pub struct Unrenderable(pub Wire);
+
+/// The body of an answer that says what the `record` says, as JSON or as server-sent events.
+pub fn render(
+    wire: Wire,
+    record: &[u8],
+    rendering: &Rendering,
+    fresh: &Fresh,
+) -> Result<Bytes, Unrenderable> {
+    let refuse = |_| Unrenderable(wire);
+    let object = Object::parse(record).ok_or(Unrenderable(wire))?;
+    let hex = hex::encode(fresh.seed);
+    let mut edits: Vec<(&str, String)> = match wire {
+        Wire::Chat => {
+            vec![("id", json(&format!("chatcmpl-{hex}"))), ("created", fresh.created.to_string())]
+        }
+        Wire::Responses => responses_edits(&object, &hex, fresh),
+        Wire::Messages => vec![("id", json(&format!("msg_{hex}")))],
+        Wire::Gemini => vec![("responseId", json(&hex))],
+    };
+    let usage = if wire == Wire::Gemini { "usageMetadata" } else { "usage" };
+    if fresh.usage == HitUsage::Zero
+        && let Some(stored) = object.get(usage)
+    {
+        edits.push((usage, zeroed(stored)));
+    }
+    let edits: Vec<(&str, &str)> = edits.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let plain = splice(record, &edits).map_err(refuse)?;
+    if rendering.stream { json_as_stream(wire, &plain, rendering) } else { Ok(plain) }
+}
+
+/// What is new in a response. One that the provider keeps stays under its id: a next request may name it.
+fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'static str, String)> {
+    let kept = response.get("store").is_none_or(|store| store.get() != "false");
+    let mut edits = vec![("created_at", fresh.created.to_string())];
+    if response.get("completed_at").is_some() {
+        edits.push(("completed_at", fresh.created.to_string()));
+    }
+    if !kept || fresh.responses_stateless {
+        edits.push(("id", json(&format!("resp_deja_{hex}"))));
+    }
+    edits
+}
+
+/// A plain answer as the stream that was asked for; its id, its time and its tokens stay.
+pub fn json_as_stream(wire: Wire, body: &[u8], rendering: &Rendering) -> Result<Bytes, Unrenderable> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let object = Object::parse(body).ok_or(Unrenderable(wire))?;
+    let stream = match wire {
+        Wire::Chat => chat::stream(&object, rendering.usage),
+        Wire::Responses => responses::stream(&object),
+        Wire::Messages => messages::stream(&object),
+        Wire::Gemini => gemini::stream(&object),
+    };
+    stream.map(Bytes::from).ok_or(Unrenderable(wire))
+}
+
+/// `raw` with 0 for each number.
+fn zeroed(raw: &RawValue) -> String {
+    let (mut zeroed, mut quoted, mut escaped, mut number) = (String::new(), false, false, false);
+    for c in raw.get().chars() {
+        let part = !quoted
+            && (c.is_ascii_digit() || (number && matches!(c, '.' | 'e' | 'E' | '+' | '-')) || c == '-');
+        if part && !number {
+            zeroed.push('0');
+        }
+        number = part;
+        if !part {
+            zeroed.push(c);
+        }
+        quoted ^= c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+    }
+    zeroed
+}
+
+/// `text` in pieces of [`SLICE`] characters; none of no text.
+fn slices(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = rest.char_indices().nth(SLICE).map_or(rest.len(), |(at, _)| at);
+        let (slice, after) = rest.split_at(end);
+        rest = after;
+        (!slice.is_empty()).then_some(slice)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_become_zero_and_nothing_else() {
+        let raw = r#"{"a":12, "b-1":{"c":-1.5e+3,"d":"x1\"2"},"e":[0.25,null,true]}"#;
+        let raw: &RawValue = serde_json::from_str(raw).unwrap();
+        assert_eq!(zeroed(raw), r#"{"a":0, "b-1":{"c":0,"d":"x1\"2"},"e":[0,null,true]}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn slices_join_to_the_text(text in "\\PC{0,300}|[\t\n 😀é☃a]{0,300}") {
+            let all: Vec<&str> = slices(&text).collect();
+            prop_assert_eq!(all.concat(), text.as_str());
+            prop_assert!(all.iter().all(|slice| (1..=SLICE).contains(&slice.chars().count())));
+            prop_assert!(all.iter().rev().skip(1).all(|slice| slice.chars().count() == SLICE));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A chat completion as the chunks that it could have come in.
+
+use serde_json::value::RawValue;
+
+use super::slices;
+use crate::json::{Object, Writer};
+
+/// The server-sent events of a plain `answer`, with the tokens in a chunk of their own if they are `wanted`.
+pub(super) fn stream(answer: &Object<'_>, wanted: bool) -> Option<String> {
+    let mut chunks = Chunks::new(answer, wanted);
+    for (position, choice) in answer.items("choices").into_iter().enumerate() {
+        let choice = Object::of(choice)?;
+        let index = choice.get("index").map_or_else(|| position.to_string(), |raw| raw.get().to_owned());
+        let message = choice.object("message").unwrap_or_default();
+        let content = message.text("content");
+        let logprobs =
+            choice.members().find(|(name, _)| *name == "logprobs").map(|(_, logprobs)| logprobs.get());
+        chunks.push(&index, &first(&message, content.is_some()), logprobs, "null");
+        // Where they belong to pieces of text, all stand in the first chunk.
+        let logprobs = logprobs.map(|_| "null");
+        for slice in slices(content.as_deref().unwrap_or("")) {
+            chunks.push(&index, &Writer::new().value("content", slice).end(), logprobs, "null");
+        }
+        let finish = choice.get("finish_reason").map_or("null", RawValue::get);
+        chunks.push(&index, "{}", logprobs, finish);
+    }
+    Some(chunks.end(answer.get("usage").filter(|_| wanted)))
+}
+
+/// The first delta: all of the message but its text.
+fn first(message: &Object<'_>, text: bool) -> String {
+    let mut delta = Writer::new();
+    delta.value("role", message.text("role").as_deref().unwrap_or("assistant"));
+    if text {
+        delta.raw("content", "\"\"");
+    }
+    for (name, value) in message.members() {
+        match name {
+            "role" => {}
+            "content" if text => {}
+            "tool_calls" => {
+                let calls = message.items(name);
+                let calls: Vec<String> =
+                    calls.iter().enumerate().map(|(n, call)| numbered(n, call)).collect();
+                if !calls.is_empty() {
+                    delta.raw(name, &format!("[{}]", calls.join(",")));
+                }
+            }
+            _ => {
+                delta.raw(name, value.get());
+            }
+        }
+    }
+    delta.end()
+}
+
+/// A call of a tool with its number, which only streams have.
+fn numbered(n: usize, call: &RawValue) -> String {
+    let mut numbered = Writer::new();
+    numbered.value("index", &n);
+    for (name, value) in Object::of(call).unwrap_or_default().members().filter(|(name, _)| *name != "index") {
+        numbered.raw(name, value.get());
+    }
+    numbered.end()
+}
+
+/// Chunks as they are written.
+struct Chunks {
+    out: String,
+    /// What each one begins with.
+    head: String,
+    /// What each one with a choice ends with.
+    tail: &'static str,
+}
+
+impl Chunks {
+    fn new(answer: &Object<'_>, wanted: bool) -> Self {
+        let mut head = Writer::new();
+        head.some("id", answer.get("id"));
+        head.raw("object", r#""chat.completion.chunk""#);
+        for (name, value) in answer.members() {
+            let known = matches!(name, "id" | "object" | "choices" | "usage");
+            // Members with reports of servers are in some chunks only.
+            if !known && !value.get().starts_with(['{', '[']) {
+                head.raw(name, value.get());
+            }
+        }
+        let head = head.end();
+        let head = format!("data: {},\"choices\":[", head.trim_end_matches('}'));
+        Self { out: String::new(), head, tail: if wanted { "],\"usage\":null}\n\n" } else { "]}\n\n" } }
+    }
+
+    fn push(&mut self, index: &str, delta: &str, logprobs: Option<&str>, finish: &str) {
+        self.out.push_str(&self.head);
+        let mut choice = Writer::new();
+        choice.raw("index", index).raw("delta", delta);
+        if let Some(logprobs) = logprobs {
+            choice.raw("logprobs", logprobs);
+        }
+        let choice = choice.raw("finish_reason", finish).end();
+        self.out.push_str(&choice);
+        self.out.push_str(self.tail);
+    }
+
+    fn end(mut self, usage: Option<&RawValue>) -> String {
+        if let Some(usage) = usage {
+            self.out.push_str(&self.head);
+            self.out.push_str("],\"usage\":");
+            self.out.push_str(usage.get());
+            self.out.push_str("}\n\n");
+        }
+        self.out.push_str("data: [DONE]\n\n");
+        self.out
+    }
+}

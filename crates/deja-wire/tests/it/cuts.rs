@@ -1,0 +1,169 @@
+//! What is not complete has no record.
+
+use bytes::Bytes;
+use deja_wire::{Unrecorded, Wire, record};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::streams::{ALL, Recorded};
+
+fn read(wire: Wire, body: &str) -> Result<deja_wire::Record, Unrecorded> {
+    record(wire, true, &Bytes::copy_from_slice(body.as_bytes()))
+}
+
+fn whole(recorded: &Recorded, body: &str) -> Value {
+    let record = read(recorded.wire, body).unwrap_or_else(|why| panic!("{}: {why}", recorded.name));
+    assert_eq!(record.completion.text, recorded.text, "{}", recorded.name);
+    assert_eq!(record.completion.finish, recorded.finish, "{}", recorded.name);
+    assert_eq!(record.renderable, recorded.renderable, "{}", recorded.name);
+    assert_eq!(record.completion.choices, 1, "{}", recorded.name);
+    serde_json::from_slice(&record.body).unwrap()
+}
+
+/// The stream's events, without blank lines.
+fn events(body: &str) -> Vec<String> {
+    let body = body.replace("\r\n", "\n");
+    body.split("\n\n").filter(|event| !event.trim().is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_whole_stream_is_the_plain_answer() {
+    for wire in Wire::ALL {
+        assert_eq!(ALL.iter().filter(|recorded| recorded.wire == wire).count(), 5, "{wire:?}");
+    }
+    for recorded in ALL {
+        let body = whole(recorded, recorded.body);
+        let lines = recorded.body.replace("\r\n", "\n");
+        for other in [
+            lines.replace('\n', "\r\n"),
+            lines.replace('\n', "\r"),
+            lines.replace("data: ", "data:"),
+            format!("\u{feff}{lines}"),
+            lines.trim_end().to_owned(),
+            lines.replace("\n\n", "\n: ping\n\n: ping\n\n"),
+        ] {
+            assert_eq!(whole(recorded, &other), body, "{}: {other}", recorded.name);
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_after_any_byte_has_no_record() {
+    let mut cuts = 0;
+    for recorded in ALL {
+        let end = recorded.body.trim_end().len();
+        for cut in 0..end {
+            let part = Bytes::copy_from_slice(&recorded.body.as_bytes()[..cut]);
+            let why = record(recorded.wire, true, &part).err();
+            assert_eq!(why, Some(Unrecorded::Unfinished), "{} cut at {cut}", recorded.name);
+            cuts += 1;
+        }
+    }
+    assert!(cuts > 5_000, "{cuts}");
+}
+
+#[test]
+fn a_stream_without_one_of_its_marks_has_no_record() {
+    for recorded in ALL.iter().filter(|recorded| recorded.wire == Wire::Chat) {
+        for left_out in ["finish", "[DONE]"] {
+            let body: Vec<String> = events(recorded.body)
+                .into_iter()
+                .map(|event| match left_out {
+                    "finish" => event
+                        .replace("\"finish_reason\":\"stop\"", "\"finish_reason\":null")
+                        .replace("\"finish_reason\":\"tool_calls\"", "\"finish_reason\":\"\""),
+                    _ => event,
+                })
+                .filter(|event| !event.contains(left_out) || left_out == "finish")
+                .collect();
+            let why = read(recorded.wire, &(body.join("\n\n") + "\n\n")).err();
+            assert_eq!(why, Some(Unrecorded::Unfinished), "{} without {left_out}", recorded.name);
+        }
+    }
+}
+
+#[test]
+fn an_error_anywhere_leaves_no_record() {
+    for recorded in ALL {
+        let events = events(recorded.body);
+        let error = match recorded.wire {
+            Wire::Chat | Wire::Gemini => "data: {\"error\":{\"message\":\"broken\",\"code\":500}}",
+            Wire::Responses | Wire::Messages => {
+                "event: error\ndata: {\"type\":\"error\",\"error\":{\"message\":\"x\"}}"
+            }
+        };
+        for at in 0..=events.len() {
+            let mut broken = events.clone();
+            broken.insert(at, error.to_owned());
+            let why = read(recorded.wire, &(broken.join("\n\n") + "\n\n")).unwrap_err();
+            assert!(
+                matches!(why, Unrecorded::Failed(_) | Unrecorded::Overrun),
+                "{} at {at}: {why:?}",
+                recorded.name
+            );
+            assert!(!format!("{why:?} {why}").contains("broken"), "what a provider says is not for logs");
+        }
+    }
+}
+
+#[test]
+fn a_second_end_leaves_no_record() {
+    for recorded in ALL.iter().filter(|recorded| recorded.wire != Wire::Gemini) {
+        let mut events = events(recorded.body);
+        events.push(events.last().unwrap().clone());
+        let why = read(recorded.wire, &(events.join("\n\n") + "\n\n")).err();
+        assert_eq!(why, Some(Unrecorded::Overrun), "{}", recorded.name);
+    }
+}
+
+#[test]
+fn what_is_no_stream_of_its_format_has_no_record() {
+    for wire in Wire::ALL {
+        for body in ["", "\n\n", ": ping\n\n", "data: {}\n\n", "data: 3\n\ndata: []\n\n", "event: end\n\n"] {
+            assert_eq!(read(wire, body).err(), Some(Unrecorded::Unfinished), "{wire:?} {body:?}");
+        }
+        let html = read(wire, "data: <html>\n\ndata: [DONE]\n\n").err();
+        assert_eq!(html, Some(Unrecorded::NotJson), "{wire:?}");
+        for body in ["<html>", "", "{", "\"\\ud800", "[[["] {
+            let why = record(wire, false, &Bytes::from(body)).err();
+            assert_eq!(why, Some(Unrecorded::NotJson), "{wire:?} {body:?}");
+        }
+        for body in ["{}", "[]", "3", "{\"object\":\"list\",\"data\":[]}", "{\"choices\":[],\"output\":3}"] {
+            let why = record(wire, false, &Bytes::from(body)).err();
+            assert_eq!(why, Some(Unrecorded::NotAnAnswer), "{wire:?} {body:?}");
+        }
+        let failed =
+            record(wire, false, &Bytes::from_static(b"{\"error\":{\"message\":\"x\"}}")).unwrap_err();
+        assert!(matches!(failed, Unrecorded::Failed(_)), "{failed}");
+    }
+}
+
+/// Streams with a piece taken out, doubled or written over.
+fn bent() -> impl Strategy<Value = (Wire, bool, Vec<u8>)> {
+    let pieces =
+        (0..ALL.len(), any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3u8, any::<bool>());
+    let bent = pieces.prop_map(|(n, a, b, how, streamed)| {
+        let body = ALL[n].body.as_bytes();
+        let (a, b) = (a.index(body.len()), b.index(body.len()));
+        let (a, b) = (a.min(b), a.max(b));
+        let bent = match how {
+            0 => [&body[..a], &body[b..]].concat(),
+            1 => [&body[..b], &body[a..]].concat(),
+            _ => [&body[..a], b"null", &body[b..]].concat(),
+        };
+        (ALL[n].wire, streamed, bent)
+    });
+    let wire = prop::sample::select(Wire::ALL.to_vec());
+    let noise = (wire, any::<bool>(), prop::collection::vec(any::<u8>(), 0..300));
+    prop_oneof![3 => bent, 1 => noise]
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic((wire, streamed, body) in bent()) {
+        let body = Bytes::from(body);
+        if let Ok(record) = record(wire, streamed, &body) {
+            prop_assert!(serde_json::from_slice::<Value>(&record.body).is_ok());
+        }
+    }
+}

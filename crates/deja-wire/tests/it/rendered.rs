@@ -1,0 +1,308 @@
+//! What is stored plain is served as a stream and the reverse, and says the same.
+
+use bytes::Bytes;
+use deja_wire::{Fresh, HitUsage, Record, Rendering, Wire, json_as_stream, record, render};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::streams::ALL;
+
+const FRESH: Fresh =
+    Fresh { seed: [0xab; 16], created: 1_790_000_999, usage: HitUsage::Stored, responses_stateless: false };
+
+fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh) -> Bytes {
+    render(wire, body, &Rendering { stream, usage }, fresh).unwrap()
+}
+
+/// A stream that deja wrote, read again.
+fn again(wire: Wire, stream: &Bytes) -> Record {
+    record(wire, true, stream).unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(stream)))
+}
+
+fn parsed(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap()
+}
+
+/// The data of each event.
+fn events(stream: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(stream).unwrap();
+    let data =
+        text.split("\n\n").filter_map(|event| event.lines().find_map(|line| line.strip_prefix("data: ")));
+    data.map(|data| serde_json::from_str(data).unwrap_or_else(|_| data.into())).collect()
+}
+
+#[test]
+fn a_recorded_stream_is_served_plain_and_streamed_with_the_same_content() {
+    for recorded in ALL.iter().filter(|recorded| recorded.renderable) {
+        let wire = recorded.wire;
+        let first = record(wire, true, &Bytes::from_static(recorded.body.as_bytes())).unwrap();
+        let plain = rendered(wire, &first.body, false, false, &FRESH);
+        let stream = rendered(wire, &first.body, true, true, &FRESH);
+        let second = again(wire, &stream);
+        assert_eq!(parsed(&second.body), parsed(&plain), "{}", recorded.name);
+        assert_eq!(second.completion, first.completion, "{}", recorded.name);
+        assert!(second.renderable, "{}", recorded.name);
+    }
+}
+
+#[test]
+fn every_hit_has_an_id_of_its_own_and_keeps_all_other_bytes() {
+    let stored = Bytes::from_static(
+        br#"{ "id" : "chatcmpl-1", "x_groq":{"id":"req"}, "created":1, "model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","id":"inner"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"total_time":0.0210,"completion_tokens":1e0}}"#,
+    );
+    let plain = rendered(Wire::Chat, &stored, false, false, &FRESH);
+    let expected = String::from_utf8(stored.to_vec())
+        .unwrap()
+        .replace("\"chatcmpl-1\"", &format!("\"chatcmpl-{}\"", "ab".repeat(16)))
+        .replace("\"created\":1,", "\"created\":1790000999,");
+    assert_eq!(plain, expected.as_bytes());
+    let other = Fresh { seed: [1; 16], usage: HitUsage::Zero, ..FRESH };
+    let other = parsed(&rendered(Wire::Chat, &stored, false, false, &other));
+    assert_ne!(other["id"], parsed(&plain)["id"]);
+    assert_eq!(other["usage"], json!({"prompt_tokens": 0, "total_time": 0, "completion_tokens": 0}));
+}
+
+#[test]
+fn a_chat_stream_has_the_chunks_that_clients_check() {
+    let text = "é".repeat(100);
+    let stored = json!({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "service_tier": "default",
+        "system_fingerprint": null, "choices": [{"index": 0, "message": {"role": "assistant", "content": text, "refusal": null},
+        "logprobs": null, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}});
+    let stored = serde_json::to_vec(&stored).unwrap();
+    let chunk = |delta: Value, finish: Value| {
+        json!({"id": format!("chatcmpl-{}", "ab".repeat(16)), "object": "chat.completion.chunk", "created": 1_790_000_999,
+            "model": "m", "service_tier": "default", "system_fingerprint": null,
+            "choices": [{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]})
+    };
+    let mut expected = vec![
+        chunk(json!({"role": "assistant", "content": "", "refusal": null}), Value::Null),
+        chunk(json!({"content": "é".repeat(64)}), Value::Null),
+        chunk(json!({"content": "é".repeat(36)}), Value::Null),
+        chunk(json!({}), "stop".into()),
+    ];
+    let without = rendered(Wire::Chat, &stored, true, false, &FRESH);
+    let mut bare = expected.clone();
+    bare.push("[DONE]".into());
+    assert_eq!(events(&without), bare);
+    for chunk in &mut expected {
+        chunk["usage"] = Value::Null;
+    }
+    let mut usage = expected[0].clone();
+    usage["choices"] = json!([]);
+    usage["usage"] = json!({"prompt_tokens": 3});
+    expected.extend([usage, "[DONE]".into()]);
+    assert_eq!(events(&rendered(Wire::Chat, &stored, true, true, &FRESH)), expected);
+}
+
+#[test]
+fn a_plain_answer_to_a_request_for_a_stream_loses_nothing() {
+    let calls = json!([{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\":1}"}},
+        {"id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}}]);
+    let answer = json!({"id": "x", "object": "chat.completion", "created": 5, "model": "m",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": null, "tool_calls": calls}, "finish_reason": "tool_calls"},
+            {"index": 1, "message": {"role": "assistant", "content": "Hm.", "reasoning_content": "Why?"}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2}});
+    let body = serde_json::to_vec(&answer).unwrap();
+    let stream = json_as_stream(Wire::Chat, &body, &Rendering { stream: true, usage: true }).unwrap();
+    assert_eq!(parsed(&again(Wire::Chat, &stream).body), answer);
+}
+
+/// What each format says of `text`, plain.
+fn plain(wire: Wire, text: &str) -> Value {
+    match wire {
+        Wire::Chat => json!({"id": "x", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "logprobs": null, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}}),
+        Wire::Responses => {
+            json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "error": null,
+            "incomplete_details": null, "model": "m", "store": false, "metadata": {"resp": "created_at"},
+            "output": [{"id": "rs_1", "type": "reasoning", "summary": []}, {"id": "msg_1", "type": "message", "status": "completed",
+            "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]}],
+            "usage": {"input_tokens": 3, "output_tokens": 0}})
+        }
+        Wire::Messages => json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+            "content": [{"type": "text", "text": text}, {"type": "text", "text": "!"}], "stop_reason": "end_turn", "stop_sequence": null,
+            "usage": {"input_tokens": 3, "cache_read_input_tokens": 0, "output_tokens": 5, "service_tier": "standard"}}),
+        Wire::Gemini => {
+            json!({"candidates": [{"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP",
+            "index": 0, "avgLogprobs": -0.25}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 0},
+            "modelVersion": "m", "responseId": "r"})
+        }
+    }
+}
+
+/// The kinds of the events, and their numbers in order where there are any.
+fn kinds(events: &[Value]) -> Vec<&str> {
+    let numbers: Vec<u64> = events.iter().filter_map(|event| event["sequence_number"].as_u64()).collect();
+    assert!(numbers.iter().copied().eq(0..numbers.len() as u64), "{numbers:?}");
+    events.iter().filter_map(|event| event["type"].as_str()).collect()
+}
+
+#[test]
+fn a_message_stream_has_the_events_that_clients_check() {
+    let stored = serde_json::to_vec(&plain(Wire::Messages, &"é".repeat(65))).unwrap();
+    let stream = rendered(Wire::Messages, &stored, true, false, &FRESH);
+    let events = events(&stream);
+    let text = std::str::from_utf8(&stream).unwrap();
+    let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(kinds(&events), names, "clients go by the event lines");
+    let expected = "message_start content_block_start content_block_delta content_block_delta content_block_stop \
+        content_block_start content_block_delta content_block_stop message_delta message_stop";
+    assert_eq!(names.join(" "), expected);
+    let id = format!("msg_{}", "ab".repeat(16));
+    let message = json!({"id": id, "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": null,
+        "stop_sequence": null, "usage": {"input_tokens": 3, "cache_read_input_tokens": 0, "output_tokens": 0, "service_tier": "standard"}});
+    assert_eq!(events[0]["message"], message);
+    assert_eq!(
+        events[1],
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+    );
+    assert_eq!(
+        events[3],
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "é"}})
+    );
+    let delta = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null},
+        "usage": {"input_tokens": 3, "cache_read_input_tokens": 0, "output_tokens": 5}});
+    assert_eq!(events[8], delta);
+}
+
+#[test]
+fn a_responses_stream_has_the_events_that_clients_check() {
+    let stored = serde_json::to_vec(&plain(Wire::Responses, &"é".repeat(65))).unwrap();
+    let events = events(&rendered(Wire::Responses, &stored, true, false, &FRESH));
+    let expected = "created in_progress output_item.added output_item.done output_item.added content_part.added \
+        output_text.delta output_text.delta output_text.done content_part.done output_item.done completed";
+    let kinds: Vec<&str> =
+        kinds(&events).iter().map(|kind| kind.strip_prefix("response.").unwrap()).collect();
+    assert_eq!(kinds.join(" "), expected);
+    for event in &events[..2] {
+        assert_eq!(event["response"]["output"], json!([]));
+        assert_eq!(event["response"]["status"], "in_progress");
+        assert_eq!(event["response"]["usage"], Value::Null);
+    }
+    let id = format!("resp_deja_{}", "ab".repeat(16));
+    assert!([0, 1, 11].iter().all(|n| events[*n]["response"]["id"] == id.as_str()));
+    assert!(events[5..10].iter().all(|event| event["item_id"] == "msg_1" && event["content_index"] == 0));
+    assert!(events[2..4].iter().all(|event| event["output_index"] == 0));
+    assert!(events[4..11].iter().all(|event| event["output_index"] == 1));
+    assert_eq!(
+        events[4]["item"],
+        json!({"id": "msg_1", "type": "message", "status": "in_progress", "role": "assistant", "content": []})
+    );
+    assert_eq!(
+        events[5]["part"],
+        json!({"type": "output_text", "text": "", "annotations": [], "logprobs": []})
+    );
+    assert_eq!(events[7]["delta"], "é");
+    assert_eq!(events[8]["text"], "é".repeat(65));
+    assert_eq!(events[10]["item"], events[11]["response"]["output"][1]);
+    assert_eq!(events[11]["response"]["created_at"], 1_790_000_999);
+}
+
+#[test]
+fn a_response_that_the_provider_keeps_stays_under_its_id() {
+    let id = |store: Option<bool>, fresh: &Fresh| {
+        let mut stored = plain(Wire::Responses, "x");
+        stored.as_object_mut().unwrap().remove("store");
+        if let Some(store) = store {
+            stored["store"] = store.into();
+        }
+        let body = serde_json::to_vec(&stored).unwrap();
+        parsed(&rendered(Wire::Responses, &body, false, false, fresh))["id"].as_str().unwrap().to_owned()
+    };
+    let own = format!("resp_deja_{}", "ab".repeat(16));
+    assert_eq!(
+        [id(None, &FRESH), id(Some(true), &FRESH), id(Some(false), &FRESH)],
+        ["resp_1", "resp_1", &own]
+    );
+    assert_eq!(id(Some(true), &Fresh { responses_stateless: true, ..FRESH }), own);
+}
+
+#[test]
+fn a_gemini_stream_ends_with_its_finish_reason_and_no_mark() {
+    let stored = serde_json::to_vec(&plain(Wire::Gemini, &"é".repeat(65))).unwrap();
+    let stream = rendered(Wire::Gemini, &stored, true, false, &FRESH);
+    let events = events(&stream);
+    let id = "ab".repeat(16);
+    assert_eq!(
+        events,
+        [
+            json!({"candidates": [{"content": {"parts": [{"text": "é".repeat(64)}], "role": "model"}, "index": 0}],
+                "modelVersion": "m", "responseId": id}),
+            json!({"candidates": [{"content": {"parts": [{"text": "é"}], "role": "model"}, "index": 0, "finishReason": "STOP",
+                "avgLogprobs": -0.25}], "modelVersion": "m", "responseId": id,
+                "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 0}}),
+        ]
+    );
+}
+
+#[test]
+fn tools_and_thoughts_in_a_plain_answer_are_streamed_where_a_stream_was_asked_for() {
+    let answers = [
+        (
+            Wire::Messages,
+            json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": "EqQ="},
+                {"type": "redacted_thinking", "data": "x"},
+                {"type": "text", "text": "Let me see."},
+                {"type": "tool_use", "id": "t", "name": "f", "input": {"city": "Oslo"}},
+                {"type": "tool_use", "id": "u", "name": "g", "input": {}}], "stop_reason": "tool_use", "stop_sequence": null,
+                "usage": {"input_tokens": 3, "output_tokens": 5}}),
+        ),
+        (
+            Wire::Responses,
+            json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [
+                {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAA"},
+                {"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "f", "arguments": "{\"x\":1}"},
+                {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+                    "content": [{"type": "refusal", "refusal": "No."}]}]}),
+        ),
+        (
+            Wire::Gemini,
+            json!({"candidates": [{"content": {"parts": [{"text": "Hm.", "thought": true}, {"text": "Yes."},
+                {"functionCall": {"name": "f", "args": {"city": "Oslo"}}}], "role": "model"}, "finishReason": "STOP"}],
+                "usageMetadata": {"promptTokenCount": 1}}),
+        ),
+        (
+            Wire::Gemini,
+            json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 1}}),
+        ),
+    ];
+    for (wire, answer) in answers {
+        let body = serde_json::to_vec(&answer).unwrap();
+        let stream = json_as_stream(wire, &body, &Rendering { stream: true, usage: true }).unwrap();
+        let record = again(wire, &stream);
+        assert_eq!(parsed(&record.body), answer, "{wire:?}");
+        assert!(!record.renderable);
+    }
+}
+
+/// Text with all that renderings of others have lost.
+const TEXT: &str = "([ \t\n\r\"\\\\{}:,a-c]|\n\n|data: |\\[DONE\\]|[é☃]|👩‍🔧|\u{2028}|\u{0}){0,200}";
+
+proptest! {
+    #[test]
+    fn what_is_rendered_as_a_stream_is_read_as_the_same_answer(text in TEXT, wire in prop::sample::select(Wire::ALL.to_vec())) {
+        let stored = serde_json::to_vec(&plain(wire, &text)).unwrap();
+        let first = record(wire, false, &stored.clone().into()).unwrap();
+        prop_assert!(first.renderable);
+        prop_assert_eq!(&first.body, &stored);
+        prop_assert!(first.completion.text.starts_with(&text));
+        let answer = rendered(wire, &stored, false, false, &FRESH);
+        let second = again(wire, &rendered(wire, &stored, true, true, &FRESH));
+        prop_assert_eq!(&second.completion, &first.completion);
+        prop_assert!(second.renderable);
+        if !text.is_empty() {
+            prop_assert_eq!(parsed(&second.body), parsed(&answer));
+        }
+    }
+
+    #[test]
+    fn no_record_makes_the_renderer_panic(body in prop::collection::vec(any::<u8>(), 0..200), stream: bool) {
+        for wire in Wire::ALL {
+            let rendering = Rendering { stream, usage: true };
+            prop_assert!(render(wire, &body, &rendering, &FRESH).is_err());
+        }
+    }
+}
