@@ -349,3 +349,27 @@ pub(super) fn put_object<'a>(
     }
     sink.put(if before == "{" { "{}" } else { "}" });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bodies that have most values for their length.
+    #[test]
+    fn a_tape_is_at_most_three_times_the_text() {
+        for (item, most) in [("1", 2.1), ("\"\"", 2.8), ("[]", 2.8), ("{}", 2.8), (r#"{"":1}"#, 2.9)] {
+            let body = format!(r#"{{"x":[{item}{}]}}"#, format!(",{item}").repeat(10_000));
+            let document = Document::read(body.as_bytes()).unwrap();
+            let share = (document.tape.len() * size_of::<u32>()) as f64 / body.len() as f64;
+            assert!((1.9..most).contains(&share), "{item}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_canonical_form() {
+        let body = r#" { "b" : [ 1.50 , -0 , "\u00e9\/\u001B\n" , { } , [ ] ] , "a\u0062" : null , "a" : { "z" : true , "y" : false } } "#;
+        let mut canonical = String::new();
+        Document::read(body.as_bytes()).unwrap().root().put(&mut canonical);
+        assert_eq!(canonical, r#"{"a":{"y":false,"z":true},"ab":null,"b":[1.50,-0,"é/\u001b\n",{},[]]}"#);
+    }
+}

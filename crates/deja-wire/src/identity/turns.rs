@@ -187,11 +187,8 @@ impl<'a> Turns<'a> {
             show(content, &mut text, room);
         }
         if text.is_empty() {
-            let names = turn
-                .item
-                .members()
-                .map(|(name, _)| name)
-                .filter(|name| *name != "role" && name != self.layout.content);
+            let names = turn.item.sorted_members().into_iter().map(|(name, _)| name);
+            let names = names.filter(|name| ![self.layout.content, "role", "type"].contains(&&**name));
             for name in names {
                 append(&mut text, &format!("[{name}]"), room);
             }
@@ -213,7 +210,10 @@ fn show(content: Value<'_>, shown: &mut String, room: &mut usize) {
             append(shown, &text, room);
             continue;
         }
-        let kind = part.get("type").and_then(Value::text).or_else(|| Some(part.members().next()?.0));
+        let kind = part
+            .get("type")
+            .and_then(Value::text)
+            .or_else(|| Some(part.sorted_members().into_iter().next()?.0));
         append(shown, &format!("[{}]", kind.unwrap_or_default()), room);
     }
 }

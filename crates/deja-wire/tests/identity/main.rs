@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 mod cells;
+mod generated;
 mod requests;
 mod same;
 mod unreadable;
