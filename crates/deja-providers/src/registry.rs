@@ -12,7 +12,7 @@ use secrecy::SecretString;
 
 use crate::anthropic::{self, Anthropic};
 use crate::exchange::Upstream;
-use crate::family::{Family, family_at};
+use crate::family::{Family, family, family_at};
 use crate::gemini::{self, Gemini};
 use crate::http::{Client, ClientError, HttpSettings, Trust};
 use crate::openai::{self, Endpoints, OpenAi};
@@ -97,6 +97,15 @@ impl Registry {
             Some(provider) => Route::To(Arc::clone(provider)),
             None => Route::NoCredentials { provider: family.name() },
         }
+    }
+
+    /// Models of built-in providers with credentials, as far as the price table knows them, in no order.
+    pub fn models(&self) -> Vec<(String, Family)> {
+        let list = self.prices.current();
+        // Prices of fine-tuned models stand under the name of what was tuned, which cannot be asked.
+        let names = list.table.models().filter(|name| !name.starts_with("ft:"));
+        let known = names.filter_map(|name| Some((name.to_owned(), family(name)?)));
+        known.filter(|(_, family)| self.has(*family)).collect()
     }
 
     /// Whether a built-in provider has credentials.

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::engine::{Admitted, Engine, NotAdmitted};
 use deja_core::rate_limit::Decision;
+use serde::Deserialize;
 
 use crate::api::error::ApiError;
 
@@ -34,19 +35,43 @@ impl IntoResponse for Refused {
 /// The project slug of a `/p/<slug>` base URL, if the request came to one. One that is no text is no project's.
 pub struct Base(pub Option<String>);
 
+#[derive(Deserialize)]
+struct Named {
+    slug: Option<String>,
+}
+
 impl<S: Send + Sync> FromRequestParts<S> for Base {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
-        let slug = Option::<Path<String>>::from_request_parts(parts, state).await;
-        Ok(Self(slug.map_or_else(|_not_utf8| Some(String::new()), |slug| slug.map(|Path(slug)| slug))))
+        let named = Option::<Path<Named>>::from_request_parts(parts, state).await;
+        Ok(Self(named.map_or_else(|_not_utf8| Some(String::new()), |named| named?.0.slug)))
     }
 }
+
+/// Where clients put a key, each with its own habit. Of these only the first may hold deja's for deja's own API.
+static KEY_HEADERS: [HeaderName; 4] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+    HeaderName::from_static("api-key"),
+];
 
 /// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
 /// be told from one that is somebody else's.
 pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
     Ok(engine.admit(&key_of(headers)?, base.0.as_deref()).await?)
+}
+
+/// The same with a key from any header that clients of providers put theirs into. All of those are taken out: what is left
+/// may go on to a provider.
+pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) -> Result<Admitted, Refused> {
+    let key = any_key(headers);
+    for name in &KEY_HEADERS {
+        headers.remove(name);
+    }
+    let key = key.ok_or(Refused { error: ApiError::Unauthorized, limit: None })?;
+    Ok(engine.admit(&key, base.0.as_deref()).await?)
 }
 
 /// The same for feedback, which has a limit of its own.
@@ -55,7 +80,10 @@ pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -
 }
 
 fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
-    let key = bearer(headers).and_then(PlainKey::parse);
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    // Two such headers are none: which of them a proxy checked is unknown.
+    let value = values.next().filter(|_| values.next().is_none());
+    let key = value.and_then(bearer).and_then(PlainKey::parse);
     Ok(key.ok_or(Refused { error: ApiError::Unauthorized, limit: None })?.hash())
 }
 
@@ -71,12 +99,21 @@ impl From<NotAdmitted> for Refused {
     }
 }
 
-/// The token of `Authorization: Bearer <token>` (RFC 6750; the scheme's name in any case). Two such headers
-/// are none: which of them a proxy checked is unknown.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
-    let (scheme, token) = value.split_once(' ')?;
+/// The key, if all that the headers say is the same.
+fn any_key(headers: &HeaderMap) -> Option<KeyHash> {
+    let mut keys = KEY_HEADERS.iter().flat_map(|name| {
+        headers.get_all(name).iter().map(move |value| {
+            if name == AUTHORIZATION { bearer(value) } else { value.to_str().ok().map(str::trim) }
+        })
+    });
+    let first = keys.next()??;
+    let agree = keys.all(|key| key == Some(first));
+    agree.then(|| PlainKey::parse(first)).flatten().map(|key| key.hash())
+}
+
+/// The token of `Bearer <token>` (RFC 6750; the scheme's name in any case).
+fn bearer(value: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim_matches(' '))
 }
 
@@ -94,24 +131,16 @@ pub fn write_limit(limit: &Decision, headers: &mut HeaderMap) {
 mod tests {
     use super::*;
 
-    fn headers(values: &[&str]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
-        }
-        headers
-    }
-
     #[test]
     fn the_bearer_token_is_found() {
-        assert_eq!(bearer(&headers(&["Bearer abc"])), Some("abc"));
-        assert_eq!(bearer(&headers(&["bearer  abc "])), Some("abc"));
-    }
-
-    #[test]
-    fn anything_else_is_no_token() {
-        for values in [&[][..], &["abc"], &["Basic abc"], &["Bearer"], &["Bearer a", "Bearer a"]] {
-            assert_eq!(bearer(&headers(values)), None, "{values:?}");
+        for (value, token) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer  abc ", Some("abc")),
+            ("abc", None),
+            ("Basic abc", None),
+            ("Bearer", None),
+        ] {
+            assert_eq!(bearer(&HeaderValue::from_static(value)), token, "{value}");
         }
     }
 }

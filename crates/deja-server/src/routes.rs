@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +16,7 @@ use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::error::ApiError;
-use crate::api::{feedback, health, openapi, query};
+use crate::api::{feedback, health, openapi, query, wire};
 use crate::console::{self, Console};
 use crate::edge::edge;
 use crate::request_id::{Numbered, only_fit};
@@ -44,8 +45,11 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .route("/readyz", get(health::readyz))
         .route("/openapi.json", get(openapi_json))
         .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
-        .fallback(|| async { ApiError::NotFound })
-        .method_not_allowed_fallback(|| async { ApiError::MethodNotAllowed })
+        .merge(wire::router())
+        .fallback(|request: Request| async move { wire::nowhere(&request, ApiError::NotFound) })
+        .method_not_allowed_fallback(|request: Request| async move {
+            wire::nowhere(&request, ApiError::MethodNotAllowed)
+        })
         .with_state(app)
         .merge(console::router(console))
         .layer(passed))

@@ -1,10 +1,12 @@
 //! What handlers work with.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::engine::Engine;
 use tokio_util::sync::CancellationToken;
 
+use crate::feeds::upstreams::Upstreams;
 use crate::readiness::Readiness;
 
 /// Bounds of a request's body.
@@ -24,6 +26,7 @@ pub struct RequestLimits {
 pub struct App {
     engine: Engine,
     limits: RequestLimits,
+    upstreams: Arc<Upstreams>,
     readiness: Readiness,
     leaving: CancellationToken,
 }
@@ -33,10 +36,11 @@ impl App {
     pub fn new(
         engine: Engine,
         limits: RequestLimits,
+        upstreams: Arc<Upstreams>,
         readiness: Readiness,
         leaving: CancellationToken,
     ) -> Self {
-        Self { engine, limits, readiness, leaving }
+        Self { engine, limits, upstreams, readiness, leaving }
     }
 
     /// Answers queries.
@@ -47,6 +51,11 @@ impl App {
     /// Bounds of a request.
     pub fn limits(&self) -> &RequestLimits {
         &self.limits
+    }
+
+    /// The providers, and which models they answer.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.upstreams
     }
 
     /// Whether storage works.

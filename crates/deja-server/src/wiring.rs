@@ -92,7 +92,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         context_bytes: config.request.max_context_bytes,
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
-    let app = Arc::new(App::new(Engine::new(parts, tasks), limits, readiness, leaving));
+    let engine = Engine::new(parts, tasks);
+    let app = Arc::new(App::new(engine, limits, upstreams.clone(), readiness, leaving));
     let admin = admin::over(store.clone(), vault()?, prices.clone(), &config.public_url);
     let (embedder_id, providers) = (embedder.id().clone(), upstreams.clone());
     let admin = Arc::new(Admin { embedder: Some(embedder_id), providers: Some(providers), ..admin });

@@ -102,6 +102,11 @@ impl PriceTable {
         if lost * 5 > known { Err(PriceTableError::LosesModels { lost, known }) } else { Ok(()) }
     }
 
+    /// The names that have a price, in no order.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(|name| &**name)
+    }
+
     /// Models with a price.
     pub fn len(&self) -> usize {
         self.models.len()

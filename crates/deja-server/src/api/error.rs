@@ -59,6 +59,25 @@ const TIMED_OUT: &str =
 const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again in a moment.";
 
 impl ApiError {
+    /// What is wrong, for people.
+    pub(super) fn detail(&self) -> &str {
+        self.parts().1
+    }
+
+    /// Which failure a general text stands for.
+    pub(super) fn code(&self) -> Option<&'static str> {
+        self.parts().2
+    }
+
+    /// After how many seconds to ask again.
+    pub(super) const fn retry_after(&self) -> Option<u32> {
+        match self {
+            Self::RateLimited(decision) => Some(decision.retry_after),
+            Self::Overloaded | Self::TimedOut | Self::Unavailable(_) => Some(1),
+            _ => None,
+        }
+    }
+
     fn parts(&self) -> (StatusCode, &str, Option<&'static str>) {
         match self {
             Self::BadRequest(detail) => (StatusCode::BAD_REQUEST, detail, None),
@@ -77,7 +96,7 @@ impl ApiError {
     }
 
     /// Logs what the client is not told. The one place where failures of requests are logged.
-    fn log(&self) {
+    pub(super) fn log(&self) {
         match self {
             Self::Provider { code, cause } => {
                 tracing::warn!(error.code = code, "provider call failed: {cause}");
@@ -100,11 +119,8 @@ impl IntoResponse for ApiError {
         if let Some(code) = code {
             headers.insert(ERROR_CODE, HeaderValue::from_static(code));
         }
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        if let Self::RateLimited(decision) = &self {
-            headers.insert(RETRY_AFTER, HeaderValue::from(decision.retry_after));
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }

@@ -6,3 +6,4 @@ pub mod feedback;
 pub mod health;
 pub mod openapi;
 pub mod query;
+pub mod wire;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
-use deja_core::provider::{Endpoint, ProviderConfig, Providers, Route, binding};
+use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers, Route, binding};
 use deja_core::store::{Admission, OwnProviders, Store, StoreError};
-use deja_providers::Registry;
+use deja_providers::{Family, Registry};
 use moka::sync::Cache;
 use secrecy::SecretString;
 use url::Url;
@@ -18,6 +19,19 @@ const KEPT: u64 = 1_000;
 
 /// A project's own providers, and the name of their state.
 type Known = ([u8; 16], Arc<[ProviderConfig]>);
+
+/// A model that may be asked for.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Its name.
+    pub id: String,
+    /// The provider's name.
+    pub owner: String,
+    /// What the provider speaks.
+    pub kind: ProviderKind,
+    /// When the provider was added; 1970 for a built-in one.
+    pub created: Timestamp,
+}
 
 /// The `Providers` port over the store's custom providers and the built-in ones.
 pub struct Upstreams {
@@ -36,24 +50,59 @@ impl Upstreams {
         Self { registry, store, vault, known: Cache::new(KEPT) }
     }
 
+    /// The models that a caller may ask for: of its project's own providers, and of the price table where the provider has
+    /// credentials; by name, none twice.
+    pub async fn models(&self, caller: &Admission) -> Result<Vec<Model>, StoreError> {
+        let own = self.all_own(caller).await?;
+        let own = own.iter().flat_map(|provider| {
+            provider.models.iter().map(|id| Model {
+                id: id.clone(),
+                owner: provider.name.clone(),
+                kind: provider.kind,
+                created: provider.created,
+            })
+        });
+        let built_in = self.registry.models().into_iter().map(|(id, family)| Model {
+            id,
+            owner: family.name().to_owned(),
+            kind: match family {
+                Family::OpenAi => ProviderKind::OpenAi,
+                Family::Anthropic => ProviderKind::Anthropic,
+                Family::Google => ProviderKind::Gemini,
+            },
+            created: Timestamp::from_secs(0),
+        });
+        // The own ones are asked first, so they stand first.
+        let mut models: Vec<Model> = own.chain(built_in).collect();
+        models.sort_by(|one, other| one.id.cmp(&other.id));
+        models.dedup_by(|later, first| later.id == first.id);
+        Ok(models)
+    }
+
     /// The caller's project's own provider of `model`.
     async fn own(&self, caller: &Admission, model: &str) -> Result<Option<ProviderConfig>, StoreError> {
+        if caller.providers == OwnProviders::Unknown {
+            return self.store.provider_of(caller.project.id, model).await;
+        }
+        let own = self.all_own(caller).await?;
+        Ok(own.iter().find(|provider| provider.models.iter().any(|name| name == model)).cloned())
+    }
+
+    /// All of the caller's project's own providers.
+    async fn all_own(&self, caller: &Admission) -> Result<Arc<[ProviderConfig]>, StoreError> {
         let project = caller.project.id;
         let version = match caller.providers {
-            OwnProviders::None => return Ok(None),
-            OwnProviders::Unknown => return self.store.provider_of(project, model).await,
+            OwnProviders::None => return Ok(Arc::default()),
+            OwnProviders::Unknown => return Ok(self.store.providers(project).await?.into()),
             OwnProviders::At(version) => version,
         };
-        let known = self.known.get(&project).filter(|(at, _)| *at == version);
-        let own = if let Some((_, own)) = known {
-            own
-        } else {
-            // Of this state or a later one, which the next admission names.
-            let own: Arc<[_]> = self.store.providers(project).await?.into();
-            self.known.insert(project, (version, Arc::clone(&own)));
-            own
-        };
-        Ok(own.iter().find(|provider| provider.models.iter().any(|name| name == model)).cloned())
+        if let Some((_, own)) = self.known.get(&project).filter(|(at, _)| *at == version) {
+            return Ok(own);
+        }
+        // Of this state or a later one, which the next admission names.
+        let own: Arc<[_]> = self.store.providers(project).await?.into();
+        self.known.insert(project, (version, Arc::clone(&own)));
+        Ok(own)
     }
 
     /// The secret, which opens only for the provider and host it was sealed for.

@@ -6,7 +6,7 @@
 //! `connections` (clients that read slowly or late), `fuzz` (requests that make no sense), `overload` (more than it can
 //! do), `replicas` (three on one PostgreSQL), `databases` (from one kind of store to the other), `prices`, `embedder`
 //! (a change of model), `operations` (running it), `management` (changing what it does while it runs) and `console`
-//! (its first link, its people, its download).
+//! (its first link, its people, its download) and `wire` (the formats that existing applications speak).
 //!
 //! With `DEJA_TEST_BACKEND=postgres` each server keeps its data in a PostgreSQL database of its own: `make test`
 //! runs everything both ways.
@@ -44,3 +44,4 @@ mod spec;
 mod statements;
 mod tenants;
 mod util;
+mod wire;

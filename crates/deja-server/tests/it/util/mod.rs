@@ -5,6 +5,7 @@ pub mod http;
 pub mod provider;
 pub mod random;
 pub mod server;
+pub mod stream;
 pub mod tenant;
 
 use std::sync::OnceLock;

@@ -33,6 +33,8 @@ pub struct Call {
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Value,
+    /// The body's bytes.
+    pub raw: Vec<u8>,
     pub model: String,
     /// The system text.
     pub system: Option<String>,
@@ -45,6 +47,11 @@ impl Call {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
+    /// Whether the answer is to come as a stream.
+    pub fn wants_stream(&self) -> bool {
+        self.body["stream"] == true || self.path.contains(":streamGenerateContent")
+    }
+
     fn mentions(&self, text: &str) -> bool {
         self.model == text
             || self.prompt.contains(text)
@@ -55,7 +62,7 @@ impl Call {
 /// What the fake does with a call.
 #[derive(Clone)]
 pub enum Reaction {
-    /// A complete answer with this text.
+    /// A complete answer with this text, as a stream if the call asks for one.
     Text(String),
     /// A complete answer that no other call gets: a number, the model and the system text.
     Numbered,
@@ -73,6 +80,8 @@ pub enum Reaction {
     Hang,
     /// The first half of this whole answer, and the second one when the gate opens.
     Halves(Gate, Vec<u8>),
+    /// So many bytes of this whole answer, and the rest when the gate opens.
+    Split(Gate, Vec<u8>, usize),
     /// Waits for the gate to open, then does the other thing.
     Gated(Gate, Box<Reaction>),
 }
@@ -177,7 +186,10 @@ pub fn answer_to(prompt: &str) -> String {
 
 fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Result<()> {
     match reaction {
-        Reaction::Text(text) => write_json(stream, 200, &completion(call.family, &call.model, &text)),
+        Reaction::Text(text) if call.wants_stream() => {
+            stream.write_all(&stream_response(&super::stream::events(call, &text)))
+        }
+        Reaction::Text(text) => write_json(stream, 200, &super::stream::whole(call, &text)),
         Reaction::Numbered => {
             static NEXT: AtomicU64 = AtomicU64::new(0);
             let system = call.system.as_deref().unwrap_or_default();
@@ -194,7 +206,11 @@ fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Re
             Ok(())
         }
         Reaction::Halves(gate, bytes) => {
-            let (first, second) = bytes.split_at(bytes.len() / 2);
+            let half = bytes.len() / 2;
+            react(stream, call, Reaction::Split(gate, bytes, half))
+        }
+        Reaction::Split(gate, bytes, at) => {
+            let (first, second) = bytes.split_at(at);
             stream.write_all(first)?;
             gate.pass();
             stream.write_all(second)
@@ -241,6 +257,25 @@ pub fn json_response(status: u16, body: &Value) -> Vec<u8> {
     .into_bytes()
 }
 
+/// A whole answer that is a stream of these events, each in a chunk of its own.
+pub fn stream_response(events: &[String]) -> Vec<u8> {
+    let mut bytes = chunked(events);
+    bytes.extend_from_slice(b"0\r\n\r\n");
+    bytes
+}
+
+/// The same without its end: a transfer that broke.
+pub fn chunked(events: &[String]) -> Vec<u8> {
+    let mut bytes =
+        b"HTTP/1.1 200 Scripted\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\
+                      Connection: close\r\n\r\n"
+            .to_vec();
+    for event in events {
+        bytes.extend_from_slice(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
+    }
+    bytes
+}
+
 /// A complete, normal answer of a family.
 pub fn completion(family: Family, model: &str, text: &str) -> Value {
     match family {
@@ -266,10 +301,11 @@ pub fn completion(family: Family, model: &str, text: &str) -> Value {
 fn read(stream: &mut TcpStream) -> Option<Call> {
     let asked = Asked::read(stream)?;
     let body: Value = serde_json::from_slice(&asked.body).ok()?;
-    call(asked.path, asked.headers, body)
+    call(asked, body)
 }
 
-fn call(path: String, headers: Vec<(String, String)>, body: Value) -> Option<Call> {
+fn call(asked: Asked, body: Value) -> Option<Call> {
+    let Asked { path, headers, body: raw } = asked;
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Array(parts) => Some(parts.iter().filter_map(|part| part["text"].as_str()).collect()),
@@ -285,12 +321,16 @@ fn call(path: String, headers: Vec<(String, String)>, body: Value) -> Option<Cal
                 .map(|m| text(&m["content"]))
         };
         (Family::OpenAi, model?, of(&["system", "developer"]).flatten(), of(&["user"]).flatten()?)
-    } else if path.ends_with("/v1/messages") {
+    } else if ["/responses", "/embeddings", "/completions"].iter().any(|end| path.ends_with(end)) {
+        let asked = if body["prompt"].is_string() { &body["prompt"] } else { &body["input"] };
+        let prompt = text(asked).unwrap_or_default() + &text(&asked[0]["content"]).unwrap_or_default();
+        (Family::OpenAi, model?, text(&body["instructions"]), prompt)
+    } else if path.contains("/v1/messages") {
         (Family::Anthropic, model?, text(&body["system"]), text(&body["messages"][0]["content"])?)
     } else {
-        let model = path.split("/models/").nth(1)?.strip_suffix(":generateContent")?.to_owned();
+        let model = path.split("/models/").nth(1)?.split(':').next()?.to_owned();
         let system = text(&body["systemInstruction"]["parts"]);
         (Family::Gemini, model, system, text(&body["contents"][0]["parts"])?)
     };
-    Some(Call { family, path, headers, body, model, system, prompt })
+    Some(Call { family, path, headers, body, raw, model, system, prompt })
 }

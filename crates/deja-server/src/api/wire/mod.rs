@@ -1,0 +1,104 @@
+//! The surfaces that existing applications speak to: the formats of OpenAI, Anthropic and Gemini. An application changes its
+//! base URL and its key.
+//!
+//! `models` lists models, `error` is the table of errors.
+
+mod error;
+mod models;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use deja_core::store::Admission;
+use deja_wire::Wire;
+
+use crate::api::error::ApiError;
+use crate::auth::{self, Base, Refused};
+use crate::request_id;
+use crate::state::App;
+use error::WireError;
+
+/// What there is, for people.
+const HERE: &str = "There is GET /v1/models";
+
+/// The paths of the wire formats, each also below the base URL of a project.
+pub fn router() -> Router<Arc<App>> {
+    let mut router = Router::new();
+    for base in ["", "/p/{slug}"] {
+        router = router
+            .route(&format!("{base}/v1/models"), get(models::models))
+            .route(&format!("{base}/v1/models/{{*id}}"), get(models::models));
+    }
+    router
+}
+
+/// The answer to a request for what is not there, or by a method that it does not take: in the shape of a wire where the
+/// path is one that the wires have. Of those, `/v1/cache` is deja's own.
+pub fn nowhere(request: &Request, error: ApiError) -> Response {
+    let path = request.uri().path();
+    let below = path.strip_prefix("/p/").and_then(|rest| Some(&rest[rest.find('/')?..])).unwrap_or(path);
+    let versioned = below.starts_with("/v1/") || below.starts_with("/v1beta/");
+    if !versioned || below == "/v1/cache" || below.starts_with("/v1/cache/") {
+        return error.into_response();
+    }
+    let error = match error {
+        ApiError::NotFound => WireError::NotFound(format!("This is no path of deja. {HERE}.")),
+        error => error.into(),
+    };
+    error.into_response(wire_of(below, request.headers()))
+}
+
+/// Whose shape an answer has at a path that several formats share.
+fn wire_of(path: &str, headers: &HeaderMap) -> Wire {
+    if path.contains("/v1/messages") || headers.contains_key("anthropic-version") {
+        Wire::Messages
+    } else if path.contains("/v1beta/") || headers.contains_key("x-goog-api-key") {
+        Wire::Gemini
+    } else {
+        Wire::Chat
+    }
+}
+
+/// Answers the bearer of a key as `answer` does, in the shape of `wire`.
+async fn admitted<F>(app: &App, base: &Base, wire: Wire, head: &mut Parts, answer: F) -> Response
+where
+    F: AsyncFnOnce(&mut Parts, &Admission) -> Result<Response, WireError>,
+{
+    let admitted = match refuse_key_in_query(head) {
+        Ok(()) => auth::admit_any(app.engine(), &mut head.headers, base).await,
+        Err(error) => return error.into_response(wire),
+    };
+    let (mut response, limit) = match admitted {
+        Ok(admitted) => {
+            let answered = answer(head, &admitted.caller).await;
+            (answered.unwrap_or_else(|error| error.into_response(wire)), Some(admitted.limit))
+        }
+        Err(Refused { error, limit }) => (WireError::from(error).into_response(wire), limit),
+    };
+    if let Some(limit) = &limit {
+        auth::write_limit(limit, response.headers_mut());
+    }
+    // Anthropic's SDKs read the name of a request here.
+    if wire == Wire::Messages
+        && let Ok(id) = HeaderValue::from_str(request_id::of(&head.extensions))
+    {
+        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
+    }
+    response
+}
+
+/// A key in the address would stand in every log on the way.
+fn refuse_key_in_query(head: &Parts) -> Result<(), WireError> {
+    let mut members = head.uri.query().unwrap_or_default().split('&');
+    if members.any(|member| member.split('=').next() == Some("key")) {
+        let message = "Send the key in a header (Authorization, x-api-key, x-goog-api-key or api-key): an address with a \
+                       key in it ends in logs. Revoke this key if it is a real one.";
+        return Err(WireError::Malformed { message: message.into(), param: Some("key".into()) });
+    }
+    Ok(())
+}
