@@ -194,6 +194,16 @@ pub enum Embedded {
     },
 }
 
+impl Embedded {
+    /// The vector; `None` if the text is too long for one.
+    pub const fn vector(&self) -> Option<&Embedding> {
+        match self {
+            Self::Vector { embedding, .. } => Some(embedding),
+            Self::TooLong { .. } => None,
+        }
+    }
+}
+
 /// Why a text could not be embedded.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EmbedError {

@@ -1,8 +1,8 @@
 //! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
 
-use deja_core::cache::{LabelSource, Labelled, Met};
+use deja_core::cache::{Labelled, Met};
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
-use deja_core::store::StaleCount;
+use deja_core::store::{NewLabel, StaleCount};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -70,8 +70,8 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(NOT_STORED, "Answers returned but not stored, by reason.");
     describe_counter!(
         FEEDBACK,
-        "Words of people about answers, by source (api, console), what was judged (hit, refusal), whether it was correct, \
-         and effect (recorded, blocked, quarantined, allowed)."
+        "Words of people about answers, by source (api, console), what was judged (hit, refusal, near_miss), whether it was \
+         correct, and effect (recorded, blocked, quarantined, allowed)."
     );
     describe_counter!(SHED, "Queries refused because deja was too busy.");
     describe_counter!(DROPPED, "Requests that analytics lack, because too many counts waited to be written.");
@@ -96,6 +96,19 @@ impl Listener for Metrics {
             Ended::Failed(QueryError::Overloaded) => counter!(SHED).increment(1),
             Ended::Failed(_) | Ended::Refused | Ended::RateLimited => {}
         }
+    }
+
+    fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled) {
+        let judged = match label.met {
+            Met::Served => "hit",
+            Met::Refused => "refusal",
+            Met::NearMiss => "near_miss",
+        };
+        // It was correct to serve what answers, and not to serve what does not.
+        let correct = if label.answers == (label.met == Met::Served) { "true" } else { "false" };
+        let (source, effect) = (label.source.as_str(), came_of_it.as_str());
+        counter!(FEEDBACK, "source" => source, "judged" => judged, "correct" => correct, "effect" => effect)
+            .increment(1);
     }
 }
 
@@ -124,15 +137,6 @@ fn answered(outcome: &'static str, reply: &Reply) {
     }
 }
 
-/// Counts a word of feedback.
-pub fn count_feedback(source: LabelSource, met: Met, correct: bool, labelled: Labelled) {
-    let judged = if met == Met::Served { "hit" } else { "refusal" };
-    let correct = if correct { "true" } else { "false" };
-    let (source, effect) = (source.as_str(), labelled.as_str());
-    counter!(FEEDBACK, "source" => source, "judged" => judged, "correct" => correct, "effect" => effect)
-        .increment(1);
-}
-
 /// Counts requests that analytics lack.
 pub fn count_dropped(requests: u64) {
     counter!(DROPPED).increment(requests);
@@ -148,4 +152,43 @@ pub fn not_embedded(count: StaleCount) {
 pub fn observe(upstream_calls: usize, price_age: std::time::Duration) {
     gauge!(UPSTREAM_CALLS).set(upstream_calls as f64);
     gauge!(PRICE_AGE).set(price_age.as_secs_f64());
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::cache::LabelSource;
+    use deja_core::embedding::Similarity;
+    use deja_core::id::EntryId;
+
+    use super::*;
+
+    #[test]
+    fn a_word_is_correct_if_it_agrees_with_what_became_of_the_entry() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            for (met, answers) in [(Met::Served, true), (Met::Refused, true), (Met::NearMiss, false)] {
+                let label = NewLabel {
+                    entry: EntryId::from_bytes([1; 16]),
+                    asked: "asked",
+                    vector: None,
+                    similarity: Similarity::ONE,
+                    met,
+                    answers,
+                    source: LabelSource::Console,
+                    note: None,
+                };
+                Metrics.labelled(&label, Labelled::Kept);
+            }
+        });
+        let text = recorder.handle().render();
+        for (judged, correct) in [("hit", "true"), ("refusal", "false"), ("near_miss", "true")] {
+            let judged = format!(r#"judged="{judged}""#);
+            let line = text.lines().find(|line| line.contains(&judged)).unwrap_or_default();
+            for part in
+                [r#"source="console""#, &format!(r#"correct="{correct}""#), r#"effect="recorded""#, "} 1"]
+            {
+                assert!(line.contains(part), "no {part} in {line:?} of\n{text}");
+            }
+        }
+    }
 }

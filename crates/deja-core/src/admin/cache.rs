@@ -4,6 +4,7 @@ use super::names::shown;
 use super::{Acting, AdminError, projects};
 use crate::analytics::Totals;
 use crate::cache::Labelled;
+use crate::engine::Engine;
 use crate::id::{EntryId, ProjectId};
 use crate::project::ProjectSettings;
 use crate::store::{EntryFilter, NewLabel, StaleCount};
@@ -55,12 +56,17 @@ pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<(), A
 /// Keeps what an operator says of an entry and a prompt, with what follows from it ([`Labels::label`]).
 ///
 /// [`Labels::label`]: crate::store::Labels::label
-pub async fn label(by: &Acting<'_>, slug: &str, label: NewLabel<'_>) -> Result<Labelled, AdminError> {
+pub async fn label(
+    by: &Acting<'_>,
+    engine: &Engine,
+    slug: &str,
+    label: NewLabel<'_>,
+) -> Result<Labelled, AdminError> {
     let (project, entry) = (by.project(slug).await?, label.entry);
     let change = by.change(if label.answers { "entry.right" } else { "entry.wrong" });
     let change = change.within(project.id).of(entry.to_string());
     let change = change.how(format!("similarity {:.3}", label.similarity.get()));
-    by.store().label(project.id, label, &change).await?.ok_or_else(|| gone(entry))
+    engine.label(project.id, label, &change).await?.ok_or_else(|| gone(entry))
 }
 
 /// Allows a pair of prompts that was found wrong to meet again, whoever found it so.

@@ -45,7 +45,7 @@ impl Evidence {
 
     /// What the project has set.
     pub fn present(&self) -> Setting {
-        Setting { threshold: self.project.settings.threshold(None), guard: self.project.settings.guard }
+        Setting::of(&self.project.settings)
     }
 }
 

@@ -53,9 +53,11 @@ fn latency_bucket(latency: Duration) -> usize {
 
 /// The bucket of a similarity, out of [`SIMILARITY_BUCKETS`].
 pub fn similarity_bucket(similarity: Similarity) -> usize {
-    // In f64 and a hair up, so that 0.86 falls where 0.86 begins.
-    let place = f64::from(similarity.get()) * SIMILARITY_BUCKETS as f64 + 1e-6;
-    (place.floor() as usize).min(SIMILARITY_BUCKETS - 1)
+    // The bucket that begins nearest, unless the similarity lies below its bound. Compared at f32, as a threshold is, so
+    // that 0.9 falls where 0.9 begins.
+    let nearest = (similarity.get() * SIMILARITY_BUCKETS as f32).round();
+    let below = similarity.get() < nearest / SIMILARITY_BUCKETS as f32;
+    (nearest as usize - usize::from(below)).min(SIMILARITY_BUCKETS - 1)
 }
 
 /// The latency that a share `q` (0..=1) of the counts of [`LATENCY_BUCKETS`] buckets does not exceed, interpolated
@@ -196,6 +198,11 @@ mod tests {
     fn similarities_fall_where_their_bucket_begins() {
         for (similarity, bucket) in [(0.0, 0), (0.86, 43), (0.859, 42), (0.98, 49), (1.0, 49)] {
             assert_eq!(similarity_bucket(Similarity::from_cosine(similarity)), bucket, "{similarity}");
+        }
+        for bucket in 1..SIMILARITY_BUCKETS {
+            let bound = (bucket as f64 / SIMILARITY_BUCKETS as f64) as f32;
+            assert_eq!(similarity_bucket(Similarity::from_cosine(bound)), bucket, "{bound}");
+            assert_eq!(similarity_bucket(Similarity::from_cosine(bound.next_down())), bucket - 1, "{bound}");
         }
     }
 

@@ -3,9 +3,10 @@
 use std::future::Future;
 
 use crate::analytics::{Outcome, UsageEvent};
+use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::{Engine, Query, QueryError, Reply, Source};
-use crate::store::Admission;
+use crate::store::{Admission, NewLabel};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug)]
@@ -45,15 +46,20 @@ impl<'a> Ended<'a> {
     }
 }
 
-/// Hears of each request that is counted, once.
+/// Hears of each request that is counted, and of each word of a person, once.
 pub trait Listener: Send + Sync {
     /// A request ended. Called on the request path: it must not wait.
     fn ended(&self, ended: Ended<'_>);
+
+    /// A person said whether an entry answers a prompt, and that was kept.
+    fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled);
 }
 
 /// Nobody listens.
 impl Listener for () {
     fn ended(&self, _: Ended<'_>) {}
+
+    fn labelled(&self, _: &NewLabel<'_>, _: Labelled) {}
 }
 
 impl Engine {

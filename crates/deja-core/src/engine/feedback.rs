@@ -110,8 +110,22 @@ impl Engine {
             .within(project)
             .of(entry.to_string())
             .how(format!("similarity {:.3}", similarity.get()));
-        let labelled = self.parts.store.label(project, label, &change).await?;
+        let labelled = self.label(project, label, &change).await?;
         Ok(Heard { entry: *entry, met: *met, labelled: labelled.ok_or(FeedbackError::Unknown)? })
+    }
+
+    /// Keeps what a person says of an entry and a prompt, with what follows from it. `None` if there is no such entry.
+    pub async fn label(
+        &self,
+        project: ProjectId,
+        label: NewLabel<'_>,
+        change: &Change,
+    ) -> Result<Option<Labelled>, StoreError> {
+        let labelled = self.parts.store.label(project, label, change).await?;
+        if let Some(came_of_it) = labelled {
+            self.parts.listener.labelled(&label, came_of_it);
+        }
+        Ok(labelled)
     }
 
     /// Keeps what a query met, so that its name is enough to judge it by. An answer to the same prompt has no pair to

@@ -84,10 +84,7 @@ impl Engine {
     /// The vector of a prompt; `None` if it is too long for one.
     pub async fn vector_of(&self, project: ProjectId, prompt: &str) -> Result<Option<Embedding>, QueryError> {
         let embedded = self.embeddings.of(project, PromptHash::of(prompt), prompt).await?;
-        Ok(match &*embedded {
-            Embedded::Vector { embedding, .. } => Some(embedding.clone()),
-            Embedded::TooLong { .. } => None,
-        })
+        Ok(embedded.vector().cloned())
     }
 
     /// Who makes vectors.

@@ -61,6 +61,13 @@ pub struct Setting {
     pub guard: Guard,
 }
 
+impl Setting {
+    /// What a project has set.
+    pub fn of(settings: &ProjectSettings) -> Self {
+        Self { threshold: settings.threshold(None), guard: settings.guard }
+    }
+}
+
 /// A sample, and what the guard says of it.
 #[derive(Clone, Debug)]
 pub struct Judged {

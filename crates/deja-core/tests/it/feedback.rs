@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deja_core::cache::{Labelled, Met};
+use deja_core::cache::{LabelSource, Labelled, Met};
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Source};
 use deja_core::project::ProjectSettings;
@@ -51,6 +51,19 @@ async fn a_hit_by_meaning_is_known_by_its_name_and_blocked_with_its_rewordings()
         }
     }
     assert!(blocked > 5 && served > 5, "{blocked} {served}");
+}
+
+#[tokio::test]
+async fn each_word_of_a_person_is_told_to_the_listener_once() {
+    let bench = Bench::new().await;
+    let entry = bench.ask("reset|1").await.entry.id;
+    bench.try_ask(named("reset|2", "hit")).await.unwrap();
+    assert!(said_wrong(&bench, "nobody's").await.is_err());
+    said_wrong(&bench, "hit").await.unwrap();
+    bench.found_wrong(entry, "reset|3").await;
+    let told = bench.heard.1.lock().unwrap().clone();
+    let wrong = |source| (source, Met::Served, false, Labelled::Forbidden);
+    assert_eq!(told, [wrong(LabelSource::Api), wrong(LabelSource::Console)]);
 }
 
 #[tokio::test]

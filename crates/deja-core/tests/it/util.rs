@@ -230,11 +230,15 @@ pub struct Bench {
 
 /// What the engine's listener was told.
 #[derive(Default)]
-pub struct Heard(pub Mutex<Vec<Outcome>>);
+pub struct Heard(pub Mutex<Vec<Outcome>>, pub Mutex<Vec<(LabelSource, Met, bool, Labelled)>>);
 
 impl Listener for Heard {
     fn ended(&self, ended: Ended<'_>) {
         self.0.lock().unwrap().push(ended.outcome());
+    }
+
+    fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled) {
+        self.1.lock().unwrap().push((label.source, label.met, label.answers, came_of_it));
     }
 }
 
@@ -296,7 +300,7 @@ impl Bench {
             source: LabelSource::Console,
             note: None,
         };
-        let labelled = self.store.label(self.caller.project.id, label, &change()).await.unwrap();
+        let labelled = self.engine.label(self.caller.project.id, label, &change()).await.unwrap();
         assert_eq!(labelled, Some(Labelled::Forbidden));
     }
 

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use deja_core::cache::{LabelSource, Met};
+use deja_core::cache::Met;
 use deja_core::engine::{Feedback, FeedbackError, Heard, Meant};
 use deja_core::id::EntryId;
 use deja_core::store::Admission;
@@ -19,7 +19,6 @@ use crate::api::body::{at_most, boolean, invalid_json, object, read, required, s
 use crate::api::error::ApiError;
 use crate::auth::{self, Base};
 use crate::state::{App, RequestLimits};
-use crate::telemetry;
 
 /// Longest `request_id`, in bytes: as long as deja takes one for its own.
 const MAX_REQUEST_BYTES: usize = 64;
@@ -111,7 +110,6 @@ async fn hear(
     let said = Said::parse(&body, app.limits()).map_err(ApiError::BadRequest)?;
     let feedback = Feedback { correct: said.correct, note: said.note.as_deref() };
     let Heard { entry, met, labelled } = app.engine().feedback(caller, said.meant(), feedback).await?;
-    telemetry::count_feedback(LabelSource::Api, met, said.correct, labelled);
     Ok(FeedbackResponse {
         matched_cache_entry_id: entry.to_string(),
         judged: if met == Met::Served { "hit" } else { "refusal" },

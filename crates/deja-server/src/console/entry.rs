@@ -18,7 +18,6 @@ use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
-use crate::telemetry;
 
 #[derive(Template)]
 #[template(path = "entry.html")]
@@ -140,10 +139,7 @@ async fn forbid(visit: &Visit, slug: &str, pair: &Answered, vector: &Embedding, 
         note: None,
     };
     let list = format!("/console/p/{slug}/cache");
-    let done = cache::label(&visit.acting(), slug, label).await;
-    if let Ok(labelled) = &done {
-        telemetry::count_feedback(LabelSource::Console, pair.met, false, *labelled);
-    }
+    let done = cache::label(&visit.acting(), visit.console.app.engine(), slug, label).await;
     if done.is_ok() && delete {
         let done = cache::delete(&visit.acting(), slug, pair.entry).await;
         return visit.done(&list, done, "The pair is forbidden, and the entry is deleted.");

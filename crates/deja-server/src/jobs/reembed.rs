@@ -110,11 +110,7 @@ impl Job<'_> {
         let by = self.embedder.id();
         let reason = match self.patiently(&entry.prompt).await? {
             Ok(embedded) => {
-                let vector = match &embedded {
-                    Embedded::Vector { embedding, .. } => Some(embedding),
-                    Embedded::TooLong { .. } => None,
-                };
-                match self.store.put_vector(entry.project, entry.id, by, vector).await {
+                match self.store.put_vector(entry.project, entry.id, by, embedded.vector()).await {
                     Ok(_) => return Ok(true),
                     Err(error @ StoreError::Unavailable(_)) => return Err(error.into()),
                     Err(error) => error.to_string(),

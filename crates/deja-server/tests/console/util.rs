@@ -12,7 +12,7 @@ use deja_core::admin::projects::{self, NewProject};
 use deja_core::admin::{Acting, keys};
 use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
-use deja_core::embedding::{Embedded, EmbedderId, Embedding};
+use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, OperatorId, SystemEntropy};
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
@@ -121,10 +121,8 @@ impl World {
         answer: &str,
         context: Option<&str>,
     ) -> EntryId {
-        let vector = match self.wired.embedder.embed(prompt).await.unwrap() {
-            Embedded::Vector { embedding, .. } => Some((self.wired.embedder.id().clone(), embedding)),
-            Embedded::TooLong { .. } => None,
-        };
+        let embedded = self.wired.embedder.embed(prompt).await.unwrap();
+        let vector = embedded.vector().map(|vector| (self.wired.embedder.id().clone(), vector.clone()));
         self.put(project, "gpt-4o-mini", [prompt, answer], context, vector).await
     }
 

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
-use deja_core::embedding::{Embedded, Embedder, Embedding};
+use deja_core::embedding::{Embedder, Embedding};
 use deja_guard::{Prompt, Strictness};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
@@ -56,12 +56,8 @@ async fn embed<'a>(
     let mut texts: Vec<&str> = pairs.iter().flat_map(|pair| [pair.a.as_str(), pair.b.as_str()]).collect();
     texts.sort_unstable();
     texts.dedup();
-    let vectors = stream::iter(texts).map(|text| async move {
-        Ok::<_, anyhow::Error>(match embedder.embed(text).await? {
-            Embedded::Vector { embedding, .. } => (text, Some(embedding)),
-            Embedded::TooLong { .. } => (text, None),
-        })
-    });
+    let vectors = stream::iter(texts)
+        .map(|text| async move { anyhow::Ok((text, embedder.embed(text).await?.vector().cloned())) });
     vectors.buffer_unordered(at_once.max(1)).try_collect().await
 }
 
