@@ -32,6 +32,7 @@ pub mod project;
 pub mod provider;
 pub mod quality;
 pub mod rate_limit;
+mod same_answer;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -96,6 +96,9 @@ pub struct ProviderError {
     pub message: String,
 }
 
+/// Tokens of an answer of one word, at most: room for a word, and for a few marks around it.
+pub const BRIEF: u32 = 16;
+
 /// Calls one LLM provider.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -110,6 +113,17 @@ pub trait Provider: Send + Sync {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError>;
+
+    /// The same, where one word will do: the provider is asked to end the answer after [`BRIEF`] tokens, unless the model
+    /// is known to think first, which counts as tokens too.
+    async fn complete_briefly(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        self.complete(model, context, prompt).await
+    }
 
     /// Whether requests for `endpoint` can be passed on to it.
     fn serves(&self, endpoint: Endpoint) -> bool;

@@ -83,6 +83,7 @@ pub struct Engine {
     recorder: Arc<record::Recorder>,
     samples: Arc<Mutex<Reservoir>>,
     met: Arc<met::MetLog>,
+    failing: Arc<opinion::Failing>,
     tasks: TaskTracker,
 }
 
@@ -97,6 +98,7 @@ impl Engine {
             recorder: Arc::default(),
             samples: Arc::default(),
             met: Arc::default(),
+            failing: Arc::default(),
             parts: Arc::new(parts),
             tasks,
         }

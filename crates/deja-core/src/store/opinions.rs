@@ -1,6 +1,7 @@
 //! The port to what a project's model said of pairs of prompts.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use async_trait::async_trait;
 
@@ -37,8 +38,8 @@ pub trait Opinions: Send + Sync {
         cost: NanoUsd,
     ) -> Result<(), StoreError>;
 
-    /// The project's questions of `day`.
-    async fn questions(&self, project: ProjectId, day: i64) -> Result<Questions, StoreError>;
+    /// The project's questions of these days together, as far as they are kept.
+    async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError>;
 
     /// Forgets up to `limit` of the opinions, and as many days of questions, from before `day`, of all projects. Says
     /// how many opinions.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deja_core::cache::policy::NotStored;
 use deja_core::embedding::EmbedError;
-use deja_core::engine::{CallLimits, Query, QueryError, Source};
+use deja_core::engine::{CallLimits, Query, QueryError, Said, Source};
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{FailureClass, Finish};
 
@@ -213,4 +213,34 @@ async fn a_query_that_waits_for_the_projects_model_ends_at_its_deadline() {
     assert!(
         questions.iter().any(|prompt| prompt.starts_with(r#"["|How do I renew my fishing licence now?","#))
     );
+}
+
+#[tokio::test]
+async fn a_model_that_is_down_is_left_alone_for_a_while() {
+    let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 10).await;
+    // Its questions are a JSON list of two prompts.
+    bench.provider.script(|prompt| async move {
+        if prompt.starts_with('[') { Err(failure(FailureClass::Server)) } else { Ok(complete("answer")) }
+    });
+    let said = async |thing: &str| {
+        bench.ask(&format!("{thing}|How do I renew my {thing}?")).await;
+        let reply = bench.ask(&format!("{thing}|How do I renew my {thing} now?")).await;
+        (reply.is_hit(), reply.trace.opinion.unwrap().said)
+    };
+    for thing in ["fishing licence", "parking permit", "library card"] {
+        assert_eq!(said(thing).await, (false, Said::Failed), "{thing}");
+    }
+    let calls = bench.provider.count();
+    assert_eq!(said("passport").await, (false, Said::Resting));
+    assert_eq!(bench.provider.count(), calls + 2, "it was not asked");
+    bench.clock.advance(Duration::from_secs(10));
+    assert_eq!(said("season ticket").await, (false, Said::Failed), "one question after a rest");
+    assert_eq!(said("gym membership").await, (false, Said::Resting));
+    bench
+        .provider
+        .script(|prompt| async move { Ok(complete(if prompt.starts_with('[') { "yes" } else { "answer" })) });
+    bench.clock.advance(Duration::from_secs(10));
+    assert_eq!(said("driving licence").await, (true, Said::Yes));
+    assert_eq!(said("work visa").await, (true, Said::Yes));
 }

@@ -320,7 +320,7 @@ forward! { Samples:
 forward! { Opinions:
     fn opinions(project: ProjectId, pairs: &[PairHash]) -> Vec<Option<bool>>;
     fn keep_opinion(project: ProjectId, pair: &PairHash, said: Option<bool>, day: i64, cost: NanoUsd) -> ();
-    fn questions(project: ProjectId, day: i64) -> Questions;
+    fn questions(project: ProjectId, days: Range<i64>) -> Questions;
     fn sweep_opinions(day: i64, limit: NonZeroUsize) -> u64;
 }
 forward! { Operators:

@@ -20,7 +20,7 @@ use deja_core::provider::{
     Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Provider, ProviderError, Providers,
     Route, TokenCount, TokenCounter, TokenUsage,
 };
-use deja_core::store::{Admission, Entries, Keys, Labels, NewLabel, Projects, StoreError};
+use deja_core::store::{Admission, Entries, Keys, NewLabel, Projects, StoreError};
 use deja_core::testing::change;
 use deja_core::testing::{ManualClock, SeededEntropy};
 use deja_wire::Wire;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::pricing::PriceBook;
-use deja_core::provider::{Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
 use reqwest::header::{HeaderName, HeaderValue};
 
 use crate::exchange::{Request, Upstream};
@@ -45,12 +45,17 @@ impl Provider for Anthropic {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        let context = context.filter(|context| !context.is_empty());
-        let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
-        headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
-        let body = wire::request(model, self.max_tokens(model), context, prompt);
-        let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
-        self.upstream.complete(&request, &convert::Messages).await
+        self.ask(model, self.max_tokens(model), context, prompt).await
+    }
+
+    /// No model of Anthropic's thinks unless that is asked for.
+    async fn complete_briefly(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        self.ask(model, BRIEF, context, prompt).await
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
@@ -78,6 +83,21 @@ fn path(endpoint: Endpoint) -> Option<&'static str> {
 }
 
 impl Anthropic {
+    async fn ask(
+        &self,
+        model: &str,
+        max_tokens: u32,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        let context = context.filter(|context| !context.is_empty());
+        let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
+        headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
+        let body = wire::request(model, max_tokens, context, prompt);
+        let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
+        self.upstream.complete(&request, &convert::Messages).await
+    }
+
     /// The output limit, which Anthropic wants to be told. An answer that runs into it is not stored, so it is the most
     /// that the model can write, by the price table; more is refused. Models that the table does not know: every one
     /// since Claude 3.5 writes 8192, the older ones 4096.

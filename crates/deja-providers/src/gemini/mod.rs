@@ -4,9 +4,10 @@ mod convert;
 mod wire;
 
 use async_trait::async_trait;
-use deja_core::provider::{Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName};
+use serde_json::json;
 
 use crate::exchange::{Request, Upstream};
 use crate::failure::Failure;
@@ -41,11 +42,16 @@ impl Provider for Gemini {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        let url = self.method(model, "generateContent")?;
-        let context = context.filter(|context| !context.is_empty());
-        let headers = self.upstream.key_header(KEY_HEADER, "");
-        let request = Request { url, headers, body: wire::request(context, prompt) };
-        self.upstream.complete(&request, &convert::Generate).await
+        self.ask(model, context, prompt, None).await
+    }
+
+    async fn complete_briefly(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        self.ask(model, context, prompt, (!thinks(model)).then_some(BRIEF)).await
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
@@ -69,6 +75,24 @@ impl Provider for Gemini {
 }
 
 impl Gemini {
+    async fn ask(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+        max_tokens: Option<u32>,
+    ) -> Result<Completion, ProviderError> {
+        let url = self.method(model, "generateContent")?;
+        let context = context.filter(|context| !context.is_empty());
+        let headers = self.upstream.key_header(KEY_HEADER, "");
+        let mut body = wire::request(context, prompt);
+        if let Some(most) = max_tokens {
+            body["generationConfig"] = json!({"maxOutputTokens": most});
+        }
+        let request = Request { url, headers, body };
+        self.upstream.complete(&request, &convert::Generate).await
+    }
+
     /// The URL of `model`'s `method`.
     fn method(&self, model: &str, name: &str) -> Result<Url, ProviderError> {
         let impossible = || Failure::invalid_request(self.name(), "this cannot be the name of a model").error;
@@ -89,9 +113,26 @@ pub(crate) fn method(base: &Url, model: &str, method: &str) -> Option<Url> {
     Some(url)
 }
 
+/// Models that think before they answer unless they are told not to: all since Gemini 2.5 but for the lite ones. A name
+/// without a number stands for the newest.
+fn thinks(model: &str) -> bool {
+    let old = ["gemini-1", "gemini-2.0"].iter().any(|old| model.starts_with(old));
+    model.starts_with("gemini-") && !old && !model.contains("-lite")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_that_think_are_known() {
+        for model in ["gemini-2.5-flash", "gemini-3-pro-preview", "gemini-flash-latest"] {
+            assert!(thinks(model), "{model}");
+        }
+        for model in ["gemini-2.0-flash", "gemini-1.5-pro", "gemini-2.5-flash-lite", "gemma-3-27b-it"] {
+            assert!(!thinks(model), "{model}");
+        }
+    }
 
     #[test]
     fn a_model_stays_one_segment_of_the_path() {

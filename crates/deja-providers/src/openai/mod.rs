@@ -7,7 +7,7 @@ mod responses;
 mod wire;
 
 use async_trait::async_trait;
-use deja_core::provider::{Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 
@@ -45,18 +45,23 @@ impl Provider for OpenAi {
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        let base = self.upstream.base()?;
-        let context = context.filter(|context| !context.is_empty());
-        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
-        if self.endpoints == Endpoints::Both && is_responses_only(model) {
-            let body = wire::responses_request(model, context, prompt);
-            let request = Request { url: endpoint(base, "responses"), headers, body };
-            self.upstream.complete(&request, &responses::Responses).await
-        } else {
-            let body = wire::chat_request(model, context, prompt);
-            let request = Request { url: endpoint(base, "chat/completions"), headers, body };
-            self.upstream.complete(&request, &chat::Chat).await
-        }
+        self.ask(model, context, prompt, None).await
+    }
+
+    async fn complete_briefly(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+    ) -> Result<Completion, ProviderError> {
+        let limit = match self.endpoints {
+            // Wherever they are reached: the older name is refused by them.
+            _ if thinks(model) => None,
+            Endpoints::Both => Some("max_completion_tokens"),
+            // The older name, which all compatible servers know.
+            Endpoints::ChatOnly => Some("max_tokens"),
+        };
+        self.ask(model, context, prompt, limit).await
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
@@ -67,6 +72,33 @@ impl Provider for OpenAi {
         let path = path(request.endpoint).ok_or_else(|| self.upstream.serves_not())?;
         let url = endpoint(self.upstream.base()?, path);
         self.upstream.forward(url, self.upstream.key_header(AUTHORIZATION, "Bearer "), request).await
+    }
+}
+
+impl OpenAi {
+    /// `limit` is the name of the field that bounds the answer, if it is to be brief.
+    async fn ask(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+        limit: Option<&str>,
+    ) -> Result<Completion, ProviderError> {
+        let base = self.upstream.base()?;
+        let context = context.filter(|context| !context.is_empty());
+        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
+        if self.endpoints == Endpoints::Both && is_responses_only(model) {
+            let body = wire::responses_request(model, context, prompt);
+            let request = Request { url: endpoint(base, "responses"), headers, body };
+            self.upstream.complete(&request, &responses::Responses).await
+        } else {
+            let mut body = wire::chat_request(model, context, prompt);
+            if let Some(limit) = limit {
+                body[limit] = BRIEF.into();
+            }
+            let request = Request { url: endpoint(base, "chat/completions"), headers, body };
+            self.upstream.complete(&request, &chat::Chat).await
+        }
     }
 }
 
@@ -97,9 +129,34 @@ fn is_responses_only(model: &str) -> bool {
         || base.starts_with("computer-use-")
 }
 
+/// Models of OpenAI that think before they answer: `o1` and its kin, and GPT-5 and later, but for the chat models.
+/// All that are on `/responses` only do.
+fn thinks(model: &str) -> bool {
+    let base = model.strip_prefix("ft:").unwrap_or(model);
+    let digits =
+        |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse::<u32>().ok());
+    let generation = base.strip_prefix("gpt-").and_then(digits);
+    let reasons = base.strip_prefix('o').is_some_and(|rest| digits(rest).is_some());
+    is_responses_only(model) || reasons || generation.is_some_and(|n| n >= 5) && !base.contains("-chat")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_that_think_are_known() {
+        for model in
+            ["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.2-mini", "ft:o4-mini:acme", "gpt-5-pro"]
+        {
+            assert!(thinks(model), "{model}");
+        }
+        for model in
+            ["gpt-4o-mini", "gpt-4.1-nano", "gpt-3.5-turbo", "gpt-5-chat-latest", "ft:gpt-4o-mini:acme::9x"]
+        {
+            assert!(!thinks(model), "{model}");
+        }
+    }
 
     #[test]
     fn responses_models_are_known() {

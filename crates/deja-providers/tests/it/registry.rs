@@ -3,7 +3,7 @@
 use deja_core::provider::{Endpoint, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, Registry, RegistryError};
 use secrecy::SecretString;
-use serde_json::json as value;
+use serde_json::{Value, json as value};
 
 use crate::server::{
     KEY, Server, chat, config, credentials, custom, custom_of, http, json, prices, provider, settings,
@@ -140,6 +140,28 @@ async fn a_projects_own_provider_may_speak_geminis_format() {
         assert_eq!(request.path(), "/gateway/v1beta/models/house-1:generateContent", "{end}");
         assert_eq!((request.header("x-goog-api-key"), request.header("authorization")), (Some(KEY), None));
     }
+}
+
+/// A model that thinks would spend the few tokens on that.
+#[tokio::test]
+async fn a_brief_answer_is_bounded_unless_the_model_thinks() {
+    for (answer, model, field, limit) in [
+        (chat("yes"), "gpt-4o-mini", "/max_completion_tokens", Some(16)),
+        (chat("yes"), "gpt-5-mini", "/max_completion_tokens", None),
+        (json(200, RESPONSE), "gpt-5-pro", "/max_output_tokens", None),
+        (json(200, MESSAGE), "claude-haiku-4-5", "/max_tokens", Some(16)),
+        (json(200, GENERATED), "gemini-2.0-flash", "/generationConfig/maxOutputTokens", Some(16)),
+        (json(200, GENERATED), "gemini-2.5-flash", "/generationConfig/maxOutputTokens", None),
+    ] {
+        let server = Server::always(answer);
+        let provider = provider(&server.url, model, settings());
+        provider.complete_briefly(model, Some("Be brief."), "Hi").await.unwrap();
+        let body = server.requests()[0].json();
+        assert_eq!(body.pointer(field).and_then(Value::as_u64), limit, "{model}: {body}");
+    }
+    let server = Server::always(chat("yes"));
+    custom(&server.url, settings()).complete_briefly("m", None, "Hi").await.unwrap();
+    assert_eq!(server.requests()[0].json()["max_tokens"], 16);
 }
 
 #[tokio::test]

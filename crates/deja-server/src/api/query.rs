@@ -133,7 +133,7 @@ pub struct JudgeInfo {
     /// Identifier (UUID) of the entry.
     entry: String,
     /// `yes` (it answers), `no`, `remembered yes`, `remembered no`, `unclear`, `late` or `failed`; or why it was not
-    /// asked: `over budget`, `unknown price` or `unavailable`.
+    /// asked: `over budget`, `unknown price`, `resting` (it failed several times just now) or `unavailable`.
     said: &'static str,
     /// What asking cost, in USD. It is taken off `cost_saved`.
     cost: f64,

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use askama::Template;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::analytics::{Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Totals, quantile};
+use deja_core::analytics::{Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Step, Totals, quantile};
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
+use deja_core::store::Questions;
 
 use super::asked::{Asked, Wanted};
 use super::chart::{Chart, Kind, Label, Series, Unit};
@@ -84,7 +85,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         until: range::input(span.until()),
         selects: offered.selects(&asked, &names),
         empty: all.totals.requests() == 0,
-        figures: figures(&all),
+        figures: figures(&all).into_iter().chain(guard_model(&visit, &project, span).await?).collect(),
         charts: charts.map(with_file).collect(),
         tables,
         unpriced: listed(&unpriced),
@@ -201,6 +202,20 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
             ),
         ),
     ]
+}
+
+/// What asking the project's model cost on the days of the span; `None` where nothing was asked. It is counted by day
+/// alone, apart from the rollups, for its budget.
+async fn guard_model(
+    visit: &Visit,
+    project: &Project,
+    span: &Span,
+) -> Result<Option<(&'static str, String, String)>, ConsoleError> {
+    let day = |at| Step::Day.period_of(at);
+    let days = day(span.from())..day(span.until()) + 1;
+    let Questions { asked, cost } = visit.console.admin.store.questions(project.id, days).await?;
+    let asked = (asked > 0).then(|| format!("{} questions, all of these days", format::count(asked)));
+    Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))
 }
 
 fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> Vec<Chart> {

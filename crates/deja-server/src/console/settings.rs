@@ -76,7 +76,7 @@ async fn page(
 ) -> Result<SettingsPage, ConsoleError> {
     let stale = cache::stale(&visit.acting(), project.id).await?;
     let day = Step::Day.period_of(visit.now());
-    let Questions { asked, cost } = visit.console.admin.store.questions(project.id, day).await?;
+    let Questions { asked, cost } = visit.console.admin.store.questions(project.id, day..day + 1).await?;
     let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
     Ok(SettingsPage {

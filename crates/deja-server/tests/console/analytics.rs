@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
+use deja_core::analytics::{ContextKey, EntryHits, Outcome, Step, UsageBatch, UsageEvent};
+use deja_core::cache::PairHash;
 use deja_core::clock::Timestamp;
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
@@ -335,4 +336,26 @@ async fn an_entry_without_a_price_says_so() {
     batch.entries.insert((project.id, unpriced), hits);
     world.wired.store.record(&batch).await.unwrap();
     assert_eq!(saved(unpriced).await, "$0.00250", "what it saved with a price that it had");
+}
+
+#[tokio::test]
+async fn what_the_guards_model_cost_is_a_figure() {
+    let world = Arc::new(World::new().await);
+    let (project, _) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let name = "Guard model, off what is saved";
+    let page = member.get("/console/p/furnished/analytics?range=7d").await;
+    assert!(!page.all(".figures dt").iter().any(|found| found == name), "nothing was asked");
+    let today = Step::Day.period_of(world.wired.admin.clock.now());
+    for (days_ago, cost) in [(0, 1_000_000), (1, 2_000_000), (60, 5_000_000)] {
+        let cost = NanoUsd::from_nanos(cost);
+        world
+            .wired
+            .store
+            .keep_opinion(project.id, &PairHash([1; 32]), None, today - days_ago, cost)
+            .await
+            .unwrap();
+    }
+    let page = member.get("/console/p/furnished/analytics?range=7d").await;
+    assert_eq!(figure(&page, name), ("$0.00300".into(), "2 questions, all of these days".into()));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use deja_core::cache::PairHash;
@@ -52,10 +53,11 @@ impl Opinions for PostgresStore {
         self.connections.query(sql, params).await.map(drop)
     }
 
-    async fn questions(&self, project: ProjectId, day: i64) -> Result<Questions, StoreError> {
-        let sql = "SELECT asked, cost FROM questions WHERE project_id = $1 AND day = $2";
-        let row = self.connections.query_opt(sql, &[&uuid(project.as_bytes()), &day]).await?;
-        let Some(row) = row else { return Ok(Questions::default()) };
+    async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError> {
+        let sql = "SELECT coalesce(sum(asked), 0)::bigint, coalesce(sum(cost), 0)::bigint FROM questions
+             WHERE project_id = $1 AND day >= $2 AND day < $3";
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &days.start, &days.end];
+        let row = self.connections.query_one(sql, params).await?;
         Ok(Questions { asked: count(&row, 0)?, cost: NanoUsd::from_nanos(count(&row, 1)?) })
     }
 

@@ -1,6 +1,7 @@
 //! What projects' models said of pairs of prompts.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use deja_core::cache::PairHash;
@@ -69,20 +70,20 @@ impl Opinions for SqliteStore {
             .await
     }
 
-    async fn questions(&self, project: ProjectId, day: i64) -> Result<Questions, StoreError> {
-        let found = self
-            .readers
+    async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError> {
+        self.readers
             .read(move |connection| {
                 connection
-                    .prepare_cached("SELECT asked, cost FROM questions WHERE project_id = ?1 AND day = ?2")?
-                    .query_row(params![project.as_bytes(), day], |row| {
+                    .prepare_cached(
+                        "SELECT coalesce(sum(asked), 0), coalesce(sum(cost), 0) FROM questions
+                         WHERE project_id = ?1 AND day >= ?2 AND day < ?3",
+                    )?
+                    .query_row(params![project.as_bytes(), days.start, days.end], |row| {
                         let cost = NanoUsd::from_nanos(count(row, 1)?);
                         Ok(Questions { asked: count(row, 0)?, cost })
                     })
-                    .optional()
             })
-            .await?;
-        Ok(found.unwrap_or_default())
+            .await
     }
 
     async fn sweep_opinions(&self, day: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {

@@ -58,10 +58,16 @@ async fn questions_are_counted_by_day_whatever_was_said(mut subject: Subject) {
         store.keep_opinion(one, &pair(1), said, day, nanos(cost)).await.unwrap();
     }
     let store = subject.reopened().await;
-    assert_eq!(store.questions(one, DAY).await.unwrap(), Questions { asked: 3, cost: nanos(12) });
-    assert_eq!(store.questions(one, DAY + 1).await.unwrap(), Questions { asked: 1, cost: nanos(3) });
-    assert_eq!(store.questions(one, DAY - 1).await.unwrap(), Questions::default());
-    assert_eq!(store.questions(two, DAY).await.unwrap(), Questions::default());
+    for (project, days, asked, cost) in [
+        (one, DAY..DAY + 1, 3, 12),
+        (one, DAY + 1..DAY + 2, 1, 3),
+        (one, DAY - 5..DAY + 5, 4, 15),
+        (one, DAY - 1..DAY, 0, 0),
+        (two, DAY - 5..DAY + 5, 0, 0),
+    ] {
+        let told = store.questions(project, days.clone()).await.unwrap();
+        assert_eq!(told, Questions { asked, cost: nanos(cost) }, "{days:?}");
+    }
 }
 
 async fn a_project_that_is_gone_has_none(mut subject: Subject) {
@@ -73,7 +79,7 @@ async fn a_project_that_is_gone_has_none(mut subject: Subject) {
     with_project(&*store, 1).await;
     let store = subject.reopened().await;
     assert_eq!(store.opinions(project, &[pair(1), pair(2)]).await.unwrap(), [None, None]);
-    assert_eq!(store.questions(project, DAY).await.unwrap(), Questions::default());
+    assert_eq!(store.questions(project, DAY..DAY + 1).await.unwrap(), Questions::default());
     store.keep_opinion(project_id(9), &pair(1), Some(true), DAY, nanos(1)).await.unwrap();
 }
 
@@ -93,6 +99,6 @@ async fn old_ones_are_forgotten_in_batches(mut subject: Subject) {
     let store = subject.reopened().await;
     let said = store.opinions(project, &[0, 1, 2, 3, 4].map(pair)).await.unwrap();
     assert_eq!(said, [None, None, None, Some(true), Some(true)]);
-    assert_eq!(store.questions(project, DAY + 2).await.unwrap(), Questions::default());
-    assert_eq!(store.questions(project, DAY + 3).await.unwrap().asked, 1);
+    assert_eq!(store.questions(project, DAY..DAY + 3).await.unwrap(), Questions::default());
+    assert_eq!(store.questions(project, DAY + 3..DAY + 4).await.unwrap().asked, 1);
 }

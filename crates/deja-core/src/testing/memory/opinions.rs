@@ -1,6 +1,7 @@
 //! What models said of pairs of prompts.
 
 use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use async_trait::async_trait;
 
@@ -41,8 +42,13 @@ impl Opinions for MemoryStore {
         Ok(())
     }
 
-    async fn questions(&self, project: ProjectId, day: i64) -> Result<Questions, StoreError> {
-        Ok(self.state().questions.get(&(project, day)).copied().unwrap_or_default())
+    async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError> {
+        let state = self.state();
+        let kept = state.questions.iter().filter(|((owner, day), _)| *owner == project && days.contains(day));
+        Ok(kept.fold(Questions::default(), |sum, (_, of_day)| Questions {
+            asked: sum.asked + of_day.asked,
+            cost: sum.cost.plus(of_day.cost),
+        }))
     }
 
     async fn sweep_opinions(&self, day: i64, limit: NonZeroUsize) -> Result<u64, StoreError> {
