@@ -7,7 +7,7 @@ use crate::prompt::{Prompt, Word, question};
 use crate::quantity::{Dimension, Quantity, unit};
 
 /// The names of the features, in the order of the vector.
-pub(crate) const FEATURES: [&str; 79] = [
+pub(crate) const FEATURES: [&str; 80] = [
     "cos",
     "len_lo",
     "len_hi",
@@ -87,6 +87,7 @@ pub(crate) const FEATURES: [&str; 79] = [
     "asked_weight",
     "told_hi",
     "requests",
+    "foreign_request",
 ];
 
 /// What differs between two prompts.
@@ -122,6 +123,8 @@ pub(crate) struct Differences {
     pub(crate) units: bool,
     pub(crate) classes: [u64; 2],
     pub(crate) codes: [usize; 2],
+    /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
+    pub(crate) foreign_request: bool,
 }
 
 impl Differences {
@@ -168,6 +171,7 @@ impl Differences {
                 && right.iter().any(|w| unit(&w.text).is_some()),
             classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
+            foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             alignment,
             order,
         }
@@ -315,6 +319,7 @@ impl Differences {
             self.asked_weight,
             (self.content[0] - self.asked[0]).max(self.content[1] - self.asked[1]) as f32,
             requests(a).abs_diff(requests(b)) as f32,
+            flag(self.foreign_request),
         ]
     }
 }
@@ -379,6 +384,19 @@ fn axis(left: &[&Word], right: &[&Word]) -> bool {
         |words: &[&Word]| words.iter().flat_map(|w| lexicon().axes(&w.stem)).copied().collect::<Vec<_>>();
     let right = ends(right);
     !right.is_empty() && ends(left).iter().any(|end| right.contains(&-end))
+}
+
+/// Whether a sentence of `prompt` begins with a verb that asks for something, and goes on with what the other prompt has no
+/// word of (`unmatched`): all of it, or two words and more.
+fn foreign_request(prompt: &Prompt, unmatched: &[usize]) -> bool {
+    let words = &prompt.words;
+    (0..words.len()).filter(|at| words[*at].begins && words[*at].is(class::COMMAND)).any(|at| {
+        let sentence = || (at..words.len()).take_while(|i| words[*i].sentence == words[at].sentence);
+        let run = sentence().take_while(|i| unmatched.contains(i)).count();
+        let said = (at + 1..at + run).filter(|i| !light(&words[*i])).count();
+        let alone = run == sentence().count() && run < words.len();
+        said >= 2 || alone && said >= 1
+    })
 }
 
 /// How many sentences ask something.

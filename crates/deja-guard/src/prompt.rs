@@ -110,6 +110,10 @@ pub(crate) struct Word {
     pub(crate) negates: Option<String>,
     /// Its sentence asks something.
     pub(crate) asks: bool,
+    /// The number of its sentence.
+    pub(crate) sentence: u8,
+    /// Its sentence begins with it, courtesy and "can you" aside.
+    pub(crate) begins: bool,
 }
 
 impl Word {
@@ -204,6 +208,8 @@ impl Prompt {
         let mut governor = Governor::None;
         let mut lead = String::new();
         let mut negated = false;
+        // The last sentence of which a word was read.
+        let mut begun = None;
         let all_noise = pieces.iter().all(|p| lexicon().class(&p.text) & class::NOISE != 0);
         while at < pieces.len() {
             let piece = &pieces[at];
@@ -237,6 +243,8 @@ impl Prompt {
             if class & class::NOISE != 0 && !all_noise && !piece.upper {
                 continue;
             }
+            let begins = begun != Some(piece.sentence);
+            begun = Some(piece.sentence);
             if class & class::NEGATION != 0 {
                 // "Aren't there any ...?" asks what "Are there any ...?" asks.
                 if !(piece.contracted && at == 2 && self.question == question::YES) {
@@ -291,7 +299,7 @@ impl Prompt {
                 self.function.push(word.to_owned());
                 continue;
             }
-            self.content(piece, class, governor, &lead, negated && self.negations > 0);
+            self.content(piece, class, governor, &lead, begins, negated && self.negations > 0);
             lead.clear();
             negated = false;
         }
@@ -328,7 +336,15 @@ impl Prompt {
         self.coordinated |= matches!(word, "and" | "or" | "vs" | "versus" | "between" | "nor");
     }
 
-    fn content(&mut self, piece: &Piece, class: u64, governor: Governor, lead: &str, negated: bool) {
+    fn content(
+        &mut self,
+        piece: &Piece,
+        class: u64,
+        governor: Governor,
+        lead: &str,
+        begins: bool,
+        negated: bool,
+    ) {
         let lexicon = lexicon();
         let mut text = piece.text.clone();
         let mut negates = lexicon.negates(&stem(&text)).map(str::to_owned);
@@ -349,6 +365,8 @@ impl Prompt {
             code: piece.kind == Kind::Code,
             known: lexicon.knows(&text),
             asks: self.asking & sentence_bit(piece) != 0,
+            sentence: piece.sentence,
+            begins,
             governor,
             place: self.words.len() as u16 + self.function.len() as u16,
             lead: lead.to_owned(),

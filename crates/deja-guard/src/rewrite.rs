@@ -44,10 +44,14 @@ const TAGS: &[&[&str]] = &[
     &["can", "not", "i"],
 ];
 
+/// The most words between "get" and "to work".
+const COMPLAINED_OF: usize = 6;
+
 /// The pieces with every known phrase rewritten.
 pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     drop_tag(&mut pieces);
     join_apart(&mut pieces);
+    complain(&mut pieces);
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
@@ -114,6 +118,27 @@ fn drop_tag(pieces: &mut Vec<Piece>) {
             pieces.truncate(from);
             return;
         }
+    }
+}
+
+/// "I can't get it to work" and "how do I get it to work" say that it does not: the negation is none of its own.
+fn complain(pieces: &mut Vec<Piece>) {
+    let words = |at: usize, these: &[&str]| these.contains(&pieces[at].text.as_str());
+    let get = (0..pieces.len()).find_map(|get| {
+        let reach = (get + COMPLAINED_OF + 2).min(pieces.len());
+        let works = (get + 2..reach)
+            .find(|at| words(*at, &["working"]) || words(*at, &["work"]) && words(at - 1, &["to"]))?;
+        let one = pieces[get + 1..=works].iter().all(|p| !p.broken);
+        (words(get, &["get", "getting", "got", "make"]) && one).then_some((get, works))
+    });
+    let Some((get, works)) = get else { return };
+    "fail".clone_into(&mut pieces[works].text);
+    if pieces[works - 1].text == "to" {
+        pieces.remove(works - 1);
+    }
+    pieces.remove(get);
+    if let Some(not) = (get.saturating_sub(3)..get).find(|at| pieces[*at].text == "not") {
+        pieces.remove(not);
     }
 }
 

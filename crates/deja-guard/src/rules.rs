@@ -15,7 +15,7 @@ const fn fact(feature: &'static str, aligned: f32, reworded: f32) -> Fact {
     Fact { feature, weight: [aligned, reworded], above: 0.0 }
 }
 
-const FACTS: [Fact; 27] = [
+const FACTS: [Fact; 28] = [
     fact("num_both", 4.0, 4.0),
     fact("num_one", 0.7, 0.2),
     fact("neg_parity", 1.1, 0.3),
@@ -42,6 +42,7 @@ const FACTS: [Fact; 27] = [
     fact("hypothetical", 1.7, 0.0),
     fact("tense", 0.4, 0.0),
     fact("one_sided", 0.4, 0.0),
+    fact("foreign_request", 8.0, 8.0),
     // Two content words on either side have no counterpart.
     Fact { feature: "un_lo", weight: [1.0, 0.0], above: 1.5 },
 ];

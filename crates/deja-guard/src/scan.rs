@@ -34,6 +34,21 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// A word that no letters stand for.
+    fn bare(text: &str, sentence: u8) -> Self {
+        Self {
+            text: text.to_owned(),
+            kind: Kind::Word,
+            name: false,
+            upper: false,
+            broken: false,
+            glued: false,
+            contracted: false,
+            sentence,
+            asked: false,
+        }
+    }
+
     fn word(text: &str, like: &Piece) -> Self {
         Self {
             text: text.to_owned(),
@@ -202,6 +217,10 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                     text.push(chars[at]);
                     at += 1;
                 }
+            } else if at - begin == 1 && at_char(at) == '-' && at_char(at + 1) == '-' {
+                // "i--" beside "i++".
+                text.push_str("--");
+                at += 2;
             }
             // "e.g.", "a.m.", "U.S."
             if at - begin == 1
@@ -226,6 +245,15 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 'Ω' => "ohm",
                 _ => "",
             };
+            if mark.is_empty()
+                && let Some((said, length)) = sign(&chars, at)
+            {
+                let mut piece = Piece::bare(said, sentence);
+                (piece.broken, start, broken) = (broken, false, false);
+                out.push(piece);
+                at += length;
+                continue;
+            }
             at += 1;
             match c {
                 '°' => {
@@ -276,12 +304,72 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         expand(&mut out, Piece { text, kind, name, upper, broken, glued, contracted, sentence, asked });
         (start, broken, last_end) = (false, false, at);
     }
+    say_signs(&mut out);
     if capitals * 10 >= words * 6 && words > 2 {
         for piece in &mut out {
             piece.name = false;
         }
     }
     out
+}
+
+/// "12 plus 4" says what "12 + 4" does, and "12 x 4" what "12 * 4" does.
+fn say_signs(pieces: &mut [Piece]) {
+    for at in 1..pieces.len().saturating_sub(1) {
+        if pieces[at - 1].kind == Kind::Number && pieces[at + 1].kind == Kind::Number {
+            let said = match pieces[at].text.as_str() {
+                "plus" => "op_plus",
+                "minus" => "op_minus",
+                "times" | "x" => "op_times",
+                _ => continue,
+            };
+            said.clone_into(&mut pieces[at].text);
+        }
+    }
+}
+
+/// What a sign of comparison or arithmetic says, and its length, if it stands between two values: `x <= 5`, `12 * 4`.
+/// Tags, arrows, quotations and lists have such signs too.
+fn sign(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
+    let near = |i: Option<usize>| i.and_then(|i| chars.get(i)).copied().unwrap_or('\n');
+    let (said, length) = match (chars[at], near(Some(at + 1))) {
+        ('!', '=') => ("not", 2),
+        ('≠', _) => ("not", 1),
+        ('<', '=') => ("at_most", 2),
+        ('≤', _) => ("at_most", 1),
+        ('>', '=') => ("at_least", 2),
+        ('≥', _) => ("at_least", 1),
+        ('<', _) => ("less_than", 1),
+        ('>', _) => ("more_than", 1),
+        ('+', _) => ("op_plus", 1),
+        ('-' | '−', _) => ("op_minus", 1),
+        ('*' | '×', _) => ("op_times", 1),
+        ('/' | '÷', _) => ("op_over", 1),
+        ('^', _) => ("op_power", 1),
+        _ => return None,
+    };
+    let (before, after) = (near(at.checked_sub(1)), near(Some(at + length)));
+    let inner = |c: &&char| **c == ' ';
+    let left = chars[..at].iter().rev().find(|c| !inner(c)).copied().unwrap_or('\n');
+    let right = chars[at + length..].iter().find(|c| !inner(c)).copied().unwrap_or('\n');
+    let (spaced, glued) = (before == ' ' && after == ' ', before != ' ' && after != ' ');
+    let value = |c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '(' | '[' | '-' | '"' | '\'' | '_');
+    let digits = left.is_ascii_digit() && right.is_ascii_digit();
+    let stands = match chars[at] {
+        '<' | '>' => {
+            let partner =
+                if chars[at] == '<' { chars[at..].contains(&'>') } else { chars[..at].contains(&'<') };
+            value(left)
+                && value(right)
+                && right != '-'
+                && (spaced || right.is_ascii_digit() || glued && !partner)
+        }
+        '!' | '≠' | '≤' | '≥' => value(left) && value(right),
+        // A dash and a slash without spaces are ranges, dates and fractions.
+        '-' | '−' | '/' => digits && spaced,
+        _ => digits,
+    };
+    stands.then_some((said, length))
 }
 
 /// Whether `text` and what follows are a date written `2024-03-02`.

@@ -82,7 +82,7 @@ pub const LOWEST_THRESHOLD: f32 = 0.75;
 
 /// The score a pair needs at thresholds 0.75, 0.80, 0.85, 0.90 and 0.95; linear between them.
 const STANDARD: [f32; 5] = [0.18, 0.18, 0.18, 0.26, 0.32];
-const STRICT: [f32; 5] = [0.66, 0.66, 0.66, 0.70, 0.75];
+const STRICT: [f32; 5] = [0.70, 0.70, 0.70, 0.72, 0.76];
 
 /// Added to it for a pair whose vectors are further apart than [`NEAR`]: there are fewer right ones.
 const NEAR: f32 = 0.85;
