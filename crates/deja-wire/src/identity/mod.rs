@@ -249,11 +249,11 @@ impl Request<'_> {
             parameters.insert(name.into(), short(value));
         }
         // No member of a semantic request has such a name.
-        let headers =
-            self.headers().into_iter().map(|(name, value)| (format!("header {name}").into(), short(value)));
-        parameters.extend(headers);
+        let quoted = |text: &str| short(serde_json::Value::from(text).to_string());
+        let headers = self.headers().into_iter();
+        parameters.extend(headers.map(|(name, value)| (format!("header {name}").into(), quoted(&value))));
         if !self.query.is_empty() {
-            parameters.insert("query".into(), short(self.query.clone()));
+            parameters.insert("query".into(), quoted(&self.query));
         }
         parameters
     }

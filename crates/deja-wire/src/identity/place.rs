@@ -108,7 +108,7 @@ pub(super) fn put(
     }
 }
 
-/// A member that must be of some kind, or `null`, which is as good as not there.
+/// A member that must be of some kind, or `null`, which providers take for a member that is not there.
 pub(super) fn kept_if(right: bool, value: Value<'_>) -> Place {
     if right || value.is_null() { Place::Kept } else { Place::Exact(UNEXPECTED_VALUE) }
 }

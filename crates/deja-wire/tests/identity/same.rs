@@ -178,3 +178,16 @@ fn turns_are_shown_to_people() {
     assert_eq!(text(15), json!([["user", ""], ["assistant", "[tool_calls]"], ["tool", "42"]]).to_string());
     assert_eq!(text(1), json!([["tool", "4"]]).to_string());
 }
+
+#[test]
+fn every_reason_is_explained() {
+    let page = include_str!("../../../../docs/topics/same-requests.md");
+    let words: Vec<_> = include_str!("../../src/identity/reason.rs")
+        .lines()
+        .filter_map(|line| line.split_once("&str = \"")?.1.strip_suffix("\";"))
+        .collect();
+    assert!(words.len() > 20);
+    for word in words {
+        assert!(page.contains(&format!("\n| `{word}` |")), "{word}");
+    }
+}
