@@ -1,0 +1,80 @@
+"""The built binary with a data directory of its own."""
+
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+from provider import KEY
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+BINARY = pathlib.Path(os.environ.get("DEJA_BIN") or pathlib.Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"), "debug/deja"))
+
+
+class Deja:
+    """Asks the scripted provider; gone with all its data at the end."""
+
+    def __init__(self, provider):
+        self.provider = provider
+
+    def __enter__(self):
+        if not BINARY.exists():
+            raise SystemExit(f"clients: {BINARY} is not there: cargo build --workspace --all-features --bins")
+        self.data = pathlib.Path(tempfile.mkdtemp(prefix="deja-clients-"))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            listen = f"127.0.0.1:{free.getsockname()[1]}"
+        self.url = f"http://{listen}"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "DEJA_LISTEN": listen,
+            "DEJA_DATA_DIR": str(self.data / "data"),
+            "DEJA_PRICES_URL": "",
+            # On a busy machine an embedding takes long; the answer would then not be stored.
+            "DEJA_EMBED_TIMEOUT_MS": "60000",
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{self.provider.url}/v1",
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": f"{self.provider.url}/v1",
+        }
+        with open(self.data / "log", "w") as log:
+            self.process = subprocess.Popen([BINARY, "serve"], env=self.environment, stdout=log, stderr=log)
+        deadline = time.monotonic() + 60
+        while not self.ready():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"clients: the server does not start\n{self.log()}")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        code = self.process.wait(60)
+        log = self.log()
+        shutil.rmtree(self.data, ignore_errors=True)
+        if code != 0 or "panicked" in log:
+            raise SystemExit(f"clients: the server ended with {code}\n{log}")
+
+    def ready(self):
+        try:
+            return urllib.request.urlopen(f"{self.url}/readyz").status == 200
+        except OSError:
+            return False
+
+    def log(self):
+        return (self.data / "log").read_text()
+
+    def cli(self, *arguments):
+        made = subprocess.run([BINARY, *arguments], env=self.environment, stdout=subprocess.PIPE, text=True, check=True)
+        return made.stdout.split()[-1]
+
+    def project(self, name):
+        """A new project: its slug and a key."""
+        slug = self.cli("project", "create", name, "--rpm", "100000", "--burst", "100000")
+        return slug, self.cli("key", "create", "--project", slug, "--name", "clients")
+
+
