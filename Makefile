@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`.
-.PHONY: demo run test e2e pictures lint bench accuracy
+.PHONY: demo run test clients e2e pictures lint bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -13,6 +13,10 @@ test:
 	scripts/postgres.py run -- sh -ec 'cargo test --workspace --all-features; \
 	    black_box=$$(scripts/test-binary deja-server it); DEJA_TEST_BACKEND=postgres "$$black_box" $(SQLITE_ONLY)'
 	$(MAKE) e2e
+# The client libraries of applications, directly and through deja (ADR 59); installs them below target/clients.
+clients:
+	cargo test --workspace --all-features --no-run --quiet
+	clients/run
 # The web console in a real browser; installs Chromium and Node.js where they are missing. The binary is the one that
 # the tests were built with: asking for deja-server alone would build its dependencies with other features.
 e2e:

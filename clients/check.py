@@ -19,6 +19,7 @@ import xml.etree.ElementTree
 
 from provider import KEY, Provider
 from server import Deja
+import snippets
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = ("direct", "cold", "warm", "swapped")
@@ -56,25 +57,30 @@ class Seen:
 
 
 def main(home, *chosen):
-    unknown = set(chosen) - set(CLIENTS)
+    unknown = set(chosen) - {*CLIENTS, "snippets"}
     if unknown:
-        raise SystemExit(f"clients: no client {', '.join(unknown)}; there are {', '.join(CLIENTS)}")
+        raise SystemExit(f"clients: no client {', '.join(unknown)}; there are {', '.join([*CLIENTS, 'snippets'])}")
     provider, passed, failed = Provider(), 0, 0
     with Deja(provider) as deja:
-        for name in chosen or CLIENTS:
+        for name in chosen or [*CLIENTS, "snippets"]:
             started = time.monotonic()
-            slug, key = deja.project(name)
-            ends = {run: (f"{deja.url}/p/{slug}", key) for run in RUNS} | {"direct": (provider.url, KEY)}
-            seen = {run: watch(home, name, run, *ends[run], provider) for run in RUNS}
-            faults = judge(seen, key)
+            cases, faults = snippets.check(home, deja, provider) if name == "snippets" else check(home, deja, provider, name)
             faulty = len({case for case, _ in faults})
-            passed, failed = passed + max(0, len(seen["direct"].cases) - faulty), failed + faulty
-            print(f"{name}: {len(seen['direct'].cases)} cases, {len(faults)} faults, {time.monotonic() - started:.0f} s", flush=True)
+            passed, failed = passed + max(0, len(cases) - faulty), failed + faulty
+            print(f"{name}: {len(cases)} cases, {len(faults)} faults, {time.monotonic() - started:.0f} s", flush=True)
             for case, fault in faults:
                 print(f"  {case}: {fault}", flush=True)
     provider.stop()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
+
+
+def check(home, deja, provider, name):
+    """A client's cases, and the faults."""
+    slug, key = deja.project(name)
+    ends = {run: (f"{deja.url}/p/{slug}", key) for run in RUNS} | {"direct": (provider.url, KEY)}
+    seen = {run: watch(home, name, run, *ends[run], provider) for run in RUNS}
+    return list(seen["direct"].cases), judge(seen, key)
 
 
 def watch(home, name, run, url, key, provider):

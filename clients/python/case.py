@@ -56,7 +56,7 @@ def case(name, act, *arguments, **named):
 def failure(fault):
     """What an application can tell about a failed call. A cut is told by its class alone: who cut it says how."""
     status = getattr(fault, "status_code", None)
-    if status is None:
+    if status is None or type(fault).__name__ == "MidStreamFallbackError":
         return {"broken": True}
     return {"status": status, "class": type(fault).__name__, "code": getattr(fault, "code", None), "body": getattr(fault, "body", None)}
 
