@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deja_core::admin::Admin;
 use deja_core::clock::SystemClock;
 use deja_core::embedding::Embedder;
-use deja_core::engine::{CallLimits, Engine, Parts};
+use deja_core::engine::{CallLimits, Engine, Parts, RecordLimits};
 use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
 use deja_embed::{LocalEmbedder, PoolConfig};
@@ -83,6 +83,10 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         calls: CallLimits {
             all: config.upstream.max_in_flight,
             each: config.upstream.max_in_flight_per_project,
+        },
+        records: RecordLimits {
+            each: config.upstream.max_response_bytes,
+            all: config.upstream.max_bytes_in_flight,
         },
     };
     let limits = RequestLimits {

@@ -19,6 +19,10 @@ pub enum NotStored {
     Empty,
     /// There is more than one choice.
     ManyChoices,
+    /// It cannot be given again as it was.
+    NotRenderable,
+    /// The request was not to be answered from the cache, or its answer not to be stored.
+    NotWanted,
     /// The store did not take it.
     StoreUnavailable,
 }
@@ -34,6 +38,8 @@ impl NotStored {
             Self::UnknownFinish => "unknown_finish_reason",
             Self::Empty => "empty",
             Self::ManyChoices => "many_choices",
+            Self::NotRenderable => "not_renderable",
+            Self::NotWanted => "not_wanted",
             Self::StoreUnavailable => "store_unavailable",
         }
     }

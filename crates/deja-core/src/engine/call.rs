@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
+
 use crate::cache::policy::{NotStored, may_store};
 use crate::cache::{Answer, Candidate, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
+use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Threshold};
 use crate::engine::claim::{Claim, Turn};
 use crate::engine::flight::{Completed, Fresh, Leader};
@@ -19,6 +22,8 @@ use crate::store::{Admission, FlightKey, Unanswered};
 pub(super) struct Call {
     pub caller: Admission,
     pub query: Arc<Query>,
+    /// When the request came.
+    pub started: Instant,
     pub scope: Scope,
     pub prompt_hash: PromptHash,
     pub vector: Option<Embedding>,
@@ -33,47 +38,64 @@ impl Call {
     pub(super) fn judge(&self) -> Judge<'_> {
         Judge::new(&self.query.prompt, self.query.threshold, &self.caller.project.settings)
     }
+
+    /// When an answer stops being served that is stored `now`.
+    fn expires(&self, now: Timestamp) -> Option<Timestamp> {
+        let usual = self.caller.project.settings.expires(now);
+        let sooner = self.query.wire.as_ref().and_then(|wired| wired.expires(now));
+        usual.into_iter().chain(sooner).min()
+    }
 }
 
 impl Engine {
     /// Runs a flight to its end in a task of its own. `at_once` asks the provider whatever others do meanwhile.
     pub(super) fn lead(&self, leader: Leader, call: Call, at_once: bool) {
         let engine = self.clone();
+        let at_once = at_once || call.query.wire.as_ref().is_some_and(|wired| !wired.is_shared());
         self.tasks.spawn(async move {
-            let completed =
-                if at_once { engine.ask(&call, None).await } else { engine.ask_unless_answered(call).await };
+            let completed = if at_once {
+                engine.ask(&leader, &call, None).await
+            } else {
+                engine.ask_unless_answered(&leader, call).await
+            };
             leader.complete(completed.unwrap_or_else(Completed::Failed));
         });
     }
 
     /// Asks the provider, unless the answer was stored since the caller looked, or another process that shares the
     /// store asks.
-    async fn ask_unless_answered(&self, mut call: Call) -> Result<Completed, QueryError> {
+    async fn ask_unless_answered(&self, leader: &Leader, mut call: Call) -> Result<Completed, QueryError> {
         let Some(claims) = self.parts.store.claims() else {
-            let judge = call.judge();
-            if let Some(hit) = self.exact(&call.scope, call.prompt_hash, &judge).await? {
+            let (judge, query) = (call.judge(), &call.query);
+            let exact = self.exact(query, &call.scope, call.prompt_hash, &judge).await;
+            if let Some(hit) = query.or_open(exact)? {
                 return Ok(Completed::Found(hit, None));
             }
             // Further down than a hit needs: analytics shows it to choose a threshold by.
             let floor = judge.threshold().min(Threshold::NEAR);
-            let found =
-                self.nearest(&call.scope, call.prompt_hash, call.vector.as_ref(), &judge, floor).await?;
+            let vector = call.vector.as_ref();
+            let found = self.nearest(query, &call.scope, call.prompt_hash, vector, &judge, floor).await;
+            let found = query.or_open(found)?;
             if let Some(hit) = found.hit {
                 return Ok(Completed::Found(hit, found.near.opinion));
             }
             (call.near, call.uncertain) = (found.near, found.uncertain);
-            return self.settle_or_ask(&mut call, None).await;
+            return self.settle_or_ask(leader, &mut call, None).await;
         };
         let flight =
             FlightKey { project: call.caller.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
-        match self.claim(claims, flight, &call.scope, &call.judge()).await? {
+        let claimed = self.claim(claims, flight, &call.query, &call.scope, &call.judge()).await;
+        let Some(turn) = call.query.or_open(claimed.map(Some))? else {
+            return self.settle_or_ask(leader, &mut call, None).await;
+        };
+        match turn {
             Turn::Found(hit) => Ok(Completed::Found(hit, None)),
             Turn::Unanswered(Unanswered { model, failure: Some(error) }) if model == call.query.model => {
                 Err(QueryError::Provider(error))
             }
             Turn::Unanswered(_) => Ok(Completed::Unshared),
             Turn::Ours(claim) => {
-                let completed = claim.hold(self.settle_or_ask(&mut call, Some(&claim))).await;
+                let completed = claim.hold(self.settle_or_ask(leader, &mut call, Some(&claim))).await;
                 if let Some(ended) = unanswered(&call, &completed) {
                     claim.release(&ended).await;
                 }
@@ -85,6 +107,7 @@ impl Engine {
     /// Has the project's model decide where the guard is uncertain, and asks the provider if that gives no answer.
     async fn settle_or_ask(
         &self,
+        leader: &Leader,
         call: &mut Call,
         claim: Option<&Claim<'_>>,
     ) -> Result<Completed, QueryError> {
@@ -92,12 +115,20 @@ impl Engine {
         call.near.opinion = opinion;
         match hit {
             Some(hit) => Ok(Completed::Found(hit, opinion)),
-            None => self.ask(call, claim).await,
+            None => self.ask(leader, call, claim).await,
         }
     }
 
     /// Asks the provider, and stores the answer if it may be stored, which ends the claim.
-    async fn ask(&self, call: &Call, claim: Option<&Claim<'_>>) -> Result<Completed, QueryError> {
+    async fn ask(
+        &self,
+        leader: &Leader,
+        call: &Call,
+        claim: Option<&Claim<'_>>,
+    ) -> Result<Completed, QueryError> {
+        if let Some(wired) = &call.query.wire {
+            return self.forward(leader, call, wired, claim).await;
+        }
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
@@ -106,7 +137,7 @@ impl Engine {
         let provider_time = called.elapsed();
 
         let verdict = may_store(&completion);
-        let entry = Arc::new(self.entry_of(call, provider.name(), completion).await?);
+        let entry = Arc::new(self.entry_of(call, provider.name(), completion, None).await?);
         let spent =
             self.cost(&call.caller.project, &query.model, &entry, entry.answer.input_tokens, false).amount;
         let (entry, stored) = match verdict {
@@ -118,7 +149,7 @@ impl Engine {
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.
-    async fn keep(
+    pub(super) async fn keep(
         &self,
         call: &Call,
         claim: Option<&Claim<'_>>,
@@ -146,11 +177,12 @@ impl Engine {
         }
     }
 
-    async fn entry_of(
+    pub(super) async fn entry_of(
         &self,
         call: &Call,
         provider: &str,
         completion: Completion,
+        record: Option<Bytes>,
     ) -> Result<Entry, QueryError> {
         let now = self.parts.clock.now();
         let (input_tokens, output_tokens, tokens_estimated) = if let Some(usage) = completion.usage {
@@ -172,15 +204,15 @@ impl Engine {
                 input_tokens,
                 output_tokens,
                 tokens_estimated,
-                record: None,
+                record,
             },
             created: now,
-            expires: call.caller.project.settings.expires(now),
+            expires: call.expires(now),
         })
     }
 }
 
-fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
+pub(super) fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
     match &call.route {
         Route::To(provider) => Ok(&**provider),
         Route::NoCredentials { provider } => Err(QueryError::NoCredentials { provider }),

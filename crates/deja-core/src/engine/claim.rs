@@ -7,7 +7,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::cache::{Hit, Inserted, Judge, NewEntry, Scope};
-use crate::engine::{Engine, QueryError};
+use crate::engine::{Engine, Query, QueryError};
 use crate::id::FlightId;
 use crate::store::{Claimed, Claims, FlightKey, StoreError, Unanswered};
 
@@ -40,6 +40,7 @@ impl Engine {
         &'a self,
         claims: &'a dyn Claims,
         flight: FlightKey,
+        query: &Query,
         scope: &Scope,
         judge: &Judge<'_>,
     ) -> Result<Turn<'a>, QueryError> {
@@ -56,7 +57,7 @@ impl Engine {
                 }
                 Claimed::Answered => {
                     // Unless it was deleted since.
-                    if let Some(hit) = self.exact(scope, flight.prompt, judge).await? {
+                    if let Some(hit) = self.exact(query, scope, flight.prompt, judge).await? {
                         return Ok(Turn::Found(hit));
                     }
                 }

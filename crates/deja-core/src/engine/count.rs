@@ -26,7 +26,12 @@ impl<'a> Ended<'a> {
     fn of(answered: Result<&'a Reply, &'a QueryError>) -> Self {
         match answered {
             Ok(reply) => Self::Answered(reply),
-            Err(QueryError::ModelNotSupported { .. } | QueryError::Forbidden) => Self::Refused,
+            Err(
+                QueryError::ModelNotSupported { .. }
+                | QueryError::WrongEndpoint { .. }
+                | QueryError::Forbidden
+                | QueryError::NotCached,
+            ) => Self::Refused,
             Err(error) => Self::Failed(error),
         }
     }

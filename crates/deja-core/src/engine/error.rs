@@ -16,6 +16,18 @@ pub enum QueryError {
         /// As asked.
         model: String,
     },
+    /// The model's provider has no such endpoint.
+    #[error("the provider of model '{model}' does not serve this endpoint")]
+    WrongEndpoint {
+        /// As asked.
+        model: String,
+    },
+    /// Nothing in the cache answers, and the provider was not to be asked.
+    #[error("nothing in the cache answers")]
+    NotCached,
+    /// The provider's answer to a request in a wire format was no complete answer, or nobody waited for it.
+    #[error("no complete answer")]
+    Unfinished,
     /// The model's provider has no credentials here.
     #[error("deja has no credentials for provider {provider}")]
     NoCredentials {
@@ -55,7 +67,11 @@ impl QueryError {
                     )
             }
             Self::NoCredentials { .. } => !same_model,
-            Self::Forbidden | Self::ModelNotSupported { .. } => true,
+            Self::Forbidden
+            | Self::ModelNotSupported { .. }
+            | Self::WrongEndpoint { .. }
+            | Self::NotCached
+            | Self::Unfinished => true,
             Self::Overloaded | Self::DeadlineExceeded | Self::Unavailable(_) | Self::Internal(_) => false,
         }
     }

@@ -1,17 +1,21 @@
 //! Single-flight: one upstream call for a prompt, and for paraphrases of it, however many callers wait.
 //!
 //! A flight is run by a task of its own. Callers only watch it, so a caller that hangs up changes nothing,
-//! and a flight that panics is an error for its watchers, never a hang.
+//! and a flight that panics is an error for its watchers, never a hang. Whoever asks for the same in a wire format reads the
+//! answer along as it comes; whoever asks in other words waits until it is known to be one that may be stored.
 
 use std::collections::HashMap;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity};
+use crate::engine::live::Log;
 use crate::engine::search::Near;
 use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
@@ -66,17 +70,90 @@ impl Reach {
     }
 }
 
-/// A place to see how a flight ends.
-pub(super) struct Watch(watch::Receiver<Option<Completed>>);
+/// How far a flight is.
+#[derive(Clone, Default)]
+struct Progress {
+    /// The answer on its way, where it is passed on as it comes.
+    live: Option<Arc<Log>>,
+    ended: Option<Completed>,
+}
+
+/// Those who want the answer of a flight.
+#[derive(Default)]
+pub(super) struct Audience {
+    seated: AtomicUsize,
+    left: Notify,
+}
+
+impl Audience {
+    /// A place in it.
+    pub(super) fn seat(self: Arc<Self>) -> Seat {
+        self.seated.fetch_add(1, Ordering::SeqCst);
+        Seat(self)
+    }
+
+    /// Whether nobody wants the answer any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.seated.load(Ordering::SeqCst) == 0
+    }
+
+    /// Waits until nobody wants the answer any more.
+    pub(super) async fn gone(&self) {
+        while !self.is_gone() {
+            self.left.notified().await;
+        }
+    }
+}
+
+/// A place in an audience, until it is dropped.
+pub(super) struct Seat(Arc<Audience>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if self.0.seated.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.left.notify_one();
+        }
+    }
+}
+
+/// A place to see how a flight goes.
+pub(super) struct Watch {
+    progress: watch::Receiver<Progress>,
+    seat: Seat,
+}
+
+/// What a flight came to, as far as a watcher waits for it.
+pub(super) enum Begun {
+    /// The answer is on its way.
+    Live(Arc<Log>, Seat),
+    /// It ended before there was one to read along.
+    Ended(Completed),
+}
 
 impl Watch {
     /// Waits for the end.
     pub(super) async fn completed(mut self) -> Completed {
-        let ended_early = || Completed::Failed(QueryError::Internal("the upstream task ended early".into()));
-        match self.0.wait_for(Option::is_some).await {
-            Ok(completed) => completed.clone().unwrap_or_else(ended_early),
-            Err(_gone) => ended_early(),
+        Self::end(self.progress.wait_for(|progress| progress.ended.is_some()).await.ok().as_deref())
+    }
+
+    /// Waits until the answer is on its way, or for the end.
+    pub(super) async fn begun(mut self) -> Begun {
+        let begun = self.progress.wait_for(|progress| progress.live.is_some() || progress.ended.is_some());
+        match begun.await.ok().as_deref() {
+            Some(Progress { live: Some(log), .. }) => Begun::Live(Arc::clone(log), self.seat),
+            progress => Begun::Ended(Self::end(progress)),
         }
+    }
+
+    /// The same watch without a place in the audience: it does not say that anybody wants the answer.
+    pub(super) fn unseated(&self) -> impl Future<Output = Completed> + Send + use<> {
+        let mut progress = self.progress.clone();
+        async move { Self::end(progress.wait_for(|progress| progress.ended.is_some()).await.ok().as_deref()) }
+    }
+
+    fn end(progress: Option<&Progress>) -> Completed {
+        let ended_early = || Completed::Failed(QueryError::Internal("the upstream task ended early".into()));
+        progress.and_then(|progress| progress.ended.clone()).unwrap_or_else(ended_early)
     }
 }
 
@@ -92,16 +169,18 @@ struct Flight {
     query: Arc<Query>,
     vector: Option<Embedding>,
     reach: Reach,
-    completed: watch::Receiver<Option<Completed>>,
+    progress: watch::Receiver<Progress>,
+    audience: Arc<Audience>,
 }
 
 impl Flight {
     fn follow(&self, similarity: Similarity) -> Joined {
-        Joined::Follows(Watch(self.completed.clone()), self.query.clone(), similarity)
+        let watch = Watch { progress: self.progress.clone(), seat: Arc::clone(&self.audience).seat() };
+        Joined::Follows(watch, self.query.clone(), similarity)
     }
 
     fn is_open_to(&self, query: &Query, reach: Reach) -> bool {
-        let same_prompt = self.query.prompt == query.prompt;
+        let same_prompt = self.query.asks_the_same(query);
         match reach {
             Reach::Similar => same_prompt,
             Reach::Same => same_prompt && self.query.model == query.model && self.reach != Reach::Similar,
@@ -137,11 +216,18 @@ impl Flights {
         {
             return flight.follow(similarity);
         }
-        let (sender, completed) = watch::channel(None);
-        let flight =
-            Flight { query: query.clone(), vector: vector.cloned(), reach, completed: completed.clone() };
-        flights.push(flight);
-        Joined::Leads(Leader { flights: Arc::clone(self), scope, sender }, Watch(completed))
+        let (leader, watch) = self.alone(scope);
+        let (progress, audience) = (watch.progress.clone(), Arc::clone(&leader.audience));
+        flights.push(Flight { query: query.clone(), vector: vector.cloned(), reach, progress, audience });
+        Joined::Leads(leader, watch)
+    }
+
+    /// A flight that nobody can join.
+    pub(super) fn alone(self: &Arc<Self>, scope: ScopeKey) -> (Leader, Watch) {
+        let (sender, progress) = watch::channel(Progress::default());
+        let audience = Arc::<Audience>::default();
+        let watch = Watch { progress, seat: Arc::clone(&audience).seat() };
+        (Leader { flights: Arc::clone(self), scope, sender, audience }, watch)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ScopeKey, Vec<Flight>>> {
@@ -173,21 +259,32 @@ fn nearest<'a>(
 pub(super) struct Leader {
     flights: Arc<Flights>,
     scope: ScopeKey,
-    sender: watch::Sender<Option<Completed>>,
+    sender: watch::Sender<Progress>,
+    audience: Arc<Audience>,
 }
 
 impl Leader {
+    /// Those who want the answer.
+    pub(super) fn audience(&self) -> &Audience {
+        &self.audience
+    }
+
+    /// Lets everybody read along.
+    pub(super) fn begin(&self, live: Arc<Log>) {
+        self.sender.send_modify(|progress| progress.live = Some(live));
+    }
+
     /// Ends the flight. New callers no longer find it once its watchers know.
     pub(super) fn complete(self, completed: Completed) {
         self.leave();
-        self.sender.send_replace(Some(completed));
+        self.sender.send_modify(|progress| progress.ended = Some(completed));
     }
 
     fn leave(&self) {
         let own = self.sender.subscribe();
         let mut by_scope = self.flights.lock();
         if let Some(flights) = by_scope.get_mut(&self.scope) {
-            flights.retain(|flight| !flight.completed.same_channel(&own));
+            flights.retain(|flight| !flight.progress.same_channel(&own));
             if flights.is_empty() {
                 by_scope.remove(&self.scope);
             }

@@ -8,11 +8,14 @@ mod embedding;
 mod error;
 mod feedback;
 mod flight;
+mod forward;
+mod live;
 mod met;
 mod opinion;
 mod preview;
 mod query;
 mod record;
+mod relay;
 mod reply;
 mod sample;
 mod savings;
@@ -38,8 +41,10 @@ pub use admit::{Admitted, NotAdmitted};
 pub use count::{Ended, Listener};
 pub use error::QueryError;
 pub use feedback::{Feedback, FeedbackError, Heard, Meant};
+pub use live::{Live, RecordLimits};
 pub use opinion::{Opinion, Said};
 pub use preview::{Neighbour, Preview};
+pub use relay::{Control, Relay, Relayed, Wired};
 pub use reply::{Query, Reply, Source, Trace};
 pub use sample::NearMiss;
 pub use savings::Cost;
@@ -70,6 +75,8 @@ pub struct Parts {
     pub query_timeout: Duration,
     /// Calls to providers at the same time, at most; one more is refused with "overloaded".
     pub calls: CallLimits,
+    /// What answers that are recorded while they are passed on may take in memory; one that is larger is not stored.
+    pub records: RecordLimits,
 }
 
 /// Answers queries. Cheap to clone.
@@ -79,6 +86,7 @@ pub struct Engine {
     embeddings: Arc<embedding::Embeddings>,
     flights: Arc<flight::Flights>,
     slots: Arc<slots::Slots>,
+    room: Arc<live::Room>,
     tokens: Arc<tokens::Tokens>,
     recorder: Arc<record::Recorder>,
     samples: Arc<Mutex<Reservoir>>,
@@ -94,6 +102,7 @@ impl Engine {
             embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
             flights: Arc::new(flight::Flights::default()),
             slots: Arc::new(slots::Slots::new(parts.calls)),
+            room: Arc::new(live::Room::new(parts.records)),
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             recorder: Arc::default(),
             samples: Arc::default(),

@@ -11,11 +11,11 @@ use tokio::time::timeout;
 use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::flight::{Completed, Fresh, Joined, Reach};
+use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
+use crate::engine::relay::Answered;
 use crate::engine::search::Near;
 use crate::engine::{Engine, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
-use crate::provider::{Endpoint, Route};
 use crate::store::Admission;
 
 impl Engine {
@@ -25,26 +25,32 @@ impl Engine {
         let query = Arc::new(query);
         let mut trace = Trace::default();
         // A flight that is under way goes on: its answer is paid for.
-        let answered = timeout(self.parts.query_timeout, self.answer(caller, &query, &mut trace)).await;
-        let answered = answered.unwrap_or(Err(QueryError::DeadlineExceeded));
+        let answering = self.answer(caller, &query, started, &mut trace);
+        let answered = timeout(self.parts.query_timeout, answering).await;
+        let answered = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
+            Ok(Answered::Whole(reply)) => Ok(reply),
+            Ok(Answered::Live(_)) => Err(QueryError::Internal("an answer that is not whole".into())),
+            Err(error) => Err(error),
+        };
         trace.total = started.elapsed();
         let answered = answered.map(|reply| Reply { trace, ..reply });
         self.count_query(caller, &query, answered.as_ref());
         answered
     }
 
-    async fn answer(
+    /// The path of every request for an answer, of deja's own API and of the wire formats.
+    pub(super) async fn answer(
         &self,
         caller: &Admission,
         query: &Arc<Query>,
+        started: Instant,
         trace: &mut Trace,
-    ) -> Result<Reply, QueryError> {
+    ) -> Result<Answered, QueryError> {
         let project = &caller.project;
         if project.suspended || !caller.key.allows_model(&query.model) {
             return Err(QueryError::Forbidden);
         }
-        let scope = project.scope(&query.model, query.context.as_deref());
-        let prompt_hash = PromptHash::of(&query.prompt);
+        let (scope, prompt_hash) = (query.scope(project), query.hash());
         let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
 
         let mut route = None;
@@ -52,36 +58,45 @@ impl Engine {
         loop {
             // The same prompt: no embedding needed.
             let looked = Instant::now();
-            let exact = self.exact(&scope, prompt_hash, &judge).await?;
+            let exact = self.exact(query, &scope, prompt_hash, &judge).await;
             trace.search += looked.elapsed();
-            if let Some(hit) = exact {
-                return Ok(self.reply_with(caller, &scope, query, &hit).await);
+            if let Some(hit) = query.or_open(exact)?
+                && let Some(reply) = self.reply_with(caller, &scope, query, &hit).await
+            {
+                return Ok(Answered::Whole(reply));
             }
 
             // Only now is the provider looked for: an answer that is there needs none.
             let route = match &route {
                 Some(route) => route,
-                None => route.insert(self.parts.providers.route(caller, &query.model, Endpoint::Chat).await?),
+                None => {
+                    route.insert(self.parts.providers.route(caller, &query.model, query.endpoint()).await?)
+                }
             };
-            if matches!(route, Route::Unsupported) {
-                return Err(QueryError::ModelNotSupported { model: query.model.clone() });
-            }
+            query.can_take(route)?;
 
             // A similar one.
-            let vector = self.vector(caller, query, prompt_hash, trace).await?;
+            let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
             let looked = Instant::now();
             let floor = self.first_floor(&judge);
-            let found = self.nearest(&scope, prompt_hash, vector.as_ref(), &judge, floor).await?;
+            let found = self.nearest(query, &scope, prompt_hash, vector.as_ref(), &judge, floor).await;
             trace.search += looked.elapsed();
+            let found = query.or_open(found)?;
             (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
-            if let Some(hit) = found.hit {
-                return Ok(self.reply_with(caller, &scope, query, &hit).await);
+            if let Some(hit) = found.hit
+                && let Some(reply) = self.reply_with(caller, &scope, query, &hit).await
+            {
+                return Ok(Answered::Whole(reply));
+            }
+            if query.wire.as_ref().is_some_and(|wired| wired.control.only) {
+                return Err(QueryError::NotCached);
             }
 
             // Neither: one call to the provider, shared with everybody who asks the same meanwhile.
             let call = Call {
                 caller: caller.clone(),
                 query: query.clone(),
+                started,
                 scope: scope.clone(),
                 prompt_hash,
                 vector,
@@ -89,8 +104,8 @@ impl Engine {
                 near: found.near,
                 uncertain: found.uncertain,
             };
-            if let Some(reply) = self.take_part(caller, call, reach, trace).await? {
-                return Ok(reply);
+            if let Some(answered) = self.take_part(caller, call, reach, trace).await? {
+                return Ok(answered);
             }
             reach = reach.narrower();
         }
@@ -103,7 +118,7 @@ impl Engine {
         if self.parts.store.claims().is_some() { floor.min(Threshold::NEAR) } else { floor }
     }
 
-    /// The prompt's vector; `None` if it is too long for one.
+    /// The prompt's vector; `None` if it is too long for one, or asks for nothing similar.
     async fn vector(
         &self,
         caller: &Admission,
@@ -111,6 +126,9 @@ impl Engine {
         prompt_hash: PromptHash,
         trace: &mut Trace,
     ) -> Result<Option<Embedding>, QueryError> {
+        if query.wire.as_ref().is_some_and(|wired| !wired.is_semantic()) {
+            return Ok(None);
+        }
         let began = Instant::now();
         let embedded = self.embeddings.of(caller.project.id, prompt_hash, &query.prompt).await?;
         trace.embedding += began.elapsed();
@@ -130,37 +148,65 @@ impl Engine {
         call: Call,
         reach: Reach,
         trace: &mut Trace,
-    ) -> Result<Option<Reply>, QueryError> {
-        let (query, scope) = (call.query.clone(), call.scope.clone());
-        let joined = self.flights.join(call.scope.key(), &query, call.vector.as_ref(), &call.judge(), reach);
+    ) -> Result<Option<Answered>, QueryError> {
+        let (query, scope, started) = (call.query.clone(), call.scope.clone(), call.started);
+        let joined = if query.wire.as_ref().is_some_and(|wired| !wired.is_shared()) {
+            let (leader, watch) = self.flights.alone(scope.key());
+            Joined::Leads(leader, watch)
+        } else {
+            self.flights.join(scope.key(), &query, call.vector.as_ref(), &call.judge(), reach)
+        };
         trace.joined = matches!(joined, Joined::Follows(..));
         match joined {
             Joined::Leads(leader, watch) => {
                 self.lead(leader, call, reach != Reach::Similar);
-                match watch.completed().await {
+                let completed = match watch.begun().await {
+                    Begun::Live(log, seat) => return Ok(Some(Answered::Live(log.first(seat)))),
+                    Begun::Ended(completed) => completed,
+                };
+                let reply = match completed {
                     Completed::Answered(fresh) => {
                         trace.provider = Some(fresh.provider_time);
                         let Near { best, refused, opinion } = fresh.near;
                         (trace.near_miss, trace.refused, trace.opinion) = (best, refused, opinion);
-                        Ok(Some(self.reply_of_provider(caller, &query, &fresh, fresh.spent)))
+                        self.reply_of_provider(caller, &query, &fresh, fresh.spent)
                     }
                     Completed::Found(hit, opinion) => {
                         trace.opinion = opinion;
-                        Ok(Some(self.reply_with(caller, &scope, &query, &hit).await))
+                        let reply = self.reply_with(caller, &scope, &query, &hit).await;
+                        return Ok(reply.map(Answered::Whole));
                     }
-                    Completed::Unshared => Ok(None),
-                    Completed::Failed(error) => Err(error),
-                }
+                    Completed::Unshared => return Ok(None),
+                    Completed::Failed(error) => return Err(error),
+                };
+                Ok(Some(Answered::Whole(reply)))
             }
             Joined::Follows(watch, leader, similarity) => {
-                // Its answer would be none: that is not waited for.
-                if leader.prompt != query.prompt
-                    && self.is_forbidden(&call, &leader.prompt, similarity).await?
+                let same = leader.asks_the_same(&query);
+                if same
+                    && let Some((own, leaders)) = query.wire.as_ref().zip(leader.wire.as_ref())
+                    && own.reads_along(leaders)
                 {
+                    let ended = watch.unseated();
+                    return Ok(match watch.begun().await {
+                        Begun::Live(log, seat) => log.join(seat).map(|live| {
+                            self.count_reader(caller, &query, &scope, started, ended);
+                            Answered::Live(live)
+                        }),
+                        Begun::Ended(completed) => {
+                            let reply =
+                                self.follow(caller, &call, &leader, similarity, completed, trace).await?;
+                            reply.map(Answered::Whole)
+                        }
+                    });
+                }
+                // Its answer would be none: that is not waited for.
+                if !same && self.is_forbidden(&call, &leader.prompt, similarity).await? {
                     return Ok(None);
                 }
                 let completed = watch.completed().await;
-                self.follow(caller, &call, &leader, similarity, completed, trace).await
+                let reply = self.follow(caller, &call, &leader, similarity, completed, trace).await?;
+                Ok(reply.map(Answered::Whole))
             }
         }
     }
@@ -177,7 +223,7 @@ impl Engine {
         trace: &mut Trace,
     ) -> Result<Option<Reply>, QueryError> {
         let (query, judge) = (&call.query, call.judge());
-        let (same_prompt, same_model) = (leader.prompt == query.prompt, leader.model == query.model);
+        let (same_prompt, same_model) = (leader.asks_the_same(query), leader.model == query.model);
         let hit = match completed {
             Completed::Answered(fresh) => {
                 trace.provider = Some(fresh.provider_time);
@@ -185,6 +231,10 @@ impl Engine {
                 let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
                 let hit = judge.judge(candidate).ok();
                 if fresh.stored.is_err() {
+                    // In a wire format the answer is a record, and this is none that can be given again.
+                    if query.wire.is_some() {
+                        return Ok(None);
+                    }
                     // The call is paid for by the caller that began it.
                     let same = hit.filter(Hit::is_exact);
                     return Ok(same.map(|_| self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO)));
@@ -207,19 +257,38 @@ impl Engine {
             Completed::Failed(error) => return Err(error),
         };
         Ok(match hit {
-            Some(hit) => Some(self.reply_with(caller, &call.scope, query, &hit).await),
+            Some(hit) => self.reply_with(caller, &call.scope, query, &hit).await,
             None => None,
         })
     }
 
-    /// A reply from the cache.
-    async fn reply_with(&self, caller: &Admission, scope: &Scope, query: &Arc<Query>, hit: &Hit) -> Reply {
+    /// A reply from the cache. `None` if it is to be a record, and the entry has none any more.
+    pub(super) async fn reply_with(
+        &self,
+        caller: &Admission,
+        scope: &Scope,
+        query: &Arc<Query>,
+        hit: &Hit,
+    ) -> Option<Reply> {
+        let mut entry = hit.entry().clone();
+        if query.wire.is_some() && entry.answer.record.is_none() {
+            // A search does not read the records of all that it compares.
+            let whole = self.parts.store.whole(scope.project(), entry.id).await;
+            entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
+            entry.answer.record.as_ref()?;
+        }
         let cost = self.avoided(&caller.project, scope.key(), query, hit).await;
-        Reply { entry: hit.entry().clone(), source: Source::from(hit), cost, trace: Trace::default() }
+        Some(Reply { entry, source: Source::from(hit), cost, trace: Trace::default() })
     }
 
     /// A reply from the provider, for a caller that pays `spent` for it.
-    fn reply_of_provider(&self, caller: &Admission, query: &Query, fresh: &Fresh, spent: NanoUsd) -> Reply {
+    pub(super) fn reply_of_provider(
+        &self,
+        caller: &Admission,
+        query: &Query,
+        fresh: &Fresh,
+        spent: NanoUsd,
+    ) -> Reply {
         let answer = &fresh.entry.answer;
         let (tokens, estimated) = (answer.input_tokens, answer.tokens_estimated);
         let mut cost = self.cost(&caller.project, &query.model, &fresh.entry, tokens, estimated);

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cache::policy::NotStored;
-use crate::cache::{Entry, Hit, Refusal};
+use crate::cache::{Entry, Hit, PromptHash, Refusal, Scope};
+use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::savings::Cost;
-use crate::engine::{NearMiss, Opinion};
+use crate::engine::{NearMiss, Opinion, QueryError, Wired};
 use crate::money::NanoUsd;
+use crate::project::Project;
+use crate::provider::{Endpoint, Route};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -19,10 +22,77 @@ pub struct Query {
     pub model: String,
     /// Smallest similarity that counts as a hit.
     pub threshold: Threshold,
-    /// Segments the cache, and goes to the model as system text.
+    /// Segments the cache, and goes to the model as system text; in a wire format it does not.
     pub context: Option<String>,
     /// Its name, by which the answer may be judged later; without one it cannot be.
     pub request: Option<String>,
+    /// What it is in the wire format that it came in; `None` for deja's own API.
+    pub wire: Option<Box<Wired>>,
+}
+
+impl Query {
+    /// Whether `other`, of the same scope, asks for the same.
+    pub(super) fn asks_the_same(&self, other: &Self) -> bool {
+        match (&self.wire, &other.wire) {
+            (None, None) => self.prompt == other.prompt,
+            (Some(own), Some(other)) => own.hash() == other.hash(),
+            _ => false,
+        }
+    }
+
+    /// The hash of what has to be the same.
+    pub(super) fn hash(&self) -> PromptHash {
+        self.wire.as_ref().map_or_else(|| PromptHash::of(&self.prompt), |wired| wired.hash())
+    }
+
+    /// Where answers to it belong.
+    pub(super) fn scope(&self, project: &Project) -> Scope {
+        match &self.wire {
+            None => project.scope(&self.model, self.context.as_deref()),
+            Some(wired) => wired.scope(project.id, self.context.as_deref()),
+        }
+    }
+
+    /// What its provider is asked for.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        self.wire.as_ref().map_or(Endpoint::Chat, |wired| wired.forward.endpoint)
+    }
+
+    /// What the model gets as system text.
+    pub(super) fn instructions(&self) -> Option<&str> {
+        match &self.wire {
+            None => self.context.as_deref(),
+            Some(wired) => wired.identity.instructions.as_deref(),
+        }
+    }
+
+    /// Whether the provider that it is routed to takes it.
+    pub(super) fn can_take(&self, route: &Route) -> Result<(), QueryError> {
+        match (route, &self.wire) {
+            (Route::Unsupported, _) => Err(QueryError::ModelNotSupported { model: self.model.clone() }),
+            (Route::To(provider), Some(wired)) if !provider.serves(wired.forward.endpoint) => {
+                Err(QueryError::WrongEndpoint { model: self.model.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it takes an entry of this age.
+    pub(super) fn takes(&self, entry: &Entry, now: Timestamp) -> bool {
+        let oldest = self.wire.as_ref().and_then(|wired| wired.oldest(now));
+        oldest.is_none_or(|oldest| entry.created >= oldest)
+    }
+
+    /// What came of looking into the cache. A request in a wire format reaches its provider whatever is wrong with it.
+    pub(super) fn or_open<T: Default>(&self, looked: Result<T, QueryError>) -> Result<T, QueryError> {
+        match looked {
+            Err(error) if self.wire.is_some() => {
+                tracing::warn!(error = %error, "the cache could not be asked; the provider is");
+                Ok(T::default())
+            }
+            looked => looked,
+        }
+    }
 }
 
 /// What is answered.

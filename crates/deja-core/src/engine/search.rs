@@ -3,7 +3,7 @@
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, Engine, NearMiss, Opinion, QueryError};
+use crate::engine::{CANDIDATES, Engine, NearMiss, Opinion, Query, QueryError};
 use crate::store::Probe;
 
 /// What came of looking for neighbours.
@@ -32,11 +32,17 @@ impl Engine {
     /// The entry of the same prompt.
     pub(super) async fn exact(
         &self,
+        query: &Query,
         scope: &Scope,
         prompt_hash: PromptHash,
         judge: &Judge<'_>,
     ) -> Result<Option<Hit>, QueryError> {
-        let entry = self.parts.store.exact(scope, &prompt_hash, self.parts.clock.now()).await?;
+        if query.wire.as_ref().is_some_and(|wired| !wired.looks_up()) {
+            return Ok(None);
+        }
+        let now = self.parts.clock.now();
+        let entry = self.parts.store.exact(scope, &prompt_hash, now).await?;
+        let entry = entry.filter(|entry| query.takes(entry, now));
         let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
         Ok(candidate.and_then(|candidate| judge.judge(candidate).ok()))
     }
@@ -44,16 +50,21 @@ impl Engine {
     /// The best of the neighbours down to `floor` that answers. A prompt without a vector has none.
     pub(super) async fn nearest(
         &self,
+        query: &Query,
         scope: &Scope,
         prompt: PromptHash,
         vector: Option<&Embedding>,
         judge: &Judge<'_>,
         floor: Threshold,
     ) -> Result<Found, QueryError> {
+        if query.wire.as_ref().is_some_and(|wired| !wired.looks_up()) {
+            return Ok(Found::default());
+        }
         let Some(embedding) = vector else { return Ok(Found::default()) };
-        let embedder = self.parts.embedder.id();
+        let (embedder, now) = (self.parts.embedder.id(), self.parts.clock.now());
         let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
-        let candidates = self.parts.store.nearest(scope, probe, self.parts.clock.now()).await?;
+        let mut candidates = self.parts.store.nearest(scope, probe, now).await?;
+        candidates.retain(|candidate| query.takes(&candidate.entry, now));
         let best = candidates.first().map(|candidate| NearMiss {
             entry: candidate.entry.id,
             similarity: candidate.similarity,

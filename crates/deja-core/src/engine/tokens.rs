@@ -42,14 +42,14 @@ impl Tokens {
     }
 
     async fn context(&self, scope: ScopeKey, query: &Arc<Query>) -> Option<TokenCount> {
-        let length = query.context.as_ref().map(String::len).filter(|length| *length > 0)?;
+        let length = query.instructions().map(str::len).filter(|length| *length > 0)?;
         let key = (scope, query.model.clone());
         if let Some(known) = self.contexts.get(&key) {
             return Some(known);
         }
         let asked = query.clone();
         let count = move |counter: &dyn TokenCounter| {
-            counter.text(&asked.model, asked.context.as_deref().unwrap_or_default())
+            counter.text(&asked.model, asked.instructions().unwrap_or_default())
         };
         let counted = self.count(length, count).await;
         // An estimate may stand in for a count while the model's vocabulary loads.

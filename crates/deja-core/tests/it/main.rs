@@ -8,6 +8,7 @@ mod counts;
 mod failures;
 mod feedback;
 mod flights;
+mod relay;
 mod replicas;
 mod samples;
 mod store;

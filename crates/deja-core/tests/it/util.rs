@@ -12,7 +12,9 @@ use deja_core::api_key::{ApiKey, PlainKey};
 use deja_core::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Similarity, Threshold};
-use deja_core::engine::{CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, Reply, Source};
+use deja_core::engine::{
+    CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, RecordLimits, Reply, Source,
+};
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
@@ -38,6 +40,9 @@ const PRICES: &str = r#"{
 
 /// Longer than anything here takes on a slow machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Small enough to go beyond.
+const RECORDS: RecordLimits = RecordLimits { each: 64 * 1024, all: 1024 * 1024 };
 
 const DIMENSION: usize = 256;
 
@@ -103,6 +108,8 @@ type Script = Arc<dyn Fn(String) -> Answer + Send + Sync>;
 pub struct FakeProvider {
     pub calls: Mutex<Vec<String>>,
     script: Mutex<Script>,
+    /// What a call that is passed on gives.
+    pub passing: Mutex<Passing>,
     /// Each call waits for a permit of this and uses it up.
     pub gate: Mutex<Option<Arc<Semaphore>>>,
 }
@@ -166,21 +173,52 @@ impl Provider for FakeProvider {
         endpoint.wire() == Wire::Chat
     }
 
-    /// A chat completion with what the script says to the whole body.
+    /// The head is held back by the same permits as a call; the body is what the script gives.
     async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
-        let asked = String::from_utf8_lossy(&request.body).into_owned();
-        let said = self.complete(&request.model, None, &asked).await?;
-        let message = serde_json::json!({"role": "assistant", "content": said.text});
-        let choice = serde_json::json!({"index": 0, "finish_reason": "stop", "message": message});
-        let body =
-            serde_json::json!({"object": "chat.completion", "model": request.model, "choices": [choice]});
-        let headers = [("content-type".parse().unwrap(), "application/json".parse().unwrap())];
-        Ok(Forwarded {
-            status: 200,
-            headers: headers.into_iter().collect(),
-            body: futures::stream::once(async move { Ok(body.to_string().into()) }).boxed(),
-        })
+        self.calls.lock().unwrap().push(request.model.clone());
+        let gate = self.gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.unwrap().forget();
+        }
+        let script = self.passing.lock().unwrap().clone();
+        script(request)
     }
+}
+
+/// What a call that is passed on gives.
+pub type Passing = Arc<dyn Fn(Forward) -> Result<Forwarded, ProviderError> + Send + Sync>;
+
+/// A plain chat completion that says how many calls came before.
+fn counted(calls: Arc<AtomicUsize>) -> Passing {
+    Arc::new(move |request| {
+        let said = format!("answer {}", calls.fetch_add(1, Ordering::SeqCst));
+        Ok(plain(200, &chat_completion(&request.model, &said, "stop")))
+    })
+}
+
+/// The body of a chat completion: 7 tokens in, 3 out.
+pub fn chat_completion(model: &str, said: &str, finish: &str) -> String {
+    let message = serde_json::json!({"role": "assistant", "content": said});
+    let choice = serde_json::json!({"index": 0, "finish_reason": finish, "message": message});
+    let usage = serde_json::json!({"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10});
+    serde_json::json!({"id": "c", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": usage})
+        .to_string()
+}
+
+/// An answer of JSON.
+pub fn plain(status: u16, body: &str) -> Forwarded {
+    let body = bytes::Bytes::from(body.to_owned());
+    passed(status, "application/json", futures::stream::once(async { Ok(body) }).boxed())
+}
+
+/// An answer whose body is this stream.
+pub fn passed(
+    status: u16,
+    kind: &'static str,
+    body: futures::stream::BoxStream<'static, Result<bytes::Bytes, ProviderError>>,
+) -> Forwarded {
+    let headers = [("content-type".parse().unwrap(), kind.parse().unwrap())];
+    Forwarded { status, headers: headers.into_iter().collect(), body }
 }
 
 struct FakeProviders(Arc<FakeProvider>);
@@ -265,6 +303,7 @@ impl Bench {
             script: Mutex::new(Arc::new(|prompt| {
                 Box::pin(async move { Ok(complete(&format!("re: {prompt}"))) })
             })),
+            passing: Mutex::new(counted(Arc::default())),
             gate: Mutex::default(),
         });
         let clock = Arc::new(ManualClock::default());
@@ -281,6 +320,7 @@ impl Bench {
             listener: heard.clone(),
             query_timeout,
             calls,
+            records: RECORDS,
         };
         let tasks = TaskTracker::new();
         let engine = Engine::new(parts, tasks.clone());
@@ -318,6 +358,7 @@ impl Bench {
             listener: self.heard.clone(),
             query_timeout: PATIENCE,
             calls: CallLimits { all: 100, each: 100 },
+            records: RECORDS,
         };
         Self { engine: Engine::new(parts, self.tasks.clone()), ..self.clone() }
     }
@@ -411,6 +452,7 @@ pub fn query(prompt: &str) -> Query {
         threshold: Threshold::DEFAULT,
         context: None,
         request: None,
+        wire: None,
     }
 }
 

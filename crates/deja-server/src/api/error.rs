@@ -146,6 +146,10 @@ impl From<QueryError> for ApiError {
                     "no credentials for {provider}: set its API key in the environment and restart"
                 ),
             },
+            // These end requests in wire formats only, which tell them in their own words.
+            QueryError::WrongEndpoint { .. } | QueryError::NotCached | QueryError::Unfinished => {
+                Self::Internal(error.to_string())
+            }
             QueryError::Overloaded => Self::Overloaded,
             QueryError::DeadlineExceeded => Self::TimedOut,
             QueryError::Unavailable(cause) => Self::Unavailable(cause),

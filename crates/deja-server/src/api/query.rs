@@ -285,7 +285,7 @@ fn shape(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Res
         at_most("context", context, limits.context_bytes)?;
     }
     let include_debug = boolean("include_debug", fields.include_debug)?.unwrap_or(false);
-    Ok((Query { prompt, model, threshold, context, request: None }, include_debug))
+    Ok((Query { prompt, model, threshold, context, request: None, wire: None }, include_debug))
 }
 
 fn debug(request: &str, reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {

@@ -90,6 +90,7 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
             threshold: Threshold::DEFAULT,
             context: None,
             request: None,
+            wire: None,
         };
         let began = Instant::now();
         let reply = server.wired.app.engine().query(&caller, query).await?;

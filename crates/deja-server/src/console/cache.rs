@@ -228,6 +228,7 @@ async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found
         threshold: project.settings.threshold(None),
         context,
         request: None,
+        wire: None,
     };
     let preview = visit.console.app.engine().preview(project, &query, NEAREST).await?;
     if preview.trace.too_long.is_some() {

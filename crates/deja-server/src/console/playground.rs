@@ -195,6 +195,7 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Con
         threshold,
         context: (!form.context.is_empty()).then(|| form.context.clone()),
         request: None,
+        wire: None,
     })
 }
 

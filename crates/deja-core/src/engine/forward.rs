@@ -1,0 +1,206 @@
+//! The upstream side of a flight for a request in a wire format: sent as it came, read along by everybody, recorded, and
+//! stored if all of it came.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use deja_wire::{Record, record};
+use futures::stream::BoxStream;
+use futures::{StreamExt as _, TryFutureExt as _};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use tokio::time::sleep_until;
+
+use crate::cache::policy::{NotStored, may_store};
+use crate::engine::call::{Call, provider_of};
+use crate::engine::claim::Claim;
+use crate::engine::flight::{Audience, Completed, Fresh, Leader};
+use crate::engine::live::{Head, Log};
+use crate::engine::relay::Wired;
+use crate::engine::{Engine, QueryError};
+use crate::provider::ProviderError;
+
+/// How long an answer is read on for the cache when nobody wants it any more. The prompt is paid for, and after a time-out
+/// applications ask the same again.
+const READ_ON: Duration = Duration::from_mins(2);
+/// The size up to which such an answer is read on: some 4,096 tokens, each in an event of its own.
+const READ_ON_BYTES: usize = 1024 * 1024;
+/// A record of up to so many bytes is read in less time than another thread takes to begin.
+const SHORT: usize = 64 * 1024;
+
+/// How reading an answer ended.
+enum Ended {
+    /// With its last byte.
+    Whole,
+    /// It broke off.
+    Broken(ProviderError),
+    /// Nobody wants it any more.
+    Abandoned,
+}
+
+impl Engine {
+    /// Sends the request as it came. Everybody who asks the same reads the answer along.
+    pub(super) async fn forward(
+        &self,
+        leader: &Leader,
+        call: &Call,
+        wired: &Wired,
+        claim: Option<&Claim<'_>>,
+    ) -> Result<Completed, QueryError> {
+        let provider = provider_of(call)?;
+        let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
+        let called = Instant::now();
+        let mut patience = Patience::new(leader.audience(), wired);
+        let asked = provider.forward(wired.forward.clone()).map_err(QueryError::from);
+        let answer = patience.with(asked).await;
+        let answer = answer.unwrap_or(Err(QueryError::Unfinished))?;
+        let streamed = is_event_stream(&answer.headers);
+        let head =
+            Head { status: answer.status, headers: answer.headers, provider: provider.name().to_owned() };
+        let log = Log::new(head, Arc::clone(&self.room));
+        leader.begin(Arc::clone(&log));
+
+        let ended = read(answer.body, &log, &mut patience).await;
+        let landed = match &ended {
+            Ended::Whole => self.land(call, wired, &log, streamed, called.elapsed(), claim).await,
+            Ended::Broken(error) => Err(error.clone().into()),
+            Ended::Abandoned => Err(QueryError::Unfinished),
+        };
+        self.count_leader(call, &landed);
+        // Whoever has read to the end finds what was stored.
+        log.end(if let Ended::Broken(error) = ended { Err(error) } else { Ok(()) });
+        // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
+        Ok(landed.map_or(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
+    }
+
+    /// Stores the answer if it is one complete answer that may be stored.
+    async fn land(
+        &self,
+        call: &Call,
+        wired: &Wired,
+        log: &Log,
+        streamed: bool,
+        provider_time: Duration,
+        claim: Option<&Claim<'_>>,
+    ) -> Result<Fresh, QueryError> {
+        let whole = log.whole().filter(|_| log.head.status == 200).ok_or(QueryError::Unfinished)?;
+        let record = recorded(wired, streamed, whole).await.ok_or(QueryError::Unfinished)?;
+        let Record { body, completion, renderable } = record;
+        let verdict = wired.stores().and_then(|()| may_store(&completion));
+        let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
+        let entry = self.entry_of(call, &log.head.provider, completion, Some(body)).await?;
+        let entry = Arc::new(entry);
+        let tokens = entry.answer.input_tokens;
+        let spent = self.cost(&call.caller.project, &call.query.model, &entry, tokens, false).amount;
+        let (entry, stored) = match verdict {
+            Ok(()) => self.keep(call, claim, entry).await,
+            Err(reason) => (entry, Err(reason)),
+        };
+        Ok(Fresh { entry, stored, spent, near: call.near, provider_time })
+    }
+
+    /// Counts the request that began the call.
+    fn count_leader(&self, call: &Call, landed: &Result<Fresh, QueryError>) {
+        let reply = landed.as_ref().map(|fresh| {
+            let mut reply = self.reply_of_provider(&call.caller, &call.query, fresh, fresh.spent);
+            reply.trace.total = call.started.elapsed();
+            reply.trace.provider = Some(fresh.provider_time);
+            reply.trace.near_miss = fresh.near.best;
+            (reply.trace.refused, reply.trace.opinion) = (fresh.near.refused, fresh.near.opinion);
+            reply
+        });
+        self.count_query(&call.caller, &call.query, reply.as_ref().map_err(|error| *error));
+    }
+}
+
+/// What all of an answer says; `None` if it is not one complete answer.
+async fn recorded(wired: &Wired, streamed: bool, body: Bytes) -> Option<Record> {
+    let (wire, length) = (wired.forward.endpoint.wire(), body.len());
+    let read = move || record(wire, streamed, &body);
+    if length <= SHORT {
+        return read().ok();
+    }
+    tokio::task::spawn_blocking(read).await.ok()?.ok()
+}
+
+/// Reads the answer to its end, or until nobody wants it.
+async fn read(
+    mut body: BoxStream<'static, Result<Bytes, ProviderError>>,
+    log: &Log,
+    patience: &mut Patience<'_>,
+) -> Ended {
+    let mut bytes = 0;
+    loop {
+        let next = async {
+            let next = body.next().await;
+            if let Some(Ok(piece)) = &next {
+                log.push(piece).await;
+            }
+            next
+        };
+        match patience.with(next).await {
+            None => return Ended::Abandoned,
+            Some(None) => return Ended::Whole,
+            Some(Some(Err(error))) => return Ended::Broken(error),
+            Some(Some(Ok(piece))) => bytes += piece.len(),
+        }
+        if bytes > READ_ON_BYTES && patience.audience.is_gone() {
+            return Ended::Abandoned;
+        }
+    }
+}
+
+/// How long a call goes on that nobody waits for any more.
+struct Patience<'a> {
+    audience: &'a Audience,
+    /// Whether the answer is worth having without them.
+    reads_on: bool,
+    ends: Option<Instant>,
+}
+
+impl<'a> Patience<'a> {
+    fn new(audience: &'a Audience, wired: &Wired) -> Self {
+        // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
+        let tools = wired.identity.reasons.contains(&"tools");
+        Self { audience, reads_on: wired.stores().is_ok() && !tools, ends: None }
+    }
+
+    /// What comes of `work`; `None` if it is given up.
+    async fn with<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        loop {
+            let ends = self.ends;
+            tokio::select! {
+                biased;
+                done = &mut work => return Some(done),
+                () = self.audience.gone(), if ends.is_none() => {
+                    if !self.reads_on {
+                        return None;
+                    }
+                    self.ends = Some(Instant::now() + READ_ON);
+                }
+                () = until(ends), if ends.is_some() => {
+                    if self.audience.is_gone() {
+                        return None;
+                    }
+                    self.ends = None;
+                }
+            }
+        }
+    }
+}
+
+async fn until(ends: Option<Instant>) {
+    if let Some(ends) = ends {
+        sleep_until(ends.into()).await;
+    }
+}
+
+/// Whether the body is one of server-sent events.
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}

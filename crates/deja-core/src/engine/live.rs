@@ -1,0 +1,370 @@
+//! An answer on its way: the provider's bytes as they come, for everybody who reads along.
+//!
+//! The flight's task writes, readers follow at their own pace from the beginning. As long as the answer is recorded all of
+//! it is kept; one that is too large for that goes on, in step with its slowest reader, and takes no further ones.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use http::HeaderMap;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::engine::Trace;
+use crate::engine::flight::Seat;
+use crate::provider::ProviderError;
+
+/// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
+const AHEAD: usize = 256 * 1024;
+
+/// What answers under way may take in memory while they are recorded, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordLimits {
+    /// One answer.
+    pub each: usize,
+    /// All of them together.
+    pub all: usize,
+}
+
+/// Room for answers that are recorded.
+pub(super) struct Room {
+    each: usize,
+    all: Arc<Semaphore>,
+}
+
+impl Room {
+    pub(super) fn new(limits: RecordLimits) -> Self {
+        Self { each: limits.each, all: Arc::new(Semaphore::new(limits.all.min(Semaphore::MAX_PERMITS))) }
+    }
+}
+
+/// What comes before the body.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub provider: String,
+}
+
+/// An answer of a provider while it comes in.
+pub(super) struct Log {
+    pub head: Head,
+    room: Arc<Room>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The pieces that somebody may still want.
+    pieces: VecDeque<Bytes>,
+    /// How many there were before them.
+    gone: usize,
+    /// Bytes of `pieces`.
+    kept: usize,
+    /// Room for them, as long as the answer is recorded.
+    room: Option<OwnedSemaphorePermit>,
+    unrecorded: bool,
+    ended: Option<Result<(), ProviderError>>,
+    /// By reader: the next piece it reads, and who waits for it.
+    readers: Vec<Option<Reader>>,
+    writer: Option<Waker>,
+}
+
+struct Reader {
+    next: usize,
+    waker: Option<Waker>,
+}
+
+impl State {
+    /// Lets go what everybody has read. Only for an answer that is not recorded.
+    fn forget_read(&mut self) {
+        let read = self.readers.iter().flatten().map(|reader| reader.next).min();
+        let read = read.unwrap_or(self.gone + self.pieces.len());
+        while self.gone < read
+            && let Some(piece) = self.pieces.pop_front()
+        {
+            self.kept -= piece.len();
+            self.gone += 1;
+        }
+        if self.kept <= AHEAD
+            && let Some(writer) = self.writer.take()
+        {
+            writer.wake();
+        }
+    }
+
+    fn wake_readers(&mut self) {
+        for reader in self.readers.iter_mut().flatten() {
+            if let Some(waker) = reader.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl Log {
+    /// The first reader, for whom the call was made, may come late: nothing is forgotten before.
+    pub(super) fn new(head: Head, room: Arc<Room>) -> Arc<Self> {
+        let readers = vec![Some(Reader { next: 0, waker: None })];
+        Arc::new(Self { head, room, state: Mutex::new(State { readers, ..State::default() }) })
+    }
+
+    /// The first reader.
+    pub(super) fn first(self: &Arc<Self>, seat: Seat) -> Live {
+        self.reader(0, seat, false)
+    }
+
+    /// Adds a piece. Waits while the slowest reader is far behind in an answer that is not recorded.
+    pub(super) async fn push(&self, piece: &[u8]) {
+        {
+            let mut state = self.lock();
+            self.take_room(&mut state, piece.len());
+            state.kept += piece.len();
+            // A copy of its own: the piece may hold on to a larger buffer.
+            state.pieces.push_back(Bytes::copy_from_slice(piece));
+            if state.unrecorded {
+                state.forget_read();
+            }
+            state.wake_readers();
+        }
+        futures::future::poll_fn(|context| {
+            let mut state = self.lock();
+            if state.unrecorded && state.kept > AHEAD {
+                state.writer = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    fn take_room(&self, state: &mut State, bytes: usize) {
+        if state.unrecorded {
+            return;
+        }
+        let fits = state.kept + bytes <= self.room.each;
+        let more = u32::try_from(bytes).ok().filter(|_| fits);
+        let more = more.and_then(|bytes| Arc::clone(&self.room.all).try_acquire_many_owned(bytes).ok());
+        match (more, &mut state.room) {
+            (Some(more), Some(room)) => room.merge(more),
+            (Some(more), None) => state.room = Some(more),
+            (None, _) => (state.unrecorded, state.room) = (true, None),
+        }
+    }
+
+    /// Tells the readers that nothing more comes.
+    pub(super) fn end(&self, ended: Result<(), ProviderError>) {
+        let mut state = self.lock();
+        state.ended = Some(ended);
+        state.wake_readers();
+    }
+
+    /// All of it; `None` if it was too large to be recorded.
+    pub(super) fn whole(&self) -> Option<Bytes> {
+        let state = self.lock();
+        if state.unrecorded {
+            return None;
+        }
+        let mut whole = BytesMut::with_capacity(state.kept);
+        state.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+        Some(whole.freeze())
+    }
+
+    /// One more reader, from the beginning; `None` if the beginning is gone.
+    pub(super) fn join(self: &Arc<Self>, seat: Seat) -> Option<Live> {
+        let mut state = self.lock();
+        if state.gone > 0 {
+            return None;
+        }
+        let number = state.readers.len();
+        state.readers.push(Some(Reader { next: 0, waker: None }));
+        drop(state);
+        Some(self.reader(number, seat, true))
+    }
+
+    fn reader(self: &Arc<Self>, number: usize, seat: Seat, joined: bool) -> Live {
+        let Head { status, headers, provider } = self.head.clone();
+        let pieces = Pieces { log: Arc::clone(self), number, _seat: seat };
+        Live { status, headers, provider, joined, trace: Trace::default(), pieces }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The state is whole after every statement under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer as it comes from the provider: a stream of its bytes, cut as they came. After an error there is nothing more.
+pub struct Live {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers that the application may see.
+    pub headers: HeaderMap,
+    /// The provider's name.
+    pub provider: String,
+    /// Whether another request had begun the call.
+    pub joined: bool,
+    /// What happened before.
+    pub trace: Trace,
+    pieces: Pieces,
+}
+
+struct Pieces {
+    log: Arc<Log>,
+    number: usize,
+    /// Says that somebody reads.
+    _seat: Seat,
+}
+
+impl Stream for Live {
+    type Item = Result<Bytes, ProviderError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Pieces { log, number, .. } = &self.pieces;
+        let mut guard = log.lock();
+        let state = &mut *guard;
+        let Some(Some(reader)) = state.readers.get_mut(*number) else { return Poll::Ready(None) };
+        if let Some(piece) = state.pieces.get(reader.next - state.gone) {
+            let piece = piece.clone();
+            reader.next += 1;
+            if state.unrecorded {
+                state.forget_read();
+            }
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        match &state.ended {
+            None => {
+                reader.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+            Some(ended) => {
+                let last = ended.clone().err().map(Err);
+                state.readers[*number] = None;
+                Poll::Ready(last)
+            }
+        }
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        let mut state = self.log.lock();
+        if let Some(reader) = state.readers.get_mut(self.number) {
+            *reader = None;
+        }
+        if state.unrecorded {
+            state.forget_read();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{FutureExt as _, StreamExt as _};
+
+    use super::*;
+    use crate::engine::flight::Audience;
+    use crate::provider::FailureClass;
+
+    fn log(each: usize, all: usize) -> Arc<Log> {
+        let head = Head { status: 200, headers: HeaderMap::new(), provider: "p".into() };
+        Log::new(head, Arc::new(Room::new(RecordLimits { each, all })))
+    }
+
+    fn seat() -> Seat {
+        Arc::<Audience>::default().seat()
+    }
+
+    fn broken() -> ProviderError {
+        ProviderError {
+            provider: "p".into(),
+            class: FailureClass::StreamInterrupted,
+            retryable: true,
+            retry_after: None,
+            code: None,
+            message: String::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn each_reader_gets_all_pieces_as_they_came_from_the_beginning() {
+        let log = log(100, 100);
+        let mut early = log.first(seat());
+        log.push(b"one").await;
+        assert_eq!(early.next().await.unwrap().unwrap(), "one");
+        assert!(early.next().now_or_never().is_none(), "nothing more came yet");
+        log.push(b"two").await;
+        let late: Vec<_> = {
+            let late = log.join(seat()).unwrap();
+            log.end(Ok(()));
+            late.map(Result::unwrap).collect().await
+        };
+        assert_eq!(late, ["one", "two"]);
+        assert_eq!(early.next().await.unwrap().unwrap(), "two");
+        assert!(early.next().await.is_none() && early.next().await.is_none());
+        assert_eq!(log.whole().unwrap(), "onetwo");
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_waits_is_woken_by_a_piece_and_by_the_end() {
+        let log = log(100, 100);
+        let mut live = log.first(seat());
+        let tasks = tokio_util::task::TaskTracker::new();
+        let task = tasks.spawn(async move {
+            let mut seen = Vec::new();
+            while let Some(piece) = live.next().await {
+                seen.push(piece.map_err(|error| error.class));
+            }
+            seen
+        });
+        for piece in [&b"a"[..], b"b"] {
+            tokio::task::yield_now().await;
+            log.push(piece).await;
+        }
+        tokio::task::yield_now().await;
+        log.end(Err(broken()));
+        let seen = task.await.unwrap();
+        assert_eq!(seen, [Ok(Bytes::from("a")), Ok(Bytes::from("b")), Err(FailureClass::StreamInterrupted)]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_beyond_its_limit_goes_on_in_step_with_its_slowest_reader() {
+        let log = log(3, 100);
+        let (mut fast, slow) = (log.first(seat()), log.join(seat()).unwrap());
+        log.push(b"abc").await;
+        assert!(log.whole().is_some());
+        log.push(&vec![7; AHEAD - 9]).await;
+        assert!(log.whole().is_none());
+        let more = log.push(b"0123456789");
+        let mut more = Box::pin(more);
+        assert!(more.as_mut().now_or_never().is_none(), "nobody has read anything");
+        assert_eq!(fast.next().await.unwrap().unwrap(), "abc");
+        assert!(more.as_mut().now_or_never().is_none(), "one has read nothing");
+        // Who is gone delays nobody.
+        drop(slow);
+        assert_eq!(fast.next().await.unwrap().unwrap().len(), AHEAD - 9);
+        more.await;
+        assert_eq!(fast.next().await.unwrap().unwrap(), "0123456789");
+        assert!(log.join(seat()).is_none(), "its beginning is gone");
+        drop(fast);
+        log.push(&vec![7; 3 * AHEAD]).await;
+    }
+
+    #[tokio::test]
+    async fn all_records_together_are_bounded_and_room_comes_back() {
+        let room = Arc::new(Room::new(RecordLimits { each: 10, all: 10 }));
+        let head = Head { status: 200, headers: HeaderMap::new(), provider: "p".into() };
+        let first = Log::new(head.clone(), room.clone());
+        first.push(b"1234567").await;
+        let second = Log::new(head.clone(), room.clone());
+        second.push(b"1234567").await;
+        assert!(first.whole().is_some() && second.whole().is_none());
+        drop(first);
+        let third = Log::new(head, room);
+        third.push(b"1234567").await;
+        assert!(third.whole().is_some());
+    }
+}

@@ -1,0 +1,235 @@
+//! Requests in the wire formats of providers: what they add to a query.
+//!
+//! They take the path of every query ([`Engine::answer`](super::query)). What differs: the body goes to the provider as it
+//! came, the answer is read along as it comes, and the cache fails open: what goes wrong with it is no reason not to ask.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deja_wire::{Identity, Mode};
+
+use crate::cache::policy::NotStored;
+use crate::cache::{Candidate, Frame, Judge, Kind, PromptHash, Scope};
+use crate::clock::Timestamp;
+use crate::embedding::{Similarity, Threshold};
+use crate::engine::flight::{Completed, Fresh};
+use crate::engine::live::Live;
+use crate::engine::{Engine, Query, QueryError, Reply, Trace};
+use crate::id::ProjectId;
+use crate::money::NanoUsd;
+use crate::provider::Forward;
+use crate::store::Admission;
+
+/// A parameter of frames: no member of a body has this name at the top.
+const CONTEXT: &str = "X-Deja-Context";
+
+/// A request in a wire format.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    /// What it is to the cache.
+    pub identity: Identity,
+    /// What goes to the provider.
+    pub forward: Forward,
+    /// Smallest similarity that counts as a hit.
+    pub threshold: Threshold,
+    /// What the application wants of the cache.
+    pub control: Control,
+    /// Segments the cache; the provider does not see it.
+    pub context: Option<String>,
+    /// Its name, by which the answer may be judged later; without one it cannot be.
+    pub request: Option<String>,
+}
+
+/// What an application wants of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of its own in the headers of a request")]
+pub struct Control {
+    /// An answer that is there is taken.
+    pub look_up: bool,
+    /// One to a similar question, too.
+    pub semantic: bool,
+    /// A fresh answer is stored.
+    pub store: bool,
+    /// The provider is not asked.
+    pub only: bool,
+    /// Answers that are older are not taken.
+    pub max_age: Option<Duration>,
+    /// How long a fresh answer is served, if the project does not say less.
+    pub ttl: Option<Duration>,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self { look_up: true, semantic: true, store: true, only: false, max_age: None, ttl: None }
+    }
+}
+
+/// What is answered.
+pub enum Relayed {
+    /// From the cache: the entry's record.
+    Hit(Reply),
+    /// From the provider, as it comes.
+    Live(Live),
+}
+
+/// What a query is in a wire format.
+#[derive(Clone, Debug)]
+pub struct Wired {
+    pub(super) identity: Identity,
+    pub(super) forward: Forward,
+    pub(super) control: Control,
+}
+
+impl Wired {
+    /// The hash of what has to be the same.
+    pub(super) const fn hash(&self) -> PromptHash {
+        PromptHash(self.identity.hash)
+    }
+
+    /// Where answers to it belong. What is compared as a whole needs no scope of its own.
+    pub(super) fn scope(&self, project: ProjectId, context: Option<&str>) -> Scope {
+        let Identity { mode, model, instructions, parameters, .. } = &self.identity;
+        let kind = Kind::from(self.forward.endpoint.wire());
+        let frame = match mode {
+            Mode::Semantic => Frame::of_wire(kind, model, instructions.as_deref(), parameters.clone()),
+            Mode::Exact | Mode::Bypass => Frame::exact(kind, model),
+        };
+        let frame = match context {
+            Some(context) => frame.with_parameter(CONTEXT, context),
+            None => frame,
+        };
+        Scope::new(project, frame)
+    }
+
+    /// Whether similar questions are looked for, and this one is found by them.
+    pub(super) const fn is_semantic(&self) -> bool {
+        matches!(self.identity.mode, Mode::Semantic) && self.control.semantic
+    }
+
+    /// Whether an answer may be looked up.
+    pub(super) const fn looks_up(&self) -> bool {
+        !matches!(self.identity.mode, Mode::Bypass) && self.control.look_up
+    }
+
+    /// Why a fresh answer is not stored, whatever it is.
+    pub(super) const fn stores(&self) -> Result<(), NotStored> {
+        if matches!(self.identity.mode, Mode::Bypass) || !self.control.store {
+            return Err(NotStored::NotWanted);
+        }
+        Ok(())
+    }
+
+    /// Whether others may read its answer along, and it theirs: not if it wants one of its own.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.looks_up() && self.stores().is_ok()
+    }
+
+    /// Whether the answer may be read along by `other`, which asks the same: it wants the same rendering.
+    pub(super) fn reads_along(&self, other: &Self) -> bool {
+        self.identity.rendering.stream == other.identity.rendering.stream
+    }
+
+    /// When an answer stops being served that is stored `now`, as far as the application says.
+    pub(super) fn expires(&self, now: Timestamp) -> Option<Timestamp> {
+        self.control.ttl.map(|ttl| now.plus(ttl))
+    }
+
+    /// The oldest answer that is taken.
+    pub(super) fn oldest(&self, now: Timestamp) -> Option<Timestamp> {
+        self.control.max_age.map(|age| now.minus(age))
+    }
+}
+
+impl From<Relay> for Query {
+    fn from(relay: Relay) -> Self {
+        let Relay { identity, forward, threshold, control, context, request } = relay;
+        let (prompt, model) = (identity.text.clone(), identity.model.clone());
+        let wire = Some(Box::new(Wired { identity, forward, control }));
+        Self { prompt, model, threshold, context, request, wire }
+    }
+}
+
+impl Engine {
+    /// Answers a request in a wire format for an admitted caller: from the cache, or with the provider's answer as it
+    /// comes. It is counted when it ended.
+    pub async fn relay(&self, caller: &Admission, relay: Relay) -> Result<Relayed, QueryError> {
+        let started = Instant::now();
+        let query = Arc::new(Query::from(relay));
+        let mut trace = Trace::default();
+        let answered = self.answer(caller, &query, started, &mut trace).await;
+        trace.total = started.elapsed();
+        match answered {
+            Ok(Answered::Whole(reply)) => {
+                let reply = Reply { trace, ..reply };
+                self.count_query(caller, &query, Ok(&reply));
+                Ok(Relayed::Hit(reply))
+            }
+            Ok(Answered::Live(mut live)) => {
+                live.trace = trace;
+                Ok(Relayed::Live(live))
+            }
+            Err(error) => {
+                self.count_query(caller, &query, Err(&error));
+                Err(error)
+            }
+        }
+    }
+
+    /// Counts a request that reads another one's answer along, when that has ended.
+    pub(super) fn count_reader(
+        &self,
+        caller: &Admission,
+        query: &Arc<Query>,
+        scope: &Scope,
+        started: Instant,
+        ended: impl Future<Output = Completed> + Send + 'static,
+    ) {
+        let (engine, caller, query, scope) = (self.clone(), caller.clone(), query.clone(), scope.clone());
+        self.tasks.spawn(async move {
+            let completed = ended.await;
+            let reply = match &completed {
+                Completed::Answered(fresh) => {
+                    Ok(engine.reply_of_reader(&caller, &scope, &query, fresh).await)
+                }
+                Completed::Failed(error) => Err(error.clone()),
+                Completed::Found(..) | Completed::Unshared => Err(QueryError::Unfinished),
+            };
+            let reply = reply.map(|mut reply| {
+                (reply.trace.total, reply.trace.joined) = (started.elapsed(), true);
+                reply
+            });
+            engine.count_query(&caller, &query, reply.as_ref());
+        });
+    }
+}
+
+impl Engine {
+    /// What a request got that read `fresh` along: a hit if it was stored.
+    async fn reply_of_reader(
+        &self,
+        caller: &Admission,
+        scope: &Scope,
+        query: &Arc<Query>,
+        fresh: &Fresh,
+    ) -> Reply {
+        let judge = Judge::new(&query.prompt, query.threshold, &caller.project.settings);
+        let candidate =
+            Candidate { entry: fresh.entry.clone(), similarity: Similarity::ONE, forbidden: false };
+        if fresh.stored.is_ok()
+            && let Ok(hit) = judge.judge(candidate)
+            && let Some(reply) = self.reply_with(caller, scope, query, &hit).await
+        {
+            return reply;
+        }
+        self.reply_of_provider(caller, query, fresh, NanoUsd::ZERO)
+    }
+}
+
+/// What a query is answered with.
+pub(super) enum Answered {
+    /// All of it.
+    Whole(Reply),
+    /// The provider's answer to a request in a wire format, as it comes.
+    Live(Live),
+}
