@@ -1,22 +1,21 @@
 //! One call from request to answer, the same for every wire format.
 //!
-//! A wire format says how a request looks ([`Request`]) and how an answer is read ([`Format`]). Whether that is a plain
-//! or a streamed one is decided by what comes back: some servers stream although nobody asked. Where it goes, and with
+//! An adapter says how a request looks ([`Request`]) and in which format the answer is. Whether that is a plain or a
+//! streamed one is decided by what comes back: some servers stream although nobody asked. Where it goes, and with
 //! which key, is an [`Upstream`].
 
 use deja_core::provider::{Completion, ProviderError};
+use deja_wire::{StreamError, Unrecorded, Wire, is_error};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::failure::{Failure, is_error};
-use crate::format::{Format, NotAnAnswer};
+use crate::failure::Failure;
 use crate::http::{Client, ReadError};
 use crate::retry;
 use crate::ssrf::UrlError;
-use crate::stream::{StreamError, completion};
 
 /// A request that is ready to be sent, as often as needed.
 #[derive(Clone, Debug)]
@@ -53,14 +52,10 @@ impl Upstream {
         secret_header(name, prefix, self.key.as_ref())
     }
 
-    /// The answer to `request`, read as `format`.
-    pub(crate) async fn complete(
-        &self,
-        request: &Request,
-        format: &dyn Format,
-    ) -> Result<Completion, ProviderError> {
+    /// The answer to `request`, which is in the format of `wire`.
+    pub(crate) async fn complete(&self, request: &Request, wire: Wire) -> Result<Completion, ProviderError> {
         let peer = Peer { provider: &self.name, client: &self.client, key: self.key.as_ref() };
-        peer.complete(request, format).await
+        peer.complete(request, wire).await
     }
 }
 
@@ -74,14 +69,10 @@ pub(crate) struct Peer<'a> {
 
 impl Peer<'_> {
     /// The answer to `request`, asked for again where that may help.
-    pub(crate) async fn complete(
-        &self,
-        request: &Request,
-        format: &dyn Format,
-    ) -> Result<Completion, ProviderError> {
+    pub(crate) async fn complete(&self, request: &Request, wire: Wire) -> Result<Completion, ProviderError> {
         self.retried(|| async {
             let response = self.send(request).await?;
-            self.read_completion(response, format).await
+            self.read_completion(response, wire).await
         })
         .await
     }
@@ -124,40 +115,41 @@ impl Peer<'_> {
         Err(self.answered(&response, body.as_ref()))
     }
 
-    async fn read_completion(
-        &self,
-        mut response: Response,
-        format: &dyn Format,
-    ) -> Result<Completion, Failure> {
+    async fn read_completion(&self, mut response: Response, wire: Wire) -> Result<Completion, Failure> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
         if kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
-            return self.read_stream(response, format).await;
+            return self.read_stream(response, wire).await;
         }
         let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;
-        let value = self.parse(&response, &body.bytes)?;
-        format.completion(value).map_err(|NotAnAnswer| {
-            Failure::bad_response(self.provider, "the answer is JSON, but not of the documented form")
+        let record = deja_wire::record(wire, false, &body.bytes);
+        record.map(|record| record.completion).map_err(|why| match why {
+            Unrecorded::Failed(body) => self.answered(&response, Some(&body)),
+            why => self.unrecorded(&why),
         })
     }
 
-    async fn read_stream(&self, response: Response, format: &dyn Format) -> Result<Completion, Failure> {
+    async fn read_stream(&self, response: Response, wire: Wire) -> Result<Completion, Failure> {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let chunks = self.client.chunks(response);
-        completion(chunks, format.fold()).await.map_err(|error| match error {
+        let record = deja_wire::read(wire, self.client.chunks(response)).await;
+        record.map(|record| record.completion).map_err(|error| match error {
             StreamError::Read(error @ ReadError::Broken(_)) => {
                 Failure::interrupted(self.provider, &self.read(&error).error.message)
             }
             StreamError::Read(error) => self.read(&error),
-            StreamError::Said(body) => {
+            StreamError::Unrecorded(Unrecorded::Failed(body)) => {
                 Failure::answered(self.provider, status, &headers, Some(&body)).midway()
             }
-            StreamError::NotJson => {
-                Failure::bad_response(self.provider, "an event of the stream is not JSON")
-            }
-            StreamError::Interrupted => {
+            StreamError::Unrecorded(why) => self.unrecorded(&why),
+        })
+    }
+
+    fn unrecorded(&self, why: &Unrecorded) -> Failure {
+        match why {
+            Unrecorded::Unfinished => {
                 Failure::interrupted(self.provider, "the stream ended before the answer did")
             }
-        })
+            why => Failure::bad_response(self.provider, &format!("the answer cannot be read: {why}")),
+        }
     }
 
     /// The JSON in an answer with a good status, unless it says that the call failed.

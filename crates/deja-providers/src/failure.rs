@@ -143,24 +143,6 @@ fn find<'a, T: std::error::Error + 'static>(error: &'a (dyn std::error::Error + 
     None
 }
 
-/// Whether `body` says that the call failed, whatever its status: checked before any answer is looked for.
-pub(crate) fn is_error(body: &Value) -> bool {
-    match body {
-        Value::Array(items) => items.first().is_some_and(is_error),
-        Value::Object(members) => {
-            let named = members.get("error").is_some_and(|error| match error {
-                Value::Object(members) => !members.is_empty(),
-                Value::String(text) => !text.is_empty(),
-                Value::Array(items) => !items.is_empty(),
-                _ => false,
-            });
-            let kind = |name: &str| members.get(name).and_then(Value::as_str) == Some("error");
-            named || kind("object") || kind("type")
-        }
-        _ => false,
-    }
-}
-
 /// What an error body says.
 #[derive(Debug, Default)]
 struct Said {

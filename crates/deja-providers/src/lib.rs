@@ -3,8 +3,8 @@
 //! Reading order for a newcomer:
 //!
 //! 1. [`registry`]: which provider a model is asked from, and what each needs.
-//! 2. [`openai`], [`anthropic`], [`gemini`]: one wire format each. `wire` mirrors the JSON, `convert` turns it
-//!    into [`deja_core::provider::Completion`], `mod` puts the request together.
+//! 2. [`openai`], [`anthropic`], [`gemini`]: one wire format each. They put requests together; `deja-wire` reads the
+//!    answers.
 //! 3. `exchange`: one call from request to answer, the same for all of them; [`http`] holds the only place
 //!    where an HTTP client is built, `retry` says when a call is made again, `failure` what an error means and
 //!    `wait` what it says about asking again.
@@ -21,17 +21,14 @@ pub mod embedding;
 mod exchange;
 mod failure;
 pub mod family;
-mod format;
 mod forward;
 pub mod gemini;
 pub mod http;
-mod lenient;
 pub mod openai;
 pub mod prices;
 pub mod registry;
 mod retry;
 pub mod ssrf;
-mod stream;
 pub mod tokens;
 mod unpack;
 mod wait;

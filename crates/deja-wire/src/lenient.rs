@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// For `#[serde(deserialize_with)]`: the default where the member is null or of another type.
-pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned + Default,
@@ -18,7 +18,7 @@ where
 }
 
 /// For `#[serde(deserialize_with)]`: an array without the elements that do not fit.
-pub(crate) fn items<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+pub fn items<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: DeserializeOwned,
@@ -28,13 +28,13 @@ where
 }
 
 /// For `#[serde(deserialize_with)]`: a count, written as an integer or as a float.
-pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(value.as_u64().or_else(|| value.as_f64().filter(|v| (0.0..1e15).contains(v)).map(|v| v as u64)))
 }
 
 /// For `#[serde(deserialize_with)]`: text that may be a plain string or an array of typed parts.
-pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text,
         parts => joined_text(&parts),

@@ -10,7 +10,7 @@ mod error;
 mod filter;
 mod identity;
 mod json;
-mod lenient;
+pub mod lenient;
 mod record;
 mod render;
 mod splice;

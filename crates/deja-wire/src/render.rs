@@ -81,6 +81,14 @@ fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'st
     if response.get("completed_at").is_some() {
         edits.push(("completed_at", fresh.created.to_string()));
     }
+    // What another caller wrote on its request is not for this one. Two requests may differ in it and share an answer.
+    for (label, nothing) in
+        [("metadata", "{}"), ("user", "null"), ("safety_identifier", "null"), ("prompt_cache_key", "null")]
+    {
+        if response.get(label).is_some() {
+            edits.push((label, nothing.to_owned()));
+        }
+    }
     if !kept || fresh.responses_stateless {
         edits.push(("id", json(&format!("resp_deja_{hex}"))));
     }

@@ -1,14 +1,13 @@
 //! Anthropic's Messages API. Source: the SDK's types of 2026-08 and the API reference.
 
-mod convert;
-mod wire;
-
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::pricing::PriceBook;
 use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_wire::Wire;
 use reqwest::header::{HeaderName, HeaderValue};
+use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
 use crate::openai::endpoint;
@@ -19,7 +18,7 @@ pub const DEFAULT_BASE_URL: &str = "https://api.anthropic.com";
 /// What a base URL may end in, and the paths of this format begin with.
 pub(crate) const VERSIONS: &[&str] = &["/v1"];
 
-/// The version of the API whose shapes `wire` mirrors. The header is required.
+/// The version of the API whose shapes deja reads. The header is required.
 const VERSION: &str = "2023-06-01";
 
 /// Its name.
@@ -73,6 +72,15 @@ impl Provider for Anthropic {
     }
 }
 
+fn message_request(model: &str, max_tokens: u32, context: Option<&str>, prompt: &str) -> Value {
+    let messages = json!([{"role": "user", "content": prompt}]);
+    let mut request = json!({"model": model, "max_tokens": max_tokens, "messages": messages});
+    if let Some(context) = context {
+        request["system"] = context.into();
+    }
+    request
+}
+
 /// Where an endpoint is.
 fn path(endpoint: Endpoint) -> Option<&'static str> {
     match endpoint {
@@ -93,9 +101,9 @@ impl Anthropic {
         let context = context.filter(|context| !context.is_empty());
         let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
         headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
-        let body = wire::request(model, max_tokens, context, prompt);
+        let body = message_request(model, max_tokens, context, prompt);
         let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
-        self.upstream.complete(&request, &convert::Messages).await
+        self.upstream.complete(&request, Wire::Messages).await
     }
 
     /// The output limit, which Anthropic wants to be told. An answer that runs into it is not stored, so it is the most

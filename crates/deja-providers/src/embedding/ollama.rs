@@ -1,10 +1,10 @@
 //! Ollama's own `/api/embed`: unlike its `/v1/embeddings`, it can be told not to cut a text.
 
+use deja_wire::lenient::count;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::model::{Model, Reading, only};
-use crate::lenient::count;
 
 pub(super) fn body(model: &Model, text: &str) -> Value {
     let mut body = json!({"model": model.name, "input": [text], "truncate": false});

@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use deja_wire::lenient::{count, or_default};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::model::{Model, Reading, only};
-use crate::lenient::{count, or_default};
 
 /// base64 is a third of the bytes, but some servers only know floats: floats are asked for, and both read.
 pub(super) fn body(model: &Model, text: &str) -> Value {

@@ -1,13 +1,11 @@
 //! Google's Gemini API, `generateContent`. Source: the SDK's types of 2026-08 and the API reference.
 
-mod convert;
-mod wire;
-
 use async_trait::async_trait;
 use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_wire::Wire;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
 use crate::failure::Failure;
@@ -85,12 +83,12 @@ impl Gemini {
         let url = self.method(model, "generateContent")?;
         let context = context.filter(|context| !context.is_empty());
         let headers = self.upstream.key_header(KEY_HEADER, "");
-        let mut body = wire::request(context, prompt);
+        let mut body = generate_request(context, prompt);
         if let Some(most) = max_tokens {
             body["generationConfig"] = json!({"maxOutputTokens": most});
         }
         let request = Request { url, headers, body };
-        self.upstream.complete(&request, &convert::Generate).await
+        self.upstream.complete(&request, Wire::Gemini).await
     }
 
     /// The URL of `model`'s `method`.
@@ -98,6 +96,14 @@ impl Gemini {
         let impossible = || Failure::invalid_request(self.name(), "this cannot be the name of a model").error;
         method(self.upstream.base()?, model, name).ok_or_else(impossible)
     }
+}
+
+fn generate_request(context: Option<&str>, prompt: &str) -> Value {
+    let mut request = json!({"contents": [{"role": "user", "parts": [{"text": prompt}]}]});
+    if let Some(context) = context {
+        request["systemInstruction"] = json!({"parts": [{"text": context}]});
+    }
+    request
 }
 
 /// The URL of `model`'s `method`. `None` for a name that would lead to another path.

@@ -1,15 +1,12 @@
 //! OpenAI's wire formats: chat completions, which half the world speaks, and Responses for the models that are
 //! only there. Sources: OpenAI's OpenAPI description 2.3.0 and the documentation of the compatible servers.
 
-mod chat;
-mod convert;
-mod responses;
-mod wire;
-
 use async_trait::async_trait;
 use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_wire::Wire;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
+use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
 
@@ -88,18 +85,38 @@ impl OpenAi {
         let context = context.filter(|context| !context.is_empty());
         let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
         if self.endpoints == Endpoints::Both && is_responses_only(model) {
-            let body = wire::responses_request(model, context, prompt);
+            let body = responses_request(model, context, prompt);
             let request = Request { url: endpoint(base, "responses"), headers, body };
-            self.upstream.complete(&request, &responses::Responses).await
+            self.upstream.complete(&request, Wire::Responses).await
         } else {
-            let mut body = wire::chat_request(model, context, prompt);
+            let mut body = chat_request(model, context, prompt);
             if let Some(limit) = limit {
                 body[limit] = BRIEF.into();
             }
             let request = Request { url: endpoint(base, "chat/completions"), headers, body };
-            self.upstream.complete(&request, &chat::Chat).await
+            self.upstream.complete(&request, Wire::Chat).await
         }
     }
+}
+
+/// Without sampling parameters: several models refuse them, and the provider's defaults are what the asking application
+/// would have got.
+fn chat_request(model: &str, context: Option<&str>, prompt: &str) -> Value {
+    let user = json!({"role": "user", "content": prompt});
+    let messages = match context {
+        Some(context) => json!([{"role": "system", "content": context}, user]),
+        None => json!([user]),
+    };
+    json!({"model": model, "messages": messages, "stream": false})
+}
+
+/// `store: false`, because OpenAI keeps the answers of this endpoint otherwise.
+fn responses_request(model: &str, context: Option<&str>, prompt: &str) -> Value {
+    let mut request = json!({"model": model, "input": prompt, "store": false, "stream": false});
+    if let Some(context) = context {
+        request["instructions"] = context.into();
+    }
+    request
 }
 
 /// Where an endpoint is. Many compatible servers have Responses too; one that has not says so itself.

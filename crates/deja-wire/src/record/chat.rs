@@ -13,9 +13,15 @@ use crate::{Completion, Finish};
 pub(super) const REPORTS: &[&str] =
     &["x_groq", "usage_breakdown", "timings", "prompt_filter_results", "time_info", "obfuscation"];
 
-/// The same in a choice: Azure, OpenRouter, SGLang.
-pub(super) const CHOICE_REPORTS: &[&str] =
-    &["content_filter_results", "content_filter_offsets", "native_finish_reason", "matched_stop"];
+/// The same in a choice: Azure, OpenRouter, Together, SGLang, vLLM.
+pub(super) const CHOICE_REPORTS: &[&str] = &[
+    "content_filter_results",
+    "content_filter_offsets",
+    "native_finish_reason",
+    "matched_stop",
+    "seed",
+    "stop_reason",
+];
 
 /// Members that a stream has in every chunk: OpenAI's and OpenRouter's.
 const HEAD: &[&str] = &["id", "object", "created", "model", "service_tier", "system_fingerprint", "provider"];

@@ -94,7 +94,8 @@ impl Fold for MessageFold {
 
 impl MessageFold {
     fn start(&mut self, message: &Object<'_>) {
-        self.lossy |= !self.message.is_empty();
+        let begun = message.get("content").is_some_and(|content| !is_empty(content));
+        self.lossy |= begun || !self.message.is_empty();
         self.message = owned(message);
         // They are written where they stand; without a place they would be lost.
         for name in ["content", "usage"] {

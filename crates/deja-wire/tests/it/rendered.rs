@@ -116,7 +116,7 @@ fn plain(wire: Wire, text: &str) -> Value {
             "usage": {"prompt_tokens": 3, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 0}}}),
         Wire::Responses => {
             json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "error": null,
-            "incomplete_details": null, "model": "m", "store": false, "metadata": {"resp": "created_at"},
+            "incomplete_details": null, "model": "m", "store": false, "metadata": {},
             "output": [{"id": "rs_1", "type": "reasoning", "summary": []}, {"id": "msg_1", "type": "message", "status": "completed",
             "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]}],
             "usage": {"input_tokens": 3, "output_tokens": 0}})
@@ -217,6 +217,22 @@ fn a_response_that_the_provider_keeps_stays_under_its_id() {
         ["resp_1", "resp_1", &own]
     );
     assert_eq!(id(Some(true), &Fresh { responses_stateless: true, ..FRESH }), own);
+}
+
+#[test]
+fn what_another_caller_wrote_on_its_request_is_not_given_again() {
+    let mut stored = plain(Wire::Responses, "x");
+    for label in ["user", "safety_identifier", "prompt_cache_key"] {
+        stored[label] = "ann@example.org".into();
+    }
+    stored["metadata"] = json!({"customer": "ann@example.org"});
+    let body = serde_json::to_vec(&stored).unwrap();
+    for stream in [false, true] {
+        let given = rendered(Wire::Responses, &body, stream, true, &FRESH);
+        assert!(!std::str::from_utf8(&given).unwrap().contains("ann@example.org"));
+    }
+    let given = parsed(&rendered(Wire::Responses, &body, false, false, &FRESH));
+    assert_eq!((&given["metadata"], &given["user"]), (&json!({}), &Value::Null));
 }
 
 #[test]
