@@ -62,3 +62,22 @@ fn nesting_has_a_bound() {
     let objects = format!(r#"{{"model":"m","x":{}1{}}}"#, r#"{"a":"#.repeat(300), "}".repeat(300));
     assert_eq!(ask(Wire::Chat, objects.as_bytes(), &OPTIONS).unwrap().reasons, ["too_deep"]);
 }
+
+/// Blocks hold blocks: the tables go as deep as the document.
+#[test]
+fn blocks_within_blocks_have_the_same_bound() {
+    let nested = |levels: usize, url: &str| {
+        let open = r#"{"type":"tool_result","content":["#.repeat(levels);
+        let image = format!(
+            r#"{{"type":"image","source":{{"type":"{url}","cache_control":1}},"cache_control":{{}}}}"#
+        );
+        let body = format!(
+            r#"{{"model":"m","messages":[{{"role":"user","content":[{open}{image}{}]}}]}}"#,
+            "]}".repeat(levels)
+        );
+        ask(Wire::Messages, body.as_bytes(), &OPTIONS).unwrap()
+    };
+    assert_eq!(nested(61, "base64").reasons, ["media", "tools"]);
+    assert_eq!(nested(61, "url").reasons, ["remote_media"]);
+    assert_eq!(nested(62, "url").reasons, ["too_deep"]);
+}
