@@ -1,4 +1,5 @@
-//! Prints what the guard loses and cuts, per kind: `accuracy PAIRS.jsonl [--threshold 0.85]... [--errors]`.
+//! Prints what the guard loses and cuts, per kind, and how much it is uncertain of:
+//! `accuracy PAIRS.jsonl [--threshold 0.85]... [--errors]`.
 //!
 //! A line of the file is `{a, b, label, cosine, kind}`; `label` 1 means that one answer serves both. Only pairs whose
 //! cosine reaches the threshold count. Lost: right ones refused; cut: wrong ones refused.
@@ -49,10 +50,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for strictness in [Strictness::Standard, Strictness::Strict] {
             // By label and kind: pairs, refused.
             let mut kinds: BTreeMap<(u8, &str), [usize; 2]> = BTreeMap::new();
+            let (mut judged, mut uncertain) = (0u32, 0u32);
             for pair in &pairs {
                 let Some(cosine) = pair.cosine.filter(|cosine| *cosine >= threshold) else { continue };
                 let verdict =
                     judge(&Prompt::read(&pair.a), &Prompt::read(&pair.b), cosine, threshold, strictness);
+                judged += 1;
+                uncertain += u32::from(verdict.uncertain);
                 let kind = Some(pair.kind.as_str()).filter(|kind| !kind.is_empty());
                 for kind in [Some(""), kind].into_iter().flatten() {
                     let [count, refused] = kinds.entry((pair.label, kind)).or_default();
@@ -68,7 +72,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     )?;
                 }
             }
-            writeln!(out, "{strictness:?} at {threshold}")?;
+            let share = 100.0 * f64::from(uncertain) / f64::from(judged.max(1));
+            writeln!(out, "{strictness:?} at {threshold}, uncertain of {share:.1} %")?;
             for ((label, kind), [count, refused]) in kinds {
                 let name = if kind.is_empty() { "all" } else { kind };
                 let word = if label == 1 { "lost" } else { "cut" };

@@ -74,8 +74,14 @@ impl Verdict {
     const PASS: Self = Self { refused: None, score: 1.0, uncertain: false };
 }
 
-/// Scores that leave it open: below, hardly a right pair is left; above, even the strict guard lets it pass.
-const UNCERTAIN: RangeInclusive<f32> = 0.05..=0.70;
+/// Scores that leave it open. Below, one pair of five is right; above, three of four are (ADR 51). Strict refuses those
+/// too, so that they are worth a question.
+const fn uncertain(strictness: Strictness) -> RangeInclusive<f32> {
+    match strictness {
+        Strictness::Standard => 0.10..=0.50,
+        Strictness::Strict => 0.10..=0.70,
+    }
+}
 
 /// Below this threshold nothing is refused.
 pub const LOWEST_THRESHOLD: f32 = 0.75;
@@ -129,7 +135,7 @@ pub fn judge(
     let score = rules::judged(trees::score(&features), &features);
     let enough = score >= required(cosine, threshold, strictness, a.length.max(b.length));
     let refused = (!enough).then(|| reason(a, b, &differences));
-    Verdict { refused, score, uncertain: UNCERTAIN.contains(&score) }
+    Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }
 }
 
 fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {

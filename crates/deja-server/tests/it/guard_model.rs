@@ -9,7 +9,7 @@ use crate::util::{Reaction, World, provider::Family};
 
 /// The words leave open whether one answer serves both.
 const STORED: &str = "How do I cancel my travel insurance before the end of the month?";
-const ASKED: &str = "How can I cancel my travel insurance before the end of the month now?";
+const ASKED: &str = "How can I cancel my travel insurance before the end of the month today?";
 
 /// A project with a model of its own name that decides, and an entry.
 struct Judged<'a> {
@@ -162,8 +162,8 @@ fn beyond_the_days_budget_nothing_is_asked() {
     judged.says(Reaction::Text("no".into()));
     assert_eq!(said(&judged.ask(ASKED)), (&json!(false), &json!("no")));
     judged.purge();
-    judged.ask("How do I renew the gym membership from a mobile phone?");
-    let second = judged.ask("How can I renew the gym membership from a mobile phone now?");
+    judged.ask("How do I renew my parking permit?");
+    let second = judged.ask("How can I renew my parking permit now?");
     assert_eq!(said(&second), (&json!(false), &json!("over budget")), "{second}");
     assert_eq!(judged.calls(), 1);
     let output = judged.world.deja.try_cli(&["project", "set", &judged.tenant.slug, "--guard-budget", "-1"]);

@@ -95,7 +95,7 @@ fn what_a_projects_model_said_of_a_pair_is_remembered_on_every_replica() {
     replicas[1].cli(&["price", "set", "--project", &tenant.slug, "judge-1", "--input", "1", "--output", "2"]);
     replicas[2].cli(&["project", "set", &tenant.slug, "--guard-model", "judge-1"]);
     let stored = "How do I cancel my travel insurance before the end of the month?";
-    let uncertain = "How can I cancel my travel insurance before the end of the month now?";
+    let uncertain = "How can I cancel my travel insurance before the end of the month today?";
     assert_eq!(ask(&replicas[0], &tenant.key, stored), (200, false));
     for replica in &replicas {
         assert_eq!(ask(replica, &tenant.key, uncertain), (200, true));
