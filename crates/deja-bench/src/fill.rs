@@ -140,5 +140,6 @@ fn entry(number: usize, scope: Scope, vectors: &Vectors) -> Result<NewEntry> {
         },
         vector: Some((vectors.embedder.clone(), vectors.entry(number)?)),
         max_entries: MOST_ENTRIES,
+        replaces: false,
     })
 }

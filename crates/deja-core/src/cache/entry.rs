@@ -65,6 +65,8 @@ pub struct NewEntry {
     pub vector: Option<(EmbedderId, Embedding)>,
     /// Entries the project keeps at most, this one included.
     pub max_entries: u64,
+    /// Whether it takes the place of a live twin. A fresh answer was asked for.
+    pub replaces: bool,
 }
 
 /// What came of storing.

@@ -162,6 +162,7 @@ impl Engine {
             entry: Entry::clone(&entry),
             vector: call.vector.clone().map(|vector| (embedder.clone(), vector)),
             max_entries: call.caller.project.settings.max_entries,
+            replaces: call.query.wire.as_ref().is_some_and(|wired| wired.replaces()),
         };
         let inserted = match claim {
             Some(claim) => claim.store(new).await,

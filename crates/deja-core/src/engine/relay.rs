@@ -120,6 +120,11 @@ impl Wired {
         Ok(())
     }
 
+    /// Whether a fresh answer takes the place of one that is there.
+    pub(super) const fn replaces(&self) -> bool {
+        !self.control.look_up
+    }
+
     /// Whether others may read its answer along, and it theirs: not if it wants one of its own.
     pub(super) const fn is_shared(&self) -> bool {
         self.looks_up() && self.stores().is_ok()

@@ -69,7 +69,7 @@ pub trait Entries: Send + Sync {
     async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError>;
 
     /// Stores entry and vector together, or neither; durable when it returns. A live twin (same scope and
-    /// prompt) stays and is returned; an expired one is replaced. Evicts the project's least recently hit
+    /// prompt) stays and is returned, unless `new` replaces it; an expired one is replaced. Evicts the project's least recently hit
     /// entries beyond `max_entries`, at most [`EVICTED_AT_ONCE`] of them, never the new one.
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError>;
 

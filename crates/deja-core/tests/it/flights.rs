@@ -317,6 +317,7 @@ async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
         entry,
         vector: Some((EmbedderId::new("fake"), vector("reset|1"))),
         max_entries: 100,
+        replaces: false,
     };
     let store = bench.store.clone();
     bench.provider.script(move |_| {

@@ -298,10 +298,14 @@ async fn an_application_says_what_it_wants_of_the_cache() {
     let ttl = Some(Duration::from_mins(1));
     text(bench.live(with(Control { ttl, ..on })).await).await;
     assert_eq!(bench.hit(with(only)).await.entry.answer.text, "answer 1");
+    // A fresh one takes its place.
+    text(bench.live(with(Control { look_up: false, ..on })).await).await;
+    assert_eq!(bench.hit(with(only)).await.entry.answer.text, "answer 2");
+    assert_eq!(bench.entries().await, 1);
     // Another question is not looked for by meaning.
     let other = Relay { control: Control { semantic: false, ..on }, ..relay("reset|2") };
     text(bench.live(other).await).await;
-    assert_eq!(bench.provider.count(), 3);
+    assert_eq!(bench.provider.count(), 4);
 
     bench.clock.advance(Duration::from_secs(10));
     let young = Control { max_age: Some(Duration::from_secs(5)), only: true, ..on };
@@ -310,7 +314,7 @@ async fn an_application_says_what_it_wants_of_the_cache() {
     bench.clock.advance(Duration::from_secs(51));
     assert_eq!(
         text(bench.live(with(on)).await).await,
-        chat_completion("cheap", "answer 3", "stop"),
+        chat_completion("cheap", "answer 4", "stop"),
         "its time is over"
     );
 }

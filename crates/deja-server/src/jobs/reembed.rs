@@ -218,7 +218,7 @@ mod tests {
             };
             let scope = Scope::new(project.id, Frame::query(Some("m"), None));
             let prompt_hash = PromptHash::of(prompt);
-            let new = NewEntry { scope, prompt_hash, entry, vector: None, max_entries: 10 };
+            let new = NewEntry { scope, prompt_hash, entry, vector: None, max_entries: 10, replaces: false };
             store.insert(new).await.unwrap();
         }
         store

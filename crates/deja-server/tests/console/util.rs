@@ -165,7 +165,7 @@ impl World {
         };
         let scope = Scope::new(project.id, Frame::query(Some(model), context));
         let prompt_hash = PromptHash::of(prompt);
-        let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000 };
+        let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000, replaces: false };
         self.wired.store.insert(new).await.unwrap();
         id
     }

@@ -120,5 +120,6 @@ pub(crate) fn entry(number: u64, embedding: Embedding) -> NewEntry {
         },
         vector: Some((embedder(), embedding)),
         max_entries: u64::MAX,
+        replaces: false,
     }
 }

@@ -92,6 +92,7 @@ pub(crate) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
         },
         vector: Some((embedder(), vector(number))),
         max_entries: 1_000_000,
+        replaces: false,
     }
 }
 

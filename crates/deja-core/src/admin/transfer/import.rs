@@ -293,6 +293,7 @@ async fn entry(
         },
         vector,
         max_entries: project.settings.max_entries,
+        replaces: false,
     };
     let now: Timestamp = by.now();
     Ok(new.entry.is_live(now).then_some(Arrived { new, more_vectors }))

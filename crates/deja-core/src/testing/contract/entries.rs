@@ -9,7 +9,7 @@ use super::fixtures::{
     request, scope, turned, with_project,
 };
 use super::{Subject, register};
-use crate::cache::{Frame, Inserted, Kind, Parameters, Scope};
+use crate::cache::{Frame, Inserted, Kind, NewEntry, Parameters, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::store::{EntryFilter, Store, StoreError};
@@ -23,6 +23,7 @@ register!["entries":
     of_projects_never_meet,
     of_scopes_never_meet,
     live_twins_stay,
+    a_twin_is_replaced_if_that_is_wanted,
     equal_inserts_at_once_leave_one,
     different_inserts_at_once_all_stay,
     ids_are_unique_in_a_project,
@@ -153,6 +154,19 @@ async fn of_scopes_never_meet(mut subject: Subject) {
         assert_eq!(ids(&near(&*store, scope, 0.0, 0.0, NOW).await), [entry_id(number)], "{scope:?}");
         assert_eq!(exactly(&*store, scope, "hello", NOW).await.unwrap().id, entry_id(number));
     }
+}
+
+async fn a_twin_is_replaced_if_that_is_wanted(mut subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, entry(1, &scope, "hello")).await;
+    let fresh = turned(NewEntry { replaces: true, ..entry(2, &scope, "hello") }, 90.0);
+    put(&*store, fresh).await;
+    put(&*store, NewEntry { replaces: true, ..entry(3, &scope, "of no twin") }).await;
+    let store = subject.reopened().await;
+    assert_eq!(store.count(scope.project()).await.unwrap(), 2);
+    assert_eq!(exactly(&*store, &scope, "hello", NOW).await.unwrap().id, entry_id(2));
+    assert_eq!(ids(&near(&*store, &scope, 90.0, 0.9, NOW).await), [entry_id(2)]);
 }
 
 async fn live_twins_stay(mut subject: Subject) {

@@ -133,6 +133,7 @@ pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
         },
         vector: Some((embedder("e"), at_angle(0.0))),
         max_entries: 100_000,
+        replaces: false,
     }
 }
 

@@ -153,7 +153,9 @@ impl Entries for MemoryStore {
         let project = new.scope.project();
         let same = |stored: &Stored| stored.scope == new.scope && stored.prompt_hash == new.prompt_hash;
         let live_twin = |stored: &&Stored| same(stored) && stored.entry.is_live(new.entry.created);
-        if let Some(twin) = state.entries.values().find(live_twin) {
+        if !new.replaces
+            && let Some(twin) = state.entries.values().find(live_twin)
+        {
             return Ok(Inserted::Twin(Arc::clone(&twin.entry)));
         }
         if !state.projects.contains_key(&project) {

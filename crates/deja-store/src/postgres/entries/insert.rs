@@ -64,10 +64,12 @@ pub(in super::super) async fn insert(
         if store(connections, &new, owner).await? {
             return Ok(Inserted::New);
         }
-        if let Some(twin) = live_twin(connections, &new).await? {
+        if !new.replaces
+            && let Some(twin) = live_twin(connections, &new).await?
+        {
             return Ok(Inserted::Twin(Arc::new(twin)));
         }
-        remove::expired_twin(connections, &new).await?;
+        remove::twin_of(connections, &new).await?;
     }
     Err(unavailable("the entry's twin comes and goes"))
 }

@@ -23,7 +23,7 @@ pub(super) fn insert(
 ) -> Result<Done<Inserted>, StoreError> {
     let mut gone = Vec::new();
     if let Some((row, expires)) = twin(connection, &new).map_err(fault)? {
-        if expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
+        if !new.replaces && expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
             let twin = texts::read(connection, row).map_err(fault)?;
             let (twin, _) = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
             return Ok(Done::quiet(Inserted::Twin(Arc::new(twin))));

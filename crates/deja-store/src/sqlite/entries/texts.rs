@@ -183,7 +183,7 @@ mod tests {
             expires: None,
         };
         let prompt_hash = PromptHash::of("hello");
-        NewEntry { scope: scope.clone(), prompt_hash, entry, vector: None, max_entries: 10 }
+        NewEntry { scope: scope.clone(), prompt_hash, entry, vector: None, max_entries: 10, replaces: false }
     }
 
     #[tokio::test]
