@@ -1,12 +1,14 @@
 //! Projects: the tenants, with their limits and settings.
 
-use std::collections::BTreeMap;
+mod wires;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use deja_guard::Strictness;
-use deja_wire::{Identity, Mode, Wire};
+use deja_wire::{Identity, Mode, Options, Wire};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{Frame, Kind, Parameters, Scope};
@@ -17,6 +19,8 @@ use crate::money::NanoUsd;
 use crate::pricing::ModelPrice;
 use crate::quality::DEFAULT_SAMPLES;
 use crate::rate_limit::Quota;
+
+pub use wires::{ClientControl, HitUsage, OnHangup, OptIn, UnknownChoice};
 
 /// The name of a project in URLs and on the command line: 1 to 40 of `a-z`, `0-9` and `-`, no dash at an end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -204,13 +208,21 @@ pub struct ProjectSettings {
     pub guard_model: Option<String>,
     /// What asking it may cost a day (UTC).
     pub guard_budget: NanoUsd,
+    /// What applications may ask of the cache in headers.
+    pub client_controls: BTreeSet<ClientControl>,
+    /// More hits of requests in wire formats, each at a risk.
+    pub opt_ins: BTreeSet<OptIn>,
+    /// The tokens that a hit in a wire format reports.
+    pub hit_usage: HitUsage,
+    /// What becomes of an answer in a wire format that nobody waits for any more.
+    pub on_hangup: OnHangup,
     /// The project's own prices by model id; they win over the price table.
     pub prices: BTreeMap<String, ModelPrice>,
 }
 
 impl Default for ProjectSettings {
     /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, 1,000 samples, no model
-    /// that decides (if one is set: 1 USD a day), no prices.
+    /// that decides (if one is set: 1 USD a day), all controls of clients, nothing at a risk, no prices.
     fn default() -> Self {
         Self {
             ttl_seconds: Some(30 * 24 * 3600),
@@ -222,6 +234,10 @@ impl Default for ProjectSettings {
             samples: DEFAULT_SAMPLES,
             guard_model: None,
             guard_budget: NanoUsd::from_nanos(1_000_000_000),
+            client_controls: ClientControl::ALL.iter().copied().collect(),
+            opt_ins: BTreeSet::new(),
+            hit_usage: HitUsage::default(),
+            on_hangup: OnHangup::default(),
             prices: BTreeMap::new(),
         }
     }
@@ -231,6 +247,19 @@ impl ProjectSettings {
     /// When an answer stored at `now` stops being served.
     pub fn expires(&self, now: Timestamp) -> Option<Timestamp> {
         self.ttl_seconds.map(|ttl| now.plus(Duration::from_secs(ttl)))
+    }
+
+    /// How far requests in wire formats are the same; a question of more bytes is not matched by meaning.
+    pub fn identity_options(&self, max_text_bytes: usize) -> Options {
+        let is_set = |opt_in| self.opt_ins.contains(&opt_in);
+        Options {
+            share_end_users: is_set(OptIn::ShareEndUsers),
+            semantic_history: is_set(OptIn::SemanticHistory),
+            semantic_tools: is_set(OptIn::SemanticTools),
+            semantic_json: is_set(OptIn::SemanticJson),
+            responses_stateless: is_set(OptIn::ResponsesStateless),
+            max_text_bytes,
+        }
     }
 
     /// The threshold of a query that asked for `asked`, or for none.
@@ -325,6 +354,57 @@ mod tests {
             assert_eq!(guard.as_str().parse(), Ok(guard));
         }
         assert!("loose".parse::<Guard>().is_err());
+    }
+
+    #[test]
+    fn settings_of_before_wire_formats_allow_controls_and_no_risk() {
+        let old: ProjectSettings = serde_json::from_str(r#"{"ttl_seconds": 60}"#).unwrap();
+        assert_eq!(old.client_controls.len(), ClientControl::ALL.len());
+        let options = old.identity_options(7);
+        assert!(!(options.share_end_users || options.semantic_history || options.semantic_tools));
+        assert!(!(options.semantic_json || options.responses_stateless) && options.max_text_bytes == 7);
+        let set = ProjectSettings { opt_ins: [OptIn::SemanticJson].into(), ..old };
+        assert!(set.identity_options(7).semantic_json && !set.identity_options(7).semantic_tools);
+        let text = serde_json::to_string(&set).unwrap();
+        assert_eq!(serde_json::from_str::<ProjectSettings>(&text).unwrap(), set);
+    }
+
+    #[test]
+    fn wire_scopes_keep_kinds_segments_and_whole_requests_apart() {
+        let identity = |mode| Identity {
+            mode,
+            model: "m".into(),
+            instructions: Some("be brief".into()),
+            parameters: Parameters::from([("temperature".into(), "1".into())]),
+            hash: [1; 32],
+            text: "hello".into(),
+            reasons: Vec::new(),
+            rendering: deja_wire::Rendering::default(),
+        };
+        let project = Project {
+            id: ProjectId::from_bytes([1; 16]),
+            slug: "p".parse().unwrap(),
+            name: "P".into(),
+            tier: Tier::Free,
+            custom_quota: None,
+            suspended: false,
+            settings: ProjectSettings { share_models: true, ..ProjectSettings::default() },
+            created: Timestamp::from_secs(0),
+        };
+        let mut keys = std::collections::HashSet::new();
+        for wire in Wire::ALL {
+            for mode in [Mode::Semantic, Mode::Exact] {
+                for segment in [None, Some(""), Some("eu")] {
+                    let scope = project.wire_scope(wire, &identity(mode), segment);
+                    assert!(keys.insert(scope.key()), "{wire:?} {mode:?} {segment:?}");
+                    let frame = scope.frame();
+                    assert_eq!((frame.is_exact(), frame.model()), (mode == Mode::Exact, Some("m")));
+                    let again =
+                        project.scope_of(frame.kind(), "m", frame.instructions(), frame.parameters().clone());
+                    assert_eq!(again, scope);
+                }
+            }
+        }
     }
 
     #[test]

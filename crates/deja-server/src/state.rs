@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::engine::Engine;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::feeds::upstreams::Upstreams;
@@ -20,12 +21,18 @@ pub struct RequestLimits {
     pub prompt_bytes: usize,
     /// Bytes of `context`.
     pub context_bytes: usize,
+    /// Bytes of the whole body of a request in a wire format.
+    pub wire_body_bytes: usize,
+    /// Bytes of the bodies of all such requests together.
+    pub wire_bytes_in_flight: usize,
 }
 
 /// What handlers work with.
 pub struct App {
     engine: Engine,
     limits: RequestLimits,
+    /// A permit for each byte that bodies of requests in wire formats may still take.
+    bodies: Arc<Semaphore>,
     upstreams: Arc<Upstreams>,
     readiness: Readiness,
     leaving: CancellationToken,
@@ -40,7 +47,8 @@ impl App {
         readiness: Readiness,
         leaving: CancellationToken,
     ) -> Self {
-        Self { engine, limits, upstreams, readiness, leaving }
+        let bodies = Arc::new(Semaphore::new(limits.wire_bytes_in_flight.min(Semaphore::MAX_PERMITS)));
+        Self { engine, limits, bodies, upstreams, readiness, leaving }
     }
 
     /// Answers queries.
@@ -51,6 +59,11 @@ impl App {
     /// Bounds of a request.
     pub fn limits(&self) -> &RequestLimits {
         &self.limits
+    }
+
+    /// Room for bodies of requests in wire formats, a permit a byte.
+    pub fn bodies(&self) -> &Arc<Semaphore> {
+        &self.bodies
     }
 
     /// The providers, and which models they answer.

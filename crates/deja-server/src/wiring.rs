@@ -94,6 +94,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         body_timeout: config.connection.body_timeout,
         prompt_bytes: config.request.max_prompt_bytes,
         context_bytes: config.request.max_context_bytes,
+        wire_body_bytes: config.request.wire_max_body_bytes,
+        wire_bytes_in_flight: config.request.wire_max_bytes_in_flight,
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
     let engine = Engine::new(parts, tasks);

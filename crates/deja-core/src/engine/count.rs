@@ -75,8 +75,17 @@ impl Engine {
         caller: &Admission,
         read: impl Future<Output = Result<(Query, T), E>>,
     ) -> Result<(Reply, T), E> {
-        let (query, rest) = read.await.inspect_err(|_| self.count(caller, Ended::Refused))?;
+        let (query, rest) = self.read(caller, read).await?;
         Ok((self.query(caller, query).await?, rest))
+    }
+
+    /// What `read` makes of the request of an admitted caller. What cannot be read is counted as refused.
+    pub async fn read<T, E>(
+        &self,
+        caller: &Admission,
+        read: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        read.await.inspect_err(|_| self.count(caller, Ended::Refused))
     }
 
     /// Counts a request that did not become a query.

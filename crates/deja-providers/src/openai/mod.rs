@@ -6,12 +6,16 @@ use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provi
 use deja_wire::Wire;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
 
 /// Where OpenAI is.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// The host of that, and the end of those of its regions.
+const HOST: &str = "api.openai.com";
 
 /// Which of the two endpoints a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +71,10 @@ impl Provider for OpenAi {
 
     async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
         let path = path(request.endpoint).ok_or_else(|| self.upstream.serves_not())?;
-        let url = endpoint(self.upstream.base()?, path);
-        self.upstream.forward(url, self.upstream.key_header(AUTHORIZATION, "Bearer "), request).await
+        let base = self.upstream.base()?;
+        let request = with_usage(base, request);
+        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
+        self.upstream.forward(endpoint(base, path), headers, request).await
     }
 }
 
@@ -117,6 +123,24 @@ fn responses_request(model: &str, context: Option<&str>, prompt: &str) -> Value 
         request["instructions"] = context.into();
     }
     request
+}
+
+/// The same request, which asks for the tokens at the end of its stream where it goes to OpenAI itself: tokens of hidden
+/// reasoning cannot be counted here. Of other servers some refuse what they do not know.
+fn with_usage(base: &Url, request: Forward) -> Forward {
+    #[derive(Deserialize)]
+    struct Streamed {
+        stream: bool,
+    }
+    let is_openai = base.host_str().is_some_and(|host| host == HOST || host.ends_with(&format!(".{HOST}")));
+    if !is_openai || request.endpoint != Endpoint::Chat {
+        return request;
+    }
+    let streamed = serde_json::from_slice(&request.body).is_ok_and(|Streamed { stream }| stream);
+    match deja_wire::ask_for_usage(&request.body) {
+        Ok(Some(body)) if streamed => Forward { body, ..request },
+        _ => request,
+    }
 }
 
 /// Where an endpoint is. Many compatible servers have Responses too; one that has not says so itself.
@@ -194,6 +218,33 @@ mod tests {
             ["gpt-4o", "gpt-5.6-sol", "o3", "chatgpt-4o-latest", "ft:gpt-4o-mini:pro:x", "gpt-5-chat-latest"]
         {
             assert!(!is_responses_only(model), "{model}");
+        }
+    }
+
+    #[test]
+    fn openai_alone_is_asked_for_the_tokens_of_a_stream() {
+        let sent = |base: &str, endpoint, body: &'static str| {
+            let (model, headers) = (String::new(), reqwest::header::HeaderMap::new());
+            let request = Forward { endpoint, model, body: body.into(), headers, query: None };
+            with_usage(&Url::parse(base).unwrap(), request).body
+        };
+        let body = r#"{"stream" : true, "x":1.0}"#;
+        for base in ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"] {
+            let asked = sent(base, Endpoint::Chat, body);
+            let value: serde_json::Value = serde_json::from_slice(&asked).unwrap();
+            assert_eq!(value["stream_options"]["include_usage"], true);
+            assert!(asked.ends_with(br#""stream" : true, "x":1.0}"#), "the rest is as it came");
+            let set = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
+            for other in [set, "{}", r#"{"stream":false}"#, r#"{"stream":"true"}"#, "[", r#"{"stream":null}"#]
+            {
+                assert_eq!(sent(base, Endpoint::Chat, other), other);
+            }
+            assert_eq!(sent(base, Endpoint::Responses, body), body);
+        }
+        for base in
+            ["https://api.openai.com.evil.example/v1", "http://127.0.0.1:8000/v1", "https://gw.example/v1"]
+        {
+            assert_eq!(sent(base, Endpoint::Chat, body), body);
         }
     }
 

@@ -19,8 +19,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
     }
     let max = limits.body_bytes;
     let too_large = || format!("the body is larger than the limit of {max} bytes");
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > max as u64) {
+    if announced(headers).is_some_and(|length| length > max as u64) {
         return bad(too_large());
     }
     match tokio::time::timeout(limits.body_timeout, Limited::new(body, max).collect()).await {
@@ -31,6 +30,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
             bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64()))
         }
     }
+}
+
+/// How long the body says it is.
+pub(super) fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
 }
 
 /// The text of a JSON object; `members` says which ones a body must have.

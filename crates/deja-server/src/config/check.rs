@@ -168,11 +168,19 @@ impl Settings {
             let wanted = format!("{prompt} or more: a body holds a prompt (max_prompt_bytes)");
             return Err(wrong("max_body_bytes", &body.to_string(), &wanted));
         }
+        let wire = within("wire_max_body_bytes", self.wire_max_body_bytes, 1024..=256 << 20)?;
+        let all_wires = within("wire_max_bytes_in_flight", self.wire_max_bytes_in_flight, 1024..=1 << 40)?;
+        if all_wires < wire {
+            let wanted = format!("{wire} or more: one body may be that long (wire_max_body_bytes)");
+            return Err(wrong("wire_max_bytes_in_flight", &all_wires.to_string(), &wanted));
+        }
         Ok(RequestSettings {
             max_prompt_bytes: prompt as usize,
             max_context_bytes: within("max_context_bytes", self.max_context_bytes, 0..=64 << 20)? as usize,
             max_body_bytes: body as usize,
             timeout: secs("query_timeout_s", self.query_timeout_s, 1..=7200)?,
+            wire_max_body_bytes: wire as usize,
+            wire_max_bytes_in_flight: all_wires as usize,
         })
     }
 

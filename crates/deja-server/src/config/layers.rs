@@ -83,6 +83,8 @@ pub struct Settings {
     pub(super) max_context_bytes: u64,
     pub(super) max_body_bytes: u64,
     pub(super) query_timeout_s: u64,
+    pub(super) wire_max_body_bytes: u64,
+    pub(super) wire_max_bytes_in_flight: u64,
     pub(super) answer_cache_mb: u64,
     pub(super) header_timeout_ms: u64,
     pub(super) body_timeout_ms: u64,

@@ -114,6 +114,10 @@ pub struct RequestSettings {
     pub max_body_bytes: usize,
     /// Longest time of a query.
     pub timeout: Duration,
+    /// Longest body of a request in a wire format.
+    pub wire_max_body_bytes: usize,
+    /// What the bodies of all such requests that are under way take together.
+    pub wire_max_bytes_in_flight: usize,
 }
 
 /// Connections to the API.

@@ -74,6 +74,32 @@ fn traffic(deja: &Deja, provider: &FakeProvider) -> Vec<String> {
     tenant.post_as(unknown, PATH, b"{}").detail(401);
     let path = format!("/v1/cache/query?key={}", tenant.key);
     tenant.post_as(&tenant.key, &path, b"{}").detail(400);
+    // The formats of providers, with keys in every header.
+    for (path, model, header) in [
+        ("/v1/chat/completions", "gpt-4o-mini", "Authorization"),
+        ("/v1/chat/completions?key=", "gpt-4o-mini", "x-api-key"),
+        ("/v1/messages", "claude-haiku-4-5", "x-api-key"),
+        ("/v1/responses", "gpt-4o-mini", "api-key"),
+        ("/v1/nowhere", "gpt-4o-mini", "x-goog-api-key"),
+    ] {
+        let key =
+            if header == "Authorization" { format!("Bearer {}", tenant.key) } else { tenant.key.clone() };
+        let path = if path.ends_with('=') { format!("{path}{}", tenant.key) } else { path.to_owned() };
+        for (n, stream) in [false, true, false].into_iter().enumerate() {
+            let text = format!("How do I cook the quokka-prompt of xanthophyll {n}?");
+            let turns = serde_json::json!([{"role": "user", "content": text}]);
+            let body =
+                json!({"model": model, "max_tokens": 9, "messages": turns, "input": turns, "stream": stream});
+            let headers = [
+                (header, key.as_str()),
+                ("X-Deja-Context", "ocelot-context"),
+                ("x-other", "tapir-paraphrase"),
+            ];
+            deja.request("POST", &path, &headers, body.to_string().as_bytes());
+            let unread = [(header, "sk-of-their-own-tapir-paraphrase")];
+            deja.request("POST", &path, &unread, b"{\"quokka-prompt\"");
+        }
+    }
     // A provider of the project's own, with a secret.
     let url = format!("{}/v1", provider.url());
     let mut command = deja.command(&tenant.provider_add(

@@ -6,7 +6,9 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use deja_wire::{ErrorKind, Wire, error_body};
+use deja_core::engine::QueryError;
+use deja_core::store::StoreError;
+use deja_wire::{ErrorKind, Malformed, Wire, error_body};
 
 use crate::api::error::{ApiError, ERROR_CODE};
 
@@ -22,15 +24,43 @@ pub(super) enum WireError {
     Malformed { message: String, param: Option<String> },
     /// 404: no such model or path; the text says what there is.
     NotFound(String),
+    /// 413: the body has more bytes than this.
+    TooLarge(usize),
+    /// 415: the body is packed.
+    Packed,
+    /// 504: only a stored answer was wanted.
+    NotCached,
+    /// The provider's own status, with a body that is not for the wire's clients.
+    Unreadable(u16),
 }
 
 impl WireError {
+    pub(super) fn malformed(message: impl Into<String>) -> Self {
+        Self::Malformed { message: message.into(), param: None }
+    }
+
     /// The kind, what it says, its code where that is more exact than the kind's, and whether to ask again.
     fn parts(&self) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, Option<bool>) {
         match self {
             Self::Any(error) => of_any(error),
             Self::Malformed { message, .. } => (ErrorKind::Invalid, message.into(), None, None),
             Self::NotFound(message) => (ErrorKind::NotFound, message.into(), None, None),
+            Self::TooLarge(most) => {
+                let message = format!("The body is larger than the limit of {most} bytes.");
+                (ErrorKind::TooLarge, message.into(), None, None)
+            }
+            Self::Packed => {
+                let message = "deja reads bodies that are not packed: send no Content-Encoding.";
+                (ErrorKind::Unsupported, message.into(), None, None)
+            }
+            Self::NotCached => {
+                let message = "No stored answer serves this request, and only a stored one was asked for.";
+                (ErrorKind::NotCached, message.into(), None, Some(false))
+            }
+            Self::Unreadable(status) => {
+                let message = format!("The provider answered with status {status} and no JSON.");
+                (ErrorKind::Unreachable, message.into(), Some("provider_bad_response"), None)
+            }
         }
     }
 
@@ -40,8 +70,13 @@ impl WireError {
             error.log();
         }
         let (kind, message, code, again) = self.parts();
-        let param = if let Self::Malformed { param, .. } = &self { param.as_deref() } else { None };
-        let status = StatusCode::from_u16(kind.status(wire)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let (param, own) = match &self {
+            Self::Malformed { param, .. } => (param.as_deref(), None),
+            Self::Unreadable(status) => (None, Some(*status)),
+            _ => (None, None),
+        };
+        let status = StatusCode::from_u16(own.unwrap_or(kind.status(wire)));
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = error_body(wire, kind, &message, code, param);
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -98,8 +133,38 @@ fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'st
     (kind, Cow::Borrowed(text), Some(code), again)
 }
 
-impl<E: Into<ApiError>> From<E> for WireError {
-    fn from(error: E) -> Self {
+impl From<ApiError> for WireError {
+    fn from(error: ApiError) -> Self {
+        Self::Any(error)
+    }
+}
+
+impl From<StoreError> for WireError {
+    fn from(error: StoreError) -> Self {
         Self::Any(error.into())
+    }
+}
+
+impl From<QueryError> for WireError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::ModelNotSupported { model } => Self::NotFound(format!(
+                "There is no provider for model '{model}' at this endpoint. GET /v1/models lists models; deja's operator \
+                 adds providers."
+            )),
+            QueryError::WrongEndpoint { model } => Self::NotFound(format!(
+                "The provider of model '{model}' does not serve this endpoint. Models of OpenAI and of compatible servers are \
+                 asked at /v1/chat/completions or /v1/responses, Anthropic's at /v1/messages, Gemini's at \
+                 /v1beta/models/{{model}}:generateContent or /v1/chat/completions."
+            )),
+            QueryError::NotCached => Self::NotCached,
+            error => Self::Any(error.into()),
+        }
+    }
+}
+
+impl From<Malformed> for WireError {
+    fn from(Malformed { message, param }: Malformed) -> Self {
+        Self::Malformed { message, param }
     }
 }

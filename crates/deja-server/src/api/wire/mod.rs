@@ -1,21 +1,28 @@
 //! The surfaces that existing applications speak to: the formats of OpenAI, Anthropic and Gemini. An application changes its
 //! base URL and its key.
 //!
-//! `models` lists models, `error` is the table of errors.
+//! `ask` is the place to start: it admits, reads and relays a request. `body` reads it, `control` says what it asks of the
+//! cache, `answer` renders hits and passes live answers on, `events` is a live stream, `models` lists models, `error` is the
+//! table of errors.
 
+mod answer;
+mod ask;
+mod body;
+mod control;
 mod error;
+mod events;
 mod models;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get, post};
 use deja_core::store::Admission;
-use deja_wire::Wire;
+use deja_wire::{Endpoint, Wire};
 
 use crate::api::error::ApiError;
 use crate::auth::{self, Base, Refused};
@@ -23,18 +30,41 @@ use crate::request_id;
 use crate::state::App;
 use error::WireError;
 
-/// What there is, for people.
-const HERE: &str = "There is GET /v1/models";
+/// Where each endpoint is, apart from Gemini's, which have the model in their path.
+const ENDPOINTS: [(&str, Endpoint); 6] = [
+    ("/v1/chat/completions", Endpoint::Chat),
+    ("/v1/responses", Endpoint::Responses),
+    ("/v1/messages", Endpoint::Messages),
+    ("/v1/messages/count_tokens", Endpoint::CountTokens),
+    ("/v1/embeddings", Endpoint::Embeddings),
+    ("/v1/completions", Endpoint::Completions),
+];
+
+/// The same, for people.
+const HERE: &str = "There are POST /v1/chat/completions, /v1/responses, /v1/embeddings and /v1/completions (OpenAI), \
+                    /v1/messages and /v1/messages/count_tokens (Anthropic), /v1beta/models/{model}:generateContent and \
+                    :streamGenerateContent (Gemini), and GET /v1/models";
 
 /// The paths of the wire formats, each also below the base URL of a project.
 pub fn router() -> Router<Arc<App>> {
     let mut router = Router::new();
     for base in ["", "/p/{slug}"] {
+        for (path, endpoint) in ENDPOINTS {
+            router = router.route(&format!("{base}{path}"), asked_at(endpoint));
+        }
         router = router
             .route(&format!("{base}/v1/models"), get(models::models))
-            .route(&format!("{base}/v1/models/{{*id}}"), get(models::models));
+            // Some of Gemini's clients say v1, some v1beta.
+            .route(&format!("{base}/v1/models/{{*id}}"), get(models::models).post(ask::gemini))
+            .route(&format!("{base}/v1beta/models/{{*id}}"), post(ask::gemini));
     }
     router
+}
+
+fn asked_at(endpoint: Endpoint) -> MethodRouter<Arc<App>> {
+    post(move |State(app): State<Arc<App>>, base: Base, request: Request| async move {
+        ask::ask(&app, &base, endpoint, None, request).await
+    })
 }
 
 /// The answer to a request for what is not there, or by a method that it does not take: in the shape of a wire where the

@@ -1,0 +1,129 @@
+//! What a project sets for requests in wire formats.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A word that is none of a setting's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{word}' is not one of {all}")]
+pub struct UnknownChoice {
+    word: String,
+    all: String,
+}
+
+/// An enum of the words of a setting, each with the line that explains it to operators.
+macro_rules! choices {
+    ($(#[$doc:meta])* $name:ident: $($(#[$of:meta])* $choice:ident = $word:literal, $help:literal;)+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum $name {
+            $(#[doc = $help] $(#[$of])* $choice,)+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$choice),+];
+
+            /// The word in settings and listings.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$choice => $word,)+
+                }
+            }
+
+            /// What it means, in a line.
+            pub const fn help(self) -> &'static str {
+                match self {
+                    $(Self::$choice => $help,)+
+                }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownChoice;
+
+            fn from_str(word: &str) -> Result<Self, UnknownChoice> {
+                let found = Self::ALL.iter().find(|choice| choice.as_str() == word);
+                found.copied().ok_or_else(|| UnknownChoice {
+                    word: word.to_owned(),
+                    all: Self::ALL.iter().map(|choice| choice.as_str()).collect::<Vec<_>>().join(", "),
+                })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+choices! {
+    /// A control of the cache that applications may use in headers.
+    ClientControl:
+    Cache = "cache", "X-Deja-Cache and Cache-Control: ask the provider anew, keep nothing, or only what is kept.";
+    Threshold = "threshold", "X-Deja-Threshold: how similar a question must be, down to the project's minimum.";
+    Context = "context", "X-Deja-Context: keep answers apart by a name.";
+    Ttl = "ttl", "X-Deja-TTL: serve an answer for a shorter time than the project does.";
+    Debug = "debug", "X-Deja-Debug: times and reasons in headers of the answer.";
+}
+
+choices! {
+    /// More hits, each at a risk of its own. None is on by default.
+    OptIn:
+    ShareEndUsers = "share_end_users", "One end user gets what another one asked for: who asks is left out of the comparison.";
+    SemanticHistory = "semantic_history", "A question after other turns is matched by meaning: an answer may fit the turns less well.";
+    SemanticTools = "semantic_tools", "A question with tools is matched by meaning: a tool that would have been called is not.";
+    SemanticJson = "semantic_json", "A question with a format for its answer is matched by meaning: data of another text may come back.";
+    ResponsesStateless = "responses_stateless", "Responses get ids of deja: they cannot be continued by previous_response_id.";
+}
+
+choices! {
+    /// What happens to a provider's answer when the last client that waits for it hangs up.
+    #[derive(Default)]
+    OnHangup:
+    #[default]
+    Store = "store", "Read it to its end, within bounds, and keep it: the prompt is paid for.";
+    Abort = "abort", "Close the connection to the provider.";
+}
+
+choices! {
+    /// The tokens that a hit reports.
+    #[derive(Default)]
+    HitUsage:
+    #[default]
+    Stored = "stored", "Those of the call that made the answer: agents measure their context by them.";
+    Zero = "zero", "None: nothing was bought.";
+}
+
+impl From<HitUsage> for deja_wire::HitUsage {
+    fn from(usage: HitUsage) -> Self {
+        match usage {
+            HitUsage::Stored => Self::Stored,
+            HitUsage::Zero => Self::Zero,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_and_others_are_told() {
+        for control in ClientControl::ALL {
+            assert_eq!(control.as_str().parse(), Ok(*control));
+            assert_eq!(serde_json::to_value(control).unwrap(), control.as_str());
+        }
+        for opt_in in OptIn::ALL {
+            assert_eq!(serde_json::to_value(opt_in).unwrap(), opt_in.as_str());
+        }
+        let error = "keep".parse::<OnHangup>().unwrap_err().to_string();
+        assert_eq!(error, "'keep' is not one of store, abort");
+        assert_eq!((OnHangup::default(), HitUsage::default()), (OnHangup::Store, HitUsage::Stored));
+    }
+}

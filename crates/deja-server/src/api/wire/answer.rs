@@ -1,0 +1,224 @@
+//! Answers: hits, rendered as they were asked for, and live ones, passed on as they come. What deja knows of an answer stands
+//! in its headers, which are there before the first byte of a stream.
+
+use std::fmt::Display;
+use std::io;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{AGE, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::BytesMut;
+use deja_core::clock::Timestamp;
+use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
+use deja_core::id::{Entropy, SystemEntropy};
+use deja_core::project::{OptIn, ProjectSettings};
+use deja_core::store::Admission;
+use deja_wire::{Fresh, Mode, Rendering, UsageFilter, Wire, json_as_stream, record, render};
+use futures::{StreamExt, TryStreamExt};
+
+use super::error::WireError;
+use super::events;
+use crate::api::error::ApiError;
+use crate::state::App;
+
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+const JSON: &str = "application/json";
+const UPSTREAM_ID: HeaderName = HeaderName::from_static("x-deja-upstream-id");
+/// Largest answer that is read whole before it is rendered otherwise, in bytes.
+const MOST_COLLECTED: usize = 8 * 1024 * 1024;
+
+/// How an answer is wanted.
+pub(super) struct Wanted {
+    wire: Wire,
+    rendering: Rendering,
+    mode: Mode,
+    control: Control,
+    reasons: Vec<&'static str>,
+    debug: bool,
+}
+
+impl Wanted {
+    pub(super) fn of(relay: &Relay, debug: bool) -> Self {
+        Self {
+            wire: relay.forward.endpoint.wire(),
+            rendering: relay.identity.rendering,
+            mode: relay.identity.mode,
+            control: relay.control,
+            reasons: relay.identity.reasons.clone(),
+            debug,
+        }
+    }
+
+    /// What the cache did for a live answer.
+    fn cache(&self, live: &Live) -> &'static str {
+        match self.mode {
+            _ if live.joined => "joined",
+            Mode::Bypass => "bypass",
+            _ if self.control.look_up => "miss",
+            _ if self.control.store => "refresh",
+            _ => "bypass",
+        }
+    }
+
+    /// The headers that say how it went.
+    fn headers(&self, cache: &'static str, trace: &Trace) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-deja-cache", HeaderValue::from_static(cache));
+        if !self.reasons.is_empty() {
+            say(&mut headers, "x-deja-reason", self.reasons.join(","));
+        }
+        if let Some(refusal) = trace.refused {
+            headers.insert("x-deja-guard", HeaderValue::from_static(refusal.reason.as_str()));
+        }
+        if self.debug {
+            say(&mut headers, "server-timing", timing(trace));
+        }
+        headers
+    }
+}
+
+/// An answer from the cache.
+pub(super) fn hit(
+    app: &App,
+    caller: &Admission,
+    wanted: &Wanted,
+    reply: &Reply,
+) -> Result<Response, WireError> {
+    let (entry, now) = (&reply.entry, app.engine().clock().now());
+    let body = rendered(&caller.project.settings, wanted, reply, now).map_err(ApiError::Internal)?;
+    let mut headers = wanted.headers("hit", &reply.trace);
+    let matched = if reply.source == Source::Exact { "exact" } else { "semantic" };
+    headers.insert("x-deja-match", HeaderValue::from_static(matched));
+    if let Some(similarity) = reply.similarity() {
+        say(&mut headers, "x-deja-similarity", format!("{:.4}", similarity.get()));
+    }
+    say(&mut headers, "x-deja-entry", entry.id);
+    say(&mut headers, "x-deja-provider", &entry.answer.provider);
+    headers.insert(AGE, HeaderValue::from(now.since(entry.created).as_secs()));
+    if reply.cost.price.is_some() {
+        say(&mut headers, "x-deja-saved", dollars(reply.saved().as_nanos()));
+    }
+    if wanted.rendering.stream {
+        unbuffered(&mut headers);
+    }
+    let kind = if wanted.rendering.stream { EVENTS } else { JSON };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    Ok((headers, body).into_response())
+}
+
+/// The body of a hit.
+fn rendered(
+    settings: &ProjectSettings,
+    wanted: &Wanted,
+    reply: &Reply,
+    now: Timestamp,
+) -> Result<Bytes, String> {
+    let record = reply.entry.answer.record.as_ref().ok_or("an entry of a wire has no record")?;
+    let mut seed = [0; 16];
+    SystemEntropy.fill(&mut seed).map_err(|error| error.to_string())?;
+    let fresh = Fresh {
+        seed,
+        created: now.as_secs(),
+        usage: settings.hit_usage.into(),
+        responses_stateless: settings.opt_ins.contains(&OptIn::ResponsesStateless),
+    };
+    render(wanted.wire, record, &wanted.rendering, &fresh).map_err(|error| error.to_string())
+}
+
+/// An answer of the provider, as it comes.
+pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, WireError> {
+    let kind = live.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.trim().to_ascii_lowercase();
+    let (is_stream, is_json) = (kind.starts_with("text/event-stream"), kind.contains("json"));
+    if live.status >= 400 && !kind.is_empty() && !is_json {
+        // A page for people, of a proxy mostly: no client of the wire reads it.
+        return Err(WireError::Unreadable(live.status));
+    }
+    let mut headers = wanted.headers(wanted.cache(&live), &live.trace);
+    say(&mut headers, "x-deja-provider", &live.provider);
+    for (name, value) in &live.headers {
+        // The provider's own name of the request: deja's stands in `X-Request-Id`.
+        let theirs = matches!(name.as_str(), "x-request-id" | "request-id");
+        headers.insert(if theirs { UPSTREAM_ID } else { name.clone() }, value.clone());
+    }
+    let status = StatusCode::from_u16(live.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let wants_stream = wanted.rendering.stream;
+    let body = if status == StatusCode::OK && (is_stream != wants_stream) && (is_stream || is_json) {
+        let body = collect(&mut live).await?;
+        let other = other_rendering(wanted, body);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));
+        Body::from(other.body)
+    } else if is_stream {
+        let drops_usage = wanted.wire == Wire::Chat && !wanted.rendering.usage;
+        events::body(live, wanted.wire, drops_usage.then(UsageFilter::default))
+    } else {
+        Body::from_stream(live.map_err(io::Error::other))
+    };
+    if is_stream || wants_stream {
+        unbuffered(&mut headers);
+    }
+    Ok((status, headers, body).into_response())
+}
+
+/// All of an answer.
+async fn collect(live: &mut Live) -> Result<Bytes, WireError> {
+    let mut body = BytesMut::new();
+    while let Some(piece) = live.next().await {
+        body.extend_from_slice(&piece.map_err(QueryError::from)?);
+        if body.len() > MOST_COLLECTED {
+            let cause = "an answer in the other rendering is too large to be read whole".into();
+            return Err(ApiError::Provider { code: "provider_bad_response", cause }.into());
+        }
+    }
+    Ok(body.freeze())
+}
+
+/// A whole body, and what it is.
+struct Whole {
+    body: Bytes,
+    is_stream: bool,
+}
+
+/// What the provider said in the other rendering than was asked for, as it was asked for: SDKs take JSON for an empty
+/// stream, and a stream for no answer. As it came if it is no complete answer.
+fn other_rendering(wanted: &Wanted, body: Bytes) -> Whole {
+    let wants_stream = wanted.rendering.stream;
+    let other = if wants_stream {
+        json_as_stream(wanted.wire, &body, &wanted.rendering).ok()
+    } else {
+        record(wanted.wire, true, &body).ok().map(|record| record.body)
+    };
+    match other {
+        Some(body) => Whole { body, is_stream: wants_stream },
+        None => Whole { body, is_stream: !wants_stream },
+    }
+}
+
+/// Reverse proxies that hold streams back are told not to.
+fn unbuffered(headers: &mut HeaderMap) {
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+}
+
+/// A header with a text that may not fit into one; then it is left out.
+fn say(headers: &mut HeaderMap, name: &'static str, text: impl Display) {
+    if let Ok(value) = HeaderValue::try_from(text.to_string()) {
+        headers.insert(name, value);
+    }
+}
+
+/// Nano-dollars as dollars, without an exponent.
+fn dollars(nanos: u64) -> String {
+    let text = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    let trimmed = text.trim_end_matches('0');
+    trimmed.strip_suffix('.').unwrap_or(trimmed).to_owned()
+}
+
+/// The times of an answer, as `Server-Timing` has them.
+fn timing(trace: &Trace) -> String {
+    let mut times = vec![("embedding", trace.embedding), ("search", trace.search), ("total", trace.total)];
+    times.extend(trace.provider.map(|time| ("provider", time)));
+    let of = |(name, time): (&str, Duration)| format!("{name};dur={:.3}", time.as_secs_f64() * 1e3);
+    times.into_iter().map(of).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,123 @@
+//! A request in a wire format: admitted, read, relayed, answered.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::response::Response;
+use deja_core::engine::{Relay, Relayed};
+use deja_core::project::ProjectSettings;
+use deja_core::provider::Forward;
+use deja_core::store::Admission;
+use deja_wire::{Asked, Endpoint, Identity, Mode};
+use serde::Deserialize;
+
+use super::answer::{self, Wanted};
+use super::control::Controls;
+use super::error::WireError;
+use super::{HERE, admitted, body};
+use crate::auth::Base;
+use crate::request_id;
+use crate::state::{App, RequestLimits};
+
+/// Members of the query that the provider gets to see.
+const PASSED: [&str; 2] = ["alt", "beta"];
+
+#[derive(Deserialize)]
+pub(super) struct Called {
+    /// `{model}:{method}`.
+    id: String,
+}
+
+/// `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`.
+pub(super) async fn gemini(
+    State(app): State<Arc<App>>,
+    base: Base,
+    Path(Called { id }): Path<Called>,
+    request: Request,
+) -> Response {
+    let endpoint = |stream| Endpoint::Gemini { stream };
+    match id.rsplit_once(':') {
+        Some((model, "generateContent")) => ask(&app, &base, endpoint(false), Some(model), request).await,
+        Some((model, "streamGenerateContent")) => {
+            ask(&app, &base, endpoint(true), Some(model), request).await
+        }
+        _ => WireError::NotFound(format!("This is no method of deja. {HERE}."))
+            .into_response(endpoint(false).wire()),
+    }
+}
+
+/// Answers a request for `endpoint`; `model` is the one in its path.
+pub(super) async fn ask(
+    app: &App,
+    base: &Base,
+    endpoint: Endpoint,
+    model: Option<&str>,
+    request: Request,
+) -> Response {
+    let (mut head, body) = request.into_parts();
+    admitted(app, base, endpoint.wire(), &mut head, async |head, caller| {
+        let read = read(app, caller, endpoint, model, head, body);
+        let (relay, wanted) = app.engine().read(caller, read).await?;
+        match app.engine().relay(caller, relay).await? {
+            Relayed::Hit(reply) => answer::hit(app, caller, &wanted, &reply),
+            Relayed::Live(live) => answer::live(&wanted, live).await,
+        }
+    })
+    .await
+}
+
+/// What a request asks for, and how it wants its answer.
+async fn read(
+    app: &App,
+    caller: &Admission,
+    endpoint: Endpoint,
+    model: Option<&str>,
+    head: &Parts,
+    body: Body,
+) -> Result<(Relay, Wanted), WireError> {
+    let settings = &caller.project.settings;
+    let controls = Controls::read(&head.headers, settings, app.limits())?;
+    let body = body::read(app, &head.headers, body).await?;
+    let query = passed(head.uri.query());
+    let mut identity = identify(endpoint, model, &body, head, query.as_deref(), settings, app.limits())?;
+    if endpoint == (Endpoint::Gemini { stream: true }) && query.as_deref() != Some("alt=sse") {
+        // Such a stream is one array of JSON, bit by bit. It is passed on.
+        (identity.mode, identity.rendering.stream) = (Mode::Bypass, false);
+        identity.reasons = vec!["json_array"];
+    }
+    let forward =
+        Forward { endpoint, model: identity.model.clone(), body, headers: head.headers.clone(), query };
+    let Controls { control, threshold, context, debug } = controls;
+    let request = Some(request_id::of(&head.extensions).to_owned());
+    let relay = Relay { identity, forward, threshold, control, context, request };
+    let wanted = Wanted::of(&relay, debug);
+    Ok((relay, wanted))
+}
+
+fn identify(
+    endpoint: Endpoint,
+    model: Option<&str>,
+    body: &[u8],
+    head: &Parts,
+    query: Option<&str>,
+    settings: &ProjectSettings,
+    limits: &RequestLimits,
+) -> Result<Identity, WireError> {
+    const NAMES: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+    let mut headers = Vec::new();
+    for name in NAMES {
+        headers
+            .extend(head.headers.get_all(name).iter().filter_map(|value| Some((name, value.to_str().ok()?))));
+    }
+    let asked = Asked { endpoint, model, body, headers: &headers, query };
+    Ok(deja_wire::identify(&asked, &settings.identity_options(limits.prompt_bytes))?)
+}
+
+/// The members of a query that pass.
+fn passed(query: Option<&str>) -> Option<String> {
+    let name = |member: &&str| PASSED.contains(&member.split('=').next().unwrap_or_default());
+    let passed: Vec<&str> = query?.split('&').filter(name).collect();
+    (!passed.is_empty()).then(|| passed.join("&"))
+}

@@ -1,0 +1,82 @@
+//! Reading a body that goes to the provider as it is: of bounded size, in bounded time, and within what all bodies may take
+//! together.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_ENCODING;
+use bytes::BytesMut;
+use http_body_util::BodyExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::error::WireError;
+use crate::api::body::announced;
+use crate::api::error::ApiError;
+use crate::state::App;
+
+/// A body in memory, with its room among those of all bodies.
+struct Held {
+    bytes: BytesMut,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Held {
+    /// Takes room for `bytes` in all; there is none if others have it.
+    fn reserve(&mut self, bytes: usize, bodies: &Arc<Semaphore>) -> Result<(), WireError> {
+        let more = bytes.saturating_sub(self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
+        let more = u32::try_from(more).map_err(|_| WireError::TooLarge(u32::MAX as usize))?;
+        let more = Arc::clone(bodies).try_acquire_many_owned(more).map_err(|_| ApiError::Overloaded)?;
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        Ok(())
+    }
+}
+
+/// Reads the body of a request. Its bytes count as held until the last copy of them is dropped.
+pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, WireError> {
+    if headers.get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity") {
+        return Err(WireError::Packed);
+    }
+    let limits = app.limits();
+    let most = limits.wire_body_bytes;
+    let mut held = Held { bytes: BytesMut::new(), room: None };
+    if let Some(length) = announced(headers) {
+        let length = usize::try_from(length).ok().filter(|length| *length <= most);
+        held.reserve(length.ok_or(WireError::TooLarge(most))?, app.bodies())?;
+    }
+    let late = |_| {
+        let seconds = limits.body_timeout.as_secs_f64();
+        WireError::malformed(format!("the body did not arrive within {seconds} seconds"))
+    };
+    let collected = timeout(limits.body_timeout, collect(body, most, held, app.bodies()));
+    Ok(Bytes::from_owner(collected.await.map_err(late)??))
+}
+
+async fn collect(
+    mut body: Body,
+    most: usize,
+    mut held: Held,
+    bodies: &Arc<Semaphore>,
+) -> Result<Held, WireError> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| WireError::malformed("the body ended early"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let length = held.bytes.len() + data.len();
+        if length > most {
+            return Err(WireError::TooLarge(most));
+        }
+        held.reserve(length, bodies)?;
+        held.bytes.extend_from_slice(&data);
+    }
+    Ok(held)
+}

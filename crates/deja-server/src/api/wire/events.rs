@@ -1,0 +1,92 @@
+//! A live stream of events on its way to a client: the provider's bytes as they come, comments while there are none, and where
+//! it breaks off an event that says so.
+
+use std::io;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use deja_core::engine::Live;
+use deja_wire::{UsageFilter, Wire, interruption, next_sequence};
+use futures::{StreamExt, stream};
+use tokio::time::timeout;
+
+/// How long a client hears nothing at most. Every client passes over comments; proxies cut connections that are silent.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const BROKEN: &str = "The provider's answer broke off. What came of it is not the whole answer.";
+
+struct Events {
+    live: Live,
+    wire: Wire,
+    /// Takes out the tokens that only deja asked for.
+    filter: Option<UsageFilter>,
+    /// Whether the last event is whole: only then may a comment follow.
+    is_whole: bool,
+    /// The number of the next event, where events have one.
+    sequence: u64,
+    state: State,
+}
+
+enum State {
+    Running,
+    /// The client was told that the answer broke off.
+    Broken,
+    Over,
+}
+
+/// The stream as a body. Its end is an error if the answer broke off: after a clean one some clients take what came for the
+/// whole answer.
+pub(super) fn body(live: Live, wire: Wire, filter: Option<UsageFilter>) -> Body {
+    let events = Events { live, wire, filter, is_whole: true, sequence: 0, state: State::Running };
+    Body::from_stream(stream::unfold(events, |mut events| async move {
+        let piece = events.next().await?;
+        Some((piece, events))
+    }))
+}
+
+impl Events {
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        match self.state {
+            State::Over => return None,
+            State::Running => {}
+            State::Broken => {
+                self.state = State::Over;
+                // The event goes out before the connection ends: hyper drops what it has not written.
+                tokio::task::yield_now().await;
+                return Some(Err(io::Error::other(BROKEN)));
+            }
+        }
+        loop {
+            let piece = match timeout(KEEP_ALIVE, self.live.next()).await {
+                Err(_silent) if self.is_whole => return Some(Ok(Bytes::from_static(b":\n\n"))),
+                Err(_silent) => continue,
+                Ok(Some(Ok(piece))) => match &mut self.filter {
+                    Some(filter) => filter.push(&piece),
+                    None => piece,
+                },
+                Ok(Some(Err(_))) => {
+                    self.state = State::Broken;
+                    return Some(Ok(interruption(self.wire, BROKEN, self.sequence)));
+                }
+                Ok(None) => {
+                    self.state = State::Over;
+                    self.filter.take().map(UsageFilter::end).unwrap_or_default()
+                }
+            };
+            if !piece.is_empty() {
+                self.note(&piece);
+                return Some(Ok(piece));
+            }
+            if matches!(self.state, State::Over) {
+                return None;
+            }
+        }
+    }
+
+    fn note(&mut self, piece: &[u8]) {
+        self.is_whole = piece.ends_with(b"\n\n") || piece.ends_with(b"\r\n\r\n");
+        if self.wire == Wire::Responses {
+            self.sequence = next_sequence(piece).max(self.sequence);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a request asks of the cache, and what a project allows.
+
+use super::{CACHED, ask_freely, cache, question, send};
+use crate::util::tenant::MODEL;
+use crate::util::{Tenant, World};
+
+const CHAT: &str = CACHED[0].0;
+
+fn with(tenant: &Tenant<'_>, text: &str, headers: &[(&str, &str)]) -> crate::util::Response {
+    send(tenant, CHAT, headers, &question(CHAT, MODEL, text, false).to_string())
+}
+
+#[test]
+fn a_request_says_how_far_it_is_cached() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-control");
+    let (asked, close) = ("How do I open the wire-control door?", "How can I open the wire-control door?");
+    let cached = |text: &str, word: &str| {
+        let response = with(&tenant, text, &[("X-Deja-Cache", word)]);
+        assert_eq!(response.status, 200, "{word}: {}", response.text());
+        cache(&response).to_owned()
+    };
+    let only = with(&tenant, asked, &[("X-Deja-Cache", "only")]);
+    assert_eq!((only.status, only.header("x-should-retry")), (504, Some("false")));
+    assert_eq!(cached(asked, "off"), "bypass");
+    assert_eq!(cached(asked, "on"), "miss");
+    assert_eq!(cached(asked, "only"), "hit");
+    assert_eq!(cached(asked, "off"), "bypass");
+    assert_eq!(cached(asked, "exact"), "hit");
+    assert_eq!(cached(close, "on"), "hit");
+    assert_eq!(cached(asked, "refresh"), "refresh");
+    assert_eq!(cached(close, "exact"), "miss");
+    assert_eq!(world.provider.calls("wire-control").len(), 5);
+}
+
+#[test]
+fn cache_control_says_the_same() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-cache-control");
+    let asked = "wire-cache-control";
+    let by = |value: &str| with(&tenant, asked, &[("Cache-Control", value)]);
+    assert_eq!(by("only-if-cached").status, 504);
+    assert_eq!(cache(&by("no-store")), "miss");
+    assert_eq!(cache(&by("max-age=60")), "miss", "no-store stored nothing");
+    assert_eq!(cache(&by("max-age=60, x=y")), "hit");
+    assert_eq!(cache(&by("no-cache")), "refresh");
+    assert_eq!(cache(&by("junk, max-age=junk")), "hit");
+    let both = with(&tenant, asked, &[("Cache-Control", "no-cache"), ("X-Deja-Cache", "on")]);
+    assert_eq!(cache(&both), "hit", "deja's own header wins");
+    assert_eq!(world.provider.calls(asked).len(), 3);
+}
+
+#[test]
+fn a_context_segments_and_is_not_sent() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-context");
+    for context in ["eu-shop", "us-shop", ""] {
+        for expected in ["miss", "hit"] {
+            let response = with(&tenant, "wire-context", &[("X-Deja-Context", context)]);
+            assert_eq!(cache(&response), expected, "{context:?}");
+        }
+    }
+    assert_eq!(cache(&with(&tenant, "wire-context", &[])), "miss", "no context is one of its own");
+    for call in world.provider.calls("wire-context") {
+        assert!(
+            !String::from_utf8_lossy(&call.raw).contains("shop") && call.header("x-deja-context").is_none()
+        );
+    }
+}
+
+#[test]
+fn a_threshold_and_a_time_to_live() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-threshold");
+    ask_freely(&tenant, CHAT, MODEL, "How do I open the wire-threshold door?", false);
+    let close = |threshold: &str| {
+        let response =
+            with(&tenant, "How can I open the wire-threshold door?", &[("X-Deja-Threshold", threshold)]);
+        (response.status, cache(&response).to_owned())
+    };
+    assert_eq!(close("0.8"), (200, "hit".into()));
+    assert_eq!(close("0.9999"), (200, "miss".into()));
+    let short = [("X-Deja-TTL", "1")];
+    assert_eq!(cache(&with(&tenant, "wire-threshold short", &short)), "miss");
+    let began = std::time::Instant::now();
+    while cache(&with(&tenant, "wire-threshold short", &[("X-Deja-Cache", "only")])) == "hit" {
+        assert!(began.elapsed() < crate::util::http::PATIENCE, "it ends after a second");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn values_that_say_nothing_are_400_and_named() {
+    let tenant = World::shared().tenant("wire-bad-control");
+    for (name, value) in [
+        ("X-Deja-Cache", "maybe"),
+        ("X-Deja-Cache", ""),
+        ("X-Deja-Threshold", "1.5"),
+        ("X-Deja-Threshold", "high"),
+        ("X-Deja-TTL", "0"),
+        ("X-Deja-TTL", "-1"),
+        ("X-Deja-TTL", "1h"),
+        ("X-Deja-Debug", "yes"),
+        ("X-Deja-Context", &"x".repeat(20_000)),
+    ] {
+        let response = with(&tenant, "x", &[(name, value)]);
+        assert_eq!(response.status, 400, "{name}: {}", response.text());
+        let message = response.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.to_lowercase().contains(&name.to_lowercase()), "{message}");
+    }
+}
+
+#[test]
+fn debug_tells_times_in_a_header() {
+    let tenant = World::shared().tenant("wire-debug");
+    let response = with(&tenant, "wire-debug", &[("X-Deja-Debug", "1")]);
+    let timing = response.header("server-timing").unwrap();
+    assert!(timing.contains("embedding;dur=") && timing.contains("total;dur="), "{timing}");
+    assert!(with(&tenant, "wire-debug", &[]).header("server-timing").is_none());
+}

@@ -1,0 +1,234 @@
+//! Errors of deja's own, in the shape of each wire.
+
+use serde_json::{Value, json};
+
+use super::{CACHED, question, send};
+use crate::util::deja::Deja;
+use crate::util::tenant::MODEL;
+use crate::util::{FakeProvider, Response, Tenant, World};
+
+const CHAT: &str = "/v1/chat/completions";
+
+/// The type of an error, after checking its shape.
+#[track_caller]
+fn kind(path: &str, response: &Response) -> String {
+    let body = response.json();
+    assert_eq!(response.header("content-type"), Some("application/json"), "{response:?}");
+    assert!(response.header("x-request-id").is_some_and(|id| !id.is_empty()), "{response:?}");
+    assert!(body.get("detail").is_none(), "{body}");
+    let members: Vec<&str> = body.as_object().unwrap().keys().map(String::as_str).collect();
+    let error = body["error"].as_object().unwrap();
+    assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
+    if path.contains("/messages") {
+        assert_eq!((members, &body["type"]), (vec!["error", "type"], &json!("error")));
+        assert_eq!(response.header("request-id"), response.header("x-request-id"));
+        return error["type"].as_str().unwrap().into();
+    }
+    assert_eq!(members, ["error"]);
+    if path.contains("v1beta") {
+        assert_eq!(error["code"], json!(response.status));
+        return error["status"].as_str().unwrap().into();
+    }
+    assert!(error.contains_key("param") && error.contains_key("code"), "{body}");
+    error["type"].as_str().unwrap().into()
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_400_and_names_the_member() {
+    let tenant = World::shared().tenant("wire-bad");
+    for (path, _) in CACHED {
+        for body in
+            ["", "{", "[]", "nul", "{\"model\":7}", "{}", "\u{feff}{}", "{\"model\":\"m\",\"model\":\"n\"}"]
+        {
+            let response = send(&tenant, path, &[], body);
+            assert_eq!(
+                (response.status, kind(path, &response).as_str()),
+                (400, "invalid_request_error"),
+                "{body}"
+            );
+            assert!(response.header("x-ratelimit-remaining").is_some());
+        }
+    }
+    assert_eq!(send(&tenant, CHAT, &[], "{\"model\":7}").json()["error"]["param"], "model");
+}
+
+#[test]
+fn a_model_that_nobody_knows_and_one_of_another_wire_are_404() {
+    let tenant = World::shared().tenant("wire-unknown");
+    for (path, model) in
+        [(CHAT, "no-such-model"), (CHAT, "claude-haiku-4-5"), ("/v1/responses", "gemini-2.5-flash")]
+    {
+        let response = send(&tenant, path, &[], &question(path, model, "x", false).to_string());
+        assert_eq!(response.status, 404, "{model}: {}", response.text());
+        kind(path, &response);
+        assert_eq!(response.json()["error"]["code"], "model_not_found");
+    }
+    let response =
+        send(&tenant, "/v1/messages", &[], &question("/v1/messages", MODEL, "x", false).to_string());
+    assert_eq!((response.status, kind("/v1/messages", &response).as_str()), (404, "not_found_error"));
+    let message = response.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("/v1/chat/completions"), "it names the path to use: {message}");
+}
+
+#[test]
+fn what_is_not_there_is_404_and_says_what_is() {
+    let deja = &World::shared().deja;
+    for path in [
+        "/v1/files",
+        "/v1/audio/speech",
+        "/v1/responses/resp_1",
+        "/v1/nothing",
+        "/p/x/v1/batches",
+        "/v1/chat",
+    ] {
+        for method in ["GET", "POST", "DELETE"] {
+            let response = deja.request(method, path, &[], b"");
+            assert_eq!(
+                (response.status, kind(path, &response).as_str()),
+                (404, "invalid_request_error"),
+                "{path}"
+            );
+            assert!(response.text().contains("/v1/chat/completions"));
+        }
+    }
+    let response = deja.request("POST", "/v1beta/cachedContents", &[], b"");
+    assert_eq!((response.status, kind("/v1beta", &response).as_str()), (404, "NOT_FOUND"));
+    let response = deja.request("POST", "/v1beta/models/m:embedContent", &[], b"");
+    assert_eq!((response.status, kind("/v1beta", &response).as_str()), (404, "NOT_FOUND"));
+    let response = deja.request("GET", "/v1/messages/batches", &[], b"");
+    assert_eq!(response.json()["error"]["type"], "not_found_error");
+    // deja's own API keeps its own form.
+    deja.request("POST", "/v1/cache/nothing", &[], b"").detail(404);
+    deja.request("GET", "/v1/cache/query", &[], b"").detail(405);
+    deja.get("/nowhere").detail(404);
+}
+
+#[test]
+fn another_method_is_405() {
+    let deja = &World::shared().deja;
+    for path in [
+        CHAT,
+        "/v1/responses",
+        "/v1/messages",
+        "/v1/messages/count_tokens",
+        "/v1/embeddings",
+        "/p/x/v1/completions",
+    ] {
+        for method in ["GET", "PUT", "DELETE"] {
+            let response = deja.request(method, path, &[], b"");
+            assert_eq!(response.status, 405, "{method} {path}");
+            let body = response.json();
+            assert!(body.get("detail").is_none() && body["error"]["message"].is_string(), "{body}");
+            assert!(response.header("allow").is_some_and(|allow| allow.contains("POST")));
+        }
+    }
+}
+
+#[test]
+fn a_body_that_is_too_large_is_413_and_a_packed_one_415() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).env("DEJA_WIRE_MAX_BODY_BYTES", "4096").start();
+    let tenant = Tenant::create(&deja, "wire-large", &[]);
+    for (path, model, name) in
+        [(CHAT, MODEL, "invalid_request_error"), ("/v1/messages", "claude-haiku-4-5", "request_too_large")]
+    {
+        let fits = question(path, model, "x", false).to_string();
+        let padded = |length: usize| format!("{fits}{}", " ".repeat(length - fits.len()));
+        assert_eq!(send(&tenant, path, &[], &padded(4096)).status, 200);
+        let response = send(&tenant, path, &[], &padded(4097));
+        assert_eq!((response.status, kind(path, &response).as_str()), (413, name));
+        // Announced or not.
+        let chunk = format!("1001\r\n{}\r\n0\r\n\r\n", padded(4097));
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}",
+            tenant.key
+        );
+        let mut connection = crate::util::http::Connection::open(deja.address()).unwrap();
+        connection.send(head.as_bytes()).unwrap();
+        let response = connection.receive(false).unwrap();
+        assert_eq!((response.status, kind(path, &response).as_str()), (413, name));
+        for encoding in ["gzip", "br", "deflate"] {
+            let response = send(&tenant, path, &[("Content-Encoding", encoding)], &fits);
+            assert_eq!((response.status, kind(path, &response).as_str()), (415, "invalid_request_error"));
+        }
+        assert_eq!(send(&tenant, path, &[("Content-Encoding", "identity")], &fits).status, 200);
+    }
+}
+
+#[test]
+fn all_bodies_together_have_one_budget() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_WIRE_MAX_BODY_BYTES", "65536")
+        .env("DEJA_WIRE_MAX_BYTES_IN_FLIGHT", "65536")
+        .start();
+    let tenant = Tenant::create(&deja, "wire-budget", &[]);
+    // A body that is announced and does not come holds its room.
+    let head = format!(
+        "POST {CHAT} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nContent-Length: 65536\r\n\r\n{{",
+        tenant.key
+    );
+    let mut first = crate::util::http::Connection::open(deja.address()).unwrap();
+    first.send(head.as_bytes()).unwrap();
+    let ask =
+        |path: &str, model: &str| send(&tenant, path, &[], &question(path, model, "x", false).to_string());
+    let began = std::time::Instant::now();
+    let refused = loop {
+        let response = ask(CHAT, MODEL);
+        if response.status != 200 {
+            break response;
+        }
+        assert!(began.elapsed() < crate::util::http::PATIENCE, "the first body takes all the room");
+    };
+    assert_eq!((refused.status, kind(CHAT, &refused).as_str()), (503, "service_unavailable_error"));
+    assert!(refused.header("retry-after").is_some());
+    let refused = ask("/v1/messages", "claude-haiku-4-5");
+    assert_eq!((refused.status, kind("/v1/messages", &refused).as_str()), (529, "overloaded_error"));
+    drop(first);
+    while ask(CHAT, MODEL).status != 200 {
+        assert!(began.elapsed() < 2 * crate::util::http::PATIENCE, "its room comes back");
+    }
+}
+
+#[test]
+fn over_the_limit_is_429_with_when_to_come_back() {
+    let world = World::shared();
+    let tenant =
+        Tenant::create(&world.deja, "wire-limit", &["--tier", "enterprise", "--rpm", "1", "--burst", "1"]);
+    let ask =
+        |path: &str, model: &str| send(&tenant, path, &[], &question(path, model, "x", false).to_string());
+    assert_eq!(ask(CHAT, MODEL).status, 200);
+    for (path, name) in
+        [(CHAT, "requests"), ("/v1/responses", "requests"), ("/v1/messages", "rate_limit_error")]
+    {
+        let response = ask(path, MODEL);
+        assert_eq!((response.status, kind(path, &response).as_str()), (429, name));
+        assert!(response.number("retry-after") > 0);
+        assert_eq!(response.number("x-ratelimit-remaining"), 0);
+    }
+}
+
+#[test]
+fn requests_that_make_no_sense_are_never_the_servers_fault() {
+    let tenant = World::shared().tenant("wire-odd");
+    let mut random = crate::util::Random::new(7);
+    let words = ["model", "messages", "input", "role", "user", "content", "stream", "n", "tools", "\u{e9}"];
+    for _ in 0..300 {
+        let mut value = json!({"model": "no-such-model"});
+        for _ in 0..4 {
+            let (name, inner) = (words[random.below(words.len())], words[random.below(words.len())]);
+            value[name] = match random.below(5) {
+                0 => json!(inner),
+                1 => json!([inner, null, {inner: [inner]}]),
+                2 => json!({inner: {inner: 1}}),
+                3 => Value::Bool(true),
+                _ => json!(1e300),
+            };
+        }
+        for (path, _) in CACHED {
+            let response = send(&tenant, path, &[], &value.to_string());
+            assert!(matches!(response.status, 400 | 404), "{} {value}", response.status);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Hits: an answer that was stored plain is served streamed and the reverse, with new ids and with headers that say what it is.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+
+use super::{CACHED, ask, ask_freely, cache, events, id, question, said, send};
+use crate::util::{Reaction, World};
+
+/// White space and characters that renderings have lost elsewhere.
+const TEXT: &str = "  fn main() {\n\tprintln!(\"h\u{e9}llo \u{1f980}\");\n\n}\t\n and a tail that is longer than one piece of a stream is, twice over, to be sure \n ";
+
+#[test]
+fn an_answer_is_served_in_both_renderings_whatever_it_was_stored_as() {
+    let world = World::shared();
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        for stream in [false, true] {
+            let tenant = world.tenant(&format!("wire-renderings-{n}-{stream}"));
+            let text = format!("wire-renderings {n} {stream}");
+            world.provider.on(&text, Reaction::Text(TEXT.into()));
+            let cold = ask(&tenant, path, model, &text, stream);
+            assert_eq!((cache(&cold), said(path, &cold).as_str()), ("miss", TEXT), "{path}");
+            for warm_stream in [stream, !stream] {
+                let warm = ask(&tenant, path, model, &text, warm_stream);
+                assert_eq!(
+                    (cache(&warm), said(path, &warm).as_str()),
+                    ("hit", TEXT),
+                    "{path} {stream} {warm_stream}"
+                );
+                assert_eq!(warm.header("x-deja-match"), Some("exact"));
+            }
+            assert_eq!(world.provider.calls(&text).len(), 1, "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_hit_says_what_it_is_in_headers() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-evidence");
+    let (path, model) = CACHED[0];
+    let cold = ask_freely(&tenant, path, model, "How do I reset my wire-evidence password?", false);
+    assert_eq!(cold.header("x-deja-provider"), Some("openai"));
+    assert!(cold.header("x-deja-entry").is_none() && cold.header("age").is_none());
+    for stream in [false, true] {
+        let text = "How do I reset my wire-evidence password?";
+        let warm = ask_freely(&tenant, path, model, text, stream);
+        assert_eq!((cache(&warm), warm.header("x-deja-match")), ("hit", Some("exact")));
+        assert_eq!(warm.header("x-deja-similarity"), Some("1.0000"));
+        assert_eq!(warm.header("x-deja-entry").map(str::len), Some(36));
+        assert!(warm.number("age") >= 0);
+        let saved: f64 = warm.header("x-deja-saved").unwrap().parse().unwrap();
+        assert!(saved > 0.0);
+        assert_eq!(warm.header("cache-control"), Some("private, no-store"));
+        assert_eq!(warm.header("x-accel-buffering"), stream.then_some("no"));
+    }
+    let close = ask_freely(&tenant, path, model, "How can I reset my wire-evidence password?", true);
+    assert_eq!((cache(&close), close.header("x-deja-match")), ("hit", Some("semantic")));
+    let similarity: f64 = close.header("x-deja-similarity").unwrap().parse().unwrap();
+    assert!((0.85..1.0).contains(&similarity));
+    assert_eq!(world.provider.calls("wire-evidence").len(), 1);
+}
+
+#[test]
+fn every_hit_has_an_id_of_its_own_and_one_entry() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-ids");
+    for (path, model) in CACHED {
+        let cold = ask(&tenant, path, model, "wire-ids", false);
+        let (mut ids, mut entries) = (HashSet::from([id(path, &cold)]), HashSet::new());
+        for n in 0..20 {
+            let warm = ask(&tenant, path, model, "wire-ids", n % 2 == 0);
+            assert!(ids.insert(id(path, &warm)), "{path}");
+            entries.insert(warm.header("x-deja-entry").unwrap().to_owned());
+        }
+        assert_eq!(entries.len(), 1, "{path}");
+    }
+}
+
+#[test]
+fn the_order_of_members_makes_no_difference_and_other_turns_do() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-order");
+    let chat = CACHED[0].0;
+    let one =
+        r#"{"model":"gpt-4o-mini","temperature":0.5,"messages":[{"role":"user","content":"wire-order"}]}"#;
+    let other = r#"{"messages":[{"content":"wire-order","role":"user"}],"stream":false,"temperature":0.5,"model":"gpt-4o-mini"}"#;
+    assert_eq!(cache(&send(&tenant, chat, &[], one)), "miss");
+    assert_eq!(cache(&send(&tenant, chat, &[], other)), "hit");
+    // "How old is he" of two companies.
+    let turns = |company: &str| {
+        json!({"model": "gpt-4o-mini", "messages": [
+            {"role": "user", "content": format!("wire-order: who leads {company}?")},
+            {"role": "assistant", "content": "Somebody."},
+            {"role": "user", "content": "How old is he?"}]})
+        .to_string()
+    };
+    for company in ["Acme", "Umbrella"] {
+        let response = send(&tenant, chat, &[], &turns(company));
+        assert_eq!((cache(&response), response.header("x-deja-reason")), ("miss", Some("multi_turn")));
+    }
+    assert_eq!(cache(&send(&tenant, chat, &[], &turns("Acme"))), "hit");
+}
+
+#[test]
+fn formats_do_not_share_answers() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-formats");
+    for (path, model) in [CACHED[0], CACHED[1]] {
+        assert_eq!(cache(&ask(&tenant, path, model, "wire-formats", false)), "miss");
+    }
+    assert_eq!(tenant.ask_for("wire-formats")["cache_hit"], false);
+    assert_eq!(world.provider.calls("wire-formats").len(), 3);
+}
+
+#[test]
+fn a_loop_of_tools_gets_each_turn_its_own_answer() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-tools");
+    let chat = CACHED[0].0;
+    let tools = json!([{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]);
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
+        "function": {"name": "look", "arguments": "{}"}}]});
+    let user = json!({"role": "user", "content": "wire-tools"});
+    let result = |text: &str| json!({"role": "tool", "tool_call_id": "c1", "content": text});
+    let turns = [
+        json!([user]),
+        json!([user, call, result("one")]),
+        json!([user, call, result("one"), call, result("two")]),
+    ];
+    world.provider.on("wire-tools", Reaction::Numbered);
+    let ask = |messages: &serde_json::Value| {
+        let body = json!({"model": "gpt-4o-mini", "messages": messages, "tools": tools}).to_string();
+        send(&tenant, chat, &[], &body).json()["choices"][0]["message"]["content"].clone()
+    };
+    let cold: Vec<_> = turns.iter().map(ask).collect();
+    let warm: Vec<_> = turns.iter().map(ask).collect();
+    assert_eq!(cold, warm);
+    assert_eq!(cold.iter().map(ToString::to_string).collect::<HashSet<_>>().len(), 3);
+}
+
+#[test]
+fn feedback_takes_a_wrong_hit_away() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-feedback");
+    let (path, model) = CACHED[0];
+    ask_freely(&tenant, path, model, "How do I open the wire-feedback door?", false);
+    let asked = "How can I open the wire-feedback door?";
+    let warm = ask_freely(&tenant, path, model, asked, true);
+    assert_eq!(warm.header("x-deja-match"), Some("semantic"));
+    let name = warm.header("x-request-id").unwrap();
+    let body = json!({"request_id": name, "correct": false}).to_string();
+    let heard = tenant.post_as(&tenant.key, "/v1/cache/feedback", body.as_bytes());
+    assert_eq!((heard.status, &heard.json()["effect"]), (200, &json!("blocked")), "{}", heard.text());
+    assert_eq!(cache(&ask_freely(&tenant, path, model, asked, true)), "miss");
+}
+
+#[test]
+fn usage_stands_at_the_end_of_a_stream_where_it_is_asked_for() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-usage");
+    let (chat, model) = CACHED[0];
+    ask(&tenant, chat, model, "wire-usage", false);
+    let mut body = question(chat, model, "wire-usage", true);
+    let counted = |body: &serde_json::Value| {
+        let response = send(&tenant, chat, &[], &body.to_string());
+        assert_eq!(cache(&response), "hit");
+        events(&response).iter().filter(|event| event["usage"].is_object()).count()
+    };
+    assert_eq!(counted(&body), 0);
+    body["stream_options"] = json!({"include_usage": true});
+    assert_eq!(counted(&body), 1);
+}

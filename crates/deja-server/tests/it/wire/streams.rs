@@ -1,0 +1,252 @@
+//! Live streams: passed on as they come, shared, and never kept unless they are whole.
+
+use std::io::Read;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{CACHED, EXACT, ask, cache, question, said, send};
+use crate::util::http::{Connection, PATIENCE, find, request};
+use crate::util::provider::{Call, Family, chunked, stream_response};
+use crate::util::stream::events;
+use crate::util::{Gate, Reaction, Response, Tenant, World};
+
+/// A call such as the fake gets, to make its answers beforehand.
+fn call(path: &str, model: &str, text: &str) -> Call {
+    Call {
+        family: if path == "/v1/messages" { Family::Anthropic } else { Family::OpenAi },
+        path: path.into(),
+        headers: Vec::new(),
+        body: question(path, model, text, true),
+        raw: Vec::new(),
+        model: model.into(),
+        system: None,
+        prompt: text.into(),
+    }
+}
+
+/// Begins a streamed request.
+fn begin(tenant: &Tenant<'_>, path: &str, model: &str, text: &str) -> Connection {
+    let headers = [("x-api-key", tenant.key.as_str()), ("Content-Type", "application/json"), EXACT];
+    let body = question(path, model, text, true).to_string();
+    let mut connection = Connection::open(tenant.deja.address()).unwrap();
+    connection.send(&request("POST", path, &headers, body.as_bytes())).unwrap();
+    connection
+}
+
+/// All bytes of a connection up to its end, which deja brings about.
+fn until_end(connection: &Connection) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A reset is an end too.
+    let _ = connection.stream().read_to_end(&mut bytes);
+    bytes
+}
+
+/// Reads until `text` has come.
+fn until(connection: &Connection, text: &str) -> Vec<u8> {
+    let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
+    while find(&bytes, text.as_bytes()).is_none() {
+        let read = connection.stream().read(&mut chunk).unwrap();
+        assert!(read > 0, "it ended before {text:?}: {}", String::from_utf8_lossy(&bytes));
+        bytes.extend_from_slice(&chunk[..read]);
+    }
+    bytes
+}
+
+#[test]
+fn a_stream_passes_byte_for_byte_and_says_before_it_begins_what_it_is() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-stream");
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let text = format!("wire-stream {n}");
+        let all = events(&call(path, model, &text), "Well, well.");
+        world.provider.on(&text, Reaction::Bytes(stream_response(&all)));
+        let mut asked = question(path, model, &text, true);
+        if n == 0 {
+            asked["stream_options"] = serde_json::json!({"include_usage": true});
+        }
+        let response = send(&tenant, path, &[], &asked.to_string());
+        assert_eq!((response.status, response.text()), (200, all.concat()), "{path}");
+        assert_eq!((cache(&response), response.header("x-accel-buffering")), ("miss", Some("no")));
+        assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    }
+}
+
+#[test]
+fn the_first_bytes_come_while_the_provider_still_writes() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-first");
+    let (path, model) = CACHED[0];
+    let gate = Gate::default();
+    let whole = stream_response(&events(&call(path, model, "x"), &"A long answer. ".repeat(20)));
+    world.provider.on("wire-first", Reaction::Halves(gate.clone(), whole));
+    let connection = begin(&tenant, path, model, "wire-first");
+    let head = until(&connection, "\"role\":\"assistant\"");
+    assert!(find(&head, b"x-deja-cache: miss").is_some());
+    gate.open();
+    until(&connection, "[DONE]");
+}
+
+#[test]
+fn a_stream_that_is_cut_ends_with_an_event_and_an_error_and_is_not_kept() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-cut");
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let all = events(&call(path, model, "x"), "A whole answer.");
+        for cut in 1..=all.len() {
+            let text = format!("wire-cut {n} number {cut}");
+            world.provider.on(&text, Reaction::Bytes(chunked(&all[..cut])));
+            let connection = begin(&tenant, path, model, &text);
+            let seen = String::from_utf8_lossy(&until_end(&connection)).into_owned();
+            assert!(seen.starts_with("HTTP/1.1 200"), "{path} {cut}: {seen}");
+            assert!(!seen.ends_with("0\r\n\r\n"), "the transfer is broken off: {path} {cut}");
+            let named = if path == CACHED[0].0 { "data: {\"error\"" } else { "event: error" };
+            assert!(seen.contains(named), "{path} {cut}: {seen}");
+            world.provider.on(&text, Reaction::Text("A whole answer.".into()));
+            let again = ask(&tenant, path, model, &text, true);
+            assert_eq!(
+                (cache(&again), said(path, &again).as_str()),
+                ("miss", "A whole answer."),
+                "{path} {cut}"
+            );
+            assert_eq!(world.provider.calls(&text).len(), 2, "{path} {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_ends_cleanly_before_its_marks_passes_and_is_not_kept() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-marks");
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let all = events(&call(path, model, "x"), "A whole answer.");
+        // Up to the last event with a mark.
+        for cut in 1..all.len() {
+            let text = format!("wire-marks {n} number {cut}");
+            world.provider.on(&text, Reaction::Bytes(stream_response(&all[..cut])));
+            for _ in 0..2 {
+                let response = ask(&tenant, path, model, &text, true);
+                assert_eq!(
+                    (cache(&response), response.text()),
+                    ("miss", all[..cut].concat()),
+                    "{path} {cut}"
+                );
+            }
+        }
+    }
+    // `[DONE]` alone is no mark.
+    let (path, model) = CACHED[0];
+    let mut without = events(&call(path, model, "x"), "A whole answer.");
+    without.retain(|event| !event.contains("\"stop\""));
+    world.provider.on("wire-marks done", Reaction::Bytes(stream_response(&without)));
+    for _ in 0..2 {
+        assert_eq!(cache(&ask(&tenant, path, model, "wire-marks done", true)), "miss");
+    }
+}
+
+#[test]
+fn a_hundred_equal_streams_are_one_call() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-hundred");
+    let (path, model) = CACHED[0];
+    let gate = Gate::default();
+    let all = events(&call(path, model, "x"), "One for all.");
+    world.provider.on("wire-hundred", Reaction::Halves(gate.clone(), stream_response(&all)));
+    let answers: Vec<Response> = thread::scope(|scope| {
+        let asked: Vec<_> =
+            (0..100).map(|_| scope.spawn(|| ask(&tenant, path, model, "wire-hundred", true))).collect();
+        world.provider.wait_for_calls("wire-hundred", 1);
+        thread::sleep(Duration::from_millis(500));
+        gate.open();
+        asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    assert_eq!(world.provider.calls("wire-hundred").len(), 1);
+    for answer in &answers {
+        assert_eq!(said(path, answer), "One for all.");
+        assert!(matches!(cache(answer), "miss" | "joined" | "hit"));
+    }
+    assert_eq!(answers.iter().filter(|answer| cache(answer) == "miss").count(), 1);
+}
+
+#[test]
+fn a_leader_that_hangs_up_takes_nothing_from_its_follower() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-hangup");
+    let (path, model) = CACHED[0];
+    let gate = Gate::default();
+    let all = events(&call(path, model, "x"), "It goes on.");
+    world.provider.on("wire-hangup", Reaction::Halves(gate.clone(), stream_response(&all)));
+    let leader = begin(&tenant, path, model, "wire-hangup");
+    until(&leader, "\"role\":\"assistant\"");
+    let follower = begin(&tenant, path, model, "wire-hangup");
+    let head = until(&follower, "\"role\":\"assistant\"");
+    assert!(find(&head, b"x-deja-cache: joined").is_some(), "{}", String::from_utf8_lossy(&head));
+    drop(leader);
+    gate.open();
+    until(&follower, "[DONE]");
+    assert_eq!(cache(&ask(&tenant, path, model, "wire-hangup", false)), "hit");
+    assert_eq!(world.provider.calls("wire-hangup").len(), 1);
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_any_more_is_kept() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-alone");
+    let (path, model) = CACHED[0];
+    let gate = Gate::default();
+    let all = events(&call(path, model, "x"), "Paid for.");
+    world.provider.on("wire-alone", Reaction::Halves(gate.clone(), stream_response(&all)));
+    let leader = begin(&tenant, path, model, "wire-alone");
+    until(&leader, "\"role\":\"assistant\"");
+    drop(leader);
+    gate.open();
+    let began = Instant::now();
+    let only = || {
+        let body = question(path, model, "wire-alone", false).to_string();
+        send(&tenant, path, &[("X-Deja-Cache", "only")], &body).status
+    };
+    while only() != 200 {
+        assert!(began.elapsed() < PATIENCE, "the answer is kept");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(world.provider.calls("wire-alone").len(), 1);
+}
+
+#[test]
+fn a_silent_provider_does_not_make_a_silent_stream() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-silent");
+    let (path, model) = CACHED[0];
+    let gate = Gate::default();
+    let all = events(&call(path, model, "x"), "At last.");
+    let begun = chunked(&all[..1]).len();
+    world.provider.on("wire-silent", Reaction::Split(gate.clone(), stream_response(&all), begun));
+    let connection = begin(&tenant, path, model, "wire-silent");
+    let first = until(&connection, ":\n\n");
+    assert!(find(&first, b"\"role\":\"assistant\"").is_some());
+    gate.open();
+    until(&connection, "[DONE]");
+    assert_eq!(cache(&ask(&tenant, path, model, "wire-silent", false)), "hit", "comments are not kept");
+}
+
+#[test]
+fn json_in_answer_to_a_stream_becomes_one_and_a_stream_in_answer_to_json_becomes_json() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-other");
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let text = format!("wire-other {n}");
+        let as_call = call(path, model, &text);
+        let whole: Value = crate::util::stream::whole(&as_call, "Not as asked.");
+        world.provider.on(&text, Reaction::Json(200, whole));
+        let streamed = ask(&tenant, path, model, &text, true);
+        assert_eq!((cache(&streamed), said(path, &streamed).as_str()), ("miss", "Not as asked."), "{path}");
+        assert!(streamed.header("content-type").unwrap().starts_with("text/event-stream"));
+        let text = format!("wire-other plain {n}");
+        let all = events(&as_call, "Not as asked.");
+        world.provider.on(&text, Reaction::Bytes(stream_response(&all)));
+        let plain = ask(&tenant, path, model, &text, false);
+        assert_eq!((cache(&plain), said(path, &plain).as_str()), ("miss", "Not as asked."), "{path}");
+        assert_eq!(plain.header("content-type"), Some("application/json"));
+    }
+}
