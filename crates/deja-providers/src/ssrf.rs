@@ -181,10 +181,13 @@ pub fn check_url(text: &str, allow_private: bool) -> Result<Url, UrlError> {
     }
     let url = Url::parse(text).map_err(|error| UrlError::Malformed(error.to_string()))?;
     check(&url, allow_private)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(UrlError::QueryOrFragment);
+    }
     Ok(url)
 }
 
-/// The same for a URL that has been parsed, before every request.
+/// Where a URL leads, before every request. Its query is deja's own.
 pub(crate) fn check(url: &Url, allow_private: bool) -> Result<(), UrlError> {
     match url.scheme() {
         "https" => {}
@@ -194,9 +197,6 @@ pub(crate) fn check(url: &Url, allow_private: bool) -> Result<(), UrlError> {
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(UrlError::Credentials);
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(UrlError::QueryOrFragment);
     }
     match url.host().ok_or(UrlError::Host)? {
         Host::Ipv4(address) => allowed(address.into(), allow_private),
