@@ -204,14 +204,14 @@ async fn a_query_that_waits_for_the_projects_model_ends_at_its_deadline() {
     let stored = bench.replica(2).ask("|How do I renew my fishing licence?").await;
     assert!(is_miss(&stored));
     let gate = bench.provider.hold();
-    let asked = query("|How do I renew my fishing licence now?");
+    let asked = query("|How do I renew my fishing licence today?");
     assert!(matches!(bench.try_ask(asked).await, Err(QueryError::DeadlineExceeded)));
     gate.add_permits(100);
     bench.tasks.close();
     bench.tasks.wait().await;
     let questions: Vec<_> = bench.provider.calls.lock().unwrap().clone();
     assert!(
-        questions.iter().any(|prompt| prompt.starts_with(r#"["|How do I renew my fishing licence now?","#))
+        questions.iter().any(|prompt| prompt.starts_with(r#"["|How do I renew my fishing licence today?","#))
     );
 }
 
@@ -225,7 +225,7 @@ async fn a_model_that_is_down_is_left_alone_for_a_while() {
     });
     let said = async |thing: &str| {
         bench.ask(&format!("{thing}|How do I renew my {thing}?")).await;
-        let reply = bench.ask(&format!("{thing}|How do I renew my {thing} now?")).await;
+        let reply = bench.ask(&format!("{thing}|How do I renew my {thing} today?")).await;
         (reply.is_hit(), reply.trace.opinion.unwrap().said)
     };
     for thing in ["fishing licence", "parking permit", "library card"] {
