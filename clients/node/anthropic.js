@@ -65,7 +65,7 @@ for (const stream of [false, true]) {
   await run(`${way}, schema`, () => ask(`Name a fruit of ${place}.`, stream, {
     output_config: { format: { type: "json_schema", schema: SCHEMA } } }));
   await run(`${way}, thinking`, () => ask(`Think of ${place}. [[reasoning]]`, stream, { thinking: { type: "adaptive" } }));
-  for (const script of ["length", "refusal", "gzip"]) {
+  for (const script of ["length", "refusal", "gzip", "br"]) {
     await run(`${way}, ${script}`, () => ask(`Tell me about ${place}. [[${script}]]`, stream));
   }
   for (const status of [400, 404, 429, 500, 529]) {

@@ -82,7 +82,7 @@ for (const stream of [false, true]) {
   await run(`chat, ${way}, two calls`, () => chat(`Compare the weather of two towns, ${way}. [[twice]]`, stream, { tools: TOOLS }));
   await run(`chat, ${way}, schema`, () => chat(`Name a fruit of ${place}.`, stream, {
     response_format: { type: "json_schema", json_schema: { name: "fruit", schema: SCHEMA, strict: true } } }));
-  for (const script of ["refusal", "gzip"]) {
+  for (const script of ["refusal", "gzip", "br"]) {
     await run(`chat, ${way}, ${script}`, () => chat(`Tell me about ${place}. [[${script}]]`, stream));
   }
   for (const status of [400, 404, 422, 429, 500, 503]) {
@@ -92,7 +92,7 @@ for (const stream of [false, true]) {
   await run(`responses, ${way}, not stored`, () => respond(`How is steel made, ${way}?`, stream, { store: false }));
   await run(`responses, ${way}, instructions`, () => respond(`Greet ${place}.`, stream, { instructions: "In Latin.", store: false }));
   await run(`responses, ${way}, white space`, () => respond(`Write a program, ${way}. [[code]]`, stream, { store: false }));
-  for (const script of ["length", "refusal", "gzip"]) {
+  for (const script of ["length", "refusal", "gzip", "br"]) {
     await run(`responses, ${way}, ${script}`, () => respond(`Speak of ${place}. [[${script}]]`, stream, { store: false }));
   }
   for (const status of [400, 429, 500]) {

@@ -20,6 +20,14 @@ WIRES = {"/v1/chat/completions": chat, "/v1/responses": responses, "/v1/messages
 IGNORED = ("stream", "stream_options", "service_tier", "prompt_cache_key", "metadata")
 
 
+def brotli(text):
+    """The stream format of RFC 7932 with one block that is not compressed, of at most 64 KiB."""
+    return ((len(text) - 1) << 4 | 1 << 20).to_bytes(3, "little") + text + b"\x03"
+
+
+PACKED = {None: bytes, "gzip": gzip.compress, "br": brotli}
+
+
 @dataclasses.dataclass
 class Call:
     """One request as it came, and whether a cache may answer its like from now on."""
@@ -105,7 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if name == "failed":
                 call.kept = False
                 return self.plain(200, {"error": {"message": "Upstream failed.", "code": 502}})
-            return self.plain(200, wire.whole(asked, said), zipped=name == "gzip")
+            return self.plain(200, wire.whole(asked, said), packing=self.packing(name))
         events = wire.events(asked, said)
         if name in ("cut", "ended", "failed"):
             # After `argument` events: a broken connection; a clean end; an error event and a clean end.
@@ -114,7 +122,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if name == "unfinished":
             call.kept = False
             events = [event for event in events if b'"finish_reason":"stop"' not in event]
-        return self.stream(events, broken=name == "cut", zipped=name == "gzip", silent=int(argument) / 1000 if name == "silent" else 0)
+        silent = int(argument) / 1000 if name == "silent" else 0
+        return self.stream(events, broken=name == "cut", packing=self.packing(name), silent=silent)
+
+    def packing(self, script):
+        """gzip as asked; br where the client can read it, or asked for no packing at all."""
+        accepted = self.headers.get("accept-encoding", "")
+        return script if script == "gzip" or script == "br" and ("br" in accepted or accepted == "identity") else None
 
     def opening(self, status, kind, more):
         self.send_response(status)
@@ -123,18 +137,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for name, value in {**named, "set-cookie": "__cf_bm=secret", "x-ratelimit-remaining-requests": "9", **more}.items():
             self.send_header(name, value)
 
-    def plain(self, status, body, more=None, zipped=False):
+    def plain(self, status, body, more=None, packing=None):
         sent = compact(body).encode()
-        sent = gzip.compress(sent) if zipped else sent
-        self.opening(status, "application/json", {**(more or {}), **({"content-encoding": "gzip"} if zipped else {})})
+        sent = PACKED[packing](sent)
+        self.opening(status, "application/json", {**(more or {}), **({"content-encoding": packing} if packing else {})})
         self.send_header("content-length", str(len(sent)))
         self.end_headers()
         self.wfile.write(sent)
 
-    def stream(self, events, broken, zipped, silent):
-        if zipped:
-            events = [gzip.compress(b"".join(events))]
-        self.opening(200, "text/event-stream; charset=utf-8", {"content-encoding": "gzip"} if zipped else {})
+    def stream(self, events, broken, packing, silent):
+        if packing:
+            events = [PACKED[packing](b"".join(events))]
+        self.opening(200, "text/event-stream; charset=utf-8", {"content-encoding": packing} if packing else {})
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for number, event in enumerate(events):

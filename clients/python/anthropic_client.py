@@ -100,7 +100,7 @@ for stream, way in ((False, "plain"), (True, "streamed")):
     case(f"{way}, hosted tool", ask, f"What is new in {place}?", stream, tools=[{"type": "web_search_20250305", "name": "web_search"}])
     case(f"{way}, thinking", ask, f"Think of {place}. [[reasoning]]", stream, max_tokens=2048, thinking={"type": "enabled", "budget_tokens": 1024})
     case(f"{way}, unknown member", ask, f"What is the tallest tower of {place}?", stream, extra_body={"tomorrow": {"b": 1, "a": 1.50}})
-    for script in ("length", "refusal", "gzip"):
+    for script in ("length", "refusal", "gzip", "br"):
         case(f"{way}, {script}", ask, f"Tell me about {place}. [[{script}]]", stream)
     for status in (400, 404, 422, 429, 500, 503, 529):
         case(f"{way}, status {status}", ask, f"Fail, {way}. [[status {status}]]", stream)

@@ -178,7 +178,13 @@ for stream, way in ((False, "plain"), (True, "streamed")):
     case(f"chat, {way}, two choices", chat, f"Toss a coin, {way}.", stream, n=2)
     case(f"chat, {way}, stored there", chat, f"Keep this, {way}.", stream, store=True)
     case(f"chat, {way}, unknown member", chat, f"What is the tallest tower of {place}?", stream, extra_body={"tomorrow": {"b": 1, "a": 1.50}})
-    for script in ("length", "filter", "refusal", "reasoning", "gzip"):
+    for tools in (None, TOOLS, [*TOOLS, {"type": "function", "function": {"name": "sing", "parameters": {}}}]):
+        for choice in ("auto", "none") if tools else (None,):
+            given = {"tools": tools, "tool_choice": choice} if tools else {}
+            case(f"chat, {way}, {len(tools or ())} tools, {choice}", chat, f"Who is hungry in {place}?", stream, **given)
+    for more in ({}, {"temperature": 0.1}, {"temperature": 0.2}, {"max_tokens": 9}, {"seed": 1}, {"seed": 2}, {"response_format": {"type": "text"}}):
+        case(f"chat, {way}, with {more}", chat, f"Who is tired in {place}?", stream, **more)
+    for script in ("length", "filter", "refusal", "reasoning", "gzip", "br"):
         # The helper throws at an answer that was cut, so that one is read as chunks.
         read = chunks if stream and script in ("length", "filter") else chat
         case(f"chat, {way}, {script}", read, f"Tell me about {place}. [[{script}]]", **({} if read is chunks else {"stream": stream}))
@@ -188,6 +194,8 @@ for stream, way in ((False, "plain"), (True, "streamed")):
         given = {} if kept is None else {"store": kept}
         case(f"responses, {way}, store {kept}", respond, f"How is glass made, {way}?", stream, **given)
     case(f"responses, {way}, instructions", respond, f"Greet {place}.", stream, instructions="Answer in Latin.", store=False)
+    for instructions in ("Answer in Greek.", "Answer in Norse."):
+        case(f"responses, {way}, {instructions}", respond, f"Name a god of {place}.", stream, instructions=instructions, store=False)
     case(f"responses, {way}, several turns", respond, [
         *user("Who wrote Faust?"), {"role": "assistant", "content": "Goethe."}, *user(f"When, {way}?")], stream, store=False)
     case(f"responses, {way}, white space", respond, f"Write a program, {way}. [[code]]", stream, store=False)
@@ -197,7 +205,7 @@ for stream, way in ((False, "plain"), (True, "streamed")):
         "format": {"type": "json_schema", "name": "tree", "schema": SCHEMA, "strict": True}})
     case(f"responses, {way}, hosted tool", respond, f"What is new in {place}?", stream, tools=[{"type": "web_search"}])
     case(f"responses, {way}, goes on", respond, f"And then, {way}?", stream, previous_response_id="resp_before")
-    for script in ("length", "filter", "refusal", "reasoning", "gzip"):
+    for script in ("length", "filter", "refusal", "reasoning", "gzip", "br"):
         case(f"responses, {way}, {script}", respond, f"Speak of {place}. [[{script}]]", stream, store=False)
     for status in (400, 404, 429, 500):
         case(f"responses, {way}, status {status}", respond, f"Fail, {way}. [[status {status}]]", stream, store=False)
