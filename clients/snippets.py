@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "start" / "clients.md"
 SNIPPET = re.compile(r"^## (.+?)$|^<!-- clients/run: (\w+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -47,14 +46,10 @@ def check(home, deja, provider):
 def run(home, place, text, key):
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1"}
     environment |= {"DEJA_KEY": key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+    # As its standard input; Node.js looks for packages from the folder on.
     if place == "node":
-        # Beside node_modules, where Node.js looks for packages.
-        folder = pathlib.Path(__file__).resolve().parent / "node"
-        command, suffix = ["node"], ".mjs"
+        command, folder = ["node", "--input-type=module", "-"], pathlib.Path(__file__).resolve().parent / "node"
     else:
-        folder, command, suffix = None, [f"{home}/{place}/bin/python"], ".py"
-    with tempfile.NamedTemporaryFile("w", suffix=suffix, dir=folder, prefix=".snippet-") as file:
-        file.write(text)
-        file.flush()
-        done = subprocess.run([*command, file.name], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command, folder = [f"{home}/{place}/bin/python", "-"], None
+    done = subprocess.run(command, input=text, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return done.returncode, done.stdout + (done.stderr if done.returncode else "")
