@@ -328,6 +328,9 @@ fn say_signs(pieces: &mut [Piece]) {
     }
 }
 
+/// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.
+const TAG: usize = 64;
+
 /// What a sign of comparison or arithmetic says, and its length, if it stands between two values: `x <= 5`, `12 * 4`.
 /// Tags, arrows, quotations and lists have such signs too.
 fn sign(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
@@ -350,15 +353,18 @@ fn sign(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
     };
     let (before, after) = (near(at.checked_sub(1)), near(Some(at + length)));
     let inner = |c: &&char| **c == ' ';
-    let left = chars[..at].iter().rev().find(|c| !inner(c)).copied().unwrap_or('\n');
-    let right = chars[at + length..].iter().find(|c| !inner(c)).copied().unwrap_or('\n');
+    let left = chars[..at].iter().rev().take(TAG).find(|c| !inner(c)).copied().unwrap_or('\n');
+    let right = chars[at + length..].iter().take(TAG).find(|c| !inner(c)).copied().unwrap_or('\n');
     let (spaced, glued) = (before == ' ' && after == ' ', before != ' ' && after != ' ');
     let value = |c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '(' | '[' | '-' | '"' | '\'' | '_');
     let digits = left.is_ascii_digit() && right.is_ascii_digit();
     let stands = match chars[at] {
         '<' | '>' => {
-            let partner =
-                if chars[at] == '<' { chars[at..].contains(&'>') } else { chars[..at].contains(&'<') };
+            let partner = if chars[at] == '<' {
+                chars[at..].iter().take(TAG).any(|c| *c == '>')
+            } else {
+                chars[..at].iter().rev().take(TAG).any(|c| *c == '<')
+            };
             value(left)
                 && value(right)
                 && right != '-'
