@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use deja_guard::Strictness;
-use deja_wire::{Identity, Mode, Options, Wire};
+use deja_wire::Options;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{Frame, Kind, Parameters, Scope};
@@ -269,9 +269,6 @@ impl ProjectSettings {
     }
 }
 
-/// The parameter of a frame that an application keeps apart by `X-Deja-Context`. Requests have none of this name.
-const SEGMENT: &str = "x-deja-context";
-
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
@@ -302,17 +299,6 @@ impl Project {
     /// Where answers to prompts for this model in this context belong.
     pub fn scope(&self, model: &str, context: Option<&str>) -> Scope {
         Scope::new(self.id, Frame::query((!self.settings.share_models).then_some(model), context))
-    }
-
-    /// Where answers to a request in a wire format belong. `segment` is what the application keeps apart by a header.
-    pub fn wire_scope(&self, wire: Wire, identity: &Identity, segment: Option<&str>) -> Scope {
-        let Identity { model, instructions, parameters, .. } = identity;
-        let frame = match identity.mode {
-            Mode::Semantic => Frame::of_wire(wire.into(), model, instructions.as_deref(), parameters.clone()),
-            Mode::Exact | Mode::Bypass => Frame::exact(wire.into(), model),
-        };
-        let frame = segment.into_iter().fold(frame, |frame, segment| frame.with_parameter(SEGMENT, segment));
-        Scope::new(self.id, frame)
     }
 
     /// Where an entry that comes from another store belongs. What wire formats share does not depend on settings.
@@ -367,44 +353,6 @@ mod tests {
         assert!(set.identity_options(7).semantic_json && !set.identity_options(7).semantic_tools);
         let text = serde_json::to_string(&set).unwrap();
         assert_eq!(serde_json::from_str::<ProjectSettings>(&text).unwrap(), set);
-    }
-
-    #[test]
-    fn wire_scopes_keep_kinds_segments_and_whole_requests_apart() {
-        let identity = |mode| Identity {
-            mode,
-            model: "m".into(),
-            instructions: Some("be brief".into()),
-            parameters: Parameters::from([("temperature".into(), "1".into())]),
-            hash: [1; 32],
-            text: "hello".into(),
-            reasons: Vec::new(),
-            rendering: deja_wire::Rendering::default(),
-        };
-        let project = Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "p".parse().unwrap(),
-            name: "P".into(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings { share_models: true, ..ProjectSettings::default() },
-            created: Timestamp::from_secs(0),
-        };
-        let mut keys = std::collections::HashSet::new();
-        for wire in Wire::ALL {
-            for mode in [Mode::Semantic, Mode::Exact] {
-                for segment in [None, Some(""), Some("eu")] {
-                    let scope = project.wire_scope(wire, &identity(mode), segment);
-                    assert!(keys.insert(scope.key()), "{wire:?} {mode:?} {segment:?}");
-                    let frame = scope.frame();
-                    assert_eq!((frame.is_exact(), frame.model()), (mode == Mode::Exact, Some("m")));
-                    let again =
-                        project.scope_of(frame.kind(), "m", frame.instructions(), frame.parameters().clone());
-                    assert_eq!(again, scope);
-                }
-            }
-        }
     }
 
     #[test]

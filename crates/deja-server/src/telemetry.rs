@@ -50,7 +50,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     let _already_set = metrics::set_global_recorder(recorder);
     describe_counter!(
         QUERIES,
-        "Requests of known keys by outcome: exact_hit, semantic_hit, miss, error, refused, rate_limited."
+        "Requests of known keys by outcome: exact_hit, semantic_hit, miss, passed, error, refused, rate_limited."
     );
     describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
     describe_histogram!(EMBEDDING_SECONDS, "Time to embed a prompt, waiting included.");
@@ -92,9 +92,9 @@ impl Listener for Metrics {
         let outcome = ended.outcome().as_str();
         counter!(QUERIES, "outcome" => outcome).increment(1);
         match ended {
-            Ended::Answered(reply) => answered(outcome, reply),
+            Ended::Answered(reply) | Ended::Passed(Some(reply)) => answered(outcome, reply),
             Ended::Failed(QueryError::Overloaded) => counter!(SHED).increment(1),
-            Ended::Failed(_) | Ended::Refused | Ended::RateLimited => {}
+            Ended::Passed(None) | Ended::Failed(_) | Ended::Refused | Ended::RateLimited => {}
         }
     }
 

@@ -16,6 +16,9 @@ pub(crate) const SUMS: [&str; Totals::FIELDS] = [
     "saved_output_tokens",
     "saved",
     "spent",
+    "passed",
+    "new_scopes",
+    "new_instructions",
 ];
 
 /// Each column in the form that `form` gives it, as a list.

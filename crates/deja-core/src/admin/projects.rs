@@ -1,6 +1,7 @@
 //! Projects: make, list, change, suspend, delete.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use crate::analytics::{Slice, Step, Totals, hour_of};
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
-use crate::project::{Guard, Project, ProjectSettings, Slug, Tier};
+use crate::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Project, ProjectSettings, Slug, Tier};
 use crate::rate_limit::{MAX_PER_MINUTE, Quota};
 use crate::store::StoreError;
 
@@ -65,6 +66,14 @@ pub struct ProjectPatch {
     pub guard_model: Option<String>,
     /// What asking it may cost a day.
     pub guard_budget: Option<NanoUsd>,
+    /// What applications may ask of the cache in headers: these and nothing else.
+    pub client_controls: Option<BTreeSet<ClientControl>>,
+    /// What brings more hits at a risk: these and nothing else.
+    pub opt_ins: Option<BTreeSet<OptIn>>,
+    /// The tokens that a hit in a wire format reports.
+    pub hit_usage: Option<HitUsage>,
+    /// What becomes of an answer that nobody waits for any more.
+    pub on_hangup: Option<OnHangup>,
 }
 
 /// What counts as a hit; `None` is deja's own.
@@ -181,6 +190,18 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(budget) = patch.guard_budget {
         project.settings.guard_budget = budget;
     }
+    if let Some(controls) = patch.client_controls {
+        project.settings.client_controls = controls;
+    }
+    if let Some(opt_ins) = patch.opt_ins {
+        project.settings.opt_ins = opt_ins;
+    }
+    if let Some(usage) = patch.hit_usage {
+        project.settings.hit_usage = usage;
+    }
+    if let Some(on_hangup) = patch.on_hangup {
+        project.settings.on_hangup = on_hangup;
+    }
     check(&project.settings)
 }
 
@@ -230,10 +251,20 @@ fn told(before: &Project, after: &Project) -> String {
             ("samples", settings.samples.to_string()),
             ("guard model", settings.guard_model.clone().unwrap_or_else(|| "none".into())),
             ("guard budget", format!("{} USD a day", settings.guard_budget.as_dollars())),
+            ("client controls", listed(&settings.client_controls)),
+            ("opt-ins", listed(&settings.opt_ins)),
+            ("hit usage", settings.hit_usage.to_string()),
+            ("on hang-up", settings.on_hangup.to_string()),
         ]
     };
     let pairs = of(before).into_iter().zip(of(after)).filter(|(before, after)| before != after);
     pairs.map(|((what, from), (_, to))| format!("{what}: {from} -> {to}")).collect::<Vec<_>>().join("; ")
+}
+
+/// Words with commas between; "none" without any.
+fn listed(words: &BTreeSet<impl Display>) -> String {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    if words.is_empty() { "none".into() } else { words.join(", ") }
 }
 
 /// The limit that replaces `base`, if one is asked for. Without a burst it is six fifths of the rate, as in

@@ -7,7 +7,9 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::analytics::names::{Names, label};
-use crate::analytics::{ContextKey, Distribution, Outcome, Rollup, RollupKey, Slice, Step, UsageEvent};
+use crate::analytics::{
+    ContextKey, Distribution, OfWire, Outcome, Rollup, RollupKey, Slice, Step, Surface, UsageEvent,
+};
 use crate::api_key::KeyUsage;
 use crate::clock::Timestamp;
 use crate::id::{EntryId, KeyId, ProjectId, RecorderId};
@@ -102,6 +104,11 @@ impl UsageBatch {
         let cell = Cell { project: event.project, minute, key: event.key, model, context };
         let Some(counted) = slot(&mut self.cells, cell, MOST) else { return false };
         counted.count(event);
+        if let Some(new_instructions) = event.placed.and_then(|placed| self.names.news(event.project, placed))
+        {
+            counted.rollup.totals.new_scopes += 1;
+            counted.rollup.totals.new_instructions += u64::from(new_instructions);
+        }
         // At most one a cell.
         self.contexts.extend(new.map(|(key, label)| ((event.project, key), label)));
         let Some(entry) = event.entry else { return true };
@@ -184,25 +191,37 @@ impl Counted {
             Outcome::ExactHit => totals.exact_hits += 1,
             Outcome::SemanticHit => totals.semantic_hits += 1,
             Outcome::Miss => totals.misses += 1,
+            Outcome::Passed => totals.passed += 1,
             Outcome::Error => totals.errors += 1,
             Outcome::Refused => totals.refused += 1,
             Outcome::RateLimited => totals.rate_limited += 1,
         }
-        let (latency, similarity) = match event.outcome {
-            Outcome::ExactHit | Outcome::SemanticHit => {
-                totals.saved_input_tokens += event.input_tokens;
-                totals.saved_output_tokens += event.output_tokens;
-                (Distribution::HitLatency, Distribution::HitSimilarity)
-            }
-            Outcome::Miss => {
-                totals.input_tokens += event.input_tokens;
-                totals.output_tokens += event.output_tokens;
-                (Distribution::MissLatency, Distribution::NearMiss)
-            }
+        let what = match event.outcome {
+            Outcome::ExactHit | Outcome::SemanticHit => OfWire::Hit,
+            Outcome::Miss => OfWire::Miss,
+            Outcome::Passed => OfWire::Passed,
             Outcome::Error | Outcome::Refused | Outcome::RateLimited => return,
         };
+        if let Surface::Wire(wire) = event.surface {
+            histograms.count_wire(wire, what);
+        }
         totals.saved = totals.saved.plus(event.saved);
         totals.spent = totals.spent.plus(event.spent);
+        if what == OfWire::Hit {
+            totals.saved_input_tokens += event.input_tokens;
+            totals.saved_output_tokens += event.output_tokens;
+        } else {
+            totals.input_tokens += event.input_tokens;
+            totals.output_tokens += event.output_tokens;
+        }
+        let (latency, similarity) = match what {
+            OfWire::Hit => (Distribution::HitLatency, Distribution::HitSimilarity),
+            OfWire::Miss => (Distribution::MissLatency, Distribution::NearMiss),
+            OfWire::Passed => return,
+        };
+        if let Some(began) = event.began {
+            histograms.count_latency(Distribution::StreamBegan, began);
+        }
         histograms.count_latency(latency, event.latency);
         if let Some(found) = event.similarity {
             histograms.count_similarity(similarity, found);
@@ -214,8 +233,11 @@ impl Counted {
 mod tests {
     use std::time::Duration;
 
+    use deja_wire::Wire;
+
     use super::*;
-    use crate::analytics::{MAX_NAMES_PER_HOUR, OTHER_MODELS};
+    use crate::analytics::{MAX_NAMES_PER_HOUR, OTHER_MODELS, OfSurface, Placed};
+    use crate::cache::ScopeKey;
 
     fn event<'a>(model: &'a str, context: Option<&'a str>, seconds: i64) -> UsageEvent<'a> {
         let (project, key) = (ProjectId::from_bytes([1; 16]), KeyId::from_bytes([2; 16]));
@@ -243,6 +265,51 @@ mod tests {
         assert_eq!((hours.len(), slices(&batch, Step::Day).len()), (8, 8));
         assert!(hours.iter().all(|(hour, _, misses)| (*hour, *misses) == (0, 3)));
         assert_eq!(batch.contexts.len(), 1);
+    }
+
+    #[test]
+    fn a_scope_is_new_once_and_says_whether_its_instructions_are() {
+        let mut batch = UsageBatch::default();
+        let placed = |number, instructions| Some(Placed { scope: ScopeKey([number; 32]), instructions });
+        for (of, context) in
+            [(1, None), (2, Some("a")), (2, Some("a")), (3, Some("a")), (4, Some("b")), (1, None)]
+        {
+            assert!(batch.add(&UsageEvent { placed: placed(of, context), ..event("m", None, 0) }));
+        }
+        // What is written goes, what was seen stays.
+        let totals = |batch: &UsageBatch| {
+            let all = batch.rollups().into_iter().find(|(key, _)| key.slice == Slice::default());
+            all.map(|(_, rollup)| (rollup.totals.new_scopes, rollup.totals.new_instructions))
+        };
+        assert_eq!(totals(&batch.take(usize::MAX, 0)), Some((4, 2)));
+        assert!(batch.add(&UsageEvent { placed: placed(4, Some("b")), ..event("m", None, 60) }));
+        assert_eq!(totals(&batch), Some((0, 0)));
+    }
+
+    #[test]
+    fn surfaces_are_told_apart_and_what_is_passed_on_is_no_miss() {
+        let mut batch = UsageBatch::default();
+        let began = Some(Duration::from_millis(3));
+        let chat = Surface::Wire(Wire::Chat);
+        for (surface, outcome, began) in [
+            (Surface::Query, Outcome::Miss, None),
+            (chat, Outcome::ExactHit, began),
+            (chat, Outcome::Miss, None),
+            (chat, Outcome::Passed, began),
+            (Surface::Other, Outcome::Passed, None),
+            (chat, Outcome::Error, began),
+        ] {
+            assert!(batch.add(&UsageEvent { outcome, surface, began, ..event("m", None, 0) }));
+        }
+        let (_, rollup) = batch.rollups().into_iter().find(|(key, _)| key.slice == Slice::default()).unwrap();
+        let of = |surface| {
+            let OfSurface { hits, misses, passed } = rollup.of_surface(surface);
+            (hits, misses, passed)
+        };
+        let expected = [(0, 1, 0), (1, 1, 1), (0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 1)];
+        assert_eq!(Surface::ALL.map(of), expected);
+        assert_eq!((rollup.totals.requests(), rollup.totals.hit_rate()), (6, Some(1.0 / 3.0)));
+        assert_eq!(rollup.histograms.counts(Distribution::StreamBegan).iter().sum::<u64>(), 1);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use deja_wire::Wire;
+
 use crate::embedding::Similarity;
 
 /// Two buckets for each doubling: bucket `i` begins at 16 microseconds times the square root of 2 to the `i`. The
@@ -10,8 +12,13 @@ use crate::embedding::Similarity;
 pub const LATENCY_BUCKETS: usize = 48;
 /// Buckets of 0.02 over 0..=1.
 pub const SIMILARITY_BUCKETS: usize = 50;
-/// Buckets of all four distributions.
-pub const BUCKETS: usize = 2 * LATENCY_BUCKETS + 2 * SIMILARITY_BUCKETS;
+/// Buckets of all distributions, and of what is counted of each wire format.
+pub const BUCKETS: usize = WIRES + Wire::ALL.len() * OfWire::COUNT;
+
+const STREAMS: usize = 2 * LATENCY_BUCKETS + 2 * SIMILARITY_BUCKETS;
+const WIRES: usize = STREAMS + LATENCY_BUCKETS;
+/// Their numbers are bytes.
+const _: () = assert!(BUCKETS <= 256);
 
 const FIRST_BOUND_SECONDS: f64 = 16e-6;
 
@@ -26,6 +33,27 @@ pub enum Distribution {
     HitSimilarity,
     /// Similarity of the best entry below the threshold, of misses.
     NearMiss,
+    /// Time until a stream began, of hits and misses.
+    StreamBegan,
+}
+
+/// What is counted of each wire format. Few numbers beside all others, so they lie with the buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfWire {
+    /// Answered from the cache.
+    Hit,
+    /// Answered by the provider.
+    Miss,
+    /// Passed on.
+    Passed,
+}
+
+impl OfWire {
+    const COUNT: usize = 3;
+
+    const fn bucket(self, wire: Wire) -> usize {
+        WIRES + wire as usize * Self::COUNT + self as usize
+    }
 }
 
 impl Distribution {
@@ -35,7 +63,8 @@ impl Distribution {
             Self::HitLatency => 0..LATENCY_BUCKETS,
             Self::MissLatency => LATENCY_BUCKETS..SIMILARITIES,
             Self::HitSimilarity => SIMILARITIES..SIMILARITIES + SIMILARITY_BUCKETS,
-            Self::NearMiss => SIMILARITIES + SIMILARITY_BUCKETS..BUCKETS,
+            Self::NearMiss => SIMILARITIES + SIMILARITY_BUCKETS..STREAMS,
+            Self::StreamBegan => STREAMS..WIRES,
         }
     }
 }
@@ -81,7 +110,7 @@ pub fn quantile(counts: &[u64], q: f64) -> Option<Duration> {
     None
 }
 
-/// The four distributions of some requests. Sparse: few buckets of few requests are in use.
+/// The distributions of some requests, and how many came in each wire format. Sparse: few buckets of few requests are in use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histograms {
     /// By bucket number, each once, in order; no zero counts.
@@ -97,6 +126,17 @@ impl Histograms {
     /// Counts one similarity.
     pub fn count_similarity(&mut self, of: Distribution, similarity: Similarity) {
         self.bump(of.range().start + similarity_bucket(similarity), 1);
+    }
+
+    /// Counts one request of a wire format.
+    pub fn count_wire(&mut self, wire: Wire, what: OfWire) {
+        self.bump(what.bucket(wire), 1);
+    }
+
+    /// Requests of a wire format.
+    pub fn of_wire(&self, wire: Wire, what: OfWire) -> u64 {
+        let bucket = what.bucket(wire);
+        self.buckets().find(|(found, _)| usize::from(*found) == bucket).map_or(0, |(_, count)| count)
     }
 
     fn bump(&mut self, bucket: usize, by: u64) {
@@ -217,6 +257,27 @@ mod tests {
         for (q, millis) in [(0.5, 50.0), (0.95, 95.0), (0.99, 99.0)] {
             let found = quantile(&counts, q).unwrap().as_secs_f64() * 1e3;
             assert!((found / millis).ln().abs() < 0.35, "{q}: {found}");
+        }
+    }
+
+    #[test]
+    fn counts_of_wires_meet_nobody_elses() {
+        let mut histograms = Histograms::default();
+        histograms.count_latency(Distribution::StreamBegan, Duration::from_hours(1));
+        histograms.count_similarity(Distribution::NearMiss, Similarity::ONE);
+        let all = [OfWire::Hit, OfWire::Miss, OfWire::Passed];
+        let mut expected = 0;
+        for wire in Wire::ALL {
+            for what in all {
+                expected += 1;
+                (0..expected).for_each(|_| histograms.count_wire(wire, what));
+            }
+        }
+        let kept = Histograms::from_bytes(&histograms.to_bytes()).unwrap();
+        let found = Wire::ALL.into_iter().flat_map(|wire| all.map(|what| kept.of_wire(wire, what)));
+        assert_eq!(found.collect::<Vec<_>>(), (1..=12).collect::<Vec<_>>());
+        for of in [Distribution::StreamBegan, Distribution::NearMiss] {
+            assert_eq!(kept.counts(of).iter().sum::<u64>(), 1);
         }
     }
 

@@ -11,6 +11,9 @@ mod rollup;
 
 use std::time::Duration;
 
+use deja_wire::{Endpoint, Wire};
+
+use crate::cache::ScopeKey;
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, KeyId, ProjectId};
@@ -18,11 +21,11 @@ use crate::money::NanoUsd;
 
 pub use batch::{BatchId, ContextLabel, EntryHits, UsageBatch};
 pub use histogram::{
-    BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, SIMILARITY_BUCKETS, latency_bound, quantile,
+    BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, OfWire, SIMILARITY_BUCKETS, latency_bound, quantile,
     similarity_bucket,
 };
 pub use names::{ContextKey, MAX_NAMES_PER_HOUR, OTHER_MODELS};
-pub use rollup::{Dimension, Rollup, RollupKey, Slice, Step, Totals};
+pub use rollup::{Dimension, OfSurface, Rollup, RollupKey, Slice, Step, Totals};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +36,8 @@ pub enum Outcome {
     SemanticHit,
     /// Answered by the provider.
     Miss,
+    /// Passed on to the provider: it could not have been a hit.
+    Passed,
     /// Not answered: deja or the provider failed.
     Error,
     /// Refused: a wrong shape, a model or project that is not for the key.
@@ -48,11 +53,63 @@ impl Outcome {
             Self::ExactHit => "exact_hit",
             Self::SemanticHit => "semantic_hit",
             Self::Miss => "miss",
+            Self::Passed => "passed",
             Self::Error => "error",
             Self::Refused => "refused",
             Self::RateLimited => "rate_limited",
         }
     }
+}
+
+/// What a request came through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Surface {
+    /// deja's own API.
+    #[default]
+    Query,
+    /// An endpoint of this wire format that is answered from the cache.
+    Wire(Wire),
+    /// An endpoint that is passed on only, such as embeddings.
+    Other,
+}
+
+impl Surface {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Query,
+        Self::Wire(Wire::Chat),
+        Self::Wire(Wire::Responses),
+        Self::Wire(Wire::Messages),
+        Self::Wire(Wire::Gemini),
+        Self::Other,
+    ];
+
+    /// The name in listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Wire(wire) => wire.as_str(),
+            Self::Other => "other",
+        }
+    }
+}
+
+impl From<Endpoint> for Surface {
+    fn from(endpoint: Endpoint) -> Self {
+        match endpoint {
+            Endpoint::CountTokens | Endpoint::Embeddings | Endpoint::Completions => Self::Other,
+            cached => Self::Wire(cached.wire()),
+        }
+    }
+}
+
+/// Where an answer belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed<'a> {
+    /// The scope.
+    pub scope: ScopeKey,
+    /// The instructions that are part of it.
+    pub instructions: Option<&'a str>,
 }
 
 /// One request of a project: what the rollups are made of.
@@ -68,6 +125,12 @@ pub struct UsageEvent<'a> {
     pub context: Option<&'a str>,
     /// How it ended.
     pub outcome: Outcome,
+    /// What it came through.
+    pub surface: Surface,
+    /// Where its answer belongs, if it could have been a hit: of requests in wire formats.
+    pub placed: Option<Placed<'a>>,
+    /// How long it took until the answer began, if it was a stream.
+    pub began: Option<Duration>,
     /// The entry that answered, on a hit.
     pub entry: Option<EntryId>,
     /// The similarity of a hit; on a miss, that of the best entry below the threshold, if one was looked for.
@@ -95,6 +158,9 @@ impl UsageEvent<'_> {
             model: "",
             context: None,
             outcome,
+            surface: Surface::Query,
+            placed: None,
+            began: None,
             entry: None,
             similarity: None,
             latency: Duration::ZERO,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::analytics::{ContextKey, Histograms};
+use deja_wire::Wire;
+
+use crate::analytics::{ContextKey, Histograms, OfWire, Surface};
 use crate::clock::Timestamp;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
@@ -170,12 +172,68 @@ pub struct Totals {
     pub saved: NanoUsd,
     /// Dollars spent.
     pub spent: NanoUsd,
+    /// Requests that were passed on and could not have been hits.
+    pub passed: u64,
+    /// Requests in wire formats in a scope that the server had not seen before.
+    pub new_scopes: u64,
+    /// Those of them whose instructions it had not seen before either.
+    pub new_instructions: u64,
+}
+
+/// What came through one surface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OfSurface {
+    /// Answers from the cache.
+    pub hits: u64,
+    /// Answers from the provider.
+    pub misses: u64,
+    /// Requests that were passed on.
+    pub passed: u64,
+}
+
+impl OfSurface {
+    /// Hits per answered request, 0..=1; `None` without any.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let answered = self.hits + self.misses;
+        (answered > 0).then(|| self.hits as f64 / answered as f64)
+    }
+}
+
+impl Rollup {
+    /// Scopes that were new, per 1,000 requests in wire formats that could have been hits; `None` without any.
+    pub fn scopes_per_1000(&self) -> Option<f64> {
+        let of = |what| Wire::ALL.iter().map(|wire| self.histograms.of_wire(*wire, what)).sum::<u64>();
+        let answered = of(OfWire::Hit) + of(OfWire::Miss);
+        (answered > 0).then(|| 1000.0 * self.totals.new_scopes as f64 / answered as f64)
+    }
+
+    /// What came through this surface. What came through no wire format came through deja's own API, and what was passed
+    /// on there is none of a wire format's.
+    pub fn of_surface(&self, surface: Surface) -> OfSurface {
+        let of_wire = |what| Wire::ALL.iter().map(|wire| self.histograms.of_wire(*wire, what)).sum::<u64>();
+        match surface {
+            Surface::Wire(wire) => OfSurface {
+                hits: self.histograms.of_wire(wire, OfWire::Hit),
+                misses: self.histograms.of_wire(wire, OfWire::Miss),
+                passed: self.histograms.of_wire(wire, OfWire::Passed),
+            },
+            Surface::Query => OfSurface {
+                hits: self.totals.hits().saturating_sub(of_wire(OfWire::Hit)),
+                misses: self.totals.misses.saturating_sub(of_wire(OfWire::Miss)),
+                passed: 0,
+            },
+            Surface::Other => OfSurface {
+                passed: self.totals.passed.saturating_sub(of_wire(OfWire::Passed)),
+                ..OfSurface::default()
+            },
+        }
+    }
 }
 
 impl Totals {
-    /// All requests: hits, misses and those without an answer.
+    /// All requests: hits, misses, those that were passed on and those without an answer.
     pub const fn requests(&self) -> u64 {
-        self.hits() + self.misses + self.unanswered()
+        self.hits() + self.misses + self.passed + self.unanswered()
     }
 
     /// Answers from the cache.
@@ -205,7 +263,7 @@ impl Totals {
     }
 
     /// Number of sums.
-    pub const FIELDS: usize = 12;
+    pub const FIELDS: usize = 15;
 
     /// The sums in the order of the fields, money in nano-dollars: what a store keeps as columns.
     pub const fn as_array(&self) -> [u64; Self::FIELDS] {
@@ -222,6 +280,9 @@ impl Totals {
             self.saved_output_tokens,
             self.saved.as_nanos(),
             self.spent.as_nanos(),
+            self.passed,
+            self.new_scopes,
+            self.new_instructions,
         ]
     }
 
@@ -240,6 +301,9 @@ impl Totals {
             saved_output_tokens,
             saved,
             spent,
+            passed,
+            new_scopes,
+            new_instructions,
         ] = sums;
         Self {
             exact_hits,
@@ -254,6 +318,9 @@ impl Totals {
             saved_output_tokens,
             saved: NanoUsd::from_nanos(saved),
             spent: NanoUsd::from_nanos(spent),
+            passed,
+            new_scopes,
+            new_instructions,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::cache::frame::is_exact;
 use crate::cache::{Kind, Parameters, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
@@ -88,6 +89,13 @@ pub struct Candidate {
     /// Whether it must not answer this prompt, as somebody said: of this prompt, of one that this is nearer to than to
     /// the entry's, or of so many that the entry is in quarantine.
     pub forbidden: bool,
+}
+
+impl EntryDetail {
+    /// Whether it is found by the hash of its whole request only.
+    pub fn is_exact(&self) -> bool {
+        is_exact(&self.parameters)
+    }
 }
 
 /// An entry as people look at it.

@@ -137,7 +137,7 @@ impl Frame {
 
     /// Whether its prompts are found by their hash only: they have no vectors, and are not waiting for any.
     pub fn is_exact(&self) -> bool {
-        self.parameters.contains_key(EXACT)
+        is_exact(&self.parameters)
     }
 
     /// The frame as bytes, different for any two frames: version; kind; model and instructions, each 0 or 1 and its
@@ -160,6 +160,11 @@ impl Frame {
         bytes.push(0);
         bytes
     }
+}
+
+/// Whether these are parameters of a frame of whole requests.
+pub(super) fn is_exact(parameters: &Parameters) -> bool {
+    parameters.contains_key(EXACT)
 }
 
 fn push(bytes: &mut Vec<u8>, text: &str) {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::analytics::{Outcome, UsageEvent};
+use crate::analytics::{Outcome, Placed, UsageEvent};
 use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::{Engine, Query, QueryError, Reply, Source};
@@ -13,7 +13,9 @@ use crate::store::{Admission, NewLabel};
 pub enum Ended<'a> {
     /// With an answer.
     Answered(&'a Reply),
-    /// Without one: deja or the provider failed.
+    /// Passed on: it could not have been a hit. Of what deja can read the answer is there.
+    Passed(Option<&'a Reply>),
+    /// Without an answer: deja or the provider failed.
     Failed(&'a QueryError),
     /// Before it became a query: a wrong shape, a model or project that is not for the key.
     Refused,
@@ -23,8 +25,12 @@ pub enum Ended<'a> {
 
 impl<'a> Ended<'a> {
     /// The end of a query. A model that nobody knows is the caller's free text: it must not become a row, or a label.
-    fn of(answered: Result<&'a Reply, &'a QueryError>) -> Self {
+    fn of(query: &Query, answered: Result<&'a Reply, &'a QueryError>) -> Self {
+        let is_passed = query.wire.as_ref().is_some_and(|wired| wired.is_passed());
         match answered {
+            Ok(reply) if is_passed => Self::Passed(Some(reply)),
+            // What is not kept is not read for a sense either.
+            Err(QueryError::Unfinished) if is_passed => Self::Passed(None),
             Ok(reply) => Self::Answered(reply),
             Err(
                 QueryError::ModelNotSupported { .. }
@@ -44,6 +50,7 @@ impl<'a> Ended<'a> {
                 Source::Semantic(_) => Outcome::SemanticHit,
                 Source::Provider(_) => Outcome::Miss,
             },
+            Self::Passed(_) => Outcome::Passed,
             Self::Failed(_) => Outcome::Error,
             Self::Refused => Outcome::Refused,
             Self::RateLimited => Outcome::RateLimited,
@@ -100,15 +107,26 @@ impl Engine {
         query: &Query,
         answered: Result<&Reply, &QueryError>,
     ) {
-        let ended = Ended::of(answered);
+        let ended = Ended::of(query, answered);
         let bare = self.bare(caller, ended);
         let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
+        let scope = query.wire.is_some().then(|| query.scope(&caller.project));
+        let named = match (&query.wire, &scope) {
+            (Some(wired), Some(scope)) => UsageEvent {
+                surface: wired.surface(),
+                placed: (!wired.is_passed())
+                    .then(|| Placed { scope: scope.key(), instructions: scope.frame().instructions() }),
+                ..named
+            },
+            _ => named,
+        };
         let event = match ended {
             Ended::Answered(reply) => {
                 self.sample(&caller.project, query, reply);
                 of_reply(&named, reply)
             }
-            Ended::Failed(_) => named,
+            Ended::Passed(Some(reply)) => of_reply(&named, reply),
+            Ended::Passed(None) | Ended::Failed(_) => named,
             Ended::Refused | Ended::RateLimited => bare,
         };
         self.count_as(&event, ended);
@@ -136,6 +154,7 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
             Source::Provider(_) => reply.trace.near_miss.map(|near| near.similarity),
         },
         latency: reply.trace.total,
+        began: reply.trace.began,
         input_tokens: reply.cost.input_tokens,
         output_tokens: reply.cost.output_tokens,
         saved: reply.saved(),

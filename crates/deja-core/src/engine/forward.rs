@@ -62,6 +62,7 @@ impl Engine {
             Head { status: answer.status, headers: answer.headers, provider: provider.name().to_owned() };
         let log = Log::new(head, Arc::clone(&self.room));
         leader.begin(Arc::clone(&log));
+        let began = wired.began(call.started);
 
         let ended = read(answer.body, &log, &mut patience).await;
         let landed = match &ended {
@@ -69,7 +70,7 @@ impl Engine {
             Ended::Broken(error) => Err(error.clone().into()),
             Ended::Abandoned => Err(QueryError::Unfinished),
         };
-        self.count_leader(call, &landed);
+        self.count_leader(call, &landed, began);
         // Whoever has read to the end finds what was stored.
         log.end(if let Ended::Broken(error) = ended { Err(error) } else { Ok(()) });
         // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
@@ -103,10 +104,10 @@ impl Engine {
     }
 
     /// Counts the request that began the call.
-    fn count_leader(&self, call: &Call, landed: &Result<Fresh, QueryError>) {
+    fn count_leader(&self, call: &Call, landed: &Result<Fresh, QueryError>, began: Option<Duration>) {
         let reply = landed.as_ref().map(|fresh| {
             let mut reply = self.reply_of_provider(&call.caller, &call.query, fresh, fresh.spent);
-            reply.trace.total = call.started.elapsed();
+            (reply.trace.total, reply.trace.began) = (call.started.elapsed(), began);
             reply.trace.provider = Some(fresh.provider_time);
             reply.trace.near_miss = fresh.near.best;
             (reply.trace.refused, reply.trace.opinion) = (fresh.near.refused, fresh.near.opinion);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use deja_wire::{Identity, Mode};
 
+use crate::analytics::Surface;
 use crate::cache::policy::NotStored;
 use crate::cache::{Candidate, Frame, Judge, Kind, PromptHash, Scope};
 use crate::clock::Timestamp;
@@ -102,6 +103,21 @@ impl Wired {
         Scope::new(project, frame)
     }
 
+    /// What it came through.
+    pub(super) fn surface(&self) -> Surface {
+        self.forward.endpoint.into()
+    }
+
+    /// Whether it is passed on and cannot be a hit, whatever is stored.
+    pub(super) const fn is_passed(&self) -> bool {
+        matches!(self.identity.mode, Mode::Bypass)
+    }
+
+    /// How long it took until the answer began that begins now, if it is a stream.
+    pub(super) fn began(&self, started: Instant) -> Option<Duration> {
+        self.identity.rendering.stream.then(|| started.elapsed())
+    }
+
     /// Whether similar questions are looked for, and this one is found by them.
     pub(super) const fn is_semantic(&self) -> bool {
         matches!(self.identity.mode, Mode::Semantic) && self.control.semantic
@@ -109,12 +125,12 @@ impl Wired {
 
     /// Whether an answer may be looked up.
     pub(super) const fn looks_up(&self) -> bool {
-        !matches!(self.identity.mode, Mode::Bypass) && self.control.look_up
+        !self.is_passed() && self.control.look_up
     }
 
     /// Why a fresh answer is not stored, whatever it is.
     pub(super) const fn stores(&self) -> Result<(), NotStored> {
-        if matches!(self.identity.mode, Mode::Bypass) || !self.control.store {
+        if self.is_passed() || !self.control.store {
             return Err(NotStored::NotWanted);
         }
         Ok(())
@@ -166,6 +182,7 @@ impl Engine {
         trace.total = started.elapsed();
         match answered {
             Ok(Answered::Whole(reply)) => {
+                trace.began = query.wire.as_ref().and_then(|wired| wired.began(started));
                 let reply = Reply { trace, ..reply };
                 self.count_query(caller, &query, Ok(&reply));
                 Ok(Relayed::Hit(reply))
@@ -191,6 +208,7 @@ impl Engine {
         ended: impl Future<Output = Completed> + Send + 'static,
     ) {
         let (engine, caller, query, scope) = (self.clone(), caller.clone(), query.clone(), scope.clone());
+        let began = query.wire.as_ref().and_then(|wired| wired.began(started));
         self.tasks.spawn(async move {
             let completed = ended.await;
             let reply = match &completed {
@@ -202,6 +220,7 @@ impl Engine {
             };
             let reply = reply.map(|mut reply| {
                 (reply.trace.total, reply.trace.joined) = (started.elapsed(), true);
+                reply.trace.began = began;
                 reply
             });
             engine.count_query(&caller, &query, reply.as_ref());

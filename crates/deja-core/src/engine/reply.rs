@@ -172,6 +172,8 @@ pub struct Trace {
     pub provider: Option<Duration>,
     /// All of it.
     pub total: Duration,
+    /// Until the answer began, if it is a stream.
+    pub began: Option<Duration>,
     /// Whether the answer came from a call that another query had begun.
     pub joined: bool,
     /// The best entry that did not answer, if this query called the provider and one was near.

@@ -69,6 +69,7 @@ fn expected() -> Totals {
         saved_output_tokens: 3 * 10,
         saved: NanoUsd::from_nanos(120_000 + 2 * 25_000),
         spent: NanoUsd::from_nanos(120_000),
+        ..Totals::default()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What comes back: plain data for listings and scripts. Times are RFC 3339, money is US dollars.
 
+use std::collections::BTreeSet;
+
 use deja_core::admin::Hidden;
 use deja_core::admin::audit::AuditLine;
 use deja_core::admin::cache::CacheStats;
@@ -12,7 +14,7 @@ use deja_core::analytics::Totals;
 use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
 use deja_core::operator::Operator;
 use deja_core::pricing::{PicoUsdPerToken, PriceList};
-use deja_core::project::Project;
+use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, Project};
 use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::store::StaleCount;
 use serde::{Deserialize, Serialize};
@@ -91,6 +93,14 @@ pub struct ProjectView {
     pub guard_model: Option<String>,
     /// What asking it may cost a day.
     pub guard_budget_usd: f64,
+    /// What applications may ask of the cache in headers.
+    pub client_controls: BTreeSet<ClientControl>,
+    /// What brings more hits at a risk.
+    pub opt_ins: BTreeSet<OptIn>,
+    /// `stored` or `zero`.
+    pub hit_usage: HitUsage,
+    /// `store` or `abort`.
+    pub on_hangup: OnHangup,
     pub created: jiff::Timestamp,
     /// The last seven days.
     pub week: TotalsView,
@@ -114,6 +124,10 @@ impl From<(Project, Totals)> for ProjectView {
             samples: project.settings.samples,
             guard_model: project.settings.guard_model,
             guard_budget_usd: project.settings.guard_budget.as_dollars(),
+            client_controls: project.settings.client_controls,
+            opt_ins: project.settings.opt_ins,
+            hit_usage: project.settings.hit_usage,
+            on_hangup: project.settings.on_hangup,
             created: moment::whole(project.created),
             week: TotalsView::from(week),
         }
@@ -134,6 +148,8 @@ pub struct TotalsView {
     pub exact_hits: u64,
     pub semantic_hits: u64,
     pub misses: u64,
+    /// Passed on: they could not have been hits.
+    pub passed: u64,
     pub errors: u64,
     /// Refused for what they were (400, 403).
     pub refused: u64,
@@ -152,6 +168,7 @@ impl From<Totals> for TotalsView {
             exact_hits: totals.exact_hits,
             semantic_hits: totals.semantic_hits,
             misses: totals.misses,
+            passed: totals.passed,
             errors: totals.errors,
             refused: totals.refused,
             rate_limited: totals.rate_limited,

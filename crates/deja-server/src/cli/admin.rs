@@ -70,6 +70,10 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
             guard_model,
             guard_budget,
             samples,
+            client_controls,
+            opt_ins,
+            hit_usage,
+            on_hangup,
         } => {
             let patch = ProjectPatch {
                 name,
@@ -84,6 +88,10 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
                 samples,
                 guard_model: guard_model.map(|model| if model == "none" { String::new() } else { model }),
                 guard_budget,
+                client_controls,
+                opt_ins,
+                hit_usage,
+                on_hangup,
             };
             (Command::ProjectSet { project: slug, patch }, false)
         }

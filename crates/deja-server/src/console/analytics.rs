@@ -66,6 +66,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let unpriced = ranking::unpriced(&visit, &project, &models).await?;
     let table = |by, counts| usage_table(&project, &asked, by, counts, &names, &unpriced);
     let tables = vec![
+        ranking::surfaces(&project, &asked, &all),
         top_prompts(&visit, &project, &asked).await?,
         table(Dimension::Key, &keys),
         table(Dimension::Model, &models),
@@ -115,6 +116,8 @@ pub(super) async fn csv(
     }
     let bytes = if name == "prompts" {
         top_prompts(&visit, &project, &asked).await?.csv()
+    } else if name == ranking::SURFACES {
+        ranking::surfaces(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
     } else if let Some(by) = ranking::dimension(name) {
         let counts = ranking::usage(&visit, &project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
@@ -182,7 +185,7 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
             count(totals.hits()),
             format!("{} exact, {} semantic", count(totals.exact_hits), count(totals.semantic_hits)),
         ),
-        ("Hit rate", format::percent(totals.hit_rate()), "of answered requests".into()),
+        ("Hit rate", format::percent(totals.hit_rate()), "of requests that could have been hits".into()),
         ("Saved", format::money(totals.saved), format!("{} spent", format::money(totals.spent))),
         (
             "Tokens saved",
@@ -191,6 +194,9 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         ),
         ("Latency of hits", ms(Distribution::HitLatency, 0.5), percentiles(Distribution::HitLatency)),
         ("Latency of misses", ms(Distribution::MissLatency, 0.5), percentiles(Distribution::MissLatency)),
+        streams(all),
+        scopes(all),
+        ("Passed on", count(totals.passed), "could not have been hits: no part of the hit rate".into()),
         (
             "Not answered",
             count(totals.unanswered()),
@@ -216,6 +222,28 @@ async fn guard_model(
     let Questions { asked, cost } = visit.console.admin.store.questions(project.id, days).await?;
     let asked = (asked > 0).then(|| format!("{} questions, all of these days", format::count(asked)));
     Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))
+}
+
+/// How many answers were streams, and how long it took until they began.
+fn streams(all: &Rollup) -> (&'static str, String, String) {
+    let ms = |q| latency(all, Distribution::StreamBegan, q).map_or("–".into(), format::millis);
+    let streams: u64 = all.histograms.counts(Distribution::StreamBegan).iter().sum();
+    let answered = all.totals.hits() + all.totals.misses;
+    let share = (answered > 0).then(|| streams as f64 / answered as f64);
+    ("Streams", format::percent(share), format!("begin after: p50 {}, p99 {}", ms(0.5), ms(0.99)))
+}
+
+/// How often a request in a wire format had a scope of its own, where nothing can be found, and why.
+fn scopes(all: &Rollup) -> (&'static str, String, String) {
+    let totals = &all.totals;
+    let new = all.scopes_per_1000().map_or("–".into(), |new| format!("{new:.0}"));
+    let share = (totals.new_scopes > 0).then(|| totals.new_instructions as f64 / totals.new_scopes as f64);
+    let cause = match share {
+        Some(share) if share >= 0.5 => ": a date or a name in them finds no answers",
+        _ => "",
+    };
+    let share = format::percent(share);
+    ("New scopes per 1,000 requests", new, format!("{share} of them by new instructions{cause}"))
 }
 
 fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> Vec<Chart> {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use askama::Template;
-use deja_core::cache::{EntryDetail, LabelSource};
+use deja_core::cache::{EntryDetail, Kind, LabelSource};
 use deja_core::clock::Timestamp;
 use deja_core::engine;
 use deja_core::project::Project;
@@ -15,6 +15,7 @@ use super::filter::{Filter, Select};
 use super::form::{Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
+use super::turns;
 
 const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
@@ -48,6 +49,8 @@ pub(super) struct Row {
     pub(super) prompt: String,
     pub(super) answer: String,
     pub(super) model: String,
+    /// The wire format that it is of.
+    pub(super) kind: Option<&'static str>,
     pub(super) context: Option<String>,
     pub(super) hits: String,
     pub(super) last_hit: Option<Moment>,
@@ -64,7 +67,8 @@ impl Row {
         let entry = &detail.entry;
         Self {
             id: entry.id.to_string(),
-            prompt: format::excerpt(&entry.prompt),
+            prompt: turns::line(detail),
+            kind: (detail.kind != Kind::Query).then(|| detail.kind.as_str()),
             answer: format::excerpt(&entry.answer.text),
             model: entry.model.clone(),
             context: detail

@@ -18,6 +18,7 @@ use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
+use super::turns::{self, Turn};
 
 #[derive(Template)]
 #[template(path = "entry.html")]
@@ -26,6 +27,9 @@ struct EntryPage {
     slug: String,
     entry: Row,
     prompt: String,
+    /// Of a request that is found as a whole.
+    turns: Option<Vec<Turn>>,
+    parameters: Vec<(String, String)>,
     answer: String,
     context: Option<String>,
     served_model: Option<String>,
@@ -56,6 +60,9 @@ pub(super) async fn get(
     let detail = store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
     let quarantined = store.quarantined(project.id, entry).await?;
     let row = Row::of(&visit, &detail);
+    let turns = turns::turns(&detail);
+    let shown = detail.parameters.iter().filter(|(_, value)| !value.is_empty());
+    let parameters = shown.map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let answer = detail.entry.answer;
     let list = visit.console.admin.prices.current();
     let served = answer.served_model.as_deref();
@@ -71,6 +78,8 @@ pub(super) async fn get(
         slug,
         entry: row,
         prompt: detail.entry.prompt,
+        turns,
+        parameters,
         context: detail.context,
         served_model: answer.served_model,
         provider: answer.provider,

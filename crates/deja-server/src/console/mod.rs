@@ -44,6 +44,8 @@ mod session;
 mod settings;
 mod sign_in;
 mod throttle;
+mod turns;
+mod wires;
 
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use deja_core::admin::prices;
-use deja_core::analytics::{ContextKey, Dimension, Slice, Totals};
+use deja_core::analytics::{ContextKey, Dimension, OfSurface, Rollup, Slice, Surface, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::store::EntryFilter;
@@ -173,6 +173,32 @@ pub(super) fn usage_table(
         none: "Nothing in this range.",
         head: vec!["Name", "Requests", "Hit rate", "Saved", "Spent", "Not answered"],
         rows: counts.iter().map(row).collect(),
+    }
+}
+
+/// The id of the table by surface.
+pub(super) const SURFACES: &str = "surfaces";
+
+/// The requests that got an answer, told apart by what they came through.
+pub(super) fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table {
+    let row = |surface: Surface| {
+        let of = all.of_surface(surface);
+        let cells = vec![
+            Cell::count(of.hits + of.misses + of.passed),
+            Cell::count(of.hits),
+            Cell::Number(Unit::Percent, of.hit_rate()),
+            Cell::count(of.passed),
+        ];
+        (of != OfSurface::default()).then(|| Ranked { name: surface.as_str().into(), href: None, cells })
+    };
+    Table {
+        id: SURFACES,
+        title: "Usage per surface",
+        csv: file(project, asked, SURFACES),
+        note: None,
+        none: "Nothing in this range.",
+        head: vec!["Surface", "Answered", "Hits", "Hit rate", "Passed on"],
+        rows: Surface::ALL.into_iter().filter_map(row).collect(),
     }
 }
 

@@ -11,7 +11,7 @@ use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
     Console, account, analytics, apply, assets, audit, cache, entry, export, guard, keys, labelling, links,
-    operators, overview, playground, prices, projects, providers, purge, quality, settings, sign_in,
+    operators, overview, playground, prices, projects, providers, purge, quality, settings, sign_in, wires,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -74,6 +74,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/prices/remove", Member, post(prices::unset)),
         ("GET", "/p/{slug}/settings", Member, get(settings::get)),
         ("POST", "/p/{slug}/settings", Member, post(settings::post)),
+        ("POST", "/p/{slug}/settings/wires", Member, post(wires::post)),
         ("POST", "/p/{slug}/settings/limits", Owner, post(settings::limits)),
         ("POST", "/p/{slug}/settings/state", Owner, post(settings::state)),
         ("POST", "/p/{slug}/settings/prices", Owner, post(prices::refresh)),

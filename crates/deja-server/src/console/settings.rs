@@ -17,6 +17,7 @@ use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::providers::checked;
+use super::wires::{self, Group};
 
 #[derive(Template)]
 #[template(path = "settings.html")]
@@ -30,6 +31,7 @@ struct SettingsPage {
     limits: Limits,
     limit: String,
     suspended: bool,
+    wires: Vec<Group>,
     prices: Prices,
     embeddings: Option<Embeddings>,
 }
@@ -88,6 +90,7 @@ async fn page(
         limits: Limits::of(project),
         limit: limits::sentence(project),
         suspended: project.suspended,
+        wires: wires::groups(&project.settings),
         prices: Prices {
             source: list.source.name.clone(),
             revision: list.source.revision.clone().unwrap_or_else(|| "unknown".into()),

@@ -130,6 +130,18 @@ fn projects_from_first_to_last() {
     assert_eq!((&project["share_models"], &project["state"]), (&true.into(), &"active".into()));
     assert_eq!((&project["guard"], &project["guard_model"]), (&"strict".into(), &"m".into()));
     assert_eq!(project["guard_budget_usd"], 0.5);
+    let wires = ["--opt-ins", "semantic_tools,semantic_history", "--client-controls", "none"];
+    let wires = [&wires[..], &["--hit-usage", "zero", "--on-hangup", "abort"]].concat();
+    deja.ok(&[&["project", "set", "my-team"], &wires[..]].concat());
+    let project = &deja.json(&["project", "list", "--json"])[0];
+    assert_eq!(project["opt_ins"], serde_json::json!(["semantic_history", "semantic_tools"]));
+    assert_eq!(
+        (&project["client_controls"], &project["hit_usage"]),
+        (&serde_json::json!([]), &"zero".into())
+    );
+    assert_eq!(project["on_hangup"], "abort");
+    let told = deja.error(2, &["project", "set", "my-team", "--opt-ins", "everything"]);
+    assert!(told.contains("share_end_users"), "{told}");
     deja.ok(&["project", "set", "my-team", "--guard-model", "none"]);
     assert_eq!(deja.json(&["project", "list", "--json"])[0]["guard_model"], Value::Null);
     deja.error(2, &["project", "delete", "my-team"]);

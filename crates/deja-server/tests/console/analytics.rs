@@ -1,14 +1,16 @@
 //! The figures of the analytics page, as people and as machines read them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use deja_core::analytics::{ContextKey, EntryHits, Outcome, Step, UsageBatch, UsageEvent};
-use deja_core::cache::PairHash;
+use deja_core::analytics::{ContextKey, EntryHits, Outcome, Placed, Step, Surface, UsageBatch, UsageEvent};
+use deja_core::cache::{PairHash, ScopeKey};
 use deja_core::clock::Timestamp;
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::Project;
+use deja_wire::Wire;
 
 use crate::util::{Browser, Page, World};
 
@@ -92,6 +94,7 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
         (Outcome::Error, 4),
         (Outcome::Refused, 5),
         (Outcome::RateLimited, 60),
+        (Outcome::Passed, 7),
     ];
     let events = outcomes
         .into_iter()
@@ -99,17 +102,48 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
     record(&world, events).await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=1h").await;
-    assert_eq!(figure(&page, "Requests"), ("75".into(), "3 answered by the provider".into()));
+    assert_eq!(figure(&page, "Requests"), ("82".into(), "3 answered by the provider".into()));
+    assert_eq!(figure(&page, "Passed on").0, "7");
+    assert_eq!(figure(&page, "Hit rate").0, "50.0%", "what is passed on could not have been a hit");
     assert_eq!(figure(&page, "Hits").0, "3");
     assert_eq!(figure(&page, "Not answered"), ("69".into(), "4 errors, 5 refused, 60 over the limit".into()));
     let row = page.all("#keys tbody td");
-    assert_eq!((row.first().unwrap().as_str(), row.last().unwrap().as_str()), ("75", "69"));
+    assert_eq!((row.first().unwrap().as_str(), row.last().unwrap().as_str()), ("82", "69"));
     let page = member.get("/console/p/furnished").await;
-    assert_eq!(figure(&page, "Requests"), ("75".into(), "69 without an answer".into()));
+    assert_eq!(figure(&page, "Requests"), ("82".into(), "69 without an answer".into()));
     let page = member.get("/console/projects").await;
-    assert!(page.all("tbody td.num").contains(&"75".into()), "{}", page.text());
+    assert!(page.all("tbody td.num").contains(&"82".into()), "{}", page.text());
     let page = member.get("/console/p/furnished/keys").await;
-    assert_eq!(page.all("tbody td.num"), ["75"]);
+    assert_eq!(page.all("tbody td.num"), ["82"]);
+}
+
+#[tokio::test]
+async fn surfaces_streams_and_scopes_are_told() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let chat = UsageEvent {
+        surface: Surface::Wire(Wire::Chat),
+        began: Some(Duration::from_millis(20)),
+        placed: Some(Placed { scope: ScopeKey([1; 32]), instructions: Some("Today is Monday.") }),
+        ..event
+    };
+    let hit = UsageEvent { outcome: Outcome::ExactHit, began: None, ..chat };
+    let placed = Some(Placed { scope: ScopeKey([2; 32]), instructions: Some("Today is Tuesday.") });
+    let other = UsageEvent { placed, ..chat };
+    let embeddings = UsageEvent { surface: Surface::Other, outcome: Outcome::Passed, ..event };
+    record(&world, [chat, hit, other, embeddings, event]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=1h").await;
+    assert_eq!(page.all("#surfaces tbody th"), ["query", "chat", "other"]);
+    let cells = page.all("#surfaces tbody td");
+    assert_eq!(cells, ["1", "0", "0.0%", "0", "3", "1", "33.3%", "0", "1", "0", "–", "1"]);
+    let (share, began) = figure(&page, "Streams");
+    assert!(share == "50.0%" && began.starts_with("begin after: p50 "), "{share} {began}");
+    let (scopes, cause) = figure(&page, "New scopes per 1,000 requests");
+    assert_eq!(scopes, "667");
+    assert_eq!(cause, "100.0% of them by new instructions: a date or a name in them finds no answers");
+    let csv = member.get("/console/p/furnished/analytics/surfaces.csv?range=1h").await;
+    assert_eq!(csv.body.lines().nth(2), Some("chat,3,1,0.3333333333333333,0"));
 }
 
 #[tokio::test]

@@ -6,10 +6,10 @@ use deja_core::admin::operators;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
 use deja_core::api_key::PlainKey;
-use deja_core::cache::{LabelSource, Met};
+use deja_core::cache::{Frame, Kind, LabelSource, Met, Parameters};
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::operator::Role;
-use deja_core::project::Guard;
+use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn};
 use deja_core::provider::ProviderKind;
 use deja_core::store::NewLabel;
 
@@ -359,6 +359,58 @@ async fn a_providers_key_goes_in_and_never_out() {
     assert_eq!(member.post("/console/p/shop/providers/own/own", &odd).await.status, 400);
     let page = member.submit("/console/p/shop/providers/own/own/remove", &[]).await;
     assert!(page.text().contains("Bring a provider of your own"));
+}
+
+#[tokio::test]
+async fn settings_of_wire_formats_are_kept_shown_and_in_the_audit_log() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/shop/settings").await;
+    assert_eq!(page.attributes("[name=control][checked]", "value").len(), ClientControl::ALL.len());
+    assert_eq!(page.attributes("[name=opt_in][checked]", "value").len(), 0);
+    let form = [("control", "cache"), ("control", "ttl"), ("opt_in", "semantic_json")];
+    let form = [&form[..], &[("hit_usage", "zero"), ("on_hangup", "abort")]].concat();
+    let page = member.submit("/console/p/shop/settings/wires", &form).await;
+    assert_eq!(page.attributes("[name=control][checked]", "value"), ["cache", "ttl"]);
+    assert_eq!(page.attributes("[name=opt_in][checked]", "value"), ["semantic_json"]);
+    assert_eq!(page.attributes("[name=on_hangup][checked]", "value"), ["abort"]);
+    let settings = world.reload("shop").await.settings;
+    assert_eq!(settings.client_controls, [ClientControl::Cache, ClientControl::Ttl].into());
+    assert_eq!(settings.opt_ins, [OptIn::SemanticJson].into());
+    assert_eq!((settings.hit_usage, settings.on_hangup), (HitUsage::Zero, OnHangup::Abort));
+    for (name, word) in [("opt_in", "all"), ("hit_usage", ""), ("on_hangup", "keep")] {
+        let mut odd = form.clone();
+        odd.retain(|(other, _)| *other != name);
+        odd.push((name, word));
+        let page = member.submit("/console/p/shop/settings/wires", &odd).await;
+        assert!(page.one("[role=alert]").contains("is not one of"), "{}", page.text());
+    }
+    assert_eq!(world.reload("shop").await.settings, settings);
+    let mut owner = world.browser_of(Role::Owner).await;
+    let log = owner.get("/console/audit").await.text();
+    assert!(log.contains("opt-ins: none -> semantic_json; hit usage: stored -> zero"), "{log}");
+}
+
+#[tokio::test]
+async fn a_request_that_is_found_as_a_whole_is_shown_as_its_turns() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let prompt = r#"[["user","Hello <b>"],["assistant","Hi"],["user","What costs a pen?"]]"#;
+    let entry = world.recorded(&project, Frame::exact(Kind::Chat, "m"), prompt).await;
+    let parameters = Parameters::from([("temperature".into(), "0.20".into())]);
+    let question = Frame::of_wire(Kind::Messages, "m", Some("be brief"), parameters);
+    let question = world.recorded(&project, question, "What costs a pen?").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let list = member.get("/console/p/shop/cache").await.text();
+    assert!(list.contains("What costs a pen? (after 2 turns)") && list.contains("messages"), "{list}");
+    let page = member.get(&format!("/console/p/shop/cache/{entry}")).await;
+    assert_eq!(page.all("section[aria-labelledby=prompt] h3"), ["user", "assistant", "user"]);
+    assert_eq!(page.all("section[aria-labelledby=prompt] pre")[0], "Hello <b>");
+    let page = member.get(&format!("/console/p/shop/cache/{question}")).await;
+    assert_eq!(page.one("section[aria-labelledby=prompt] pre"), "What costs a pen?");
+    assert_eq!(page.one("section[aria-labelledby=context] pre"), "be brief");
+    assert!(page.text().contains("temperature") && page.text().contains("0.20"), "{}", page.text());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::{Request, Response};
 use deja_core::admin::projects::{self, NewProject};
@@ -145,6 +145,25 @@ impl World {
         context: Option<&str>,
         vector: Option<(EmbedderId, Embedding)>,
     ) -> EntryId {
+        let frame = Frame::query(Some(model), context);
+        self.put_in(project, frame, model, [prompt, answer], None, vector).await
+    }
+
+    /// An entry of a wire format.
+    pub async fn recorded(&self, project: &Project, frame: Frame, prompt: &str) -> EntryId {
+        let record = Some("{}".into());
+        self.put_in(project, frame, "m", [prompt, "An answer."], record, None).await
+    }
+
+    async fn put_in(
+        &self,
+        project: &Project,
+        frame: Frame,
+        model: &str,
+        [prompt, answer]: [&str; 2],
+        record: Option<Bytes>,
+        vector: Option<(EmbedderId, Embedding)>,
+    ) -> EntryId {
         let now = self.wired.admin.clock.now();
         let id = EntryId::generate(now, &SystemEntropy).unwrap();
         let entry = Entry {
@@ -158,12 +177,12 @@ impl World {
                 input_tokens: 7,
                 output_tokens: 9,
                 tokens_estimated: false,
-                record: None,
+                record,
             },
             created: now,
             expires: None,
         };
-        let scope = Scope::new(project.id, Frame::query(Some(model), context));
+        let scope = Scope::new(project.id, frame);
         let prompt_hash = PromptHash::of(prompt);
         let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000, replaces: false };
         self.wired.store.insert(new).await.unwrap();

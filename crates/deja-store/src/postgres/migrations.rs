@@ -25,6 +25,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (11, include_str!("../../migrations/postgres/0011_feedback.sql")),
     (12, include_str!("../../migrations/postgres/0012_opinions.sql")),
     (13, include_str!("../../migrations/postgres/0013_wires.sql")),
+    (14, include_str!("../../migrations/postgres/0014_surfaces.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

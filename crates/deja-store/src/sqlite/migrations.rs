@@ -20,6 +20,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (9, include_str!("../../migrations/sqlite/0009_feedback.sql")),
     (10, include_str!("../../migrations/sqlite/0010_opinions.sql")),
     (11, include_str!("../../migrations/sqlite/0011_wires.sql")),
+    (12, include_str!("../../migrations/sqlite/0012_surfaces.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

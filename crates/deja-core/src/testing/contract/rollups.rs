@@ -3,11 +3,15 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use deja_wire::Wire;
+
 use super::fixtures::{NOW, entry, entry_id, key, later, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::analytics::{
-    ContextKey, Dimension, Distribution, EntryHits, Outcome, Slice, Step, UsageBatch, UsageEvent, quantile,
+    ContextKey, Dimension, Distribution, EntryHits, OfSurface, Outcome, Placed, Slice, Step, Surface,
+    UsageBatch, UsageEvent, quantile,
 };
+use crate::cache::ScopeKey;
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
@@ -18,6 +22,7 @@ register!["rollups":
     series_tell_every_slice,
     series_come_by_period,
     distributions_add_up,
+    surfaces_and_scopes_add_up,
     totals_come_by_dimension,
     days_add_up,
     contexts_have_labels,
@@ -143,6 +148,39 @@ async fn distributions_add_up(mut subject: Subject) {
     assert!((Duration::from_micros(700)..Duration::from_micros(1500)).contains(&median), "{median:?}");
     assert_eq!((rollup.totals.input_tokens, rollup.totals.output_tokens), (60, 18));
     assert_eq!((rollup.totals.refused, rollup.totals.requests()), (1, 10));
+}
+
+async fn surfaces_and_scopes_add_up(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    for number in [1, 2] {
+        let placed = Some(Placed { scope: ScopeKey([number; 32]), instructions: Some("x") });
+        let chat = UsageEvent {
+            surface: Surface::Wire(Wire::Chat),
+            began: Some(Duration::from_millis(5)),
+            placed,
+            ..event(one, 1, "m", None, 0)
+        };
+        let passed = UsageEvent { outcome: Outcome::Passed, placed: None, ..chat };
+        let other = UsageEvent { surface: Surface::Other, began: None, ..passed };
+        let gemini = UsageEvent { surface: Surface::Wire(Wire::Gemini), outcome: Outcome::Miss, ..chat };
+        record(&*store, &[chat, passed, other, gemini, event(one, 1, "m", None, 0)]).await;
+    }
+    let store = subject.reopened().await;
+    let day = Step::Day.period_of(NOW);
+    let mut series = store.usage_series(one, &Slice::default(), Step::Day, day..day + 1).await.unwrap();
+    let rollup = series.remove(&day).unwrap();
+    let of = |surface| {
+        let OfSurface { hits, misses, passed } = rollup.of_surface(surface);
+        (hits, misses, passed)
+    };
+    let none = (0, 0, 0);
+    assert_eq!(Surface::ALL.map(of), [(2, 0, 0), (2, 0, 2), none, none, (0, 2, 0), (0, 0, 2)]);
+    let totals = rollup.totals;
+    assert_eq!((totals.passed, totals.new_scopes, totals.new_instructions), (4, 2, 2));
+    assert_eq!(rollup.histograms.counts(Distribution::StreamBegan).iter().sum::<u64>(), 4);
+    let by = store.usage_by(one, &Slice::default(), Dimension::Model, Step::Day, day..day + 1, MANY).await;
+    assert_eq!(by.unwrap()[0].1, totals);
 }
 
 async fn totals_come_by_dimension(mut subject: Subject) {

@@ -1,9 +1,12 @@
 //! `deja project`.
 
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
 use clap::Subcommand;
 use deja_core::admin::projects::Ttl;
 use deja_core::money::NanoUsd;
-use deja_core::project::{Guard, Tier};
+use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier, UnknownChoice};
 
 use super::shared::{Form, Sure};
 
@@ -84,6 +87,21 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         /// What asking it may cost a day, in US dollars
         #[arg(long, value_name = "USD", value_parser = dollars)]
         guard_budget: Option<NanoUsd>,
+        /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl and debug, with
+        /// commas between
+        #[arg(long, value_name = "LIST", value_parser = list::<ClientControl>)]
+        client_controls: Option<Words<ClientControl>>,
+        /// More hits on the endpoints of OpenAI, Anthropic and Gemini, each at a risk that the console's page Settings
+        /// explains: none, or of share_end_users, semantic_history, semantic_tools, semantic_json and
+        /// responses_stateless, with commas between
+        #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
+        opt_ins: Option<Words<OptIn>>,
+        /// The tokens that a hit on those endpoints reports: stored or zero
+        #[arg(long, value_name = "stored|zero")]
+        hit_usage: Option<HitUsage>,
+        /// What becomes of an answer there when all who wait for it hang up: store or abort
+        #[arg(long, value_name = "store|abort")]
+        on_hangup: Option<OnHangup>,
     },
     /// Delete a project with its keys, cache, providers and counts
     #[command(after_help = "Example:\n  deja project delete my-team --yes")]
@@ -102,6 +120,14 @@ fn tier(text: &str) -> Result<Tier, String> {
 fn dollars(text: &str) -> Result<NanoUsd, String> {
     let amount = text.parse().ok().and_then(NanoUsd::from_dollars);
     amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
+}
+
+/// A list of words, as one argument.
+pub(in crate::cli) type Words<T> = BTreeSet<T>;
+
+fn list<T: FromStr<Err = UnknownChoice> + Ord>(text: &str) -> Result<Words<T>, UnknownChoice> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != "none");
+    words.map(str::parse).collect()
 }
 
 fn guard(text: &str) -> Result<Guard, String> {
@@ -128,6 +154,13 @@ fn ttl(text: &str) -> Result<Ttl, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_have_commas_and_none_is_empty() {
+        assert_eq!(list("none"), Ok(Words::<OptIn>::new()));
+        assert_eq!(list("ttl, cache"), Ok([ClientControl::Cache, ClientControl::Ttl].into()));
+        assert!(list::<ClientControl>("cache;ttl").is_err());
+    }
 
     #[test]
     fn times_have_units() {

@@ -135,7 +135,7 @@ impl Usage for PostgresStore {
              WHERE project_id = $1 AND step = $2 AND dimensions = $3 AND period >= $4 AND period < $5
                    AND ($9::smallint = 1 OR key_id = $6) AND ($9 = 2 OR model = $7) AND ($9 = 4 OR context = $8)
              GROUP BY {column}
-             ORDER BY sum(exact_hits + semantic_hits + misses + errors + refused + rate_limited) DESC, {column}
+             ORDER BY sum(exact_hits + semantic_hits + misses + passed + errors + refused + rate_limited) DESC, {column}
              LIMIT $10",
             sums(|column| format!("sum({column})::bigint"))
         );
@@ -207,8 +207,8 @@ fn seconds(step: Step) -> i32 {
 /// The distributions that were kept as buckets.
 fn histograms(buckets: &[i64]) -> Histograms {
     let mask = (1 << COUNT_BITS) - 1;
-    Histograms::from_buckets(buckets.iter().map(|bucket| {
-        (u8::try_from(bucket >> COUNT_BITS).unwrap_or(u8::MAX), (bucket & mask).unsigned_abs())
+    Histograms::from_buckets(buckets.iter().filter_map(|bucket| {
+        Some((u8::try_from(bucket >> COUNT_BITS).ok()?, (bucket & mask).unsigned_abs()))
     }))
 }
 

@@ -267,7 +267,7 @@ fn by_sql(slice: &Slice, by: Dimension) -> String {
                  AND {} {only}
          WHERE v.project_id = ?1 AND v.step = ?2 AND v.dimensions = ?5 AND v.period >= ?3 AND v.period < ?4
          GROUP BY v.{name}
-         ORDER BY sum(r.exact_hits + r.semantic_hits + r.misses + r.errors + r.refused + r.rate_limited) DESC,
+         ORDER BY sum(r.exact_hits + r.semantic_hits + r.misses + r.passed + r.errors + r.refused + r.rate_limited) DESC,
                   v.{name}
          LIMIT ?10",
         sums(|column| format!("sum(r.{column})")),

@@ -130,7 +130,7 @@ impl Rows {
         });
         let mut upsert = connection.prepare_cached(&format!(
             "INSERT INTO rollups (project_id, step, dimensions, period, key_id, model, context, {}, histograms)
-             SELECT project_id, ?2, ?3, ?4, ?5, ?6, ?7, {values}, ?20 FROM projects WHERE project_id = ?1
+             SELECT project_id, ?2, ?3, ?4, ?5, ?6, ?7, {values}, ?23 FROM projects WHERE project_id = ?1
              ON CONFLICT DO UPDATE SET {}, histograms = add_histograms(histograms, excluded.histograms)",
             sums(str::to_owned),
             sums(|column| format!("{column} = {column} + excluded.{column}")),
