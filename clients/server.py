@@ -69,7 +69,7 @@ class Deja:
         return (self.data / "log").read_text()
 
     def cli(self, *arguments):
-        made = subprocess.run([BINARY, *arguments], env=self.environment, stdout=subprocess.PIPE, text=True, check=True)
+        made = subprocess.run([BINARY, *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
         return made.stdout.split()[-1]
 
     def project(self, name):

@@ -44,6 +44,6 @@ export async function run(name, act) {
 // What an application can tell about a failed call. A cut is told by its class alone: who cut it says how.
 function failure(fault) {
   const status = fault.status ?? fault.statusCode;
-  if (status === undefined || status === 200) return { broken: true };
+  if (status === undefined || status === 200 || fault.constructor.name === "StreamProviderError") return { broken: true };
   return { status, class: fault.constructor.name, message: fault.message, code: fault.code ?? null };
 }
