@@ -53,10 +53,7 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
     let key = prepare(&server).await?;
     print_queries(&server, &key).await?;
     if !exit_after {
-        say(&format!(
-            "\nTry it:\ncurl http://{}/v1/cache/query -H 'Authorization: Bearer {key}' \\\n  -H 'Content-Type: application/json' \\\n  -d '{{\"prompt\": \"How could I reset my password?\", \"model\": \"{MODEL}\", \"include_debug\": true}}'\n\nAPI page: http://{}/docs",
-            server.address, server.address
-        ))?;
+        say(&to_try(&server.address.to_string(), &key))?;
         if let Some(operators::Setup::Link(link, _)) = operators::set_up(&server.wired.admin).await? {
             say(&format!("Console:  {}", link.url.expose()))?;
         }
@@ -64,6 +61,30 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
         lifecycle::wait_for_signal().await?;
     }
     server.stop().await
+}
+
+/// What to try with the server at `address`: the first as it is, the second with `pip install openai`.
+fn to_try(address: &str, key: &str) -> String {
+    format!(
+        r#"
+Try it:
+curl http://{address}/v1/cache/query -H 'Authorization: Bearer {key}' \
+  -H 'Content-Type: application/json' \
+  -d '{{"prompt": "How could I reset my password?", "model": "{MODEL}", "include_debug": true}}'
+
+An OpenAI client, streamed; the second question is a hit (pip install openai):
+python3 - <<'END'
+from openai import OpenAI
+client = OpenAI(base_url="http://{address}/v1", api_key="{key}")
+for question in ["How do I reset my password?", "How can I reset my password?"]:
+    messages = [{{"role": "user", "content": question}}]
+    stream = client.chat.completions.create(model="{MODEL}", messages=messages, stream=True)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+    print(stream.response.headers["x-deja-cache"], text)
+END
+
+API page: http://{address}/docs"#
+    )
 }
 
 async fn prepare(server: &Server) -> anyhow::Result<String> {
