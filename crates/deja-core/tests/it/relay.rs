@@ -299,7 +299,7 @@ async fn an_application_says_what_it_wants_of_the_cache() {
     text(bench.live(with(Control { ttl, ..on })).await).await;
     assert_eq!(bench.hit(with(only)).await.entry.answer.text, "answer 1");
     // A fresh one takes its place.
-    text(bench.live(with(Control { look_up: false, ..on })).await).await;
+    text(bench.live(with(Control { look_up: false, ttl, ..on })).await).await;
     assert_eq!(bench.hit(with(only)).await.entry.answer.text, "answer 2");
     assert_eq!(bench.entries().await, 1);
     // Another question is not looked for by meaning.

@@ -191,7 +191,7 @@ fn who_writes_all_before_reading_is_told_why_it_was_refused() {
     let mut chunk = format!("{BIG:x}\r\n").into_bytes();
     chunk.extend_from_slice(&body);
     chunk.extend_from_slice(b"\r\n0\r\n\r\n");
-    connection.send(b"POST /v1/nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+    connection.send(b"POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
     connection.send(&chunk).unwrap();
     connection.receive(false).unwrap().detail(404);
     // A head without end is none, and told so as well.
