@@ -21,6 +21,7 @@ use crate::engine::flight::{Audience, Completed, Fresh, Leader};
 use crate::engine::live::{Head, Log};
 use crate::engine::relay::Wired;
 use crate::engine::{Engine, QueryError};
+use crate::project::OnHangup;
 use crate::provider::ProviderError;
 
 /// How long an answer is read on for the cache when nobody wants it any more. The prompt is paid for, and after a time-out
@@ -53,7 +54,7 @@ impl Engine {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
-        let mut patience = Patience::new(leader.audience(), wired);
+        let mut patience = Patience::new(leader.audience(), call, wired);
         let asked = provider.forward(wired.forward.clone()).map_err(QueryError::from);
         let answer = patience.with(asked).await;
         let answer = answer.unwrap_or(Err(QueryError::Unfinished))?;
@@ -163,10 +164,11 @@ struct Patience<'a> {
 }
 
 impl<'a> Patience<'a> {
-    fn new(audience: &'a Audience, wired: &Wired) -> Self {
+    fn new(audience: &'a Audience, call: &Call, wired: &Wired) -> Self {
+        let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
         let tools = wired.identity.reasons.contains(&"tools");
-        Self { audience, reads_on: wired.stores().is_ok() && !tools, ends: None }
+        Self { audience, reads_on: wanted && !tools, ends: None }
     }
 
     /// What comes of `work`; `None` if it is given up.

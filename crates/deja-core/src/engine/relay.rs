@@ -146,9 +146,11 @@ impl Wired {
         self.looks_up() && self.stores().is_ok()
     }
 
-    /// Whether the answer may be read along by `other`, which asks the same: it wants the same rendering.
+    /// Whether this may read the answer of `other` along, which asks the same: the rendering has to be the same, and what
+    /// this wants to know of the tokens has to be there.
     pub(super) fn reads_along(&self, other: &Self) -> bool {
-        self.identity.rendering.stream == other.identity.rendering.stream
+        let (own, other) = (self.identity.rendering, other.identity.rendering);
+        own.stream == other.stream && (!own.usage || other.usage)
     }
 
     /// When an answer stops being served that is stored `now`, as far as the application says.

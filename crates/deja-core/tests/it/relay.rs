@@ -8,7 +8,7 @@ use bytes::Bytes;
 use deja_core::analytics::Outcome;
 use deja_core::embedding::{EmbedError, Threshold};
 use deja_core::engine::{Control, Live, QueryError, Relay, Relayed, Reply, Source};
-use deja_core::project::ProjectSettings;
+use deja_core::project::{OnHangup, ProjectSettings};
 use deja_core::provider::{Endpoint, FailureClass, Forward, ProviderError};
 use deja_wire::{Identity, Mode, Rendering};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
@@ -206,8 +206,12 @@ async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() 
     assert_eq!(reader.next().await.unwrap().unwrap(), chunk("One", ""), "from the beginning");
     assert!(reader.next().now_or_never().is_none());
     let (similar, plain) = (bench.begin_hit(streamed("reset|2")), bench.begin_hit(relay("reset|1")));
+    let mut counting = streamed("reset|1");
+    counting.identity.rendering.usage = true;
+    let counting = bench.begin_hit(counting);
     settle().await;
     assert!(!similar.is_finished() && !plain.is_finished(), "no byte before it is known to be whole");
+    assert!(!counting.is_finished(), "the stream does not say how many tokens there are");
     drop(leader);
 
     for event in [Ok(chunk(" two.", "")), Ok(chunk("", "stop")), Ok(done())] {
@@ -216,12 +220,14 @@ async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() 
     drop(feed);
     assert_eq!(text(reader).await.matches("data: ").count(), 3);
     let (similar, plain) = (similar.await.unwrap(), plain.await.unwrap());
+    assert_eq!(counting.await.unwrap().source, Source::Exact);
     assert_eq!((similar.entry.answer.text.as_str(), plain.source), ("One two.", Source::Exact));
     assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
-    bench.until("four counts", |bench| bench.heard().len() == 4).await;
+    bench.until("five counts", |bench| bench.heard().len() == 5).await;
     let mut heard = bench.heard();
     heard.sort_by_key(|outcome| format!("{outcome:?}"));
-    assert_eq!(heard, [Outcome::ExactHit, Outcome::ExactHit, Outcome::Miss, Outcome::SemanticHit]);
+    let hit = Outcome::ExactHit;
+    assert_eq!(heard, [hit, hit, hit, Outcome::Miss, Outcome::SemanticHit]);
 }
 
 #[tokio::test]
@@ -401,7 +407,9 @@ async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
     (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
     let mut bypass = streamed("reset|1");
     bypass.identity.mode = Mode::Bypass;
-    for relay in [tools, bypass] {
+    let settings = ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() };
+    let aborting = Bench::with(settings, 9).await;
+    for (bench, relay) in [(&bench, tools), (&bench, bypass), (&aborting, streamed("reset|1"))] {
         let (feed, _) = bench.streams();
         let live = bench.live(relay).await;
         feed.unbounded_send(Ok(chunk("One", ""))).unwrap();

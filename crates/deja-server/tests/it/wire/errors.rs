@@ -163,7 +163,7 @@ fn all_bodies_together_have_one_budget() {
         .env("DEJA_WIRE_MAX_BODY_BYTES", "65536")
         .env("DEJA_WIRE_MAX_BYTES_IN_FLIGHT", "65536")
         .start();
-    let tenant = Tenant::create(&deja, "wire-budget", &[]);
+    let tenant = Tenant::create(&deja, "wire-budget", &["--tier", "enterprise"]);
     // A body that is announced and does not come holds its room.
     let head = format!(
         "POST {CHAT} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nContent-Length: 65536\r\n\r\n{{",
@@ -180,6 +180,7 @@ fn all_bodies_together_have_one_budget() {
             break response;
         }
         assert!(began.elapsed() < crate::util::http::PATIENCE, "the first body takes all the room");
+        std::thread::sleep(std::time::Duration::from_millis(20));
     };
     assert_eq!((refused.status, kind(CHAT, &refused).as_str()), (503, "service_unavailable_error"));
     assert!(refused.header("retry-after").is_some());
@@ -188,6 +189,7 @@ fn all_bodies_together_have_one_budget() {
     drop(first);
     while ask(CHAT, MODEL).status != 200 {
         assert!(began.elapsed() < 2 * crate::util::http::PATIENCE, "its room comes back");
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
