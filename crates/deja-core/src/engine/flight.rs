@@ -280,7 +280,8 @@ impl Leader {
         self.sender.send_modify(|progress| progress.ended = Some(completed));
     }
 
-    fn leave(&self) {
+    /// Lets nobody join any more.
+    pub(super) fn leave(&self) {
         let own = self.sender.subscribe();
         let mut by_scope = self.flights.lock();
         if let Some(flights) = by_scope.get_mut(&self.scope) {

@@ -72,7 +72,8 @@ impl Engine {
             Ended::Abandoned => Err(QueryError::Unfinished),
         };
         self.count_leader(call, &landed, began);
-        // Whoever has read to the end finds what was stored.
+        // Whoever has read to the end finds what was stored, or makes a call of their own: an error is nobody else's.
+        leader.leave();
         log.end(if let Ended::Broken(error) = ended { Err(error) } else { Ok(()) });
         // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
         Ok(landed.map_or(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))

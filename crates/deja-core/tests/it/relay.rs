@@ -275,6 +275,8 @@ async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
         *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(status, body)));
         let live = bench.live(relay("reset|1")).await;
         assert_eq!((live.status, text(live).await), (status, body.to_owned()));
+        // Whoever asks again when it has ended does not read it along.
+        assert!(!bench.live(relay("reset|1")).await.joined);
     }
     for finish in ["length", "tool_calls", "content_filter"] {
         let body = chat_completion("cheap", "half", finish);
@@ -282,7 +284,7 @@ async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
         *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &passing)));
         assert_eq!(text(bench.live(relay("reset|1")).await).await, body);
     }
-    assert_eq!((bench.provider.count(), bench.entries().await), (5, 0));
+    assert_eq!((bench.provider.count(), bench.entries().await), (7, 0));
     *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Auth)));
     let error = bench.relay(relay("reset|1")).await.err().unwrap();
     assert!(

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CACHED, EXACT, cache, question, send};
+use super::{CACHED, EXACT, ask, cache, question, send};
 use crate::util::deja::{ANTHROPIC_KEY, OPENAI_KEY};
 use crate::util::tenant::MODEL;
 use crate::util::{FakeProvider, Reaction, World};
@@ -34,6 +34,21 @@ fn bodies_go_up_byte_for_byte() {
         assert_eq!(send(&tenant, path, &[EXACT], &body).status, 200);
         let call = &world.provider.calls(&text)[0];
         assert_eq!((call.path.as_str(), String::from_utf8_lossy(&call.raw).as_ref()), (path, body.as_str()));
+    }
+}
+
+#[test]
+fn a_long_request_goes_up_whole_and_is_found_again() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-long");
+    for (path, model) in CACHED {
+        let text = format!("wire-long {path} {}", "word and word ".repeat(100_000));
+        let first = ask(&tenant, path, model, &text, false);
+        assert_eq!((cache(&first), first.header("x-deja-reason")), ("miss", Some("too_long")));
+        assert_eq!(cache(&ask(&tenant, path, model, &text, false)), "hit");
+        let calls = world.provider.calls(&text);
+        assert_eq!(calls.len(), 1);
+        assert_eq!(calls[0].raw, question(path, model, &text, false).to_string().into_bytes());
     }
 }
 
