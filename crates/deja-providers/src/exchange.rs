@@ -5,7 +5,7 @@
 //! which key, is an [`Upstream`].
 
 use deja_core::provider::{Completion, ProviderError};
-use deja_wire::{StreamError, Unrecorded, Wire, is_error};
+use deja_wire::{StreamError, Unrecorded, Wire, is_error, is_event_stream};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -117,7 +117,7 @@ impl Peer<'_> {
 
     async fn read_completion(&self, mut response: Response, wire: Wire) -> Result<Completion, Failure> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
-        if kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream") {
+        if is_event_stream(kind) {
             return self.read_stream(response, wire).await;
         }
         let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;

@@ -20,6 +20,6 @@ pub use endpoint::{Endpoint, Wire};
 pub use error::{ErrorKind, error_body, interruption, next_sequence};
 pub use filter::UsageFilter;
 pub use identity::{Asked, Identity, Malformed, Mode, Options, Rendering, identify};
-pub use record::{Record, StreamError, Unrecorded, is_error, read, record};
+pub use record::{Record, StreamError, Unrecorded, is_error, is_event_stream, read, record};
 pub use render::{Fresh, HitUsage, Unrenderable, json_as_stream, render};
 pub use splice::{NotAnObject, ask_for_usage, with_model};

@@ -109,6 +109,11 @@ struct Folded {
     faithful: bool,
 }
 
+/// Whether a body of this `Content-Type` is server-sent events.
+pub fn is_event_stream(content_type: &str) -> bool {
+    content_type.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}
+
 /// The record of a whole `body`, which is server-sent events if it is `streamed`. Only a complete answer has one.
 pub fn record(wire: Wire, streamed: bool, body: &Bytes) -> Result<Record, Unrecorded> {
     if !streamed {

@@ -110,15 +110,16 @@ impl Engine {
         let ended = Ended::of(query, answered);
         let bare = self.bare(caller, ended);
         let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
-        let scope = query.wire.is_some().then(|| query.scope(&caller.project));
-        let named = match (&query.wire, &scope) {
-            (Some(wired), Some(scope)) => UsageEvent {
+        let named = match &query.wire {
+            Some(wired) => UsageEvent {
                 surface: wired.surface(),
-                placed: (!wired.is_passed())
-                    .then(|| Placed { scope: scope.key(), instructions: scope.frame().instructions() }),
+                placed: (!wired.is_passed()).then(|| Placed {
+                    scope: wired.scope.key(),
+                    instructions: wired.scope.frame().instructions(),
+                }),
                 ..named
             },
-            _ => named,
+            None => named,
         };
         let event = match ended {
             Ended::Answered(reply) => {

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_wire::{Record, record};
+use deja_wire::{Record, is_event_stream, record};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use tokio::time::sleep_until;
 
@@ -58,7 +57,8 @@ impl Engine {
         let asked = provider.forward(wired.forward.clone()).map_err(QueryError::from);
         let answer = patience.with(asked).await;
         let answer = answer.unwrap_or(Err(QueryError::Unfinished))?;
-        let streamed = is_event_stream(&answer.headers);
+        let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let streamed = kind.is_some_and(is_event_stream);
         let head =
             Head { status: answer.status, headers: answer.headers, provider: provider.name().to_owned() };
         let log = Log::new(head, Arc::clone(&self.room));
@@ -168,7 +168,7 @@ impl<'a> Patience<'a> {
     fn new(audience: &'a Audience, call: &Call, wired: &Wired) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
-        let tools = wired.identity.reasons.contains(&"tools");
+        let tools = wired.reasons.contains(&"tools");
         Self { audience, reads_on: wanted && !tools, ends: None }
     }
 
@@ -201,10 +201,4 @@ async fn until(ends: Option<Instant>) {
     if let Some(ends) = ends {
         sleep_until(ends.into()).await;
     }
-}
-
-/// Whether the body is one of server-sent events.
-fn is_event_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }

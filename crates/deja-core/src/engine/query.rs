@@ -183,28 +183,23 @@ impl Engine {
             }
             Joined::Follows(watch, leader, similarity) => {
                 let same = leader.asks_the_same(&query);
-                if same
-                    && let Some((own, leaders)) = query.wire.as_ref().zip(leader.wire.as_ref())
-                    && own.reads_along(leaders)
-                {
-                    let ended = watch.unseated();
-                    return Ok(match watch.begun().await {
-                        Begun::Live(log, seat) => log.join(seat).map(|live| {
-                            self.count_reader(caller, &query, &scope, started, ended);
-                            Answered::Live(live)
-                        }),
-                        Begun::Ended(completed) => {
-                            let reply =
-                                self.follow(caller, &call, &leader, similarity, completed, trace).await?;
-                            reply.map(Answered::Whole)
-                        }
-                    });
-                }
                 // Its answer would be none: that is not waited for.
                 if !same && self.is_forbidden(&call, &leader.prompt, similarity).await? {
                     return Ok(None);
                 }
-                let completed = watch.completed().await;
+                let completed = if same && query.reads_along(&leader) {
+                    let ended = watch.unseated();
+                    match watch.begun().await {
+                        Begun::Live(log, seat) => {
+                            let Some(live) = log.join(seat) else { return Ok(None) };
+                            self.count_reader(caller, &query, &scope, started, ended);
+                            return Ok(Some(Answered::Live(live)));
+                        }
+                        Begun::Ended(completed) => completed,
+                    }
+                } else {
+                    watch.completed().await
+                };
                 let reply = self.follow(caller, &call, &leader, similarity, completed, trace).await?;
                 Ok(reply.map(Answered::Whole))
             }

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deja_wire::{Identity, Mode};
+use deja_wire::{Identity, Mode, Rendering};
 
 use crate::analytics::Surface;
 use crate::cache::policy::NotStored;
@@ -77,32 +77,20 @@ pub enum Relayed {
 /// What a query is in a wire format.
 #[derive(Clone, Debug)]
 pub struct Wired {
-    pub(super) identity: Identity,
+    /// How far it is answered from the cache.
+    pub(super) mode: Mode,
+    /// The hash of what has to be the same.
+    pub(super) hash: PromptHash,
+    /// Where answers to it belong.
+    pub(super) scope: Scope,
+    /// Why it is not matched by meaning.
+    pub(super) reasons: Vec<&'static str>,
+    pub(super) rendering: Rendering,
     pub(super) forward: Forward,
     pub(super) control: Control,
 }
 
 impl Wired {
-    /// The hash of what has to be the same.
-    pub(super) const fn hash(&self) -> PromptHash {
-        PromptHash(self.identity.hash)
-    }
-
-    /// Where answers to it belong. What is compared as a whole needs no scope of its own.
-    pub(super) fn scope(&self, project: ProjectId, context: Option<&str>) -> Scope {
-        let Identity { mode, model, instructions, parameters, .. } = &self.identity;
-        let kind = Kind::from(self.forward.endpoint.wire());
-        let frame = match mode {
-            Mode::Semantic => Frame::of_wire(kind, model, instructions.as_deref(), parameters.clone()),
-            Mode::Exact | Mode::Bypass => Frame::exact(kind, model),
-        };
-        let frame = match context {
-            Some(context) => frame.with_parameter(CONTEXT, context),
-            None => frame,
-        };
-        Scope::new(project, frame)
-    }
-
     /// What it came through.
     pub(super) fn surface(&self) -> Surface {
         self.forward.endpoint.into()
@@ -110,17 +98,17 @@ impl Wired {
 
     /// Whether it is passed on and cannot be a hit, whatever is stored.
     pub(super) const fn is_passed(&self) -> bool {
-        matches!(self.identity.mode, Mode::Bypass)
+        matches!(self.mode, Mode::Bypass)
     }
 
     /// How long it took until the answer began that begins now, if it is a stream.
     pub(super) fn began(&self, started: Instant) -> Option<Duration> {
-        self.identity.rendering.stream.then(|| started.elapsed())
+        self.rendering.stream.then(|| started.elapsed())
     }
 
     /// Whether similar questions are looked for, and this one is found by them.
     pub(super) const fn is_semantic(&self) -> bool {
-        matches!(self.identity.mode, Mode::Semantic) && self.control.semantic
+        matches!(self.mode, Mode::Semantic) && self.control.semantic
     }
 
     /// Whether an answer may be looked up.
@@ -149,7 +137,7 @@ impl Wired {
     /// Whether this may read the answer of `other` along, which asks the same: the rendering has to be the same, and what
     /// this wants to know of the tokens has to be there.
     pub(super) fn reads_along(&self, other: &Self) -> bool {
-        let (own, other) = (self.identity.rendering, other.identity.rendering);
+        let (own, other) = (self.rendering, other.rendering);
         own.stream == other.stream && (!own.usage || other.usage)
     }
 
@@ -164,12 +152,24 @@ impl Wired {
     }
 }
 
-impl From<Relay> for Query {
-    fn from(relay: Relay) -> Self {
-        let Relay { identity, forward, threshold, control, context, request } = relay;
-        let (prompt, model) = (identity.text.clone(), identity.model.clone());
-        let wire = Some(Box::new(Wired { identity, forward, control }));
-        Self { prompt, model, threshold, context, request, wire }
+impl Relay {
+    /// The query that it is in a project.
+    fn into_query(self, project: ProjectId) -> Query {
+        let Self { identity, forward, threshold, control, context, request } = self;
+        let Identity { mode, model, instructions, parameters, hash, text, reasons, rendering } = identity;
+        let kind = Kind::from(forward.endpoint.wire());
+        let frame = match mode {
+            Mode::Semantic => Frame::of_wire(kind, &model, instructions.as_deref(), parameters),
+            // What is compared as a whole needs no scope of its own.
+            Mode::Exact | Mode::Bypass => Frame::exact(kind, &model),
+        };
+        let frame = match &context {
+            Some(context) => frame.with_parameter(CONTEXT, context),
+            None => frame,
+        };
+        let (hash, scope) = (PromptHash(hash), Scope::new(project, frame));
+        let wired = Wired { mode, hash, scope, reasons, rendering, forward, control };
+        Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)) }
     }
 }
 
@@ -178,7 +178,7 @@ impl Engine {
     /// comes. It is counted when it ended.
     pub async fn relay(&self, caller: &Admission, relay: Relay) -> Result<Relayed, QueryError> {
         let started = Instant::now();
-        let query = Arc::new(Query::from(relay));
+        let query = Arc::new(relay.into_query(caller.project.id));
         let mut trace = Trace::default();
         let answered = self.answer(caller, &query, started, &mut trace).await;
         trace.total = started.elapsed();
@@ -228,9 +228,7 @@ impl Engine {
             engine.count_query(&caller, &query, reply.as_ref());
         });
     }
-}
 
-impl Engine {
     /// What a request got that read `fresh` along: a hit if it was stored.
     async fn reply_of_reader(
         &self,

@@ -35,21 +35,26 @@ impl Query {
     pub(super) fn asks_the_same(&self, other: &Self) -> bool {
         match (&self.wire, &other.wire) {
             (None, None) => self.prompt == other.prompt,
-            (Some(own), Some(other)) => own.hash() == other.hash(),
+            (Some(own), Some(other)) => own.hash == other.hash,
             _ => false,
         }
     }
 
+    /// Whether it may read the answer along that `other` gets, which asks for the same.
+    pub(super) fn reads_along(&self, other: &Self) -> bool {
+        self.wire.as_ref().zip(other.wire.as_ref()).is_some_and(|(own, other)| own.reads_along(other))
+    }
+
     /// The hash of what has to be the same.
     pub(super) fn hash(&self) -> PromptHash {
-        self.wire.as_ref().map_or_else(|| PromptHash::of(&self.prompt), |wired| wired.hash())
+        self.wire.as_ref().map_or_else(|| PromptHash::of(&self.prompt), |wired| wired.hash)
     }
 
     /// Where answers to it belong.
     pub(super) fn scope(&self, project: &Project) -> Scope {
         match &self.wire {
             None => project.scope(&self.model, self.context.as_deref()),
-            Some(wired) => wired.scope(project.id, self.context.as_deref()),
+            Some(wired) => wired.scope.clone(),
         }
     }
 
@@ -62,7 +67,7 @@ impl Query {
     pub(super) fn instructions(&self) -> Option<&str> {
         match &self.wire {
             None => self.context.as_deref(),
-            Some(wired) => wired.identity.instructions.as_deref(),
+            Some(wired) => wired.scope.frame().instructions(),
         }
     }
 

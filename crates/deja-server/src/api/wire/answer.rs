@@ -15,7 +15,7 @@ use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
 use deja_core::id::{Entropy, SystemEntropy};
 use deja_core::project::{OptIn, ProjectSettings};
 use deja_core::store::Admission;
-use deja_wire::{Fresh, Mode, Rendering, UsageFilter, Wire, json_as_stream, record, render};
+use deja_wire::{Fresh, Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record, render};
 use futures::{StreamExt, TryStreamExt};
 
 use super::error::WireError;
@@ -131,7 +131,7 @@ fn rendered(
 pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, WireError> {
     let kind = live.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
-    let (is_stream, is_json) = (kind.starts_with("text/event-stream"), kind.contains("json"));
+    let (is_stream, is_json) = (is_event_stream(&kind), kind.contains("json"));
     if live.status >= 400 && !kind.is_empty() && !is_json {
         // A page for people, of a proxy mostly: no client of the wire reads it.
         return Err(WireError::Unreadable(live.status));
