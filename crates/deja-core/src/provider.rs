@@ -96,6 +96,16 @@ pub struct ProviderError {
     pub message: String,
 }
 
+/// How long an answer may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// As long as the model makes it.
+    Full,
+    /// One word will do: the provider is asked to end the answer after [`BRIEF`] tokens, unless the model is known to think
+    /// first, which counts as tokens too.
+    Brief,
+}
+
 /// Tokens of an answer of one word, at most: room for a word, and for a few marks around it.
 pub const BRIEF: u32 = 16;
 
@@ -107,22 +117,22 @@ pub trait Provider: Send + Sync {
 
     /// The model's answer to `prompt`, with `context` as its system text if there is one.
     /// Bounded in time and memory; retries what may be retried.
+    async fn ask(
+        &self,
+        model: &str,
+        context: Option<&str>,
+        prompt: &str,
+        length: Length,
+    ) -> Result<Completion, ProviderError>;
+
+    /// The same, as long as the model makes it.
     async fn complete(
         &self,
         model: &str,
         context: Option<&str>,
         prompt: &str,
-    ) -> Result<Completion, ProviderError>;
-
-    /// The same, where one word will do: the provider is asked to end the answer after [`BRIEF`] tokens, unless the model
-    /// is known to think first, which counts as tokens too.
-    async fn complete_briefly(
-        &self,
-        model: &str,
-        context: Option<&str>,
-        prompt: &str,
     ) -> Result<Completion, ProviderError> {
-        self.complete(model, context, prompt).await
+        self.ask(model, context, prompt, Length::Full).await
     }
 
     /// Whether requests for `endpoint` can be passed on to it.

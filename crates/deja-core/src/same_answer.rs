@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::money::NanoUsd;
 use crate::pricing::{ModelPrice, PriceList, price_for};
-use crate::provider::{Completion, Endpoint, Provider, ProviderError, Providers, Route};
+use crate::provider::{Completion, Endpoint, Length, Provider, ProviderError, Providers, Route};
 use crate::store::{Admission, StoreError};
 
 /// What a model is asked, as system text; the prompts follow as data.
@@ -71,7 +71,7 @@ impl Respondent {
 
     /// Asks for the word alone, by which a hit is decided.
     pub(crate) async fn ask_briefly(&self, question: &Question) -> Result<Word, ProviderError> {
-        let completion = self.provider.complete_briefly(&self.model, Some(ASKED), &question.0).await?;
+        let completion = self.provider.ask(&self.model, Some(ASKED), &question.0, Length::Brief).await?;
         Ok(self.word(question, &completion))
     }
 

@@ -19,8 +19,8 @@ use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
-    Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Provider, ProviderError, Providers,
-    Route, TokenCount, TokenCounter, TokenUsage,
+    Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Length, Provider, ProviderError,
+    Providers, Route, TokenCount, TokenCounter, TokenUsage,
 };
 use deja_core::store::{Admission, Entries, Keys, NewLabel, Projects, StoreError};
 use deja_core::testing::change;
@@ -159,7 +159,13 @@ impl Provider for FakeProvider {
         "fake"
     }
 
-    async fn complete(&self, _: &str, _: Option<&str>, prompt: &str) -> Result<Completion, ProviderError> {
+    async fn ask(
+        &self,
+        _: &str,
+        _: Option<&str>,
+        prompt: &str,
+        _: Length,
+    ) -> Result<Completion, ProviderError> {
         self.calls.lock().unwrap().push(prompt.to_owned());
         let gate = self.gate.lock().unwrap().clone();
         if let Some(gate) = gate {

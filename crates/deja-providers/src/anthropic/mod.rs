@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::pricing::PriceBook;
-use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Length, Provider, ProviderError};
 use deja_wire::Wire;
 use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
@@ -38,23 +38,24 @@ impl Provider for Anthropic {
         &self.upstream.name
     }
 
-    async fn complete(
+    async fn ask(
         &self,
         model: &str,
         context: Option<&str>,
         prompt: &str,
+        length: Length,
     ) -> Result<Completion, ProviderError> {
-        self.ask(model, self.max_tokens(model), context, prompt).await
-    }
-
-    /// No model of Anthropic's thinks unless that is asked for.
-    async fn complete_briefly(
-        &self,
-        model: &str,
-        context: Option<&str>,
-        prompt: &str,
-    ) -> Result<Completion, ProviderError> {
-        self.ask(model, BRIEF, context, prompt).await
+        let max_tokens = match length {
+            Length::Full => self.max_tokens(model),
+            // No model of Anthropic's thinks unless that is asked for.
+            Length::Brief => BRIEF,
+        };
+        let context = context.filter(|context| !context.is_empty());
+        let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
+        headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
+        let body = message_request(model, max_tokens, context, prompt);
+        let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
+        self.upstream.complete(&request, Wire::Messages).await
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
@@ -91,21 +92,6 @@ fn path(endpoint: Endpoint) -> Option<&'static str> {
 }
 
 impl Anthropic {
-    async fn ask(
-        &self,
-        model: &str,
-        max_tokens: u32,
-        context: Option<&str>,
-        prompt: &str,
-    ) -> Result<Completion, ProviderError> {
-        let context = context.filter(|context| !context.is_empty());
-        let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
-        headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
-        let body = message_request(model, max_tokens, context, prompt);
-        let request = Request { url: endpoint(self.upstream.base()?, "v1/messages"), headers, body };
-        self.upstream.complete(&request, Wire::Messages).await
-    }
-
     /// The output limit, which Anthropic wants to be told. An answer that runs into it is not stored, so it is the most
     /// that the model can write, by the price table; more is refused. Models that the table does not know: every one
     /// since Claude 3.5 writes 8192, the older ones 4096.

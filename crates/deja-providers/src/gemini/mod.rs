@@ -1,7 +1,7 @@
 //! Google's Gemini API, `generateContent`. Source: the SDK's types of 2026-08 and the API reference.
 
 use async_trait::async_trait;
-use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Length, Provider, ProviderError};
 use deja_wire::Wire;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderName};
@@ -34,22 +34,22 @@ impl Provider for Gemini {
         &self.upstream.name
     }
 
-    async fn complete(
+    async fn ask(
         &self,
         model: &str,
         context: Option<&str>,
         prompt: &str,
+        length: Length,
     ) -> Result<Completion, ProviderError> {
-        self.ask(model, context, prompt, None).await
-    }
-
-    async fn complete_briefly(
-        &self,
-        model: &str,
-        context: Option<&str>,
-        prompt: &str,
-    ) -> Result<Completion, ProviderError> {
-        self.ask(model, context, prompt, (!thinks(model)).then_some(BRIEF)).await
+        let url = self.method(model, "generateContent")?;
+        let context = context.filter(|context| !context.is_empty());
+        let headers = self.upstream.key_header(KEY_HEADER, "");
+        let mut body = generate_request(context, prompt);
+        if length == Length::Brief && !thinks(model) {
+            body["generationConfig"] = json!({"maxOutputTokens": BRIEF});
+        }
+        let request = Request { url, headers, body };
+        self.upstream.complete(&request, Wire::Gemini).await
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
@@ -73,24 +73,6 @@ impl Provider for Gemini {
 }
 
 impl Gemini {
-    async fn ask(
-        &self,
-        model: &str,
-        context: Option<&str>,
-        prompt: &str,
-        max_tokens: Option<u32>,
-    ) -> Result<Completion, ProviderError> {
-        let url = self.method(model, "generateContent")?;
-        let context = context.filter(|context| !context.is_empty());
-        let headers = self.upstream.key_header(KEY_HEADER, "");
-        let mut body = generate_request(context, prompt);
-        if let Some(most) = max_tokens {
-            body["generationConfig"] = json!({"maxOutputTokens": most});
-        }
-        let request = Request { url, headers, body };
-        self.upstream.complete(&request, Wire::Gemini).await
-    }
-
     /// The URL of `model`'s `method`.
     fn method(&self, model: &str, name: &str) -> Result<Url, ProviderError> {
         let impossible = || Failure::invalid_request(self.name(), "this cannot be the name of a model").error;

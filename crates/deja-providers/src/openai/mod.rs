@@ -2,7 +2,7 @@
 //! only there. Sources: OpenAI's OpenAPI description 2.3.0 and the documentation of the compatible servers.
 
 use async_trait::async_trait;
-use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Provider, ProviderError};
+use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Length, Provider, ProviderError};
 use deja_wire::Wire;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
@@ -40,29 +40,29 @@ impl Provider for OpenAi {
         &self.upstream.name
     }
 
-    async fn complete(
+    async fn ask(
         &self,
         model: &str,
         context: Option<&str>,
         prompt: &str,
+        length: Length,
     ) -> Result<Completion, ProviderError> {
-        self.ask(model, context, prompt, None).await
-    }
-
-    async fn complete_briefly(
-        &self,
-        model: &str,
-        context: Option<&str>,
-        prompt: &str,
-    ) -> Result<Completion, ProviderError> {
-        let limit = match self.endpoints {
-            // Wherever they are reached: the older name is refused by them.
-            _ if thinks(model) => None,
-            Endpoints::Both => Some("max_completion_tokens"),
-            // The older name, which all compatible servers know.
-            Endpoints::ChatOnly => Some("max_tokens"),
-        };
-        self.ask(model, context, prompt, limit).await
+        let base = self.upstream.base()?;
+        let context = context.filter(|context| !context.is_empty());
+        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
+        if self.endpoints == Endpoints::Both && is_responses_only(model) {
+            let body = responses_request(model, context, prompt);
+            let request = Request { url: endpoint(base, "responses"), headers, body };
+            self.upstream.complete(&request, Wire::Responses).await
+        } else {
+            let mut body = chat_request(model, context, prompt);
+            // Models that think refuse the older name, wherever they are reached.
+            if length == Length::Brief && !thinks(model) {
+                body[self.limit()] = BRIEF.into();
+            }
+            let request = Request { url: endpoint(base, "chat/completions"), headers, body };
+            self.upstream.complete(&request, Wire::Chat).await
+        }
     }
 
     fn serves(&self, endpoint: Endpoint) -> bool {
@@ -79,28 +79,12 @@ impl Provider for OpenAi {
 }
 
 impl OpenAi {
-    /// `limit` is the name of the field that bounds the answer, if it is to be brief.
-    async fn ask(
-        &self,
-        model: &str,
-        context: Option<&str>,
-        prompt: &str,
-        limit: Option<&str>,
-    ) -> Result<Completion, ProviderError> {
-        let base = self.upstream.base()?;
-        let context = context.filter(|context| !context.is_empty());
-        let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
-        if self.endpoints == Endpoints::Both && is_responses_only(model) {
-            let body = responses_request(model, context, prompt);
-            let request = Request { url: endpoint(base, "responses"), headers, body };
-            self.upstream.complete(&request, Wire::Responses).await
-        } else {
-            let mut body = chat_request(model, context, prompt);
-            if let Some(limit) = limit {
-                body[limit] = BRIEF.into();
-            }
-            let request = Request { url: endpoint(base, "chat/completions"), headers, body };
-            self.upstream.complete(&request, Wire::Chat).await
+    /// The name of the member that bounds an answer.
+    const fn limit(&self) -> &'static str {
+        match self.endpoints {
+            Endpoints::Both => "max_completion_tokens",
+            // The older name, which all compatible servers know.
+            Endpoints::ChatOnly => "max_tokens",
         }
     }
 }
@@ -133,12 +117,12 @@ fn with_usage(base: &Url, request: Forward) -> Forward {
         stream: bool,
     }
     let is_openai = base.host_str().is_some_and(|host| host == HOST || host.ends_with(&format!(".{HOST}")));
-    if !is_openai || request.endpoint != Endpoint::Chat {
+    let streamed = || serde_json::from_slice(&request.body).is_ok_and(|Streamed { stream }| stream);
+    if !is_openai || request.endpoint != Endpoint::Chat || !streamed() {
         return request;
     }
-    let streamed = serde_json::from_slice(&request.body).is_ok_and(|Streamed { stream }| stream);
     match deja_wire::ask_for_usage(&request.body) {
-        Ok(Some(body)) if streamed => Forward { body, ..request },
+        Ok(Some(body)) => Forward { body, ..request },
         _ => request,
     }
 }

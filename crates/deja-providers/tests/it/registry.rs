@@ -1,6 +1,6 @@
 //! Which provider answers a model, and what exactly is sent to it.
 
-use deja_core::provider::{Endpoint, ProviderKind, Route};
+use deja_core::provider::{Endpoint, Length, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, Registry, RegistryError};
 use secrecy::SecretString;
 use serde_json::{Value, json as value};
@@ -155,12 +155,12 @@ async fn a_brief_answer_is_bounded_unless_the_model_thinks() {
     ] {
         let server = Server::always(answer);
         let provider = provider(&server.url, model, settings());
-        provider.complete_briefly(model, Some("Be brief."), "Hi").await.unwrap();
+        provider.ask(model, Some("Be brief."), "Hi", Length::Brief).await.unwrap();
         let body = server.requests()[0].json();
         assert_eq!(body.pointer(field).and_then(Value::as_u64), limit, "{model}: {body}");
     }
     let server = Server::always(chat("yes"));
-    custom(&server.url, settings()).complete_briefly("m", None, "Hi").await.unwrap();
+    custom(&server.url, settings()).ask("m", None, "Hi", Length::Brief).await.unwrap();
     assert_eq!(server.requests()[0].json()["max_tokens"], 16);
 }
 
