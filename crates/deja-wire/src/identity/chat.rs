@@ -67,7 +67,7 @@ fn message(_: Value<'_>, _: &Options) -> Place {
 
 fn part(part: Value<'_>, _: &Options) -> Place {
     match part.get("type").and_then(Value::text).as_deref() {
-        Some("text") => Place::Object(text_part),
+        Some("text") => Place::Object(openai::text_part),
         Some("input_audio" | "file") => Place::Exact(MEDIA),
         // Other providers have video_url and audio_url beside image_url.
         Some(kind) if kind.ends_with("_url") => {
@@ -76,12 +76,5 @@ fn part(part: Value<'_>, _: &Options) -> Place {
         }
         Some(_) => Place::Exact(UNKNOWN_MEMBER),
         None => Place::Exact(UNEXPECTED_VALUE),
-    }
-}
-
-fn text_part(name: &str, value: Value<'_>, _: &Options) -> Place {
-    match name {
-        "type" | "text" => text(value),
-        _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }

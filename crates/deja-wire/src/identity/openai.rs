@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::document::{Kind, Value};
-use super::place::{Place, bypass_if_given, end_user, ignored_flag, ignored_if, number, tools};
+use super::place::{Place, bypass_if_given, end_user, ignored_flag, ignored_if, number, text, tools};
 use super::reason::{
     HOSTED_TOOLS, MEDIA, REMOTE_MEDIA, SAFETY, TOKEN_DATA, UNEXPECTED_VALUE, UNKNOWN_MEMBER,
 };
@@ -29,6 +29,14 @@ pub(super) fn tool(tool: Value<'_>, options: &Options) -> Place {
     match tool.get("type").and_then(Value::text).as_deref() {
         Some("function" | "custom") => tools(options),
         _ => Place::Bypass(HOSTED_TOOLS),
+    }
+}
+
+/// A part that is text.
+pub(super) fn text_part(name: &str, value: Value<'_>, _: &Options) -> Place {
+    match name {
+        "type" | "text" => text(value),
+        _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }
 

@@ -95,19 +95,12 @@ fn tool_output(name: &str, value: Value<'_>, _: &Options) -> Place {
 
 fn part(part: Value<'_>, _: &Options) -> Place {
     match part.get("type").and_then(Value::text).as_deref() {
-        Some("input_text" | "output_text") => Place::Object(text_part),
+        Some("input_text" | "output_text") => Place::Object(openai::text_part),
         Some("input_image") => file(part, "image_url"),
         Some("input_file") => file(part, "file_url"),
         Some("input_audio") => Place::Exact(MEDIA),
         Some(_) => Place::Exact(UNKNOWN_MEMBER),
         None => Place::Exact(UNEXPECTED_VALUE),
-    }
-}
-
-fn text_part(name: &str, value: Value<'_>, _: &Options) -> Place {
-    match name {
-        "type" | "text" => text(value),
-        _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }
 
