@@ -74,7 +74,7 @@ impl Engine {
             // Further down than a hit needs: analytics shows it to choose a threshold by.
             let floor = judge.threshold().min(Threshold::NEAR);
             let vector = call.vector.as_ref();
-            let found = self.nearest(query, &call.scope, call.prompt_hash, vector, &judge, floor).await;
+            let found = self.nearest(query, &call.scope, vector, &judge, floor).await;
             let found = query.or_open(found)?;
             if let Some(hit) = found.hit {
                 return Ok(Completed::Found(hit, found.near.opinion));

@@ -175,7 +175,7 @@ impl Engine {
             Err(_) => (Said::Late, respondent.estimate(&question)),
         };
         self.failing.heard(project.id, model, said, self.parts.clock.now());
-        let pair = PairHash::of(model, &call.prompt_hash, &PromptHash::of(other));
+        let pair = PairHash::of(model, &PromptHash::of(&call.query.prompt), &PromptHash::of(other));
         if let Err(error) = self.parts.store.keep_opinion(project.id, &pair, said.to_keep(), day, cost).await
         {
             tracing::warn!(error = %error, "what was said of a pair of prompts could not be kept");

@@ -79,7 +79,7 @@ impl Engine {
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
             let looked = Instant::now();
             let floor = self.first_floor(&judge);
-            let found = self.nearest(query, &scope, prompt_hash, vector.as_ref(), &judge, floor).await;
+            let found = self.nearest(query, &scope, vector.as_ref(), &judge, floor).await;
             trace.search += looked.elapsed();
             let found = query.or_open(found)?;
             (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);

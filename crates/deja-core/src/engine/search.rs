@@ -52,7 +52,6 @@ impl Engine {
         &self,
         query: &Query,
         scope: &Scope,
-        prompt: PromptHash,
         vector: Option<&Embedding>,
         judge: &Judge<'_>,
         floor: Threshold,
@@ -62,6 +61,8 @@ impl Engine {
         }
         let Some(embedding) = vector else { return Ok(Found::default()) };
         let (embedder, now) = (self.parts.embedder.id(), self.parts.clock.now());
+        // What people and models say is of a text, however many parts it came in.
+        let prompt = PromptHash::of(&query.prompt);
         let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
         let mut candidates = self.parts.store.nearest(scope, probe, now).await?;
         candidates.retain(|candidate| query.takes(&candidate.entry, now));
@@ -84,7 +85,7 @@ impl Engine {
         similarity: Similarity,
     ) -> Result<bool, QueryError> {
         let Some(embedding) = &call.vector else { return Ok(false) };
-        let (embedder, prompt) = (self.parts.embedder.id(), call.prompt_hash);
+        let (embedder, prompt) = (self.parts.embedder.id(), PromptHash::of(&call.query.prompt));
         let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit: CANDIDATES };
         let matched = PromptHash::of(matched);
         Ok(self.parts.store.is_forbidden(call.caller.project.id, probe, &matched, similarity).await?)

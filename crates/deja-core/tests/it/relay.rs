@@ -194,6 +194,21 @@ async fn a_whole_request_is_found_by_its_hash_and_not_by_the_text_that_people_se
 }
 
 #[tokio::test]
+async fn what_was_found_wrong_for_a_text_is_wrong_for_it_in_several_parts() {
+    let bench = Bench::new().await;
+    text(bench.live(relay("reset|1")).await).await;
+    let in_parts = |text: &str| {
+        let mut relay = relay(text);
+        relay.identity.hash = [7; 32];
+        relay
+    };
+    let entry = bench.hit(in_parts("reset|2")).await.entry.id;
+    bench.found_wrong(entry, "reset|2").await;
+    text(bench.live(in_parts("reset|2")).await).await;
+    assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
 async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() {
     let bench = Bench::new().await;
     let (feed, _) = bench.streams();
