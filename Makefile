@@ -34,8 +34,8 @@ lint:
 bench:
 	cargo build --release -p deja-server -p deja-bench
 	target/release/deja-bench all
-# The first tables of docs/topics/accuracy.md, from the data in this repository.
+# The first tables and the picture of docs/topics/accuracy.md, from the data in this repository.
 accuracy:
 	cargo build --release -p deja-server
-	target/release/deja eval crates/deja-guard/data/pairs.jsonl
+	target/release/deja eval crates/deja-guard/data/pairs.jsonl --svg docs/images/accuracy.svg
 	target/release/deja eval crates/deja-guard/data/pairs.jsonl --threshold 0.85 --guard standard --by-kind
