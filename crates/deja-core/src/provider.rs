@@ -45,6 +45,8 @@ pub enum FailureClass {
     Timeout,
     /// No connection, or one that broke.
     Connection,
+    /// Not asked: the last calls had no answer.
+    Down,
     /// An answer that is not what the provider documents, or is larger than the limit.
     BadResponse,
     /// The address is one deja does not call (SSRF guard).
@@ -69,10 +71,16 @@ impl FailureClass {
             Self::StreamInterrupted => "provider_stream_interrupted",
             Self::Timeout => "provider_timeout",
             Self::Connection => "provider_connection",
+            Self::Down => "provider_down",
             Self::BadResponse => "provider_bad_response",
             Self::Forbidden => "provider_address_forbidden",
             Self::NoRoom => "overloaded",
         }
+    }
+
+    /// Whether no answer came at all, or only that there will be none in time.
+    pub const fn is_silence(self) -> bool {
+        matches!(self, Self::Timeout | Self::Connection)
     }
 }
 

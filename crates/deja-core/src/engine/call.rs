@@ -133,7 +133,8 @@ impl Engine {
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
         let query = &call.query;
-        let completion = provider.complete(&query.model, query.context.as_deref(), &query.prompt).await?;
+        let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
+        let completion = self.unless_down(call.caller.project.id, provider, asked).await?;
         let provider_time = called.elapsed();
 
         let verdict = may_store(&completion);

@@ -54,7 +54,8 @@ impl Engine {
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
         let mut patience = Patience::new(leader.audience(), call, wired);
-        let asked = provider.forward(wired.forward.clone()).map_err(QueryError::from);
+        let asked = provider.forward(wired.forward.clone());
+        let asked = self.unless_down(call.caller.project.id, provider, asked).map_err(QueryError::from);
         let answer = patience.with(asked).await;
         let answer = answer.unwrap_or(Err(QueryError::Unfinished))?;
         let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());

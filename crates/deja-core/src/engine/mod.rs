@@ -2,6 +2,7 @@
 
 mod admit;
 mod call;
+mod circuit;
 mod claim;
 mod count;
 mod embedding;
@@ -91,7 +92,8 @@ pub struct Engine {
     recorder: Arc<record::Recorder>,
     samples: Arc<Mutex<Reservoir>>,
     met: Arc<met::MetLog>,
-    failing: Arc<opinion::Failing>,
+    providers_down: Arc<circuit::Circuits>,
+    models_down: Arc<circuit::Circuits>,
     tasks: TaskTracker,
 }
 
@@ -107,7 +109,8 @@ impl Engine {
             recorder: Arc::default(),
             samples: Arc::default(),
             met: Arc::default(),
-            failing: Arc::default(),
+            providers_down: Arc::new(circuit::Circuits::of_providers()),
+            models_down: Arc::new(opinion::circuits()),
             parts: Arc::new(parts),
             tasks,
         }

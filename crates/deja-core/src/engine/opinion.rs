@@ -1,17 +1,15 @@
 //! The second opinion: where the guard is uncertain, a model that the project names says whether one answer serves both
 //! prompts. Its word is kept for the pair, so that it is asked once. Whatever goes wrong with it is a miss.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
 use crate::analytics::Step;
 use crate::cache::{Candidate, Hit, Judge, Judged, PairHash, PromptHash};
-use crate::clock::Timestamp;
 use crate::engine::Engine;
 use crate::engine::call::Call;
+use crate::engine::circuit::Circuits;
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
 use crate::same_answer::{Mute, Question, Respondent};
@@ -161,7 +159,7 @@ impl Engine {
             Err(_) => return (Said::Unavailable, free),
         }
         let Some(_slot) = self.slots.take(project.id) else { return (Said::Unavailable, free) };
-        if !self.failing.may_ask(project.id, model, now) {
+        if !self.models_down.is_closed(project.id, model, now) {
             return (Said::Resting, free);
         }
         let question = Question::of(&call.query.prompt, other);
@@ -174,7 +172,8 @@ impl Engine {
             }
             Err(_) => (Said::Late, respondent.estimate(&question)),
         };
-        self.failing.heard(project.id, model, said, self.parts.clock.now());
+        let failed = matches!(said, Said::Failed | Said::Late);
+        self.models_down.heard(project.id, model, failed, self.parts.clock.now());
         let pair = PairHash::of(model, &PromptHash::of(&call.query.prompt), &PromptHash::of(other));
         if let Err(error) = self.parts.store.keep_opinion(project.id, &pair, said.to_keep(), day, cost).await
         {
@@ -184,47 +183,9 @@ impl Engine {
     }
 }
 
-/// The projects whose model fails, so that not every uncertain miss waits for one that is down.
-#[derive(Debug, Default)]
-pub(super) struct Failing(Mutex<HashMap<ProjectId, Failures>>);
-
-#[derive(Debug)]
-struct Failures {
-    model: String,
-    in_a_row: u32,
-    /// The last of them, or the last question after a rest.
-    last: Timestamp,
-}
-
-impl Failing {
-    /// Whether to ask now. After a rest one query asks, and the others go on waiting for what comes of it.
-    fn may_ask(&self, project: ProjectId, model: &str, now: Timestamp) -> bool {
-        let mut failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(failures) = failing.get_mut(&project) else { return true };
-        if failures.model != model || failures.in_a_row < MOST_FAILURES {
-            return true;
-        }
-        // A clock that was set back does not make the rest longer.
-        let rested = now < failures.last || now.since(failures.last) >= REST;
-        if rested {
-            failures.last = now;
-        }
-        rested
-    }
-
-    fn heard(&self, project: ProjectId, model: &str, said: Said, now: Timestamp) {
-        let mut failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(said, Said::Failed | Said::Late) {
-            failing.remove(&project);
-            return;
-        }
-        let first = || Failures { model: model.to_owned(), in_a_row: 0, last: now };
-        let failures = failing.entry(project).or_insert_with(first);
-        if failures.model != model {
-            *failures = first();
-        }
-        (failures.in_a_row, failures.last) = (failures.in_a_row.saturating_add(1), now);
-    }
+/// Circuits of the models that projects name, so that not every uncertain miss waits for one that is down.
+pub(super) fn circuits() -> Circuits {
+    Circuits::new(MOST_FAILURES, REST)
 }
 
 #[cfg(test)]
@@ -236,27 +197,5 @@ mod tests {
         let kept =
             [Said::Yes, Said::No, Said::Unclear, Said::Late, Said::Remembered(true)].map(Said::to_keep);
         assert_eq!(kept, [Some(true), Some(false), None, None, None]);
-    }
-
-    #[test]
-    fn a_model_that_fails_is_left_alone_for_a_while() {
-        let (failing, one, two) =
-            (Failing::default(), ProjectId::from_bytes([1; 16]), ProjectId::from_bytes([2; 16]));
-        let at = |seconds: i64| Timestamp::from_secs(1_000 + seconds);
-        for said in [Said::Late, Said::Failed, Said::No, Said::Failed, Said::Late] {
-            assert!(failing.may_ask(one, "m", at(0)));
-            failing.heard(one, "m", said, at(0));
-        }
-        assert!(failing.may_ask(one, "m", at(0)), "a word in between begins the count anew");
-        failing.heard(one, "m", Said::Late, at(0));
-        assert!(!failing.may_ask(one, "m", at(9)));
-        assert!(failing.may_ask(two, "m", at(9)) && failing.may_ask(one, "other", at(9)));
-        // After the rest one asks, and the rest begins anew until that has an end.
-        assert!(failing.may_ask(one, "m", at(10)) && !failing.may_ask(one, "m", at(10)));
-        failing.heard(one, "m", Said::Failed, at(11));
-        assert!(!failing.may_ask(one, "m", at(20)));
-        assert!(failing.may_ask(one, "m", at(21)));
-        failing.heard(one, "m", Said::Unclear, at(21));
-        assert!(failing.may_ask(one, "m", at(21)) && failing.may_ask(one, "m", at(21)));
     }
 }

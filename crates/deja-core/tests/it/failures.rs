@@ -244,3 +244,49 @@ async fn a_model_that_is_down_is_left_alone_for_a_while() {
     assert_eq!(said("driving licence").await, (true, Said::Yes));
     assert_eq!(said("work visa").await, (true, Said::Yes));
 }
+
+#[tokio::test]
+async fn a_provider_that_is_silent_is_not_waited_for_by_everybody() {
+    let mut bench = Bench::new().await;
+    assert!(is_miss(&bench.ask("reset|1").await));
+    bench.provider.script(|_| async { Err(failure(FailureClass::Timeout)) });
+    let class = async |bench: &Bench, prompt: &str| match bench.try_ask(query(prompt)).await {
+        Err(QueryError::Provider(error)) => error.class,
+        other => panic!("{other:?}"),
+    };
+    for number in 0..10 {
+        assert_eq!(class(&bench, &format!("weather {number}")).await, FailureClass::Timeout);
+    }
+    let calls = bench.provider.count();
+    assert_eq!(class(&bench, "news").await, FailureClass::Down);
+    assert_eq!(bench.provider.count(), calls, "it was not asked");
+    assert!(bench.ask("reset|2").await.is_hit(), "what is stored is served");
+
+    // Another project has calls of its own.
+    let another = bench.another_project().await;
+    let first = std::mem::replace(&mut bench.caller, another);
+    assert_eq!(class(&bench, "news").await, FailureClass::Timeout);
+    bench.caller = first;
+
+    bench.clock.advance(Duration::from_secs(5));
+    assert_eq!(class(&bench, "sports").await, FailureClass::Timeout, "one call after a rest");
+    assert_eq!(class(&bench, "news").await, FailureClass::Down);
+    bench.provider.script(|_| async { Ok(complete("better")) });
+    bench.clock.advance(Duration::from_secs(5));
+    assert!(is_miss(&bench.ask("news").await));
+    assert!(is_miss(&bench.ask("sports").await));
+}
+
+#[tokio::test]
+async fn an_error_that_a_provider_answers_with_is_an_answer() {
+    let bench = Bench::new().await;
+    bench.provider.script(|_| async { Err(failure(FailureClass::Server)) });
+    for number in 0..20 {
+        let Err(QueryError::Provider(error)) = bench.try_ask(query(&format!("weather {number}"))).await
+        else {
+            panic!("an answer")
+        };
+        assert_eq!(error.class, FailureClass::Server);
+    }
+    assert_eq!(bench.provider.count(), 20);
+}

@@ -309,6 +309,27 @@ async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
 }
 
 #[tokio::test]
+async fn a_provider_that_is_silent_is_not_waited_for_by_everybody() {
+    let bench = Bench::new().await;
+    *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Connection)));
+    let class = async |prompt: &str| match bench.relay(relay(prompt)).await.err() {
+        Some(QueryError::Provider(error)) => error.class,
+        other => panic!("{other:?}"),
+    };
+    for number in 0..10 {
+        assert_eq!(class(&format!("weather {number}")).await, FailureClass::Connection);
+    }
+    assert_eq!(class("news").await, FailureClass::Down);
+    assert_eq!(bench.provider.count(), 10);
+    // A status of the provider's own is an answer, whatever it says.
+    *bench.provider.passing.lock().unwrap() = Arc::new(|_| Ok(plain(500, "{}")));
+    bench.clock.advance(Duration::from_secs(5));
+    for _ in 0..2 {
+        assert_eq!(bench.live(relay("news")).await.status, 500);
+    }
+}
+
+#[tokio::test]
 async fn an_application_says_what_it_wants_of_the_cache() {
     let bench = Bench::new().await;
     let with = |control: Control| Relay { control, ..relay("reset|1") };

@@ -1,5 +1,7 @@
 //! One table: error -> status and `detail`. Every error body is `{"detail": "..."}` and nothing else.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
@@ -43,8 +45,8 @@ pub enum ApiError {
     TimedOut,
     /// 503: storage or the embedding model does not work now.
     Unavailable(String),
-    /// 500: the provider failed; the code says how.
-    Provider { code: &'static str, cause: String },
+    /// 500: the provider failed; the code says how, and the provider after how many seconds to ask again.
+    Provider { code: &'static str, cause: String, retry_after: Option<u32> },
     /// 500: a bug.
     Internal(String),
 }
@@ -74,6 +76,7 @@ impl ApiError {
         match self {
             Self::RateLimited(decision) => Some(decision.retry_after),
             Self::Overloaded | Self::TimedOut | Self::Unavailable(_) => Some(1),
+            Self::Provider { retry_after, .. } => *retry_after,
             _ => None,
         }
     }
@@ -98,7 +101,7 @@ impl ApiError {
     /// Logs what the client is not told. The one place where failures of requests are logged.
     pub(super) fn log(&self) {
         match self {
-            Self::Provider { code, cause } => {
+            Self::Provider { code, cause, .. } => {
                 tracing::warn!(error.code = code, "provider call failed: {cause}");
             }
             Self::Unavailable(cause) => {
@@ -145,6 +148,7 @@ impl From<QueryError> for ApiError {
                 cause: format!(
                     "no credentials for {provider}: set its API key in the environment and restart"
                 ),
+                retry_after: None,
             },
             // These end requests in wire formats only, which tell them in their own words.
             QueryError::WrongEndpoint { .. } | QueryError::NotCached | QueryError::Unfinished => {
@@ -158,7 +162,9 @@ impl From<QueryError> for ApiError {
             QueryError::Provider(error) => {
                 let code = error.class.code();
                 let own = error.code.filter(|code| is_code(code)).unwrap_or_else(|| "none".into());
-                Self::Provider { code, cause: format!("{code} from {} (its code: {own})", error.provider) }
+                let cause = format!("{code} from {} (its code: {own})", error.provider);
+                let seconds = |wait: Duration| u32::try_from(wait.as_secs().max(1)).unwrap_or(u32::MAX);
+                Self::Provider { code, cause, retry_after: error.retry_after.map(seconds) }
             }
             QueryError::Internal(cause) => Self::Internal(cause),
         }

@@ -237,6 +237,29 @@ fn nobody_listening_at_the_providers_address() {
 }
 
 #[test]
+fn after_ten_calls_without_an_answer_misses_are_refused_at_once() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_ATTEMPTS", "1").start();
+    let tenant = Tenant::create(&deja, "silent", &[]);
+    tenant.ask_for("Who wrote Faust?");
+    provider.on("fault-silent", Reaction::Reset);
+    let ask = |n: usize| {
+        tenant.send(&json!({"prompt": "x", "model": MODEL, "context": format!("fault-silent {n}")}))
+    };
+    for n in 0..10 {
+        assert_eq!(ask(n).header("x-deja-error"), Some("provider_connection"), "{n}");
+    }
+    // The rest is of five seconds, and a slow machine may take as long for a request: then one more call is made.
+    let refused = (10..30).map(ask).find(|response| response.header("x-deja-error") == Some("provider_down"));
+    let refused = refused.expect("no request was refused at once");
+    refused.detail(500);
+    assert_eq!(refused.header("retry-after"), Some("5"));
+    assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], true);
+    let other = tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "claude-haiku-4-5"}));
+    assert_eq!(other["response"], answer_to("Who wrote Faust?"), "the other families work");
+}
+
+#[test]
 fn an_answer_without_end_takes_bounded_memory() {
     let provider = FakeProvider::start();
     let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_ATTEMPTS", "1").start();

@@ -128,6 +128,10 @@ fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'st
         }
         "provider_timeout" => (ErrorKind::Late, "The provider did not answer in time.", code, None),
         "provider_connection" => (ErrorKind::Unreachable, "The provider could not be reached.", code, None),
+        "provider_down" => {
+            let text = "The provider did not answer the last calls. deja asks it again in a few seconds.";
+            (ErrorKind::Unreachable, text, code, None)
+        }
         _ => (ErrorKind::Unreachable, "The provider gave no answer that can be used.", code, None),
     };
     (kind, Cow::Borrowed(text), Some(code), again)
