@@ -8,6 +8,8 @@ use axum::Router;
 use axum::routing::get;
 use deja_core::admin::operators::{self, Setup};
 use deja_core::clock::{Clock, SystemClock};
+use deja_core::store::Store;
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -67,14 +69,18 @@ impl Server {
         let listener = bind(config.listen, "DEJA_LISTEN").await?;
         let address = listener.local_addr()?;
         let limits = limits(&config.connection);
-        if let Some(address) = config.metrics_listen {
-            let handle = telemetry::init_metrics()?;
-            let metrics = bind(address, "DEJA_METRICS_LISTEN").await?;
-            let router = Router::new().route("/metrics", get(move || async move { handle.render() }));
-            listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
-        }
+        let metrics = match config.metrics_listen {
+            Some(address) => Some((bind(address, "DEJA_METRICS_LISTEN").await?, telemetry::init_metrics()?)),
+            None => None,
+        };
         let directory = OwnDirectory::take(&config.data_dir)?;
         let wired = wiring::wire(&config, upstream.clone(), leaving.clone()).await?;
+        if let Some((metrics, handle)) = metrics {
+            let store = wired.store.clone();
+            let text = move || scraped(handle.clone(), store.clone());
+            let router = Router::new().route("/metrics", get(text));
+            listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
+        }
         let router = routes::router(wired.app.clone(), wired.console.clone())?;
 
         background.spawn(directory.listen()?.serve(wired.admin.clone(), stop.clone()));
@@ -189,6 +195,15 @@ fn limits(settings: &ConnectionSettings) -> ListenerLimits {
         write_timeout: settings.write_timeout,
         rest_timeout: settings.body_timeout,
     }
+}
+
+/// All metrics, as text. How far an index is stands in the database, and is asked for when somebody wants to know.
+async fn scraped(metrics: PrometheusHandle, store: Arc<dyn Store>) -> String {
+    match store.index_build().await {
+        Ok(done) => telemetry::index_build(done),
+        Err(error) => tracing::debug!(error = %error, "how far an index is cannot be read"),
+    }
+    metrics.render()
 }
 
 async fn observe(

@@ -37,6 +37,7 @@ const SHED: &str = "deja_shed_total";
 const DROPPED: &str = "deja_counts_dropped_total";
 const UPSTREAM_CALLS: &str = "deja_upstream_calls";
 const NOT_EMBEDDED: &str = "deja_entries_not_embedded";
+const INDEX_BUILD: &str = "deja_index_build_ratio";
 const PRICE_AGE: &str = "deja_price_table_age_seconds";
 
 /// Begins to collect metrics. Without this call they cost nothing and go nowhere.
@@ -80,6 +81,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
         NOT_EMBEDDED,
         "Entries without a vector of the embedder in use, by state: waiting for one, or failed."
     );
+    describe_gauge!(INDEX_BUILD, "How much of an index is built while one is being built; 1 otherwise.");
     describe_gauge!(PRICE_AGE, "Age of the price table in force.");
     Ok(handle)
 }
@@ -146,6 +148,11 @@ pub fn count_dropped(requests: u64) {
 pub fn not_embedded(count: StaleCount) {
     gauge!(NOT_EMBEDDED, "state" => "waiting").set(count.waiting as f64);
     gauge!(NOT_EMBEDDED, "state" => "failed").set(count.failed as f64);
+}
+
+/// Tells how much is done of an index that is being built, 0 to 1.
+pub fn index_build(done: Option<f64>) {
+    gauge!(INDEX_BUILD).set(done.unwrap_or(1.0));
 }
 
 /// Tells the states that nobody counts as they change.

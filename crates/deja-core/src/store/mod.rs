@@ -92,6 +92,12 @@ pub trait Store:
         Ok(None)
     }
 
+    /// How much is done, 0 to 1, of an index that is being built: until it is there, large scopes are searched slowly.
+    /// `None`: none is being built.
+    async fn index_build(&self) -> Result<Option<f64>, StoreError> {
+        Ok(None)
+    }
+
     /// Ends all work in order: what was acknowledged is on disk when this returns.
     async fn close(&self) -> Result<(), StoreError>;
 }

@@ -34,6 +34,8 @@ struct SettingsPage {
     wires: Vec<Group>,
     prices: Prices,
     embeddings: Option<Embeddings>,
+    /// How much is done of an index that is being built.
+    index: Option<String>,
 }
 
 /// Entries that have no vector of the embedder in use.
@@ -79,6 +81,7 @@ async fn page(
     let stale = cache::stale(&visit.acting(), project.id).await?;
     let day = Step::Day.period_of(visit.now());
     let Questions { asked, cost } = visit.console.admin.store.questions(project.id, day..day + 1).await?;
+    let index = visit.console.admin.store.index_build().await?;
     let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
     Ok(SettingsPage {
@@ -102,6 +105,7 @@ async fn page(
             waiting: format::count(stale.waiting),
             failed: (stale.failed > 0).then(|| format::count(stale.failed)),
         }),
+        index: index.map(|done| format!("{:.0} %", done * 100.0)),
     })
 }
 

@@ -77,7 +77,7 @@ impl Claims for PostgresStore {
     }
 
     async fn store_and_release(&self, new: NewEntry, owner: FlightId) -> Result<Inserted, StoreError> {
-        insert(&self.connections, new, Some(owner)).await
+        insert(self, new, Some(owner)).await
     }
 
     async fn release(

@@ -1,27 +1,36 @@
-//! The graph indexes (HNSW): one for each dimension of vectors, built when a scope is large enough to need it.
+//! The graph indexes (HNSW): one for each dimension of vectors, built before a scope is large enough to need it.
 //!
 //! A small installation has none and pays for none. One replica builds it, beside the work of all; until it is
 //! done, scopes are scanned.
 
 use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::store::StoreError;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_postgres::{Client, Error};
 
+use super::connections::Connections;
 use super::fault::describe;
+use super::rows::get;
 use super::server::Server;
 
 /// The most components that pgvector's graph takes at half precision.
 const WIDEST: i32 = 4_000;
+/// How often the log says how far it is.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
 /// With the dimension added, the number of the lock that the replica which builds holds.
 const LOCK: i64 = 0x6465_6a61_0000;
 
 /// Which graphs are there.
 pub(super) struct Graphs {
     server: Server,
+    connections: Connections,
     known: Arc<Mutex<Known>>,
 }
 
@@ -34,8 +43,13 @@ struct Known {
 }
 
 impl Graphs {
-    pub(super) fn new(server: Server) -> Self {
-        Self { server, known: Arc::default() }
+    pub(super) fn new(server: Server, connections: Connections) -> Self {
+        Self { server, connections, known: Arc::default() }
+    }
+
+    /// How much is done of a graph that some replica builds.
+    pub(super) async fn progress(&self) -> Result<Option<f64>, StoreError> {
+        progress(&self.connections).await
     }
 
     /// Whether there is a graph for vectors of this dimension. If not, has one built.
@@ -46,9 +60,10 @@ impl Graphs {
         }
         if dimension <= WIDEST && known.tried.insert(dimension) {
             let (server, shared) = (self.server.clone(), Arc::clone(&self.known));
+            let connections = self.connections.clone();
             #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
             let building = tokio::spawn(async move {
-                let pause = match ensure(&server, dimension).await {
+                let pause = match told(&connections, ensure(&server, dimension)).await {
                     Ok(true) => {
                         shared.lock().ready.insert(dimension);
                         return;
@@ -77,6 +92,32 @@ impl Graphs {
     }
 }
 
+/// Logs how far it is while `building`.
+async fn told<T>(connections: &Connections, building: impl Future<Output = T>) -> T {
+    let mut building = pin!(building);
+    loop {
+        match timeout(TOLD_EVERY, &mut building).await {
+            Ok(done) => return done,
+            Err(_) => {
+                if let Ok(Some(done)) = progress(connections).await {
+                    tracing::info!("building a graph index: {:.0} %", done * 100.0);
+                }
+            }
+        }
+    }
+}
+
+/// How much of a graph is built, 0 to 1; `None` if none is being built. Beside the writing of others, entries that came
+/// meanwhile are added in the end, of which PostgreSQL does not say how far it is: the last tenth.
+async fn progress(connections: &Connections) -> Result<Option<f64>, StoreError> {
+    let sql = "SELECT CASE WHEN phase LIKE 'building%' THEN 0.9 * coalesce(blocks_done::float8 / nullif(blocks_total, 0), 0)
+                           WHEN phase IN ('initializing', 'waiting for writers before build') THEN 0
+                           ELSE 0.9 END
+               FROM pg_stat_progress_create_index
+               WHERE relid = 'vectors'::regclass AND datname = current_database()";
+    connections.query_opt(sql, &[]).await?.map(|row| get(&row, 0)).transpose()
+}
+
 /// Sees to it that the graph is there. `false`: another replica is at it.
 async fn ensure(server: &Server, dimension: i32) -> Result<bool, String> {
     let client = server.connect().await?;
@@ -93,7 +134,7 @@ async fn build(client: &Client, dimension: i32) -> Result<bool, Error> {
     if !locked.try_get::<_, bool>(0)? {
         return Ok(false);
     }
-    tracing::info!(dimension, "a scope is large: building a graph index");
+    tracing::info!(dimension, "a scope is large, or soon will be: building a graph index");
     client.batch_execute("SET statement_timeout = 0; SET maintenance_work_mem = '256MB'").await?;
     match is_valid(client, &name).await? {
         Some(true) => return Ok(true),

@@ -83,6 +83,10 @@ impl Store for PostgresStore {
         Ok(Some(Box::new(Self { connections, ..self.clone() })))
     }
 
+    async fn index_build(&self) -> Result<Option<f64>, StoreError> {
+        self.graphs.progress().await
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
         self.graphs.close();
         self.notifications.close();

@@ -26,10 +26,10 @@ impl PostgresStore {
         let connections = Connections::new(server.clone(), settings)
             .map_err(|error| OpenError::Database { server: server.name(), reason: error.to_string() })?;
         Ok(Self {
-            connections,
             plans: Arc::new(Plans::new(settings.graph_from)),
             notifications: Arc::new(Notifications::new(server.clone())),
-            graphs: Arc::new(Graphs::new(server)),
+            graphs: Arc::new(Graphs::new(server, connections.clone())),
+            connections,
         })
     }
 }

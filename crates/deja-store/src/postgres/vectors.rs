@@ -27,6 +27,11 @@ pub(super) fn stored(embedding: &Embedding) -> Result<HalfVector, StoreError> {
 /// Nearer to 1 than rounding to f16 can tell counts as 1.
 const ONE: f32 = 1.0 - 1.0 / 1_048_576.0;
 
+/// How many components it has.
+pub(super) fn dimension(embedding: &Embedding) -> i32 {
+    i32::try_from(embedding.dimension()).unwrap_or(i32::MAX)
+}
+
 /// The similarity of a stored vector to a probe, computed at full precision.
 pub(super) fn similarity(stored: &[f16], probe: &Embedding) -> Similarity {
     let (mut dot, mut square) = (0f64, 0f64);
@@ -125,7 +130,7 @@ impl Vectors for PostgresStore {
         embedder: &EmbedderId,
         vector: Option<&Embedding>,
     ) -> Result<bool, StoreError> {
-        let dimension = vector.map(|vector| i32::try_from(vector.dimension()).unwrap_or(i32::MAX));
+        let dimension = vector.map(dimension);
         let vector = vector.map(stored).transpose()?;
         let sql = "
             WITH owner AS (

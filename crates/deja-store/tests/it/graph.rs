@@ -63,6 +63,91 @@ async fn close(database: &Database, store: Arc<dyn Store>) {
     }
 }
 
+/// Whether there is a graph, whole or begun.
+async fn has_graph(database: &Database) -> bool {
+    let sql = "SELECT to_regclass('vectors_graph_96') IS NOT NULL";
+    database.client().await.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+async fn until_there_is_a_graph(database: &Database) {
+    let begun = Instant::now();
+    while !has_graph(database).await {
+        assert!(begun.elapsed() < PATIENCE, "no graph is built");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_graph_is_built_before_a_scope_is_large() {
+    let database = Database::create().await;
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let store = graph_from(&database, 400).await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let put = async |numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+        }
+    };
+    put(0..100).await;
+    near(&*store, &scope, &vector(1), 0.5, NOW).await;
+    sleep(Duration::from_millis(300)).await;
+    assert!(!has_graph(&database).await, "a quarter of a large scope is none");
+    // One more, and nobody searches.
+    put(100..101).await;
+    until_there_is_a_graph(&database).await;
+    store.close().await.unwrap();
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scope_that_another_process_filled_has_its_graph_by_the_first_search() {
+    let database = Database::create().await;
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let filled = database.store().await;
+    filled.create_project(&project(1), &change()).await.unwrap();
+    for number in 0..101 {
+        filled.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+    }
+    assert!(!has_graph(&database).await);
+    let store = graph_from(&database, 400).await;
+    assert!(!near(&*store, &scope, &vector(1), 0.5, NOW).await.is_empty());
+    until_there_is_a_graph(&database).await;
+    store.close().await.unwrap();
+    database.remove().await;
+}
+
+/// How far it is can be asked of any replica.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_graph_that_is_being_built_says_how_far_it_is() {
+    let database = Database::create().await;
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    let other = database.store().await;
+    other.create_project(&project(1), &change()).await.unwrap();
+    for number in 0..10 {
+        other.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+    }
+    assert_eq!(other.index_build().await.unwrap(), None);
+    // A transaction that has written keeps a concurrent build waiting until it ends.
+    let mut writing = database.client().await;
+    let held = writing.transaction().await.unwrap();
+    held.execute("UPDATE vectors SET created = created + 1", &[]).await.unwrap();
+    let store = graph_from(&database, 0).await;
+    near(&*store, &scope, &vector(0), 0.5, NOW).await;
+    let begun = Instant::now();
+    while other.index_build().await.unwrap() != Some(0.0) {
+        assert!(begun.elapsed() < PATIENCE, "it is being built");
+        sleep(Duration::from_millis(20)).await;
+    }
+    held.rollback().await.unwrap();
+    while other.index_build().await.unwrap().is_some() {
+        assert!(begun.elapsed() < PATIENCE, "it is built");
+        sleep(Duration::from_millis(20)).await;
+    }
+    assert!(has_graph(&database).await);
+    store.close().await.unwrap();
+    database.remove().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     let database = Database::create().await;

@@ -169,7 +169,7 @@ async fn collect(live: &mut Live) -> Result<Bytes, WireError> {
         body.extend_from_slice(&piece.map_err(QueryError::from)?);
         if body.len() > MOST_COLLECTED {
             let cause = "an answer in the other rendering is too large to be read whole".into();
-            return Err(ApiError::Provider { code: "provider_bad_response", cause }.into());
+            return Err(ApiError::Provider { code: "provider_bad_response", cause, retry_after: None }.into());
         }
     }
     Ok(body.freeze())

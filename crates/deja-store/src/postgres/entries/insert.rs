@@ -8,6 +8,7 @@ use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 
+use super::super::PostgresStore;
 use super::super::claims::payload;
 use super::super::connections::{Connections, Params};
 use super::super::fault::{conflict, unavailable};
@@ -56,12 +57,18 @@ const INSERT: &str = "
 
 /// Stores `new` unless it has a live twin, and releases the claim of `owner`, if there is one.
 pub(in super::super) async fn insert(
-    connections: &Connections,
+    store: &PostgresStore,
     new: NewEntry,
     owner: Option<FlightId>,
 ) -> Result<Inserted, StoreError> {
+    let connections = &store.connections;
     for _ in 0..ATTEMPTS {
-        if store(connections, &new, owner).await? {
+        if put(connections, &new, owner).await? {
+            if let Some((_, embedding)) = &new.vector
+                && store.plans.grows(&new.scope.key())
+            {
+                store.graphs.covers(vectors::dimension(embedding));
+            }
             return Ok(Inserted::New);
         }
         if !new.replaces
@@ -74,17 +81,13 @@ pub(in super::super) async fn insert(
     Err(unavailable("the entry's twin comes and goes"))
 }
 
-async fn store(
-    connections: &Connections,
-    new: &NewEntry,
-    owner: Option<FlightId>,
-) -> Result<bool, StoreError> {
+async fn put(connections: &Connections, new: &NewEntry, owner: Option<FlightId>) -> Result<bool, StoreError> {
     let (entry, answer, frame) = (&new.entry, &new.entry.answer, new.scope.frame());
     let parameters = frame.parameters();
     let parameters = (!parameters.is_empty()).then(|| to_json(parameters)).transpose()?;
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
     let (embedder, embedding) = new.vector.as_ref().map(|(by, embedding)| (by.as_str(), embedding)).unzip();
-    let dimension = embedding.map(|embedding| i32::try_from(embedding.dimension()).unwrap_or(i32::MAX));
+    let dimension = embedding.map(vectors::dimension);
     let vector = embedding.map(vectors::stored).transpose()?;
     let params: Params<'_> = &[
         &project,

@@ -69,7 +69,7 @@ impl Entries for PostgresStore {
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
-        insert(&self.connections, new, None).await
+        insert(self, new, None).await
     }
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {

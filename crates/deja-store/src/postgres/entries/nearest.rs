@@ -7,9 +7,10 @@
 //! full precision.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use deja_core::cache::{Candidate, Scope};
+use deja_core::cache::{Candidate, Scope, ScopeKey};
 use deja_core::clock::Timestamp;
 use deja_core::store::{Probe, StoreError};
 use half::f16;
@@ -19,12 +20,17 @@ use tokio_postgres::Row;
 use super::super::PostgresStore;
 use super::super::connections::Params;
 use super::super::rows::{get, signed, uuid};
-use super::super::vectors::similarity;
+use super::super::vectors::{self, similarity};
 use super::super::wrong_answers::Asked;
 use super::{COLUMNS, WIDTH, from_row};
 
 /// How long a scope's size is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
+/// The part of a large scope's entries from which on the graph is built, so that it is there in time: on a table of so many
+/// that takes a second, and from then on each entry joins the graph as it is stored.
+const EARLY: i64 = 4;
+/// How long it is remembered how many entries this process has put into a scope.
+const COUNTED: Duration = Duration::from_hours(1);
 /// How many of the nearest a search keeps in view on its way through the graph (`ef_search`): enough for nearly
 /// every prompt that has a neighbour.
 const QUICK: u32 = 64;
@@ -40,12 +46,21 @@ pub(in super::super) struct Plans {
     /// Entries of a scope beyond which the graph is asked, in a table of up to 250,000.
     graph_from: i64,
     large: moka::sync::Cache<[u8; 32], bool>,
+    /// Entries that this process put into a scope: an import searches for nothing.
+    put: moka::sync::Cache<[u8; 32], Arc<AtomicI64>>,
 }
 
 impl Plans {
     pub(in super::super) fn new(graph_from: u64) -> Self {
         let large = moka::sync::Cache::builder().max_capacity(100_000).time_to_live(BELIEVED).build();
-        Self { graph_from: signed(graph_from), large }
+        let put = moka::sync::Cache::builder().max_capacity(100_000).time_to_idle(COUNTED).build();
+        Self { graph_from: signed(graph_from), large, put }
+    }
+
+    /// Takes in that an entry was put into a scope. Whether so many were that it may soon be large.
+    pub(super) fn grows(&self, key: &ScopeKey) -> bool {
+        let put = self.put.get_with(key.0, Arc::default);
+        put.fetch_add(1, Ordering::Relaxed) >= self.graph_from / EARLY
     }
 }
 
@@ -56,7 +71,7 @@ pub(super) async fn nearest(
     probe: Probe<'_>,
     now: Timestamp,
 ) -> Result<Vec<Candidate>, StoreError> {
-    let dimension = i32::try_from(probe.embedding.dimension()).unwrap_or(i32::MAX);
+    let dimension = vectors::dimension(probe.embedding);
     let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
     let full = Vector::from(probe.embedding.as_slice().to_vec());
     let half = HalfVector::from_f32_slice(probe.embedding.as_slice());
@@ -77,7 +92,7 @@ pub(super) async fn nearest(
     let wanted = limit.saturating_add(SPARE);
     let large = store.plans.large.get(&scope_key);
     let looked = match large {
-        None => scan_if_small(store, scope_key, params).await?,
+        None => scan_if_small(store, scope_key, dimension, params).await?,
         Some(true) => None,
         Some(false) => Some(scan(store, params).await?),
     };
@@ -122,26 +137,32 @@ async fn search_graph(
 
 /// What a scan gives.
 async fn scan(store: &PostgresStore, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-    store.connections.query(&best_of("false", SCAN, "JOIN"), params).await
+    store.connections.query(&best_of(UNKNOWN, SCAN, "JOIN"), params).await
 }
 
 /// The same of a scope that is not known to be small or large; `None` if it is large. Which it is, is believed from
-/// now on.
+/// now on. If it may soon be large, the graph is built.
 async fn scan_if_small(
     store: &PostgresStore,
     key: [u8; 32],
+    dimension: i32,
     params: Params<'_>,
 ) -> Result<Option<Vec<Row>>, StoreError> {
     // Reading a vector of the scope takes about a sixth of a step in the graph, and where other scopes hold most
     // vectors, most steps lead to theirs: scan n, or step limit * all / n times. So the bound goes with the root.
-    let large = "EXISTS (
-        SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2
-        OFFSET (SELECT least($12::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint
-                FROM pg_class WHERE oid = 'vectors'::regclass))";
-    let params = [params, &[&store.plans.graph_from]].concat();
-    let mut rows = store.connections.query(&best_of(large, SCAN, "LEFT JOIN"), &params).await?;
-    let large = rows.first().map_or(Ok(false), |row| get(row, WIDTH + 3))?;
+    let size = "SELECT entries > bound AS large, entries > bound / $13::bigint AS grown
+        FROM (SELECT least($12::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint AS bound
+              FROM pg_class WHERE oid = 'vectors'::regclass) bounds,
+             LATERAL (SELECT count(*) AS entries FROM (
+                 SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 LIMIT least(bound, 9e18 - 1)::bigint + 1) these) sizes";
+    let params = [params, &[&store.plans.graph_from, &EARLY]].concat();
+    let mut rows = store.connections.query(&best_of(size, SCAN, "LEFT JOIN"), &params).await?;
+    let flag = |column| rows.first().map_or(Ok(false), |row| get(row, column));
+    let (large, grown) = (flag(WIDTH + 3)?, flag(WIDTH + 4)?);
     store.plans.large.insert(key, large);
+    if grown {
+        store.graphs.covers(dimension);
+    }
     retain_entries(&mut rows);
     Ok((!large).then_some(rows))
 }
@@ -173,22 +194,25 @@ fn candidates_by_graph(dimension: i32) -> String {
                AND dimension = {dimension} AND (expires IS NULL OR expires > $5)
          ORDER BY vector::halfvec({dimension}) <#> $6 LIMIT $7"
     );
-    best_of("false", &candidates, "LEFT JOIN")
+    best_of(UNKNOWN, &candidates, "LEFT JOIN")
 }
 
+/// The size of a scope whose plan is known.
+const UNKNOWN: &str = "SELECT false AS large, false AS grown";
+
 /// The best of the candidates, scored at full precision, with their texts, how many candidates there were, whether
-/// this one must not answer, and whether the scope is large.
-fn best_of(large: &str, candidates: &str, join: &str) -> String {
+/// this one must not answer, whether the scope is large, and whether it may soon be.
+fn best_of(size: &str, candidates: &str, join: &str) -> String {
     let asked = Asked { hash: "$11", vector: "$8", embedder: "$3", dimension: "$4" };
     let forbidden = asked.is_forbidden("sha256(e.prompt)", "best.score");
     format!(
-        "WITH size AS MATERIALIZED (SELECT {large} AS large), near AS MATERIALIZED ({candidates}),
+        "WITH size AS MATERIALIZED ({size}), near AS MATERIALIZED ({candidates}),
          scored AS (
              SELECT entry_id, vector, -(vector::vector <#> $8) / l2_norm(vector) AS score FROM near)
          SELECT {COLUMNS}, best.vector, seen.candidates,
                 {forbidden} OR EXISTS (
                     SELECT FROM quarantine q WHERE q.project_id = $1 AND q.entry_id = e.entry_id),
-                (SELECT large FROM size)
+                (SELECT large FROM size), (SELECT grown FROM size)
          FROM (SELECT count(*) AS candidates FROM near) seen {join} (
               (SELECT * FROM scored WHERE greatest(score, 0) >= $9
                ORDER BY CASE WHEN score >= 1 - 1.0 / 1048576 THEN 1 ELSE greatest(score, 0) END DESC, entry_id
