@@ -4,11 +4,13 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use axum::Router;
 use axum::routing::get;
 use deja_core::admin::operators::{self, Setup};
 use deja_core::clock::{Clock, SystemClock};
 use deja_core::store::Store;
+use listenfd::ListenFd;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -66,7 +68,10 @@ impl Server {
         let leaving = stop.child_token();
         let (listeners, background, upstream) = (TaskTracker::new(), TaskTracker::new(), TaskTracker::new());
         // The port first: with a wrong one nothing else has to be undone.
-        let listener = bind(config.listen, "DEJA_LISTEN").await?;
+        let listener = match handed_over()? {
+            Some(listener) => listener,
+            None => bind(config.listen, "DEJA_LISTEN").await?,
+        };
         let address = listener.local_addr()?;
         let limits = limits(&config.connection);
         let metrics = match config.metrics_listen {
@@ -222,6 +227,17 @@ async fn observe(
         }
     };
     tokio::join!(counts, states);
+}
+
+/// The socket that a service manager holds for deja (`sd_listen_fds(3)`): while deja starts again, whoever connects waits
+/// instead of being refused.
+fn handed_over() -> anyhow::Result<Option<TcpListener>> {
+    let failed =
+        "the socket that was handed over (LISTEN_FDS) is no TCP socket that listens: see deploy/deja.socket";
+    let Some(listener) = ListenFd::from_env().take_tcp_listener(0).context(failed)? else { return Ok(None) };
+    listener.set_nonblocking(true)?;
+    tracing::info!(address = %listener.local_addr()?, "listening on the socket that was handed over; DEJA_LISTEN is not used");
+    Ok(Some(TcpListener::from_std(listener)?))
 }
 
 async fn bind(address: std::net::SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {

@@ -16,12 +16,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::add_extension::AddExtension;
 
 use exchange::{Exchanges, Exchanging};
 use stream::{Bounds, ClientStream};
+
+/// How long a connection that is stopped is kept that had no request yet: whoever connected a moment ago has sent it.
+const FIRST_REQUEST: Duration = Duration::from_secs(2);
 
 /// The other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +74,7 @@ pub async fn serve(
         let exchanges = Arc::new(Exchanges::default());
         let stream = ClientStream::new(stream, limits.bounds(), exchanges.clone());
         let service = AddExtension::new(router.clone(), Peer(peer));
-        let service = Exchanging::new(service, exchanges, limits.rest_timeout);
+        let service = Exchanging::new(service, exchanges.clone(), limits.rest_timeout);
         let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         let (stop, cut) = (stop.clone(), cut.clone());
         connections.spawn(async move {
@@ -79,8 +83,12 @@ pub async fn serve(
             tokio::select! {
                 // Errors of a connection are the client's: it hung up, or did not speak HTTP.
                 _ = connection.as_mut() => return,
-                () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+                () = stop.cancelled() => {}
             }
+            if exchanges.begun() == 0 && timeout(FIRST_REQUEST, connection.as_mut()).await.is_ok() {
+                return;
+            }
+            connection.as_mut().graceful_shutdown();
             tokio::select! {
                 _ = connection => {}
                 () = cut.cancelled() => {}

@@ -5,7 +5,7 @@
 //! provider), `feedback` (what people say of answers), `flight` (one call for many callers), `guard` (what asks something else), `tenants` (isolation), `durability` (kill -9), `secrets`,
 //! `connections` (clients that read slowly or late), `fuzz` (requests that make no sense), `overload` (more than it can
 //! do), `replicas` (three on one PostgreSQL), `databases` (from one kind of store to the other), `prices`, `embedder`
-//! (a change of model), `operations` (running it), `management` (changing what it does while it runs) and `console`
+//! (a change of model), `operations` (running it), `handover` (starting it again), `management` (changing what it does while it runs) and `console`
 //! (its first link, its people, its download) and `wire` (the formats that existing applications speak).
 //!
 //! With `DEJA_TEST_BACKEND=postgres` each server keeps its data in a PostgreSQL database of its own: `make test`
@@ -29,6 +29,7 @@ mod flight;
 mod fuzz;
 mod guard;
 mod guard_model;
+mod handover;
 mod management;
 mod moving;
 mod operations;

@@ -2,12 +2,15 @@
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use socket2::Socket;
 
 use super::http::{self, PATIENCE, Response};
 use super::provider::FakeProvider;
@@ -23,9 +26,16 @@ pub struct Builder {
     env: Vec<(String, String)>,
     below: Option<&'static str>,
     outlives_tests: bool,
+    socket: Option<Socket>,
 }
 
 impl Builder {
+    /// Has the server take over a socket, as systemd would; it stays open while the server starts again.
+    pub fn on_socket(mut self, socket: Socket) -> Self {
+        self.socket = Some(socket);
+        self
+    }
+
     /// Sets an environment variable, for the server and the command line.
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.retain(|(n, _)| n != name);
@@ -65,7 +75,8 @@ impl Builder {
     /// Starts the server and waits until it is ready.
     pub fn start(self) -> Deja {
         let data = tempfile::tempdir().unwrap();
-        let port = free_port();
+        let bound = |socket: &Socket| socket.local_addr().unwrap().as_socket_ipv4().unwrap().port();
+        let port = self.socket.as_ref().map_or_else(free_port, bound);
         let directory = self.below.map_or_else(|| data.path().to_owned(), |below| data.path().join(below));
         let env = [("DEJA_LISTEN", format!("127.0.0.1:{port}")), ("DEJA_DATA_DIR", path(&directory))];
         let mut builder = self;
@@ -83,6 +94,7 @@ impl Builder {
             data,
             env: builder.env,
             outlives_tests: builder.outlives_tests,
+            socket: builder.socket,
             log: Log::default(),
         };
         deja.launch();
@@ -107,13 +119,14 @@ pub struct Deja {
     data: tempfile::TempDir,
     env: Vec<(String, String)>,
     outlives_tests: bool,
+    socket: Option<Socket>,
     log: Log,
 }
 
 impl Deja {
     /// A server with defaults: nothing of the caller's environment, no price refresh, quiet.
     pub fn builder() -> Builder {
-        Builder { env: Vec::new(), below: None, outlives_tests: false }
+        Builder { env: Vec::new(), below: None, outlives_tests: false, socket: None }
             .env("DEJA_PRICES_URL", "")
             .env("DEJA_LOG", "info")
             .env("RUST_BACKTRACE", "1")
@@ -246,6 +259,15 @@ impl Deja {
                 .arg("-c")
                 .arg(r#""$0" serve & server=$!; echo "pid=$server"; cat >/dev/null; kill -9 $server; rm -rf "$DEJA_DATA_DIR""#);
             shell.arg(DEJA).env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
+            shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
+            shell
+        } else if let Some(socket) = &self.socket {
+            // The first socket that is handed over is number 3, and the variables say whom it is for. Not /bin/sh: dash
+            // knows numbers below 10 only.
+            let mut shell = Command::new("bash");
+            let held = socket.as_raw_fd().to_string();
+            shell.args(["-c", r#"exec 3<&"$1"; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve"#, DEJA, &held]);
+            shell.env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
             shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
             shell
         } else {
