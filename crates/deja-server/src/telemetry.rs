@@ -169,6 +169,54 @@ mod tests {
 
     use super::*;
 
+    const ALL: [&str; 18] = [
+        QUERIES,
+        QUERY_SECONDS,
+        EMBEDDING_SECONDS,
+        SEARCH_SECONDS,
+        UPSTREAM_SECONDS,
+        SAVED,
+        SPENT,
+        GUARD_REFUSALS,
+        OPINIONS,
+        OPINIONS_SPENT,
+        NOT_STORED,
+        FEEDBACK,
+        SHED,
+        DROPPED,
+        UPSTREAM_CALLS,
+        NOT_EMBEDDED,
+        INDEX_BUILD,
+        PRICE_AGE,
+    ];
+
+    /// Names of metrics in a text, without what a histogram adds to them.
+    fn named(text: &str) -> Vec<&str> {
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let names = words.filter(|word| word.starts_with("deja_"));
+        names.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
+    }
+
+    #[test]
+    fn dashboard_alerts_and_documents_name_the_metrics_that_there_are() {
+        let dashboard = include_str!("../../../deploy/grafana.json");
+        let alerts = include_str!("../../../deploy/prometheus-rules.yml");
+        let operations = include_str!("../../../docs/operations.md");
+        for (file, text) in
+            [("grafana.json", dashboard), ("prometheus-rules.yml", alerts), ("operations.md", operations)]
+        {
+            let names = named(text);
+            assert!(!names.is_empty(), "{file}");
+            for name in names {
+                assert!(ALL.contains(&name), "{file} names {name}");
+            }
+        }
+        for metric in ALL {
+            assert!(named(operations).contains(&metric), "operations.md does not name {metric}");
+            assert!(named(dashboard).contains(&metric), "grafana.json does not show {metric}");
+        }
+    }
+
     #[test]
     fn a_word_is_correct_if_it_agrees_with_what_became_of_the_entry() {
         let recorder = PrometheusBuilder::new().build_recorder();
