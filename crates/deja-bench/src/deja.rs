@@ -12,17 +12,15 @@ use tempfile::TempDir;
 
 use crate::Bench;
 use crate::fill;
-use crate::load::{self, Job, Outcome};
+use crate::load::{self, Job, Outcome, Route};
 use crate::process::Server;
 use crate::prompts;
 
-/// Connections of every figure.
-pub(crate) const CONNECTIONS: usize = 64;
 /// The most that the limiter takes, a minute and at once. An answer 429 would stop the run.
 pub(crate) const LIMIT: u32 = 1_000_000;
 /// How long an answer may take: deja's own deadlines are shorter, or the figure is worth nothing.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long a start, or a run of a fixed number of requests, may take at most.
+/// How long a start may take at most.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Where a server keeps its data.
@@ -95,14 +93,13 @@ pub(crate) fn replica(bench: &Bench, place: Place, provider: &str, key: Option<S
 
 /// Starts a server and waits for `/readyz`.
 pub(crate) fn start(bench: &Bench, place: &Place, provider: &str) -> Result<Started> {
-    // Free now; that it is still free in a moment is likely enough.
-    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    let address = free_address()?;
     let log = place.data().join(format!("bench-{}.log", address.replace(':', "-")));
     let file = File::create(&log)?;
     let began = Instant::now();
     let mut command = command(bench, place, &address, provider);
     let mut server = Server::start(command.arg("serve").stdout(file.try_clone()?).stderr(file))?;
-    while !is_ready(&address) {
+    while !is_ready(&address, "/readyz") {
         server.check().with_context(|| std::fs::read_to_string(&log).unwrap_or_default())?;
         anyhow::ensure!(began.elapsed() < PATIENCE, "not ready after {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(2));
@@ -110,10 +107,16 @@ pub(crate) fn start(bench: &Bench, place: &Place, provider: &str) -> Result<Star
     Ok(Started { server, address, took: began.elapsed() })
 }
 
-fn is_ready(address: &str) -> bool {
+/// Free now; that it is still free in a moment is likely enough.
+pub(crate) fn free_address() -> Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+/// Whether the server says so at `path`.
+pub(crate) fn is_ready(address: &str, path: &str) -> bool {
     let ask = || -> std::io::Result<bool> {
         let mut stream = TcpStream::connect(address)?;
-        write!(stream, "GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
         let mut status = [0; 12];
         stream.read_exact(&mut status)?;
         Ok(status.ends_with(b"200"))
@@ -125,25 +128,42 @@ fn is_ready(address: &str) -> bool {
 /// A server to send load to.
 pub(crate) struct Deja<'a> {
     bench: &'a Bench,
-    server: Server,
+    pub(crate) server: Server,
     address: String,
     key: String,
-    _provider: Server,
-    _place: Place,
+    /// Where its provider is.
+    pub(crate) provider: String,
+    pub(crate) provider_server: Server,
+    pub(crate) place: Place,
 }
 
 impl<'a> Deja<'a> {
     /// A server with an empty cache, and a provider that answers at once.
     pub(crate) fn new(bench: &'a Bench) -> Result<Self> {
+        Self::behind(bench, &[])
+    }
+
+    /// The same with a provider that has these arguments.
+    pub(crate) fn behind(bench: &'a Bench, arguments: &[&str]) -> Result<Self> {
         let place = Place::Temporary(tempfile::tempdir()?);
-        let (provider_server, provider) = Server::part(&bench.me, &["provider"])?;
+        let (provider_server, provider) = Server::part(&bench.me, &[&["provider"], arguments].concat())?;
         let Started { server, address, .. } = start(bench, &place, &provider)?;
         let cli = |arguments: &[&str]| last_line(command(bench, &place, &address, &provider).args(arguments));
         let limit = LIMIT.to_string();
         let slug =
             cli(&["project", "create", "bench", "--tier", "enterprise", "--rpm", &limit, "--burst", &limit])?;
         let key = cli(&["key", "create", "--project", &slug, "--name", "bench"])?;
-        Ok(Self { bench, server, address, key, _provider: provider_server, _place: place })
+        Ok(Self { bench, server, address, key, provider, provider_server, place })
+    }
+
+    /// Deja's own API.
+    pub(crate) fn query(&self) -> Route {
+        Route::query(&self.address, &self.key)
+    }
+
+    /// Chat completions in OpenAI's format.
+    pub(crate) fn chat(&self) -> Route {
+        Route::chat(&self.address, &self.key)
     }
 
     /// As [`Deja::new`], with this many entries: each prompt is asked once. Threshold 1, so that a prompt
@@ -160,26 +180,24 @@ impl<'a> Deja<'a> {
 
     /// Sends every body once.
     pub(crate) fn all(&mut self, bodies: Vec<String>) -> Result<Outcome> {
-        let requests = bodies.len();
-        self.load(bodies, requests, PATIENCE.as_secs_f64())
+        self.each(self.query(), bodies)
     }
 
-    /// Sends the bodies in turn for some time.
-    pub(crate) fn for_seconds(&mut self, bodies: Vec<String>, seconds: f64) -> Result<Outcome> {
-        self.load(bodies, usize::MAX, seconds)
+    /// Sends every body once, there.
+    pub(crate) fn each(&mut self, route: Route, bodies: Vec<String>) -> Result<Outcome> {
+        self.load(&Job::once(route, bodies))
     }
 
-    fn load(&mut self, bodies: Vec<String>, requests: usize, seconds: f64) -> Result<Outcome> {
-        let (address, key) = (self.address.clone(), self.key.clone());
-        let job = Job { address, key, connections: CONNECTIONS, bodies, requests, seconds };
-        load::against(&self.bench.me, &mut self.server, &job)
+    /// Sends load.
+    pub(crate) fn load(&mut self, job: &Job) -> Result<Outcome> {
+        load::against(&self.bench.me, &mut self.server, job)
     }
 
     /// Waits until the limiter lets this many requests through: it gives back no more than 16,667 a second.
     pub(crate) fn wait_for_limit(&self, requests: u64) -> Result<()> {
         let requests = requests.min(u64::from(LIMIT));
         loop {
-            let (head, _) = self.answer(&prompts::body(&prompts::entry(0), None))?;
+            let (head, _) = answer(&self.query(), &prompts::body(&prompts::entry(0), None))?;
             let left = head.to_lowercase();
             let left = left.lines().find_map(|line| line.strip_prefix("x-ratelimit-remaining:"));
             let left: u64 = left.context("no X-RateLimit-Remaining")?.trim().parse()?;
@@ -190,31 +208,28 @@ impl<'a> Deja<'a> {
             std::thread::sleep(Duration::from_millis((requests - left) / 16));
         }
     }
-
-    /// The length of the answer to `body`.
-    pub(crate) fn answer_bytes(&self, body: &str) -> Result<usize> {
-        Ok(self.answer(body)?.1.len())
-    }
-
-    fn answer(&self, body: &str) -> Result<(String, String)> {
-        answer(&self.address, &self.key, body)
-    }
 }
 
 /// The status of the answer to `body`.
 pub(crate) fn status(address: &str, key: &str, body: &str) -> Result<u16> {
-    let (head, _) = answer(address, key, body)?;
+    let (head, _) = answer(&Route::query(address, key), body)?;
     Ok(head.split(' ').nth(1).context("no status")?.parse()?)
 }
 
+/// The length of the answer to `body`.
+pub(crate) fn answer_bytes(route: &Route, body: &str) -> Result<usize> {
+    Ok(answer(route, body)?.1.len())
+}
+
 /// Head and body of the answer to `body`.
-fn answer(address: &str, key: &str, body: &str) -> Result<(String, String)> {
+fn answer(route: &Route, body: &str) -> Result<(String, String)> {
+    let Route { address, path, key, .. } = route;
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(SILENCE))?;
     let length = body.len();
     write!(
         stream,
-        "POST /v1/cache/query HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
          Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )?;
     let mut answer = String::new();

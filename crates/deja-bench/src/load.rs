@@ -2,31 +2,81 @@
 //!
 //! On a machine with few cores the generator competes with the server, so it does as little as possible:
 //! requests are built before the clock starts, a round trip costs it one `read`, one `write` and a share of one
-//! `epoll_wait`, and of an answer it reads status, length and the first member of the body. It treats every
-//! server alike.
+//! `epoll_wait`, and of an answer it reads the head, and where it ends. It treats every server alike.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use memchr::memmem;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use serde::{Deserialize, Serialize};
 
 use crate::process::{self, Server};
 
-/// What to send. The bodies are sent in turn, again from the first when all were sent.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Job {
+/// Connections of every figure that says nothing else.
+pub(crate) const CONNECTIONS: usize = 64;
+/// How long a run of a fixed number of requests may take at most, in seconds.
+const PATIENCE: f64 = 300.0;
+/// Longest wait for a byte of any answer.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Where requests go, and what is looked for in their answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Route {
     pub(crate) address: String,
+    pub(crate) path: String,
     pub(crate) key: String,
+    /// More headers, each with its line end.
+    pub(crate) headers: String,
+    /// What stands in an answer that is a hit.
+    pub(crate) hit: String,
+}
+
+impl Route {
+    /// Deja's own API.
+    pub(crate) fn query(address: &str, key: &str) -> Self {
+        Self::to(address, "/v1/cache/query", key, r#""cache_hit":true"#)
+    }
+
+    /// Chat completions in OpenAI's format.
+    pub(crate) fn chat(address: &str, key: &str) -> Self {
+        Self::to(address, "/v1/chat/completions", key, "x-deja-cache: hit")
+    }
+
+    fn to(address: &str, path: &str, key: &str, hit: &str) -> Self {
+        let [address, path, key, hit] = [address, path, key, hit].map(str::to_owned);
+        Self { address, path, key, headers: String::new(), hit }
+    }
+}
+
+/// What to send. The bodies are sent in turn, again from the first when all were sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) route: Route,
     pub(crate) connections: usize,
+    /// The connections begin one after the other within so many seconds.
+    pub(crate) begin_within: f64,
     pub(crate) bodies: Vec<String>,
     /// Stops after this many requests.
     pub(crate) requests: usize,
     /// Stops after this time.
     pub(crate) seconds: f64,
+}
+
+impl Job {
+    /// These bodies in turn for so many seconds, over as many connections as in every figure.
+    pub(crate) const fn new(route: Route, bodies: Vec<String>, seconds: f64) -> Self {
+        Self { route, connections: CONNECTIONS, begin_within: 0.0, bodies, requests: usize::MAX, seconds }
+    }
+
+    /// Each body once.
+    pub(crate) fn once(route: Route, bodies: Vec<String>) -> Self {
+        let requests = bodies.len();
+        Self { requests, ..Self::new(route, bodies, PATIENCE) }
+    }
 }
 
 /// What came back.
@@ -35,8 +85,12 @@ pub(crate) struct Outcome {
     /// Answers with status 200.
     pub(crate) requests: usize,
     pub(crate) seconds: f64,
-    /// Of the answers, how many say `cache_hit: true`.
+    /// Of the answers, how many are hits.
     pub(crate) hits: usize,
+    /// Until the first byte of a body.
+    pub(crate) first_p50_ms: f64,
+    pub(crate) first_p99_ms: f64,
+    /// Until its last.
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
     /// Processor time of the server for each request, in microseconds.
@@ -57,27 +111,32 @@ impl Outcome {
 /// Runs `job` against `server` in a process of its own.
 pub(crate) fn against(me: &Path, server: &mut Server, job: &Job) -> Result<Outcome> {
     let before = server.cpu()?;
-    let mut outcome: Outcome = process::job(me, "load", job)?;
+    let mut outcome = generate(me, job)?;
     server.check()?;
     let spent = server.cpu()?.saturating_sub(before);
     outcome.cpu_us = spent.as_secs_f64() * 1e6 / outcome.requests as f64;
     Ok(outcome)
 }
 
+/// The same against whatever is there.
+pub(crate) fn generate(me: &Path, job: &Job) -> Result<Outcome> {
+    process::job(me, "load", job)
+}
+
 /// The generator's side.
 pub(crate) fn run(job: &Path) -> Result<()> {
     let job: Job = process::read_job(job)?;
-    let requests: Vec<Vec<u8>> = job.bodies.iter().map(|body| request(&job, body)).collect();
+    let requests: Vec<Vec<u8>> = job.bodies.iter().map(|body| request(&job.route, body)).collect();
     anyhow::ensure!(!requests.is_empty() && job.connections > 0, "nothing to send");
     println!("{}", serde_json::to_string(&drive(&job, &requests)?)?);
     Ok(())
 }
 
-fn request(job: &Job, body: &str) -> Vec<u8> {
-    let Job { address, key, .. } = job;
+fn request(route: &Route, body: &str) -> Vec<u8> {
+    let Route { address, path, key, headers, .. } = route;
     let length = body.len();
     format!(
-        "POST /v1/cache/query HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n{headers}\
          Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .into_bytes()
@@ -87,7 +146,10 @@ struct Connection {
     stream: TcpStream,
     /// What of the answer has come.
     answer: Vec<u8>,
+    head: Option<Head>,
     sent: Instant,
+    /// When the first byte of the body came.
+    first: Option<Instant>,
 }
 
 impl Connection {
@@ -98,94 +160,134 @@ impl Connection {
         stream.set_nonblocking(true)?;
         let mut stream = TcpStream::from_std(stream);
         poll.registry().register(&mut stream, token, Interest::READABLE)?;
-        Ok(Self { stream, answer: Vec::with_capacity(4096), sent: Instant::now() })
+        let answer = Vec::with_capacity(4096);
+        Ok(Self { stream, answer, head: None, sent: Instant::now(), first: None })
     }
 
     fn send(&mut self, request: &[u8]) -> Result<()> {
         self.answer.clear();
-        self.sent = Instant::now();
+        (self.head, self.first, self.sent) = (None, None, Instant::now());
         // A request is far smaller than a socket's buffer, and the buffer is empty.
         let written = self.stream.write(request)?;
         anyhow::ensure!(written == request.len(), "a request did not fit the socket's buffer");
         Ok(())
     }
 
-    /// Reads what has come; the answer, once it is whole.
-    fn receive(&mut self) -> Result<Option<Answer>> {
+    /// Reads what has come. Whether the answer is whole; an error if it is none, or breaks off.
+    fn receive(&mut self) -> Result<bool> {
         let mut chunk = [0; 4096];
         loop {
             match self.stream.read(&mut chunk) {
-                Ok(0) => bail!("the server closed a connection"),
+                Ok(0) => bail!("the server closed a connection: {}", self.said()),
                 Ok(count) => self.answer.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             }
+            if self.head.is_none() {
+                self.head = Head::parse(&self.answer)?;
+            }
+            let Some(head) = &self.head else { continue };
+            if self.first.is_none() && self.answer.len() > head.length {
+                self.first = Some(Instant::now());
+            }
             // One request at a time: after a whole answer nothing more comes, so the edge is consumed.
-            if let Some(answer) = Answer::parse(&self.answer)? {
-                return Ok(Some(answer));
+            if head.ends(&self.answer) {
+                anyhow::ensure!(head.is_good(&self.answer), "refused, or broken off: {}", self.said());
+                return Ok(true);
             }
         }
     }
-}
 
-/// What the generator looks at in an answer.
-#[derive(Debug, PartialEq, Eq)]
-struct Answer {
-    ok: bool,
-    hit: bool,
-}
-
-impl Answer {
-    /// `None` while the answer is not whole.
-    fn parse(bytes: &[u8]) -> Result<Option<Self>> {
-        const LENGTH: &[u8] = b"content-length: ";
-        let Some(end) = find(bytes, b"\r\n\r\n") else { return Ok(None) };
-        let (head, body) = (&bytes[..end], &bytes[end + 4..]);
-        let at = find(head, LENGTH).context("an answer without content-length")? + LENGTH.len();
-        let digits = head[at..].iter().take_while(|b| b.is_ascii_digit());
-        let length = digits.fold(0_usize, |length, digit| length * 10 + usize::from(digit - b'0'));
-        if body.len() < length {
-            return Ok(None);
-        }
-        let ok = head.get(9..12) == Some(b"200");
-        Ok(Some(Self { ok, hit: ok && body.starts_with(br#"{"cache_hit":true"#) }))
+    /// The end of what has come.
+    fn said(&self) -> String {
+        String::from_utf8_lossy(&self.answer[self.answer.len().saturating_sub(2_000)..]).into_owned()
     }
 }
 
-fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
-    bytes.windows(part.len()).position(|window| window == part)
+/// What the generator looks at in the head of an answer.
+#[derive(Debug, PartialEq, Eq)]
+struct Head {
+    /// Where the body begins.
+    length: usize,
+    status: u16,
+    /// Of the body; `None` if it comes in chunks.
+    body: Option<usize>,
+}
+
+impl Head {
+    /// `None` while it is not whole.
+    fn parse(answer: &[u8]) -> Result<Option<Self>> {
+        let mut headers = [httparse::EMPTY_HEADER; 64];
+        let mut response = httparse::Response::new(&mut headers);
+        let httparse::Status::Complete(length) = response.parse(answer)? else { return Ok(None) };
+        let value = |name: &str| {
+            response.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name)).map(|h| h.value)
+        };
+        let body = match (value("content-length"), value("transfer-encoding")) {
+            (Some(length), _) => Some(std::str::from_utf8(length)?.parse()?),
+            (None, Some(b"chunked")) => None,
+            (None, _) => bail!("an answer without an end"),
+        };
+        Ok(Some(Self { length, status: response.code.context("no status")?, body }))
+    }
+
+    /// Whether all of `answer` is there.
+    fn ends(&self, answer: &[u8]) -> bool {
+        match self.body {
+            Some(body) => answer.len() >= self.length + body,
+            None => answer[self.length..].ends_with(b"\r\n0\r\n\r\n"),
+        }
+    }
+
+    /// Whether a whole answer is a good one: of events, if it is a stream, the last as well.
+    fn is_good(&self, answer: &[u8]) -> bool {
+        let body = &answer[self.length..];
+        let is_stream = memmem::find(&body[..body.len().min(32)], b"data: ").is_some();
+        self.status == 200 && (!is_stream || memmem::rfind(body, b"data: [DONE]").is_some())
+    }
 }
 
 fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(job.connections);
-    let mut connections = Vec::with_capacity(job.connections);
-    for token in 0..job.connections {
-        connections.push(Connection::open(&job.address, &poll, Token(token))?);
-    }
+    let mut connections: Vec<Connection> = Vec::with_capacity(job.connections);
+    let hit = memmem::Finder::new(&job.route.hit);
     let limit = Duration::from_secs_f64(job.seconds);
     let mut next = 0..job.requests;
-    let mut latencies = Vec::with_capacity(job.requests.min(1_000_000));
+    let (mut firsts, mut wholes) = (Vec::new(), Vec::new());
     let (mut hits, mut waiting) = (0, 0);
 
     let started = Instant::now();
-    for (connection, index) in connections.iter_mut().zip(next.by_ref()) {
-        connection.send(&requests[index % requests.len()])?;
-        waiting += 1;
-    }
-    while waiting > 0 {
-        poll.poll(&mut events, Some(Duration::from_secs(30)))?;
-        anyhow::ensure!(!events.is_empty(), "no answer for 30 seconds");
+    let begins = |number: usize| {
+        started + Duration::from_secs_f64(job.begin_within * number as f64 / job.connections as f64)
+    };
+    loop {
+        while connections.len() < job.connections
+            && begins(connections.len()) <= Instant::now()
+            && let Some(index) = next.next()
+        {
+            let mut connection = Connection::open(&job.route.address, &poll, Token(connections.len()))?;
+            connection.send(&requests[index % requests.len()])?;
+            connections.push(connection);
+            waiting += 1;
+        }
+        let begins_later = connections.len() < job.connections && !next.is_empty();
+        if waiting == 0 && !begins_later {
+            break;
+        }
+        let until_next = begins(connections.len()).saturating_duration_since(Instant::now());
+        poll.poll(&mut events, Some(if begins_later { until_next } else { SILENCE }))?;
+        anyhow::ensure!(begins_later || !events.is_empty(), "no answer for {SILENCE:?}");
         for event in &events {
             let connection = &mut connections[event.token().0];
-            let Some(answer) = connection.receive()? else { continue };
-            let now = Instant::now();
-            if !answer.ok {
-                bail!("refused: {}", String::from_utf8_lossy(&connection.answer));
+            if !connection.receive()? {
+                continue;
             }
-            latencies.push(now - connection.sent);
-            hits += usize::from(answer.hit);
+            let now = Instant::now();
+            firsts.push(connection.first.unwrap_or(now) - connection.sent);
+            wholes.push(now - connection.sent);
+            hits += usize::from(hit.find(&connection.answer).is_some());
             let more = if now - started < limit { next.next() } else { None };
             match more {
                 Some(request) => connection.send(&requests[request % requests.len()])?,
@@ -194,29 +296,52 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
         }
     }
     let seconds = started.elapsed().as_secs_f64();
-    latencies.sort_unstable();
-    let quantile = |q: f64| {
-        let index = (latencies.len() as f64 * q) as usize;
-        latencies
-            .get(index.min(latencies.len().saturating_sub(1)))
-            .map_or(f64::NAN, |l| l.as_secs_f64() * 1e3)
-    };
-    let (p50_ms, p99_ms) = (quantile(0.5), quantile(0.99));
-    Ok(Outcome { requests: latencies.len(), seconds, hits, p50_ms, p99_ms, cpu_us: 0.0 })
+    let [first_p50_ms, first_p99_ms] = quantiles(&mut firsts);
+    let [p50_ms, p99_ms] = quantiles(&mut wholes);
+    let requests = wholes.len();
+    Ok(Outcome { requests, seconds, hits, first_p50_ms, first_p99_ms, p50_ms, p99_ms, cpu_us: 0.0 })
+}
+
+/// Median and 99th percentile, in milliseconds.
+fn quantiles(times: &mut [Duration]) -> [f64; 2] {
+    times.sort_unstable();
+    [0.5, 0.99].map(|q| {
+        let index = (times.len() as f64 * q) as usize;
+        times.get(index.min(times.len().saturating_sub(1))).map_or(f64::NAN, |time| time.as_secs_f64() * 1e3)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Whether the answer is good, once it is whole.
+    fn read(answer: &[u8]) -> Option<bool> {
+        let head = Head::parse(answer).unwrap()?;
+        head.ends(answer).then(|| head.is_good(answer))
+    }
+
     #[test]
     fn answers_are_read_to_their_end() {
-        let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 18\r\n\r\n{\"cache_hit\":true}";
-        for cut in 0..whole.len() {
-            assert_eq!(Answer::parse(&whole[..cut]).unwrap(), None, "{cut}");
+        for whole in [
+            "HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{\"cache_hit\":true}",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nE\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
+        ] {
+            for cut in 0..whole.len() {
+                assert_eq!(read(&whole.as_bytes()[..cut]), None, "{cut} of {whole}");
+            }
+            assert_eq!(read(whole.as_bytes()), Some(true), "{whole}");
         }
-        assert_eq!(Answer::parse(whole).unwrap(), Some(Answer { ok: true, hit: true }));
+    }
+
+    #[test]
+    fn a_refusal_and_a_stream_that_broke_off_are_not_good() {
         let refused = b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 2\r\n\r\n{}";
-        assert_eq!(Answer::parse(refused).unwrap(), Some(Answer { ok: false, hit: false }));
+        assert_eq!(read(refused), Some(false));
+        let broken =
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10\r\ndata: {\"error\":1}\r\n0\r\n\r\n";
+        assert_eq!(read(broken), Some(false));
+        assert!(Head::parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err(), "no end");
     }
 }

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Parser, Subcommand};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::report::Row;
 
@@ -59,6 +60,15 @@ struct Options {
     /// Scopes of one entry each for `scopes`.
     #[arg(long, global = true, default_value_t = 1_000_000)]
     scopes: usize,
+    /// Streams at once for `wire`.
+    #[arg(long, global = true, default_value_t = 2_000)]
+    streams: usize,
+    /// Seconds that each of them lasts.
+    #[arg(long, global = true, default_value_t = 60)]
+    stream_seconds: u64,
+    /// Where `peers` finds other gateways.
+    #[arg(long, global = true, default_value = "target/peers")]
+    peers: PathBuf,
     /// Entries in one scope for `index`, one size after the other.
     #[arg(long, global = true, value_delimiter = ',', default_values_t = [100_000, 1_000_000])]
     index_entries: Vec<usize>,
@@ -80,14 +90,18 @@ enum Command {
     Start,
     /// The same with every entry in a scope of its own, as where each caller has a context of its own.
     Scopes,
+    /// Chat completions: hits, plain and streamed, misses beside their provider, many streams at once.
+    Wire,
+    /// The same requests through other gateways. Not part of `all`.
+    Peers,
     /// PostgreSQL beside the embedded store: hits, replicas, limits, revocation, faults. Not part of `all`.
     Postgres,
     /// A server that only answers; prints its address.
     #[command(hide = true)]
     Bare(parts::bare::Bare),
-    /// An LLM provider that answers at once; prints its address.
+    /// An LLM provider; prints its address.
     #[command(hide = true)]
-    Provider,
+    Provider(parts::provider::Provider),
     /// Embeds the prompts of a job file; prints what it cost.
     #[command(hide = true)]
     Embed { job: PathBuf },
@@ -127,24 +141,33 @@ impl Bench {
     }
 }
 
+/// Thousands of streams need as many descriptors; the servers get them from here.
+fn raise_descriptors() -> Result<()> {
+    let limits = getrlimit(Resource::Nofile);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, ..limits })?)
+}
+
 type Figure = fn(&Bench) -> Result<Vec<Row>>;
 
-/// The last one needs a database, and is not part of `all`.
-const FIGURES: [(&str, Figure); 7] = [
+const FIGURES: [(&str, Figure); 9] = [
     ("exact", figures::exact::run),
     ("semantic", figures::semantic::run),
     ("durable", figures::durable::run),
     ("index", figures::index::run),
     ("start", figures::start::run),
     ("scopes", figures::start::scopes),
+    ("wire", figures::wire::run),
+    ("peers", figures::peers::run),
     ("postgres", figures::postgres::run),
 ];
+/// They need what the others do not, and are not part of `all`.
+const APART: [&str; 2] = ["peers", "postgres"];
 
 fn main() -> Result<()> {
     let Cli { command, options } = Cli::parse();
     let wanted = match command {
         Command::Bare(bare) => return parts::bare::serve(&bare),
-        Command::Provider => return parts::provider::serve(),
+        Command::Provider(provider) => return parts::provider::serve(&provider),
         Command::Embed { job } => return parts::embed::run(&job),
         Command::Search { job } => return parts::search::run(&job),
         Command::Load { job } => return load::run(&job),
@@ -155,12 +178,15 @@ fn main() -> Result<()> {
         Command::Index => Some("index"),
         Command::Start => Some("start"),
         Command::Scopes => Some("scopes"),
+        Command::Wire => Some("wire"),
+        Command::Peers => Some("peers"),
         Command::Postgres => Some("postgres"),
     };
     let bench = Bench::new(options)?;
+    raise_descriptors()?;
     let mut rows = Vec::new();
     for (name, figure) in FIGURES {
-        if wanted.map_or(name == "postgres", |wanted| wanted != name) {
+        if wanted.map_or(APART.contains(&name), |wanted| wanted != name) {
             continue;
         }
         match figure(&bench) {

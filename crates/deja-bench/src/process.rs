@@ -55,6 +55,17 @@ impl Server {
     pub(crate) fn resident(&self) -> Result<u64> {
         resident(&self.child.id().to_string())
     }
+
+    /// Measures the peak of resident memory from here on.
+    pub(crate) fn forget_peak(&self) -> Result<()> {
+        // proc_pid_clear_refs(5): 5 sets VmHWM to what is resident now.
+        Ok(std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5")?)
+    }
+
+    /// The peak of resident memory, in bytes.
+    pub(crate) fn peak(&self) -> Result<u64> {
+        memory(&self.child.id().to_string(), "VmHWM:")
+    }
 }
 
 impl Drop for Server {
@@ -67,8 +78,13 @@ impl Drop for Server {
 
 /// Resident memory of `process`, a number or `self`, in bytes.
 pub(crate) fn resident(process: &str) -> Result<u64> {
+    memory(process, "VmRSS:")
+}
+
+fn memory(process: &str, member: &str) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(member));
+    let line = line.with_context(|| format!("no {member}"))?;
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
     Ok(kilobytes * 1024)
 }

@@ -136,6 +136,16 @@ pub(crate) fn body(prompt: &str, threshold: Option<f64>) -> String {
     .to_string()
 }
 
+/// The body of a chat completion.
+pub(crate) fn chat(prompt: &str, stream: bool) -> String {
+    let messages = json!([{"role": "user", "content": prompt}]);
+    if stream {
+        json!({"model": MODEL, "messages": messages, "stream": true}).to_string()
+    } else {
+        json!({"model": MODEL, "messages": messages}).to_string()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

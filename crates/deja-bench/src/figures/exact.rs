@@ -6,14 +6,15 @@
 use anyhow::Result;
 
 use crate::Bench;
-use crate::deja::{CONNECTIONS, Deja};
-use crate::load::{self, Job, Outcome};
+use crate::deja::{self, Deja};
+use crate::load::{self, Job, Outcome, Route};
+use crate::parts::bare;
 use crate::process::Server;
 use crate::prompts;
 use crate::report::{Row, Target};
 
 /// More requests a second than deja answers here.
-const FASTEST: f64 = 200_000.0;
+pub(super) const FASTEST: f64 = 200_000.0;
 
 /// A round: the bare server, then deja.
 struct Pair {
@@ -28,21 +29,15 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     // Every entry once: from here on each answer comes from where deja keeps what was asked lately.
     deja.all(bodies.clone())?;
 
-    let body_bytes = deja.answer_bytes(&bodies[0])?.to_string();
-    let (mut bare, address) = Server::part(&bench.me, &["bare", "--body-bytes", &body_bytes])?;
+    let body_bytes = deja::answer_bytes(&deja.query(), &bodies[0])?.to_string();
+    let (mut bare, address) = Server::part(&bench.me, &["bare", "--query-bytes", &body_bytes])?;
     let seconds = bench.options.seconds;
-    let bare_job = Job {
-        address,
-        key: "dj_00000000000000000000000000000000".to_owned(),
-        connections: CONNECTIONS,
-        bodies: bodies.clone(),
-        requests: usize::MAX,
-        seconds,
-    };
+    let bare_job = Job::new(Route::query(&address, bare::KEY), bodies.clone(), seconds);
+    let deja_job = Job::new(deja.query(), bodies, seconds);
     let pairs = bench.rounds("exact", |_| {
         let bare = load::against(&bench.me, &mut bare, &bare_job)?;
         deja.wait_for_limit((seconds * FASTEST) as u64)?;
-        let deja = deja.for_seconds(bodies.clone(), seconds)?;
+        let deja = deja.load(&deja_job)?;
         anyhow::ensure!(
             deja.hits == deja.requests,
             "{} of {} were no hits",

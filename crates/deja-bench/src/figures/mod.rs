@@ -4,6 +4,8 @@ pub(crate) mod durable;
 pub(crate) mod exact;
 pub(crate) mod index;
 mod pair;
+pub(crate) mod peers;
 pub(crate) mod postgres;
 pub(crate) mod semantic;
 pub(crate) mod start;
+pub(crate) mod wire;

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::Bench;
-use crate::deja::{CONNECTIONS, Deja};
-use crate::load::Outcome;
+use crate::deja::Deja;
+use crate::load::{CONNECTIONS, Outcome};
 use crate::parts::embed;
 use crate::process;
 use crate::prompts;

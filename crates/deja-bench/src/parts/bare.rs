@@ -7,23 +7,30 @@ use std::sync::Arc;
 use anyhow::Result;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
 use clap::Args;
 use serde::Serialize;
 use tokio::net::TcpListener;
 
+use crate::parts::completion::Completion;
 use crate::process;
+
+/// As long as a key of deja's. Nobody looks at it.
+pub(crate) const KEY: &str = "dj_00000000000000000000000000000000";
 
 #[derive(Args)]
 pub(crate) struct Bare {
-    /// Length of the body to answer: that of deja's answers.
-    #[arg(long)]
-    body_bytes: usize,
+    /// Length of the body to answer a query: that of deja's answers.
+    #[arg(long, default_value_t = 0)]
+    query_bytes: usize,
+    /// The same for chat completions.
+    #[arg(long, default_value_t = 0)]
+    chat_bytes: usize,
 }
 
-/// The members of an answer of deja.
+/// The members of an answer of deja's own API.
 #[derive(Serialize)]
 struct Answer<'a> {
     cache_hit: bool,
@@ -43,9 +50,21 @@ impl<'a> Answer<'a> {
 /// Serves until the harness ends, on the runtime that `#[tokio::main]` makes.
 #[tokio::main]
 pub(crate) async fn serve(bare: &Bare) -> Result<()> {
-    let around = serde_json::to_string(&Answer::new(""))?.len();
-    let text: Arc<str> = "x".repeat(bare.body_bytes.saturating_sub(around)).into();
-    let router = Router::new().route("/v1/cache/query", post(answer)).with_state(text);
+    let query = filler(bare.query_bytes, serde_json::to_string(&Answer::new(""))?.len());
+    let chat = filler(bare.chat_bytes, Completion::new("").to_json()?.len());
+    let router = Router::new()
+        .route(
+            "/v1/cache/query",
+            post(async |State(text): State<Arc<str>>, _body: Bytes| Json(Answer::new(&text)).into_response())
+                .with_state(query),
+        )
+        .route(
+            "/v1/chat/completions",
+            post(async |State(text): State<Arc<str>>, _body: Bytes| {
+                Json(Completion::new(&text)).into_response()
+            })
+            .with_state(chat),
+        );
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     tokio::select! {
@@ -55,8 +74,9 @@ pub(crate) async fn serve(bare: &Bare) -> Result<()> {
     Ok(())
 }
 
-async fn answer(State(text): State<Arc<str>>, _body: Bytes) -> Response {
-    Json(Answer::new(&text)).into_response()
+/// A text that makes a body `bytes` long, of which `around` are around it.
+fn filler(bytes: usize, around: usize) -> Arc<str> {
+    "x".repeat(bytes.saturating_sub(around)).into()
 }
 
 /// As deja's listener: answers leave at once.

@@ -10,7 +10,7 @@ use super::server::Postgres;
 use crate::Bench;
 use crate::deja::{self, Place, Replica};
 use crate::fill;
-use crate::load::{self, Job, Outcome};
+use crate::load::{self, Job, Outcome, Route};
 use crate::process::Server;
 use crate::prompts;
 use crate::report::Row;
@@ -34,14 +34,10 @@ fn load(bench: &Bench, replicas: &mut [Replica], bodies: &[String], exact: bool)
             .iter_mut()
             .zip(bodies.chunks(share))
             .map(|(replica, bodies)| {
-                let job = Job {
-                    address: replica.address.clone(),
-                    key: replica.key.clone(),
-                    connections,
-                    bodies: bodies.to_vec(),
-                    requests: if exact { usize::MAX } else { bodies.len() },
-                    seconds: if exact { bench.options.seconds } else { ROUND.as_secs_f64() },
-                };
+                let route = Route::query(&replica.address, &replica.key);
+                let seconds = if exact { bench.options.seconds } else { ROUND.as_secs_f64() };
+                let requests = if exact { usize::MAX } else { bodies.len() };
+                let job = Job { connections, requests, ..Job::new(route, bodies.to_vec(), seconds) };
                 scope.spawn(move || load::against(&bench.me, &mut replica.server, &job))
             })
             .collect();
