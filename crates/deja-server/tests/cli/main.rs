@@ -14,6 +14,7 @@ use tempfile::TempDir;
 mod errors;
 mod eval;
 mod locked;
+mod reference;
 
 struct Deja {
     root: TempDir,
