@@ -1,6 +1,6 @@
 //! Up to [`FULL`] vectors with their sketches: the unit that is scanned under one hold of the lock.
 
-use super::kernels::{self, Level, Sketches};
+use super::kernels::{self, Level, Sketches, Word};
 use super::sketch::Sketcher;
 use super::{Row, Slot, vector};
 
@@ -74,10 +74,13 @@ impl Chunk {
         !self.sketches.is_empty()
     }
 
-    /// The places whose sketch lies within `radius` of `probe`.
-    pub(super) fn within(&self, level: Level, probe: &[u64], radius: u32, found: &mut Vec<u16>) {
-        let sketches = Sketches { words: &self.sketches, stride: self.capacity, len: self.len() };
-        kernels::within(level, sketches, probe, radius, found);
+    /// The places whose sketch is within the radii of `probe`. `ahead` will be asked next.
+    pub(super) fn within(&self, level: Level, probe: &[Word], ahead: Option<&Chunk>, found: &mut Vec<u16>) {
+        kernels::within(level, self.sketches(), probe, ahead.map(Chunk::sketches), found);
+    }
+
+    fn sketches(&self) -> Sketches<'_> {
+        Sketches { words: &self.sketches, stride: self.capacity, len: self.len() }
     }
 
     /// The cosine of the vector at `at` with a probe of unit length.

@@ -2,8 +2,9 @@
 //!
 //! The instruction set is chosen once at run time. Each variant is a whole loop inside one function: spread
 //! over generics, functions with a `target_feature` are not inlined and the loop is several times slower.
-#![expect(unsafe_code, reason = "SIMD intrinsics, measured in benches/nearest.rs; each has its SAFETY note")]
+#![expect(unsafe_code, reason = "SIMD intrinsics, measured in benches/index.rs; each has its SAFETY note")]
 
+use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use half::f16;
@@ -47,7 +48,7 @@ fn detect() -> Level {
 }
 
 /// Sketches of a chunk, word by word: word `w` of sketch `i` is `words[w * stride + i]`, so that eight
-/// sketches are compared at once without adding across lanes.
+/// sketches are compared at once without adding across lanes, and of most only the first word is read.
 #[derive(Clone, Copy)]
 pub(super) struct Sketches<'a> {
     pub(super) words: &'a [u64],
@@ -55,90 +56,173 @@ pub(super) struct Sketches<'a> {
     pub(super) len: usize,
 }
 
-/// Appends to `found` the sketches whose Hamming distance to `probe` is at most `radius`.
-pub(super) fn within(level: Level, sketches: Sketches<'_>, probe: &[u64], radius: u32, found: &mut Vec<u16>) {
+/// Bits of a weight.
+pub(super) const PLANES: usize = 3;
+
+/// A word of the probe.
+pub(super) struct Word {
+    pub(super) signs: u64,
+    /// The weights of the signs: bit `p` of each is in plane `p`.
+    pub(super) planes: [u64; PLANES],
+    /// What the weights of all signs that differ up to this word may add up to.
+    pub(super) radius: u64,
+}
+
+impl Word {
+    /// The weights of the signs of `stored` that differ.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "inlined into the variant compiled with POPCNT")]
+    pub(super) fn distance(&self, stored: u64) -> u64 {
+        let differ = stored ^ self.signs;
+        let plane = |at: usize| u64::from((differ & self.planes[at]).count_ones()) << at;
+        plane(0) + plane(1) + plane(2)
+    }
+}
+
+/// Appends to `found` the sketches that are within the radius of `probe` after each word. `ahead` will be
+/// looked at next.
+pub(super) fn within(
+    level: Level,
+    sketches: Sketches<'_>,
+    probe: &[Word],
+    ahead: Option<Sketches<'_>>,
+    found: &mut Vec<u16>,
+) {
     assert!(
         sketches.len <= sketches.stride && sketches.words.len() >= probe.len() * sketches.stride,
         "every word of every sketch is there"
     );
     match level {
-        Level::Portable => within_portable(sketches, probe, radius, found, 0),
-        // SAFETY: the level says that the processor has the features, and the assertion above that the loads
-        // stay inside `words`.
+        Level::Portable => within_portable(sketches, probe, found, 0),
+        // SAFETY: the level says that the processor has the features.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { within_popcnt(sketches, probe, radius, found) },
-        // SAFETY: as above.
+        Level::Avx2 => unsafe { within_popcnt(sketches, probe, found) },
+        // SAFETY: as above, and the assertion says that the loads stay inside `words`.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { within_avx512(sketches, probe, radius, found) },
+        Level::Avx512 => unsafe { within_avx512(sketches, probe, ahead, found) },
     }
 }
 
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "inlined into the variant compiled with POPCNT")]
-fn within_portable(s: Sketches<'_>, probe: &[u64], radius: u32, found: &mut Vec<u16>, from: usize) {
-    for i in from..s.len {
-        let mut distance = 0;
+fn within_portable(s: Sketches<'_>, probe: &[Word], found: &mut Vec<u16>, from: usize) {
+    // Of a stretch those that are near after each word, in a loop without branches.
+    const STRETCH: usize = 64;
+    let mut near = [(0_u16, 0_u64); STRETCH];
+    let mut start = from;
+    while start < s.len {
+        let mut count = STRETCH.min(s.len - start);
+        for (place, near) in (start..).zip(&mut near[..count]) {
+            *near = (place as u16, 0);
+        }
         for (w, word) in probe.iter().enumerate() {
-            distance += (s.words[w * s.stride + i] ^ word).count_ones();
+            let words = &s.words[w * s.stride..][..s.len];
+            let mut kept = 0;
+            for i in 0..count {
+                let (place, before) = near[i];
+                let distance = before + word.distance(words[usize::from(place)]);
+                near[kept] = (place, distance);
+                kept += usize::from(distance <= word.radius);
+            }
+            count = kept;
         }
-        if distance <= radius {
-            found.push(i as u16);
-        }
+        found.extend(near[..count].iter().map(|(place, _)| place));
+        start += STRETCH;
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt,avx2")]
-fn within_popcnt(s: Sketches<'_>, probe: &[u64], radius: u32, found: &mut Vec<u16>) {
-    // Distances of a stretch first, in a loop without branches; then the few that are near.
-    const STRETCH: usize = 64;
-    let mut distances = [0u32; STRETCH];
-    let mut start = 0;
-    while start < s.len {
-        let count = STRETCH.min(s.len - start);
-        distances[..count].fill(0);
-        for (w, word) in probe.iter().enumerate() {
-            let words = &s.words[w * s.stride + start..][..count];
-            for (distance, stored) in distances[..count].iter_mut().zip(words) {
-                *distance += (stored ^ word).count_ones();
-            }
-        }
-        for (i, distance) in distances[..count].iter().enumerate() {
-            if *distance <= radius {
-                found.push((start + i) as u16);
-            }
-        }
-        start += count;
-    }
+fn within_popcnt(s: Sketches<'_>, probe: &[Word], found: &mut Vec<u16>) {
+    within_portable(s, probe, found, 0);
 }
 
 /// # Safety
 /// `s.words` must hold `probe.len() * s.stride` words, with `s.len <= s.stride`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-unsafe fn within_avx512(s: Sketches<'_>, probe: &[u64], radius: u32, found: &mut Vec<u16>) {
+unsafe fn within_avx512(s: Sketches<'_>, probe: &[Word], ahead: Option<Sketches<'_>>, found: &mut Vec<u16>) {
     use std::arch::x86_64::{
-        _mm512_add_epi64, _mm512_cmple_epu64_mask, _mm512_loadu_si512, _mm512_popcnt_epi64,
-        _mm512_set1_epi64, _mm512_setzero_si512, _mm512_xor_si512,
+        __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_cmple_epu64_mask,
+        _mm512_loadu_si512, _mm512_mask_cmple_epu64_mask, _mm512_popcnt_epi64, _mm512_set1_epi64,
+        _mm512_slli_epi64, _mm512_xor_si512,
     };
-    let limit = _mm512_set1_epi64(i64::from(radius));
-    let mut i = 0;
-    while i + 8 <= s.len {
-        let mut distances = _mm512_setzero_si512();
-        for (w, word) in probe.iter().enumerate() {
-            // SAFETY: w < probe.len() and i + 8 <= len <= stride, so the eight words lie inside `words`.
-            let stored = unsafe { _mm512_loadu_si512(s.words.as_ptr().add(w * s.stride + i).cast()) };
-            let differing = _mm512_xor_si512(stored, _mm512_set1_epi64(*word as i64));
-            distances = _mm512_add_epi64(distances, _mm512_popcnt_epi64(differing));
-        }
-        let mut near = _mm512_cmple_epu64_mask(distances, limit);
-        while near != 0 {
-            found.push((i + near.trailing_zeros() as usize) as u16);
-            near &= near - 1;
-        }
-        i += 8;
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn all(word: u64) -> __m512i {
+        _mm512_set1_epi64(word as i64)
     }
-    within_portable(s, probe, radius, found, i);
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+    fn distance(stored: __m512i, signs: __m512i, planes: [__m512i; PLANES]) -> __m512i {
+        let differ = _mm512_xor_si512(stored, signs);
+        let plane = planes.map(|mask| _mm512_popcnt_epi64(_mm512_and_si512(differ, mask)));
+        let high = _mm512_add_epi64(_mm512_slli_epi64::<1>(plane[1]), _mm512_slli_epi64::<2>(plane[2]));
+        _mm512_add_epi64(plane[0], high)
+    }
+    /// Groups of eight that are looked at together, so that memory is waited for once and not for each.
+    const GROUPS: usize = 128;
+    let Some((first, others)) = probe.split_first() else { return };
+    let (signs, planes, radius) = (all(first.signs), first.planes.map(|mask| all(mask)), all(first.radius));
+    let words = s.words.as_ptr();
+    let next = ahead.map_or(s.words, |ahead| ahead.words).as_ptr();
+    let second = if others.is_empty() { 0 } else { s.stride };
+    let whole = s.len / 8 * 8;
+    // Those that are near so far: where they are, which of the eight, and the distances.
+    let mut groups = [(0, 0); GROUPS];
+    let mut sums = [const { MaybeUninit::<__m512i>::uninit() }; GROUPS];
+    for start in (0..whole).step_by(GROUPS * 8) {
+        let mut count = 0;
+        for i in (start..whole.min(start + GROUPS * 8)).step_by(8) {
+            // SAFETY: i + 8 <= len <= stride, so the eight words lie inside `words`.
+            let sum = distance(unsafe { _mm512_loadu_si512(words.add(i).cast()) }, signs, planes);
+            let near = _mm512_cmple_epu64_mask(sum, radius);
+            groups[count] = (i as u32, near);
+            count += usize::from(near != 0);
+            // The first words of a chunk are two pages: too few for the processor to see where they go on.
+            let line = if near == 0 { i } else { i + second };
+            _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(i).cast());
+            _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(line).cast());
+        }
+        for (w, word) in (1..).zip(others) {
+            let (others, limit) = ((all(word.signs), word.planes.map(|mask| all(mask))), all(word.radius));
+            // Twice as many words each time.
+            let ahead =
+                if (w + 1_usize).is_power_of_two() { w + 1..(2 * w + 2).min(probe.len()) } else { 0..0 };
+            let mut kept = 0;
+            for group in 0..count {
+                let (at, near) = groups[group];
+                let i = at as usize;
+                // SAFETY: as above, and w < probe.len(); from the second word on the first `count` groups have sums.
+                let (stored, before) = unsafe {
+                    let before = if w == 1 {
+                        distance(_mm512_loadu_si512(words.add(i).cast()), signs, planes)
+                    } else {
+                        sums[group].assume_init()
+                    };
+                    (_mm512_loadu_si512(words.add(w * s.stride + i).cast()), before)
+                };
+                let sum = _mm512_add_epi64(before, distance(stored, others.0, others.1));
+                let near = _mm512_mask_cmple_epu64_mask(near, sum, limit);
+                groups[kept] = (at, near);
+                sums[kept].write(sum);
+                if near != 0 {
+                    kept += 1;
+                    for w in ahead.clone() {
+                        _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(w * s.stride + i).cast());
+                    }
+                }
+            }
+            count = kept;
+        }
+        for (at, near) in &groups[..count] {
+            let mut near = *near;
+            while near != 0 {
+                found.push((at + near.trailing_zeros()) as u16);
+                near &= near - 1;
+            }
+        }
+    }
+    within_portable(s, probe, found, whole);
 }
 
 /// The dot product of a stored f16 vector with an f32 vector of the same length, in f32.
@@ -257,15 +341,37 @@ mod tests {
             for len in [0usize, 1, 7, 8, 9, 63, 64, 65, 200] {
                 let stride = len.next_power_of_two();
                 let stored: Vec<u64> = noise(1).take(words * stride).collect();
-                let probe: Vec<u64> = noise(2).take(words).collect();
                 let sketches = Sketches { words: &stored, stride, len };
-                for radius in [0, words as u32 * 31, words as u32 * 32, words as u32 * 64] {
-                    let mut expected = Vec::new();
-                    within_portable(sketches, &probe, radius, &mut expected, 0);
+                // In the mean a word of noise differs by 32 signs of weight 3.5.
+                for radius in [0, 90, 112, 130, 448] {
+                    let bits: Vec<u64> = noise(2).take(words * 4).collect();
+                    let word = |(w, bits): (u64, &[u64])| Word {
+                        signs: bits[0],
+                        planes: [bits[1], bits[2], bits[3]],
+                        radius: (w + 1) * radius,
+                    };
+                    let probe: Vec<Word> = (0..).zip(bits.chunks(4)).map(word).collect();
+                    let mut sum = vec![0; len];
+                    let mut expected: Vec<u16> = (0..len as u16).collect();
+                    for (w, word) in probe.iter().enumerate() {
+                        for (i, sum) in sum.iter_mut().enumerate() {
+                            let differ = stored[w * stride + i] ^ word.signs;
+                            let weight = |bit: u64| {
+                                word.planes
+                                    .iter()
+                                    .rev()
+                                    .fold(0, |weight, plane| weight * 2 + (plane >> bit & 1))
+                            };
+                            *sum += (0..64).map(|bit| (differ >> bit & 1) * weight(bit)).sum::<u64>();
+                        }
+                        expected.retain(|i| sum[usize::from(*i)] <= word.radius);
+                    }
                     for level in levels() {
-                        let mut found = Vec::new();
-                        within(level, sketches, &probe, radius, &mut found);
-                        assert_eq!(found, expected, "{level:?} {words} words, {len} sketches");
+                        for ahead in [None, Some(sketches)] {
+                            let mut found = Vec::new();
+                            within(level, sketches, &probe, ahead, &mut found);
+                            assert_eq!(found, expected, "{level:?} {words} words, {len} sketches, {radius}");
+                        }
                     }
                 }
             }

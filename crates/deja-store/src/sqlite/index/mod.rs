@@ -8,6 +8,7 @@ mod exact;
 mod fingerprint;
 mod kernels;
 mod partition;
+mod sieve;
 mod sketch;
 mod top;
 mod vector;

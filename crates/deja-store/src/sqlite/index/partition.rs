@@ -74,7 +74,7 @@ impl Partition {
     pub(super) fn cost(&self, search: &Search) -> usize {
         let chunks = self.chunks.read();
         let vectors = chunks.len().saturating_sub(1) * FULL + chunks.last().map_or(0, Chunk::len);
-        if self.sketcher.radius(search.threshold.get()).is_some() { vectors / 20 } else { vectors }
+        if self.sketcher.helps(search.threshold.get()) { vectors / 20 } else { vectors }
     }
 
     /// The live vectors that reach the threshold, best first, equal ones by id.
@@ -86,30 +86,30 @@ impl Partition {
         let level = kernels::level();
         let mut top = Top::new(search.limit.get());
         let mut near = Vec::new();
-        let mut radius = self.sketcher.radius(search.threshold.get());
-        let mut sketch = None;
         let mut chunks = self.chunks.read();
+        let has_sketches = chunks.first().is_some_and(Chunk::has_sketches);
+        let mut sieve =
+            has_sketches.then(|| self.sketcher.sieve(&search.probe, search.threshold.get())).flatten();
         let mut next = chunks.len();
         loop {
             next = next.min(chunks.len());
             let Some(index) = next.checked_sub(1) else { break };
             next = index;
             let chunk = &chunks[index];
-            if let Some(radius) = radius.filter(|_| chunk.has_sketches()) {
-                let sketch = sketch.get_or_insert_with(|| self.sketcher.sketch(&search.probe));
-                near.clear();
-                chunk.within(level, sketch, radius, &mut near);
-                for at in &near {
-                    offer(level, chunk, usize::from(*at), search, &mut top);
+            near.clear();
+            match &sieve {
+                Some(sieve) if chunk.has_sketches() => {
+                    let ahead = next.checked_sub(1).map(|ahead| &chunks[ahead]);
+                    chunk.within(level, sieve.words(), ahead, &mut near);
                 }
-            } else {
-                for at in 0..chunk.len() {
-                    offer(level, chunk, at, search, &mut top);
-                }
+                _ => near.extend(0..chunk.len() as u16),
+            }
+            for at in &near {
+                offer(level, chunk, usize::from(*at), search, &mut top);
             }
             // With all places taken only what is at least as near as the worst of them matters.
-            if let (Some(_), Some(floor)) = (radius, top.floor()) {
-                radius = self.sketcher.radius(f64::from(floor.get()).max(search.threshold.get()));
+            if let (Some(sieve), Some(floor)) = (&mut sieve, top.floor()) {
+                sieve.tighten(f64::from(floor.get()));
             }
             RwLockReadGuard::bump(&mut chunks);
         }
@@ -125,5 +125,90 @@ fn offer(level: Level, chunk: &Chunk, at: usize, search: &Search, top: &mut Top)
     let slot = &chunk.slots()[at];
     if search.threshold.reached_by(similarity) && search.now.as_nanos() < slot.expires {
         top.offer(Found { similarity, id: slot.id, row: chunk.row(at) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::embedding::Embedding;
+    use deja_core::id::EntryId;
+
+    use super::super::sketch::split_mix;
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_secs(1);
+    const DIMENSION: usize = 384;
+
+    fn direction(random: &mut u64) -> Vec<f64> {
+        (0..DIMENSION).map(|_| (split_mix(random) >> 11) as f64 / 2f64.powi(52) - 1.0).collect()
+    }
+
+    /// What has this cosine with `base`, in any direction from it.
+    fn at(base: &[f64], cosine: f64, random: &mut u64) -> Vec<f64> {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let (length, other) = (dot(base, base).sqrt(), direction(random));
+        let along = dot(base, &other) / (length * length);
+        let across: Vec<f64> = base.iter().zip(other).map(|(a, b)| b - along * a).collect();
+        let (sine, width) = ((1.0 - cosine * cosine).sqrt(), dot(&across, &across).sqrt());
+        base.iter().zip(across).map(|(a, b)| cosine * a / length + sine * b / width).collect()
+    }
+
+    fn embedding(values: &[f64]) -> Embedding {
+        Embedding::new(values.iter().map(|value| *value as f32).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// Holds a search of `vectors`, in the order of their ids, against a scan of all of them.
+    fn check(name: &str, vectors: &[Vec<f64>], probe: &[f64]) {
+        let partition = Partition::new(Arc::new(Sketcher::new(DIMENSION)));
+        let probe = embedding(probe);
+        let mut all = Vec::new();
+        for (row, vector) in (0..).zip(vectors) {
+            let vector = Vector::new(&embedding(vector)).unwrap();
+            let id = EntryId::from_bytes(u128::try_from(row).unwrap().to_be_bytes());
+            all.push(Found { similarity: vector.similarity(probe.as_slice()), id, row });
+            let slot = Slot { id, row, expires: i64::MAX, inverse_norm: vector.inverse_norm };
+            partition.push(slot, vector);
+        }
+        all.sort_by(|a, b| b.similarity.partial_cmp(&a.similarity).unwrap().then(a.id.cmp(&b.id)));
+        for (threshold, limit) in [0.0, 0.5, 0.75, 0.85, 0.95, 1.0]
+            .into_iter()
+            .flat_map(|threshold| [(threshold, 1), (threshold, 5), (threshold, 100)])
+        {
+            let threshold = Threshold::new(threshold).unwrap();
+            let expected = all.iter().filter(|found| threshold.reached_by(found.similarity)).take(limit);
+            let limit = NonZeroUsize::new(limit).unwrap();
+            let search = Search { probe: probe.as_slice().into(), threshold, limit, now: NOW };
+            let expected: Vec<Found> = expected.copied().collect();
+            assert_eq!(partition.nearest(&search), expected, "{name} at {threshold:?}, {limit}");
+        }
+    }
+
+    #[test]
+    fn a_search_finds_what_a_scan_of_all_finds() {
+        let random = &mut 3;
+        for round in 0..20 {
+            let probe = direction(random);
+            let near = |cosine: f64, count: usize, random: &mut u64| -> Vec<Vec<f64>> {
+                (0..count).map(|_| at(&probe, cosine, random)).collect()
+            };
+            let spread = |low: f64, high: f64, random: &mut u64| -> Vec<Vec<f64>> {
+                (0..2_500).map(|i| at(&probe, low + (high - low) * f64::from(i) / 2_500.0, random)).collect()
+            };
+            check("all cosines", &spread(-0.2, 1.0, random), &probe);
+            for threshold in [0.5, 0.75, 0.85, 0.95] {
+                check("just above a threshold", &near(threshold + 1e-5, 1_500, random), &probe);
+                check("around a threshold", &spread(threshold - 1e-3, threshold + 1e-3, random), &probe);
+            }
+            // Templates: all as near to each other as to the probe, and one of them nearer.
+            let mut templates = near(0.84, 2_000, random);
+            templates.extend(near(0.97, 1, random));
+            check("templates", &templates, &probe);
+            // The same vector again and again, and its neighbours.
+            let twin = at(&probe, 0.9, random);
+            let mut twins = vec![twin.clone(); 1_200];
+            twins.extend((0..300).map(|_| at(&twin, 0.999, random)));
+            check("twins", &twins, &probe);
+            check("the probe itself", &vec![probe.clone(); 100 + round], &probe);
+        }
     }
 }
