@@ -208,7 +208,7 @@ async fn scraped(metrics: PrometheusHandle, store: Arc<dyn Store>) -> String {
         Ok(done) => telemetry::index_build(done),
         Err(error) => tracing::debug!(error = %error, "how far an index is cannot be read"),
     }
-    metrics.render()
+    telemetry::render(&metrics)
 }
 
 async fn observe(

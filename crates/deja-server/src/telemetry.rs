@@ -39,6 +39,7 @@ const UPSTREAM_CALLS: &str = "deja_upstream_calls";
 const NOT_EMBEDDED: &str = "deja_entries_not_embedded";
 const INDEX_BUILD: &str = "deja_index_build_ratio";
 const PRICE_AGE: &str = "deja_price_table_age_seconds";
+const BUILD: &str = "deja_build_info";
 
 /// Begins to collect metrics. Without this call they cost nothing and go nowhere.
 pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
@@ -83,6 +84,9 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     );
     describe_gauge!(INDEX_BUILD, "How much of an index is built while one is being built; 1 otherwise.");
     describe_gauge!(PRICE_AGE, "Age of the price table in force.");
+    describe_gauge!(BUILD, "Always 1; its label is the version that runs.");
+    gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+    process().describe();
     Ok(handle)
 }
 
@@ -155,6 +159,17 @@ pub fn index_build(done: Option<f64>) {
     gauge!(INDEX_BUILD).set(done.unwrap_or(1.0));
 }
 
+/// Processor time, memory, descriptors and start of this process, under the names that Prometheus' own clients use.
+fn process() -> metrics_process::Collector {
+    metrics_process::Collector::default()
+}
+
+/// All metrics as text, those of the process as they are now.
+pub fn render(metrics: &PrometheusHandle) -> String {
+    process().collect();
+    metrics.render()
+}
+
 /// Tells the states that nobody counts as they change.
 pub fn observe(upstream_calls: usize, price_age: std::time::Duration) {
     gauge!(UPSTREAM_CALLS).set(upstream_calls as f64);
@@ -169,7 +184,8 @@ mod tests {
 
     use super::*;
 
-    const ALL: [&str; 18] = [
+    const ALL: [&str; 19] = [
+        BUILD,
         QUERIES,
         QUERY_SECONDS,
         EMBEDDING_SECONDS,

@@ -36,7 +36,12 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     let metrics = http::once(SocketAddr::from(([127, 0, 0, 1], port)), "GET", "/metrics", &[], b"").unwrap();
     assert_eq!(metrics.status, 200);
     let text = metrics.text();
-    for line in [r#"deja_queries_total{outcome="miss"} 1"#, r#"deja_queries_total{outcome="exact_hit"} 2"#] {
+    let version = format!(r#"deja_build_info{{version="{}"}} 1"#, env!("CARGO_PKG_VERSION"));
+    let outcomes =
+        [r#"deja_queries_total{outcome="miss"} 1"#, r#"deja_queries_total{outcome="exact_hit"} 2"#];
+    for line in
+        outcomes.into_iter().chain([version.as_str(), "process_open_fds ", "process_resident_memory_bytes "])
+    {
         assert!(text.contains(line), "no {line} in\n{text}");
     }
     assert!(text.contains("deja_saved_nanodollars_total 900000"), "two hits of 1000 and 500 tokens:\n{text}");
