@@ -15,7 +15,7 @@ use crate::readiness::Readiness;
 pub struct RequestLimits {
     /// Bytes of the whole body.
     pub body_bytes: usize,
-    /// How long the body may take to arrive.
+    /// How long the body may take to arrive; of one in a wire format, how long it may be silent.
     pub body_timeout: Duration,
     /// Bytes of `prompt`.
     pub prompt_bytes: usize,
@@ -25,6 +25,8 @@ pub struct RequestLimits {
     pub wire_body_bytes: usize,
     /// Bytes of the bodies of all such requests together.
     pub wire_bytes_in_flight: usize,
+    /// Bytes a second in which such a body must come.
+    pub wire_body_rate: u32,
 }
 
 /// What handlers work with.

@@ -61,7 +61,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
     describe_counter!(
         SPENT,
-        "Nano-dollars (1e-9 USD) spent on misses and on models that decide, where the price is known."
+        "Nano-dollars (1e-9 USD) spent on misses, on answers that broke off and on models that decide, where the price is known."
     );
     describe_counter!(GUARD_REFUSALS, "Misses that the guard made of what was similar enough, by reason.");
     describe_counter!(
@@ -99,8 +99,9 @@ impl Listener for Metrics {
         counter!(QUERIES, "outcome" => outcome).increment(1);
         match ended {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => answered(outcome, reply),
-            Ended::Failed(QueryError::Overloaded) => counter!(SHED).increment(1),
-            Ended::Passed(None) | Ended::Failed(_) | Ended::Refused | Ended::RateLimited => {}
+            Ended::Failed(QueryError::Overloaded, _) => counter!(SHED).increment(1),
+            Ended::Failed(_, Some(part)) => counter!(SPENT).increment(part.spent().as_nanos()),
+            Ended::Passed(None) | Ended::Failed(_, None) | Ended::Refused | Ended::RateLimited => {}
         }
     }
 

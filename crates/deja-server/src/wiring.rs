@@ -60,11 +60,11 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         HttpSettings {
             connect_timeout: config.upstream.connect_timeout,
             attempt_timeout: config.upstream.timeout,
+            idle_timeout: config.upstream.idle_timeout,
             total_deadline: config.upstream.total_timeout,
             max_response_bytes: config.upstream.max_response_bytes,
             max_bytes_in_flight: config.upstream.max_bytes_in_flight,
             max_attempts: config.upstream.max_attempts as usize,
-            ..HttpSettings::default()
         },
         false,
         prices.book.clone(),
@@ -96,6 +96,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         context_bytes: config.request.max_context_bytes,
         wire_body_bytes: config.request.wire_max_body_bytes,
         wire_bytes_in_flight: config.request.wire_max_bytes_in_flight,
+        wire_body_rate: config.request.wire_min_body_rate,
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
     let engine = Engine::new(parts, tasks);

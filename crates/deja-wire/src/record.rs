@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use sse_stream::SseByteStream;
 
 use crate::json::Object;
-use crate::{Completion, Wire};
+use crate::{Completion, Finish, Wire};
 
 /// One complete answer.
 #[derive(Clone, Debug)]
@@ -29,7 +29,8 @@ pub struct Record {
     pub body: Bytes,
     /// What it says, in terms that all formats share.
     pub completion: Completion,
-    /// Whether all of it can be given again, plain and streamed. What cannot be is not stored.
+    /// Whether all of it can be given again, plain and streamed: text, and calls of the application's tools. What cannot be
+    /// is not stored.
     pub renderable: bool,
 }
 
@@ -80,8 +81,11 @@ trait Fold: Send {
     /// Takes the next event, or the end mark of chat completions.
     fn event(&mut self, event: Event<'_>) -> Next;
 
-    /// The answer, if everything that belongs to it has come.
-    fn finish(self: Box<Self>) -> Option<Folded>;
+    /// Whether everything that belongs to the answer has come.
+    fn is_whole(&self) -> bool;
+
+    /// The answer as far as it has come.
+    fn plain(&self) -> Folded;
 }
 
 /// What a fold is told.
@@ -141,11 +145,36 @@ where
     folded(wire, chunks, false).await
 }
 
+/// What an answer says that came in server-sent events and broke off; `None` if that is nothing. Why it ended is not known.
+pub fn so_far(wire: Wire, body: &Bytes) -> Option<Completion> {
+    let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
+    let mut fold = fold(wire);
+    // What it ends with is of no interest: all of it was there.
+    let _ended = feed(wire, chunks, &mut *fold, true).now_or_never();
+    let value = serde_json::from_slice(&fold.plain().body).ok()?;
+    Some(Completion { finish: Finish::Unknown, ..completion(wire, value)? })
+}
+
 async fn folded<E>(
     wire: Wire,
     chunks: impl Stream<Item = Result<Bytes, E>> + Send,
     to_the_end: bool,
 ) -> Result<Record, StreamError<E>>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let mut fold = fold(wire);
+    feed(wire, chunks, &mut *fold, to_the_end).await?;
+    finished(wire, &*fold).map_err(StreamError::Unrecorded)
+}
+
+/// Hands the events in `chunks` to `fold`: up to the end mark, or `to_the_end`, where nothing may stand behind it.
+async fn feed<E>(
+    wire: Wire,
+    chunks: impl Stream<Item = Result<Bytes, E>> + Send,
+    fold: &mut dyn Fold,
+    to_the_end: bool,
+) -> Result<(), StreamError<E>>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
@@ -156,11 +185,10 @@ where
         Ok(Bytes::from_static(b"\n\n"))
     });
     let mut events = pin!(SseByteStream::new(chunks.chain(blank_line)));
-    let mut fold: Box<dyn Fold> = fold(wire);
     let mut last = false;
     while let Some(event) = events.next().await {
         let next = match event {
-            Ok(event) => take(wire, event.data.as_deref().unwrap_or("").trim(), &mut *fold, last),
+            Ok(event) => take(wire, event.data.as_deref().unwrap_or("").trim(), fold, last),
             Err(sse_stream::Error::Body(error)) => {
                 return Err(error
                     .downcast()
@@ -181,7 +209,7 @@ where
             Err(why) => return Err(StreamError::Unrecorded(why)),
         }
     }
-    finished(wire, fold).map_err(StreamError::Unrecorded)
+    Ok(())
 }
 
 fn fold(wire: Wire) -> Box<dyn Fold> {
@@ -224,8 +252,11 @@ fn take(wire: Wire, data: &str, fold: &mut dyn Fold, last: bool) -> Result<Next,
     Ok(fold.event(Event::Object(&event)))
 }
 
-fn finished(wire: Wire, fold: Box<dyn Fold>) -> Result<Record, Unrecorded> {
-    let folded = fold.finish().ok_or(Unrecorded::Unfinished)?;
+fn finished(wire: Wire, fold: &dyn Fold) -> Result<Record, Unrecorded> {
+    if !fold.is_whole() {
+        return Err(Unrecorded::Unfinished);
+    }
+    let folded = fold.plain();
     let record = plain(wire, folded.body)?;
     Ok(Record { renderable: record.renderable && folded.faithful, ..record })
 }
@@ -237,14 +268,24 @@ fn plain(wire: Wire, body: Bytes) -> Result<Record, Unrecorded> {
     if is_error(&value) {
         return Err(Unrecorded::Failed(value));
     }
-    let (renderable, completion) = match wire {
-        Wire::Chat => (chat::renderable(&value), chat::completion(value)),
-        Wire::Responses => (responses::renderable(&value), responses::completion(value)),
-        Wire::Messages => (messages::renderable(&value), messages::completion(value)),
-        Wire::Gemini => (gemini::renderable(&value), gemini::completion(value)),
+    let renderable = match wire {
+        Wire::Chat => chat::renderable(&value),
+        Wire::Responses => responses::renderable(&value),
+        Wire::Messages => messages::renderable(&value),
+        Wire::Gemini => gemini::renderable(&value),
     };
-    let completion = completion.ok_or(Unrecorded::NotAnAnswer)?;
+    let completion = completion(wire, value).ok_or(Unrecorded::NotAnAnswer)?;
     Ok(Record { body, completion, renderable })
+}
+
+/// What a plain answer says; `None` if it is none.
+fn completion(wire: Wire, body: Value) -> Option<Completion> {
+    match wire {
+        Wire::Chat => chat::completion(body),
+        Wire::Responses => responses::completion(body),
+        Wire::Messages => messages::completion(body),
+        Wire::Gemini => gemini::completion(body),
+    }
 }
 
 /// Whether `body` says that the call failed, whatever its status: checked before any answer is looked for.

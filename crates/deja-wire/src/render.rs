@@ -6,9 +6,9 @@ mod messages;
 mod responses;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::identity::OWN_ID;
 use crate::json::{Object, json};
 use crate::splice::splice;
 use crate::{Rendering, Wire};
@@ -23,21 +23,10 @@ pub struct Fresh {
     pub seed: [u8; 16],
     /// The time of the answer, in seconds since 1970.
     pub created: i64,
-    /// The tokens it tells.
-    pub usage: HitUsage,
+    /// Whether it tells that no tokens were used: the same members, all zero.
+    pub zero_usage: bool,
     /// Whether an answer of Responses gets an id of deja's although the provider keeps it under its own.
     pub responses_stateless: bool,
-}
-
-/// The tokens that an answer from the cache tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum HitUsage {
-    /// Those of the call that made it: agents measure with them how full their context is.
-    #[default]
-    Stored,
-    /// The same members, all zero.
-    Zero,
 }
 
 /// A stored answer that cannot be given: it is not of its format.
@@ -54,6 +43,15 @@ pub fn render(
 ) -> Result<Bytes, Unrenderable> {
     let refuse = |_| Unrenderable(wire);
     let object = Object::parse(record).ok_or(Unrenderable(wire))?;
+    let answer = match wire {
+        Wire::Chat => "choices",
+        Wire::Responses => "output",
+        Wire::Messages => "content",
+        Wire::Gemini => "candidates",
+    };
+    if !object.get(answer).is_some_and(|answer| answer.get().starts_with('[')) {
+        return Err(Unrenderable(wire));
+    }
     let hex = hex::encode(fresh.seed);
     let mut edits: Vec<(&str, String)> = match wire {
         Wire::Chat => {
@@ -64,7 +62,7 @@ pub fn render(
         Wire::Gemini => vec![("responseId", json(&hex))],
     };
     let usage = if wire == Wire::Gemini { "usageMetadata" } else { "usage" };
-    if fresh.usage == HitUsage::Zero
+    if fresh.zero_usage
         && let Some(stored) = object.get(usage)
     {
         edits.push((usage, zeroed(stored)));
@@ -90,7 +88,7 @@ fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'st
         }
     }
     if !kept || fresh.responses_stateless {
-        edits.push(("id", json(&format!("resp_deja_{hex}"))));
+        edits.push(("id", json(&format!("{OWN_ID}{hex}"))));
     }
     edits
 }

@@ -9,11 +9,6 @@ use crate::json::{Object, json};
 #[error("the body is not a JSON object")]
 pub struct NotAnObject;
 
-/// `body` with another top-level `model`.
-pub fn with_model(body: &[u8], model: &str) -> Result<Bytes, NotAnObject> {
-    splice(body, &[("model", &json(model))])
-}
-
 /// `body` with `stream_options.include_usage` set, its other stream options kept; `None` if it is set already.
 pub fn ask_for_usage(body: &[u8]) -> Result<Option<Bytes>, NotAnObject> {
     const NAME: &str = "include_usage";
@@ -62,6 +57,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::Value;
+
+    fn with_model(body: &[u8], model: &str) -> Result<Bytes, NotAnObject> {
+        splice(body, &[("model", &json(model))])
+    }
 
     fn text(bytes: &Bytes) -> String {
         String::from_utf8(bytes.to_vec()).unwrap()

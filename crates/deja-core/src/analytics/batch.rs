@@ -196,6 +196,15 @@ impl Counted {
             Outcome::Refused => totals.refused += 1,
             Outcome::RateLimited => totals.rate_limited += 1,
         }
+        totals.saved = totals.saved.plus(event.saved);
+        totals.spent = totals.spent.plus(event.spent);
+        if matches!(event.outcome, Outcome::ExactHit | Outcome::SemanticHit) {
+            totals.saved_input_tokens += event.input_tokens;
+            totals.saved_output_tokens += event.output_tokens;
+        } else {
+            totals.input_tokens += event.input_tokens;
+            totals.output_tokens += event.output_tokens;
+        }
         let what = match event.outcome {
             Outcome::ExactHit | Outcome::SemanticHit => OfWire::Hit,
             Outcome::Miss => OfWire::Miss,
@@ -204,15 +213,6 @@ impl Counted {
         };
         if let Surface::Wire(wire) = event.surface {
             histograms.count_wire(wire, what);
-        }
-        totals.saved = totals.saved.plus(event.saved);
-        totals.spent = totals.spent.plus(event.spent);
-        if what == OfWire::Hit {
-            totals.saved_input_tokens += event.input_tokens;
-            totals.saved_output_tokens += event.output_tokens;
-        } else {
-            totals.input_tokens += event.input_tokens;
-            totals.output_tokens += event.output_tokens;
         }
         let (latency, similarity) = match what {
             OfWire::Hit => (Distribution::HitLatency, Distribution::HitSimilarity),

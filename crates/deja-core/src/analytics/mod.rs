@@ -137,7 +137,7 @@ pub struct UsageEvent<'a> {
     pub similarity: Option<Similarity>,
     /// How long the answer took; counted for hits and misses.
     pub latency: Duration,
-    /// Tokens of the prompt and its context; on a hit, those that were not sent.
+    /// Tokens of the prompt and its context; on a hit, those that were not sent; of an error, those of an answer that broke off.
     pub input_tokens: u64,
     /// Tokens of the answer; on a hit, those that were not bought.
     pub output_tokens: u64,

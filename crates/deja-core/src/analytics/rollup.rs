@@ -160,9 +160,9 @@ pub struct Totals {
     pub refused: u64,
     /// Requests refused because there were too many: 429.
     pub rate_limited: u64,
-    /// Input tokens of misses.
+    /// Input tokens that were bought: by misses, by what was passed on, and by answers that broke off.
     pub input_tokens: u64,
-    /// Output tokens of misses.
+    /// Output tokens that were bought.
     pub output_tokens: u64,
     /// Input tokens that hits did not send.
     pub saved_input_tokens: u64,

@@ -15,8 +15,8 @@ pub enum Ended<'a> {
     Answered(&'a Reply),
     /// Passed on: it could not have been a hit. Of what deja can read the answer is there.
     Passed(Option<&'a Reply>),
-    /// Without an answer: deja or the provider failed.
-    Failed(&'a QueryError),
+    /// Without an answer: deja or the provider failed. What came of an answer before it broke off is there: it is paid for.
+    Failed(&'a QueryError, Option<&'a Reply>),
     /// Before it became a query: a wrong shape, a model or project that is not for the key.
     Refused,
     /// Over the rate limit.
@@ -24,13 +24,14 @@ pub enum Ended<'a> {
 }
 
 impl<'a> Ended<'a> {
-    /// The end of a query. A model that nobody knows is the caller's free text: it must not become a row, or a label.
-    fn of(query: &Query, answered: Result<&'a Reply, &'a QueryError>) -> Self {
+    /// The end of a query, with what came of an answer that is none. A model that nobody knows is the caller's free text: it
+    /// must not become a row, or a label.
+    fn of(query: &Query, answered: Result<&'a Reply, &'a QueryError>, part: Option<&'a Reply>) -> Self {
         let is_passed = query.wire.as_ref().is_some_and(|wired| wired.is_passed());
         match answered {
             Ok(reply) if is_passed => Self::Passed(Some(reply)),
             // What is not kept is not read for a sense either.
-            Err(QueryError::Unfinished) if is_passed => Self::Passed(None),
+            Err(QueryError::Unfinished) if is_passed => Self::Passed(part),
             Ok(reply) => Self::Answered(reply),
             Err(
                 QueryError::ModelNotSupported { .. }
@@ -38,7 +39,7 @@ impl<'a> Ended<'a> {
                 | QueryError::Forbidden
                 | QueryError::NotCached,
             ) => Self::Refused,
-            Err(error) => Self::Failed(error),
+            Err(error) => Self::Failed(error, part),
         }
     }
 
@@ -51,7 +52,7 @@ impl<'a> Ended<'a> {
                 Source::Provider(_) => Outcome::Miss,
             },
             Self::Passed(_) => Outcome::Passed,
-            Self::Failed(_) => Outcome::Error,
+            Self::Failed(..) => Outcome::Error,
             Self::Refused => Outcome::Refused,
             Self::RateLimited => Outcome::RateLimited,
         }
@@ -107,7 +108,21 @@ impl Engine {
         query: &Query,
         answered: Result<&Reply, &QueryError>,
     ) {
-        let ended = Ended::of(query, answered);
+        self.count_ended(caller, query, Ended::of(query, answered, None));
+    }
+
+    /// Counts a query whose answer broke off, with what came of it.
+    pub(super) fn count_part(
+        &self,
+        caller: &Admission,
+        query: &Query,
+        error: &QueryError,
+        part: Option<&Reply>,
+    ) {
+        self.count_ended(caller, query, Ended::of(query, Err(error), part));
+    }
+
+    fn count_ended(&self, caller: &Admission, query: &Query, ended: Ended<'_>) {
         let bare = self.bare(caller, ended);
         let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
         let named = match &query.wire {
@@ -126,8 +141,8 @@ impl Engine {
                 self.sample(&caller.project, query, reply);
                 of_reply(&named, reply)
             }
-            Ended::Passed(Some(reply)) => of_reply(&named, reply),
-            Ended::Passed(None) | Ended::Failed(_) => named,
+            Ended::Passed(Some(reply)) | Ended::Failed(_, Some(reply)) => of_reply(&named, reply),
+            Ended::Passed(None) | Ended::Failed(_, None) => named,
             Ended::Refused | Ended::RateLimited => bare,
         };
         self.count_as(&event, ended);

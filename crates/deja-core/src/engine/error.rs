@@ -25,6 +25,9 @@ pub enum QueryError {
     /// Nothing in the cache answers, and the provider was not to be asked.
     #[error("nothing in the cache answers")]
     NotCached,
+    /// The provider answered a request in a wire format with an error, which was passed on.
+    #[error("the provider's answer is an error")]
+    Declined,
     /// The provider's answer to a request in a wire format was no complete answer, or nobody waited for it.
     #[error("no complete answer")]
     Unfinished,
@@ -71,6 +74,7 @@ impl QueryError {
             | Self::ModelNotSupported { .. }
             | Self::WrongEndpoint { .. }
             | Self::NotCached
+            | Self::Declined
             | Self::Unfinished => true,
             Self::Overloaded | Self::DeadlineExceeded | Self::Unavailable(_) | Self::Internal(_) => false,
         }

@@ -7,20 +7,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_wire::{Record, is_event_stream, record};
+use deja_wire::{Completion, Finish, Mode, Record, Unrecorded, is_event_stream, record, so_far};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;
 use tokio::time::sleep_until;
 
+use crate::analytics::Surface;
 use crate::cache::policy::{NotStored, may_store};
 use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::flight::{Audience, Completed, Fresh, Leader};
 use crate::engine::live::{Head, Log};
 use crate::engine::relay::Wired;
-use crate::engine::{Engine, QueryError};
-use crate::project::OnHangup;
+use crate::engine::{Engine, QueryError, Reply};
+use crate::project::{OnHangup, OptIn};
 use crate::provider::ProviderError;
 
 /// How long an answer is read on for the cache when nobody wants it any more. The prompt is paid for, and after a time-out
@@ -64,7 +65,6 @@ impl Engine {
             Head { status: answer.status, headers: answer.headers, provider: provider.name().to_owned() };
         let log = Log::new(head, Arc::clone(&self.room));
         leader.begin(Arc::clone(&log));
-        let began = wired.began(call.started);
 
         let ended = read(answer.body, &log, &mut patience).await;
         let landed = match &ended {
@@ -72,10 +72,20 @@ impl Engine {
             Ended::Broken(error) => Err(error.clone().into()),
             Ended::Abandoned => Err(QueryError::Unfinished),
         };
-        self.count_leader(call, &landed, began);
+        let began = wired.began(call.started, log.first_byte());
+        if let Ok(fresh) = &landed {
+            self.count_query(&call.caller, &call.query, Ok(&self.reply_of_leader(call, fresh, began)));
+        }
         // Whoever has read to the end finds what was stored, or makes a call of their own: an error is nobody else's.
         leader.leave();
+        let cut = !matches!(ended, Ended::Whole);
         log.end(if let Ended::Broken(error) = ended { Err(error) } else { Ok(()) });
+        if let Err(error) = &landed {
+            // Its readers do not wait for the tokens to be counted.
+            let part = self.part(call, wired, &log, streamed, cut, called.elapsed()).await;
+            let part = part.map(|part| self.reply_of_leader(call, &part, began));
+            self.count_part(&call.caller, &call.query, error, part.as_ref());
+        }
         // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
         Ok(landed.map_or(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
     }
@@ -90,10 +100,21 @@ impl Engine {
         provider_time: Duration,
         claim: Option<&Claim<'_>>,
     ) -> Result<Fresh, QueryError> {
+        if log.head.status >= 400 {
+            return Err(QueryError::Declined);
+        }
         let whole = log.whole().filter(|_| log.head.status == 200).ok_or(QueryError::Unfinished)?;
-        let record = recorded(wired, streamed, whole).await.ok_or(QueryError::Unfinished)?;
-        let Record { body, completion, renderable } = record;
-        let verdict = wired.stores().and_then(|()| may_store(&completion));
+        let wire = wired.forward.endpoint.wire();
+        let record = reading(whole, move |body| record(wire, streamed, body)).await;
+        let Record { body, completion, renderable } = match record.ok_or(QueryError::Unfinished)? {
+            Ok(record) => record,
+            Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined),
+            Err(_) => return Err(QueryError::Unfinished),
+        };
+        let verdict = wired.stores().and_then(|()| match may_store(&completion) {
+            Err(NotStored::ToolCalls) if keeps_calls(call, wired) => Ok(()),
+            verdict => verdict,
+        });
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
         let entry = self.entry_of(call, &log.head.provider, completion, Some(body)).await?;
         let entry = Arc::new(entry);
@@ -106,28 +127,62 @@ impl Engine {
         Ok(Fresh { entry, stored, spent, near: call.near, provider_time })
     }
 
-    /// Counts the request that began the call.
-    fn count_leader(&self, call: &Call, landed: &Result<Fresh, QueryError>, began: Option<Duration>) {
-        let reply = landed.as_ref().map(|fresh| {
-            let mut reply = self.reply_of_provider(&call.caller, &call.query, fresh, fresh.spent);
-            (reply.trace.total, reply.trace.began) = (call.started.elapsed(), began);
-            reply.trace.provider = Some(fresh.provider_time);
-            reply.trace.near_miss = fresh.near.best;
-            (reply.trace.refused, reply.trace.opinion) = (fresh.near.refused, fresh.near.opinion);
-            reply
-        });
-        self.count_query(&call.caller, &call.query, reply.as_ref().map_err(|error| *error));
+    /// What came of an answer that is not whole, which is paid for all the same; `None` if nothing says so. What a plain
+    /// one that is `cut` says cannot be read.
+    async fn part(
+        &self,
+        call: &Call,
+        wired: &Wired,
+        log: &Log,
+        streamed: bool,
+        cut: bool,
+        provider_time: Duration,
+    ) -> Option<Fresh> {
+        let body = log.whole().filter(|body| log.head.status == 200 && !body.is_empty())?;
+        let Surface::Wire(wire) = wired.surface() else { return None };
+        let completion = if streamed {
+            reading(body, move |body| so_far(wire, body)).await??
+        } else {
+            let nothing = || Completion {
+                text: String::new(),
+                finish: Finish::Unknown,
+                choices: 1,
+                model: None,
+                usage: None,
+            };
+            cut.then(nothing)?
+        };
+        let entry = Arc::new(self.entry_of(call, &log.head.provider, completion, None).await.ok()?);
+        let tokens = entry.answer.input_tokens;
+        let spent = self.cost(&call.caller.project, &call.query.model, &entry, tokens, false).amount;
+        Some(Fresh { entry, stored: Err(NotStored::UnknownFinish), spent, near: call.near, provider_time })
+    }
+
+    /// The reply to the request that began the call.
+    fn reply_of_leader(&self, call: &Call, fresh: &Fresh, began: Option<Duration>) -> Reply {
+        let mut reply = self.reply_of_provider(&call.caller, &call.query, fresh, fresh.spent);
+        (reply.trace.total, reply.trace.began) = (call.started.elapsed(), began);
+        reply.trace.provider = Some(fresh.provider_time);
+        reply.trace.near_miss = fresh.near.best;
+        (reply.trace.refused, reply.trace.opinion) = (fresh.near.refused, fresh.near.opinion);
+        reply
     }
 }
 
-/// What all of an answer says; `None` if it is not one complete answer.
-async fn recorded(wired: &Wired, streamed: bool, body: Bytes) -> Option<Record> {
-    let (wire, length) = (wired.forward.endpoint.wire(), body.len());
-    let read = move || record(wire, streamed, &body);
-    if length <= SHORT {
-        return read().ok();
+/// Whether an answer that calls tools is kept: only for the very same request, and only where the project wants it.
+fn keeps_calls(call: &Call, wired: &Wired) -> bool {
+    wired.mode == Mode::Exact && call.caller.project.settings.opt_ins.contains(&OptIn::StoreToolCalls)
+}
+
+/// What `read` makes of a body; `None` if it fails.
+async fn reading<T: Send + 'static>(
+    body: Bytes,
+    read: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> Option<T> {
+    if body.len() <= SHORT {
+        return Some(read(&body));
     }
-    tokio::task::spawn_blocking(read).await.ok()?.ok()
+    tokio::task::spawn_blocking(move || read(&body)).await.ok()
 }
 
 /// Reads the answer to its end, or until nobody wants it.
@@ -169,7 +224,7 @@ impl<'a> Patience<'a> {
     fn new(audience: &'a Audience, call: &Call, wired: &Wired) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
-        let tools = wired.reasons.contains(&"tools");
+        let tools = wired.reasons.contains(&"tools") && !keeps_calls(call, wired);
         Self { audience, reads_on: wanted && !tools, ends: None }
     }
 

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
@@ -64,6 +65,8 @@ struct State {
     gone: usize,
     /// Bytes of `pieces`.
     kept: usize,
+    /// When the first byte came.
+    first_byte: Option<Instant>,
     /// Room for them, as long as the answer is recorded.
     room: Option<OwnedSemaphorePermit>,
     unrecorded: bool,
@@ -122,6 +125,9 @@ impl Log {
         {
             let mut state = self.lock();
             self.take_room(&mut state, piece.len());
+            if !piece.is_empty() {
+                state.first_byte.get_or_insert_with(Instant::now);
+            }
             state.kept += piece.len();
             // A copy of its own: the piece may hold on to a larger buffer.
             state.pieces.push_back(Bytes::copy_from_slice(piece));
@@ -160,6 +166,11 @@ impl Log {
         let mut state = self.lock();
         state.ended = Some(ended);
         state.wake_readers();
+    }
+
+    /// When the first byte came, if one has.
+    pub(super) fn first_byte(&self) -> Option<Instant> {
+        self.lock().first_byte
     }
 
     /// All of it; `None` if it was too large to be recorded.

@@ -29,7 +29,9 @@ impl Engine {
         let answered = timeout(self.parts.query_timeout, answering).await;
         let answered = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
             Ok(Answered::Whole(reply)) => Ok(reply),
-            Ok(Answered::Live(_)) => Err(QueryError::Internal("an answer that is not whole".into())),
+            Ok(Answered::Hit(..) | Answered::Live(_)) => {
+                Err(QueryError::Internal("an answer in a wire format".into()))
+            }
             Err(error) => Err(error),
         };
         trace.total = started.elapsed();
@@ -61,9 +63,9 @@ impl Engine {
             let exact = self.exact(query, &scope, prompt_hash, &judge).await;
             trace.search += looked.elapsed();
             if let Some(hit) = query.or_open(exact)?
-                && let Some(reply) = self.reply_with(caller, &scope, query, &hit).await
+                && let Some(answered) = self.answer_with(caller, &scope, query, &hit).await
             {
-                return Ok(Answered::Whole(reply));
+                return Ok(answered);
             }
 
             // Only now is the provider looked for: an answer that is there needs none.
@@ -84,9 +86,9 @@ impl Engine {
             let found = query.or_open(found)?;
             (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
             if let Some(hit) = found.hit
-                && let Some(reply) = self.reply_with(caller, &scope, query, &hit).await
+                && let Some(answered) = self.answer_with(caller, &scope, query, &hit).await
             {
-                return Ok(Answered::Whole(reply));
+                return Ok(answered);
             }
             if query.wire.as_ref().is_some_and(|wired| wired.control.only) {
                 return Err(QueryError::NotCached);
@@ -173,8 +175,7 @@ impl Engine {
                     }
                     Completed::Found(hit, opinion) => {
                         trace.opinion = opinion;
-                        let reply = self.reply_with(caller, &scope, &query, &hit).await;
-                        return Ok(reply.map(Answered::Whole));
+                        return Ok(self.answer_with(caller, &scope, &query, &hit).await);
                     }
                     Completed::Unshared => return Ok(None),
                     Completed::Failed(error) => return Err(error),
@@ -192,7 +193,7 @@ impl Engine {
                     match watch.begun().await {
                         Begun::Live(log, seat) => {
                             let Some(live) = log.join(seat) else { return Ok(None) };
-                            self.count_reader(caller, &query, &scope, started, ended);
+                            self.count_reader(caller, &query, &scope, started, &log, ended);
                             return Ok(Some(Answered::Live(live)));
                         }
                         Begun::Ended(completed) => completed,
@@ -200,8 +201,7 @@ impl Engine {
                 } else {
                     watch.completed().await
                 };
-                let reply = self.follow(caller, &call, &leader, similarity, completed, trace).await?;
-                Ok(reply.map(Answered::Whole))
+                self.follow(caller, &call, &leader, similarity, completed, trace).await
             }
         }
     }
@@ -216,7 +216,7 @@ impl Engine {
         similarity: Similarity,
         completed: Completed,
         trace: &mut Trace,
-    ) -> Result<Option<Reply>, QueryError> {
+    ) -> Result<Option<Answered>, QueryError> {
         let (query, judge) = (&call.query, call.judge());
         let (same_prompt, same_model) = (leader.asks_the_same(query), leader.model == query.model);
         let hit = match completed {
@@ -232,7 +232,8 @@ impl Engine {
                     }
                     // The call is paid for by the caller that began it.
                     let same = hit.filter(Hit::is_exact);
-                    return Ok(same.map(|_| self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO)));
+                    let reply = || self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO);
+                    return Ok(same.map(|_| Answered::Whole(reply())));
                 }
                 hit
             }
@@ -252,28 +253,34 @@ impl Engine {
             Completed::Failed(error) => return Err(error),
         };
         Ok(match hit {
-            Some(hit) => self.reply_with(caller, &call.scope, query, &hit).await,
+            Some(hit) => self.answer_with(caller, &call.scope, query, &hit).await,
             None => None,
         })
     }
 
-    /// A reply from the cache. `None` if it is to be a record, and the entry has none any more.
-    pub(super) async fn reply_with(
+    /// An answer from the cache. `None` if it is to be a record, and the entry has none that can be given.
+    async fn answer_with(
         &self,
         caller: &Admission,
         scope: &Scope,
         query: &Arc<Query>,
         hit: &Hit,
-    ) -> Option<Reply> {
-        let mut entry = hit.entry().clone();
-        if query.wire.is_some() && entry.answer.record.is_none() {
-            // A search does not read the records of all that it compares.
-            let whole = self.parts.store.whole(scope.project(), entry.id).await;
-            entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
-            entry.answer.record.as_ref()?;
+    ) -> Option<Answered> {
+        let (project, mut entry, mut body) = (&caller.project, hit.entry().clone(), None);
+        if let Some(wired) = &query.wire {
+            if entry.answer.record.is_none() {
+                // A search does not read the records of all that it compares.
+                let whole = self.parts.store.whole(project.id, entry.id).await;
+                entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
+            }
+            body = Some(self.rendered(&project.settings, wired, project.id, &entry).await?);
         }
-        let cost = self.avoided(&caller.project, scope.key(), query, hit).await;
-        Some(Reply { entry, source: Source::from(hit), cost, trace: Trace::default() })
+        let cost = self.avoided(project, scope.key(), query, hit).await;
+        let reply = Reply { entry, source: Source::from(hit), cost, trace: Trace::default() };
+        Some(match body {
+            Some(body) => Answered::Hit(reply, body),
+            None => Answered::Whole(reply),
+        })
     }
 
     /// A reply from the provider, for a caller that pays `spent` for it.

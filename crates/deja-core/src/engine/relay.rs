@@ -7,18 +7,21 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deja_wire::{Identity, Mode, Rendering};
+use bytes::Bytes;
+use deja_wire::{Identity, Mode, Rendering, render};
 
 use crate::analytics::Surface;
+use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
-use crate::cache::{Candidate, Frame, Judge, Kind, PromptHash, Scope};
+use crate::cache::{Candidate, Entry, Frame, Judge, Kind, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::flight::{Completed, Fresh};
-use crate::engine::live::Live;
-use crate::engine::{Engine, Query, QueryError, Reply, Trace};
+use crate::engine::live::{Live, Log};
+use crate::engine::{Engine, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
+use crate::project::{HitUsage, OptIn, ProjectSettings};
 use crate::provider::Forward;
 use crate::store::Admission;
 
@@ -68,8 +71,8 @@ impl Default for Control {
 
 /// What is answered.
 pub enum Relayed {
-    /// From the cache: the entry's record.
-    Hit(Reply),
+    /// From the cache, with the body as it is wanted.
+    Hit(Reply, Bytes),
     /// From the provider, as it comes.
     Live(Live),
 }
@@ -101,9 +104,10 @@ impl Wired {
         matches!(self.mode, Mode::Bypass)
     }
 
-    /// How long it took until the answer began that begins now, if it is a stream.
-    pub(super) fn began(&self, started: Instant) -> Option<Duration> {
-        self.rendering.stream.then(|| started.elapsed())
+    /// How long it took from `started` until the answer's first byte was there, if it is a stream that has one.
+    pub(super) fn began(&self, started: Instant, first: Option<Instant>) -> Option<Duration> {
+        let first = first.filter(|_| self.rendering.stream)?;
+        Some(first.saturating_duration_since(started))
     }
 
     /// Whether similar questions are looked for, and this one is found by them.
@@ -183,36 +187,76 @@ impl Engine {
         let answered = self.answer(caller, &query, started, &mut trace).await;
         trace.total = started.elapsed();
         match answered {
-            Ok(Answered::Whole(reply)) => {
-                trace.began = query.wire.as_ref().and_then(|wired| wired.began(started));
+            Ok(Answered::Hit(reply, body)) => {
+                let now = Some(Instant::now());
+                trace.began = query.wire.as_ref().and_then(|wired| wired.began(started, now));
                 let reply = Reply { trace, ..reply };
                 self.count_query(caller, &query, Ok(&reply));
-                Ok(Relayed::Hit(reply))
+                Ok(Relayed::Hit(reply, body))
             }
             Ok(Answered::Live(mut live)) => {
                 live.trace = trace;
                 Ok(Relayed::Live(live))
             }
+            Ok(Answered::Whole(_)) => Err(QueryError::Internal("an answer without a body".into())),
+            Err(error) => Err(error),
+        }
+        .inspect_err(|error| self.count_query(caller, &query, Err(error)))
+    }
+
+    /// The body of an answer from the cache. `None` if the entry's record cannot be given: then the entry is deleted, since
+    /// it would keep the fresh answer out.
+    pub(super) async fn rendered(
+        &self,
+        settings: &ProjectSettings,
+        wired: &Wired,
+        project: ProjectId,
+        entry: &Entry,
+    ) -> Option<Bytes> {
+        let Parts { store, clock, entropy, .. } = &*self.parts;
+        let now = clock.now();
+        let mut seed = [0; 16];
+        if let Err(error) = entropy.fill(&mut seed) {
+            tracing::error!(error = %error, "no random bytes for the id of an answer; the provider is asked");
+            return None;
+        }
+        let fresh = deja_wire::Fresh {
+            seed,
+            created: now.as_secs(),
+            zero_usage: settings.hit_usage == HitUsage::Zero,
+            responses_stateless: settings.opt_ins.contains(&OptIn::ResponsesStateless),
+        };
+        let record = entry.answer.record.as_deref().unwrap_or_default();
+        match render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh) {
+            Ok(body) => Some(body),
             Err(error) => {
-                self.count_query(caller, &query, Err(&error));
-                Err(error)
+                tracing::error!(project.id = %project, entry.id = %entry.id, error = %error, "an entry is deleted");
+                let change = Change::new(now, Actor::System, "entry.delete").within(project);
+                let change = change.of(entry.id.to_string()).how(error.to_string());
+                if let Err(error) = store.delete(project, entry.id, &change).await {
+                    tracing::warn!(entry.id = %entry.id, error = %error, "it could not be deleted");
+                }
+                None
             }
         }
     }
 
-    /// Counts a request that reads another one's answer along, when that has ended.
+    /// Counts a request that reads the answer in `log` along, which another one began, when that has ended.
     pub(super) fn count_reader(
         &self,
         caller: &Admission,
         query: &Arc<Query>,
         scope: &Scope,
         started: Instant,
+        log: &Arc<Log>,
         ended: impl Future<Output = Completed> + Send + 'static,
     ) {
         let (engine, caller, query, scope) = (self.clone(), caller.clone(), query.clone(), scope.clone());
-        let began = query.wire.as_ref().and_then(|wired| wired.began(started));
+        let (log, joined) = (Arc::clone(log), Instant::now());
         self.tasks.spawn(async move {
             let completed = ended.await;
+            let first = log.first_byte().map(|first| first.max(joined));
+            let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
             let reply = match &completed {
                 Completed::Answered(fresh) => {
                     Ok(engine.reply_of_reader(&caller, &scope, &query, fresh).await)
@@ -242,9 +286,10 @@ impl Engine {
             Candidate { entry: fresh.entry.clone(), similarity: Similarity::ONE, forbidden: false };
         if fresh.stored.is_ok()
             && let Ok(hit) = judge.judge(candidate)
-            && let Some(reply) = self.reply_with(caller, scope, query, &hit).await
         {
-            return reply;
+            let cost = self.avoided(&caller.project, scope.key(), query, &hit).await;
+            let entry = fresh.entry.clone();
+            return Reply { entry, source: Source::from(&hit), cost, trace: Trace::default() };
         }
         self.reply_of_provider(caller, query, fresh, NanoUsd::ZERO)
     }
@@ -252,8 +297,10 @@ impl Engine {
 
 /// What a query is answered with.
 pub(super) enum Answered {
-    /// All of it.
+    /// All of it, to a query of deja's own API.
     Whole(Reply),
+    /// From the cache, to a request in a wire format, with the body as it is wanted.
+    Hit(Reply, Bytes),
     /// The provider's answer to a request in a wire format, as it comes.
     Live(Live),
 }

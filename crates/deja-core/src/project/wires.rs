@@ -70,6 +70,7 @@ choices! {
     Context = "context", "X-Deja-Context: keep answers apart by a name.";
     Ttl = "ttl", "X-Deja-TTL: serve an answer for a shorter time than the project does.";
     Debug = "debug", "X-Deja-Debug: times and reasons in headers of the answer.";
+    Pace = "pace", "X-Deja-Pace: a streamed answer from the cache comes at this many tokens a second.";
 }
 
 choices! {
@@ -79,6 +80,7 @@ choices! {
     SemanticHistory = "semantic_history", "A question after other turns is matched by meaning: an answer may fit the turns less well.";
     SemanticTools = "semantic_tools", "A question with tools is matched by meaning: a tool that would have been called is not.";
     SemanticJson = "semantic_json", "A question with a format for its answer is matched by meaning: data of another text may come back.";
+    StoreToolCalls = "store_tool_calls", "An answer that calls tools is kept for the very same request: a tool is called again as it was before.";
     ResponsesStateless = "responses_stateless", "Responses get ids of deja: they cannot be continued by previous_response_id.";
 }
 
@@ -98,15 +100,6 @@ choices! {
     #[default]
     Stored = "stored", "Those of the call that made the answer: agents measure their context by them.";
     Zero = "zero", "None: nothing was bought.";
-}
-
-impl From<HitUsage> for deja_wire::HitUsage {
-    fn from(usage: HitUsage) -> Self {
-        match usage {
-            HitUsage::Stored => Self::Stored,
-            HitUsage::Zero => Self::Zero,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,18 +5,24 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deja_core::analytics::Outcome;
-use deja_core::embedding::{EmbedError, Threshold};
+use deja_core::analytics::{Outcome, hour_of};
+use deja_core::audit::Actor;
+use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
+use deja_core::clock::Clock;
+use deja_core::embedding::{EmbedError, Embedder, Threshold};
 use deja_core::engine::{Control, Live, QueryError, Relay, Relayed, Reply, Source};
+use deja_core::id::EntryId;
+use deja_core::money::NanoUsd;
 use deja_core::project::{OnHangup, ProjectSettings};
 use deja_core::provider::{Endpoint, FailureClass, Forward, ProviderError};
-use deja_wire::{Identity, Mode, Rendering};
+use deja_core::store::{Audit, Entries, Usage};
+use deja_wire::{Identity, Mode, Rendering, Wire};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use crate::util::{Bench, chat_completion, failure, passed, plain, settle, unguarded};
+use crate::util::{Bench, chat_completion, failure, passed, plain, settle, unguarded, vector};
 
 /// A question in the format of chat completions.
 fn relay(text: &str) -> Relay {
@@ -42,7 +48,10 @@ fn relay(text: &str) -> Relay {
 }
 
 fn streamed(text: &str) -> Relay {
-    let mut relay = relay(text);
+    as_stream(relay(text))
+}
+
+fn as_stream(mut relay: Relay) -> Relay {
     relay.identity.rendering.stream = true;
     relay
 }
@@ -67,7 +76,7 @@ impl Bench {
     }
 
     async fn hit(&self, relay: Relay) -> Reply {
-        let Relayed::Hit(reply) = self.relay(relay).await.unwrap() else { unreachable!("no hit") };
+        let Relayed::Hit(reply, _) = self.relay(relay).await.unwrap() else { unreachable!("no hit") };
         reply
     }
 
@@ -306,6 +315,150 @@ async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
         matches!(error, QueryError::Provider(ProviderError { class: FailureClass::Auth, .. })),
         "{error}"
     );
+}
+
+/// Puts a record into the place of that of the entry that answers `relay`.
+async fn spoil(bench: &Bench, relay: &Relay, record: Option<&'static [u8]>) -> EntryId {
+    let Relay { identity, .. } = relay;
+    let kind = Kind::from(Wire::Chat);
+    let frame = match identity.mode {
+        Mode::Exact => Frame::exact(kind, &identity.model),
+        _ => Frame::of_wire(kind, &identity.model, None, identity.parameters.clone()),
+    };
+    let (scope, prompt_hash) = (Scope::new(bench.caller.project.id, frame), PromptHash(identity.hash));
+    let now = bench.clock.now();
+    let mut entry = (*bench.store.exact(&scope, &prompt_hash, now).await.unwrap().unwrap()).clone();
+    entry.answer.record = record.map(Bytes::from_static);
+    entry.id = EntryId::from_bytes([9; 16]);
+    let id = entry.id;
+    let vector = Some((bench.embedder.id().clone(), vector(&identity.text)));
+    let vector = vector.filter(|_| identity.mode == Mode::Semantic);
+    let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 100, replaces: true };
+    assert!(matches!(bench.store.insert(new).await.unwrap(), Inserted::New));
+    id
+}
+
+#[tokio::test]
+async fn an_entry_whose_record_cannot_be_given_makes_way_for_a_fresh_answer() {
+    for spoilt in
+        [Some(&b"{\"choi"[..]), Some(b""), Some(b"[]"), Some(b"{}"), Some(b"{\"choices\":[7]}"), None]
+    {
+        for (stored, asked) in [
+            (relay("reset|1"), streamed("reset|1")),
+            // The record of a similar question is read when it is to be given.
+            (relay("reset|1"), streamed("reset|2")),
+            (exact("reset|1"), as_stream(exact("reset|1"))),
+        ] {
+            let bench = Bench::new().await;
+            text(bench.live(stored.clone()).await).await;
+            let id = spoil(&bench, &stored, spoilt).await;
+            assert_eq!(bench.entries().await, 1);
+            text(bench.live(asked.clone()).await).await;
+            let fresh = bench.hit(asked).await;
+            assert_eq!((fresh.source, fresh.entry.answer.text.as_str()), (Source::Exact, "answer 1"));
+            assert_ne!(fresh.entry.id, id);
+            assert_eq!((bench.provider.count(), bench.entries().await), (2, 1));
+            assert_eq!(bench.heard(), [Outcome::Miss, Outcome::Miss, Outcome::ExactHit], "each once");
+            let audit = bench.store.changes(None, None, 10.try_into().unwrap()).await.unwrap();
+            let row = audit.iter().find(|row| row.change.action == "entry.delete").unwrap();
+            assert_eq!(
+                (&row.change.actor, row.change.subject.as_str()),
+                (&Actor::System, id.to_string().as_str())
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_an_answer_that_broke_off_are_counted_once() {
+    let bench = Bench::new().await;
+    let cut = || Err(failure(FailureClass::StreamInterrupted));
+    // Tokens of "reset|1" are three, by the counter of these tests. A chunk with the provider's own count wins.
+    let counted = Bytes::from_static(
+        b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":70,\"completion_tokens\":30}}\n\n",
+    );
+    let error = Bytes::from_static(b"data: {\"error\": {\"message\": \"no\"}}\n\n");
+    let (mut input, mut output, mut errors) = (0, 0, 0);
+    for (pieces, more_in, more_out) in [
+        (vec![Ok(chunk("One two", "")), cut()], 3, 2),
+        (vec![Ok(chunk("One", "")), Ok(counted.clone()), cut()], 70, 30),
+        (vec![Ok(chunk("One two three", ""))], 3, 3),
+        (vec![Ok(chunk("One", "")), Ok(error.clone()), Ok(done())], 3, 1),
+        (vec![Ok(error), Ok(done())], 0, 0),
+        (vec![cut()], 0, 0),
+    ] {
+        for mode in [Mode::Semantic, Mode::Exact] {
+            let mut asked = streamed("reset|1");
+            asked.identity.mode = mode;
+            let (feed, _) = bench.streams();
+            let live = bench.live(asked.clone()).await;
+            let reader = bench.live(asked).await;
+            assert!(reader.joined);
+            for piece in pieces.clone() {
+                feed.unbounded_send(piece).unwrap();
+            }
+            drop(feed);
+            let _: Vec<_> = live.collect().await;
+            let _: Vec<_> = reader.collect().await;
+            (input, output, errors) = (input + more_in, output + more_out, errors + 2);
+            bench.until("both are counted", |bench| bench.heard().len() == errors).await;
+        }
+    }
+    bench.engine.flush_counts().await.unwrap();
+    let hour = hour_of(bench.clock.now());
+    let totals = bench.store.totals(hour - 1, hour + 1).await.unwrap()[&bench.caller.project.id];
+    assert_eq!((totals.errors, totals.requests()), (errors as u64, errors as u64));
+    assert_eq!((totals.input_tokens, totals.output_tokens), (input, output));
+    assert_eq!(totals.spent, NanoUsd::from_nanos(1000 * input + 2000 * output));
+    assert_eq!(bench.entries().await, 0);
+}
+
+#[tokio::test]
+async fn an_error_is_one_whether_or_not_the_request_could_have_been_a_hit() {
+    let bench = Bench::new().await;
+    for (n, endpoint) in [Endpoint::Chat, Endpoint::Embeddings].into_iter().enumerate() {
+        for (status, body, outcome) in [
+            (400, r#"{"error": {"message": "no"}}"#, Outcome::Error),
+            (529, "busy", Outcome::Error),
+            (200, r#"{"error": {"message": "no"}}"#, Outcome::Error),
+            (200, r#"{"object": "list", "data": []}"#, Outcome::Passed),
+        ] {
+            *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(status, body)));
+            let mut bypass = relay("reset|1");
+            (bypass.identity.mode, bypass.forward.endpoint) = (Mode::Bypass, endpoint);
+            let before = bench.heard().len();
+            assert_eq!(text(bench.live(bypass).await).await, body);
+            bench.until("it is counted", |bench| bench.heard().len() == before + 1).await;
+            assert_eq!(bench.heard().last(), Some(&outcome), "{n} {status} {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_the_first_byte_of_its_body() {
+    const SILENCE: Duration = Duration::from_millis(60);
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    let leader = bench.live(streamed("reset|1")).await;
+    let early = bench.live(streamed("reset|1")).await;
+    tokio::time::sleep(SILENCE).await;
+    feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
+    settle().await;
+    let late = bench.live(streamed("reset|1")).await;
+    tokio::time::sleep(SILENCE).await;
+    for piece in [Ok(chunk("", "stop")), Ok(done())] {
+        feed.unbounded_send(piece).unwrap();
+    }
+    drop(feed);
+    for live in [leader, early, late] {
+        text(live).await;
+    }
+    bench.until("all are counted", |bench| bench.heard().len() == 3).await;
+    let began = bench.heard.2.lock().unwrap().clone();
+    assert!(began[0].unwrap() >= SILENCE, "the leader: {began:?}");
+    let of_readers = [began[1].unwrap(), began[2].unwrap()];
+    assert!(*of_readers.iter().max().unwrap() >= SILENCE, "who came before the first byte: {began:?}");
+    assert!(of_readers.iter().min() < of_readers.iter().max(), "who came behind it waited less: {began:?}");
 }
 
 #[tokio::test]

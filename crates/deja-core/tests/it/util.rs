@@ -274,10 +274,18 @@ pub struct Bench {
 
 /// What the engine's listener was told.
 #[derive(Default)]
-pub struct Heard(pub Mutex<Vec<Outcome>>, pub Mutex<Vec<(LabelSource, Met, bool, Labelled)>>);
+pub struct Heard(
+    pub Mutex<Vec<Outcome>>,
+    pub Mutex<Vec<(LabelSource, Met, bool, Labelled)>>,
+    /// How long it took until each answer began.
+    pub Mutex<Vec<Option<Duration>>>,
+);
 
 impl Listener for Heard {
     fn ended(&self, ended: Ended<'_>) {
+        if let Ended::Answered(reply) = ended {
+            self.2.lock().unwrap().push(reply.trace.began);
+        }
         self.0.lock().unwrap().push(ended.outcome());
     }
 

@@ -151,9 +151,10 @@ impl From<QueryError> for ApiError {
                 retry_after: None,
             },
             // These end requests in wire formats only, which tell them in their own words.
-            QueryError::WrongEndpoint { .. } | QueryError::NotCached | QueryError::Unfinished => {
-                Self::Internal(error.to_string())
-            }
+            QueryError::WrongEndpoint { .. }
+            | QueryError::NotCached
+            | QueryError::Declined
+            | QueryError::Unfinished => Self::Internal(error.to_string()),
             QueryError::Overloaded => Self::Overloaded,
             QueryError::DeadlineExceeded => Self::TimedOut,
             QueryError::Unavailable(cause) => Self::Unavailable(cause),

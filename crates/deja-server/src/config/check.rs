@@ -181,6 +181,11 @@ impl Settings {
             timeout: secs("query_timeout_s", self.query_timeout_s, 1..=7200)?,
             wire_max_body_bytes: wire as usize,
             wire_max_bytes_in_flight: all_wires as usize,
+            wire_min_body_rate: within(
+                "wire_min_body_bytes_per_s",
+                self.wire_min_body_bytes_per_s,
+                1..=1 << 30,
+            )? as u32,
         })
     }
 
@@ -217,6 +222,7 @@ impl Settings {
         Ok(UpstreamSettings {
             connect_timeout: millis("upstream_connect_timeout_ms", self.upstream_connect_timeout_ms)?,
             timeout,
+            idle_timeout: secs("upstream_idle_timeout_s", self.upstream_idle_timeout_s, 1..=3600)?,
             total_timeout,
             max_attempts: within("upstream_max_attempts", self.upstream_max_attempts, 1..=10)? as u32,
             max_response_bytes: bytes as usize,

@@ -118,6 +118,8 @@ pub struct RequestSettings {
     pub wire_max_body_bytes: usize,
     /// What the bodies of all such requests that are under way take together.
     pub wire_max_bytes_in_flight: usize,
+    /// How fast such a body must come, in bytes a second.
+    pub wire_min_body_rate: u32,
 }
 
 /// Connections to the API.
@@ -125,7 +127,7 @@ pub struct RequestSettings {
 pub struct ConnectionSettings {
     /// Longest time for the head of a request to arrive.
     pub header_timeout: Duration,
-    /// Longest time for its body to arrive.
+    /// Longest time for its body to arrive; for one in a wire format, longest silence within it.
     pub body_timeout: Duration,
     /// How long a connection without a request stays open.
     pub idle_timeout: Duration,
@@ -144,8 +146,10 @@ pub struct ConnectionSettings {
 pub struct UpstreamSettings {
     /// Longest time to connect.
     pub connect_timeout: Duration,
-    /// Longest time of one attempt.
+    /// Longest time of one attempt; of an answer that is passed on, until it begins.
     pub timeout: Duration,
+    /// Longest silence within an answer.
+    pub idle_timeout: Duration,
     /// Longest time of all attempts together.
     pub total_timeout: Duration,
     /// Attempts at most, at least one.

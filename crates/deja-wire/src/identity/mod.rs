@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::{Endpoint, Wire};
 use document::{Document, Sink, Value};
 use place::{Place, Verdict};
+pub(crate) use responses::OWN_ID;
 use turns::{Layout, Question, Turns};
 
 /// A parameter whose value is longer is kept as its digest.
@@ -61,19 +62,21 @@ pub struct Options {
 pub struct Malformed {
     /// The member that is wrong, if it is one.
     pub param: Option<String>,
+    /// OpenAI's word for what is wrong, where clients look for it.
+    pub code: Option<&'static str>,
     /// What is wrong, and what to do.
     pub message: String,
 }
 
 impl Malformed {
     fn body(message: &str) -> Self {
-        Self { param: None, message: message.into() }
+        Self { param: None, code: None, message: message.into() }
     }
 
     fn member(name: &str, message: &str) -> Self {
         // A name may be as long as a body.
         let name = &name[..name.floor_char_boundary(64)];
-        Self { param: Some(name.into()), message: format!("`{name}` {message}") }
+        Self { param: Some(name.into()), code: None, message: format!("`{name}` {message}") }
     }
 }
 
@@ -132,6 +135,9 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
             None => return Err(Malformed::member("model", "is required")),
         },
     };
+    if asked.endpoint == Endpoint::Responses {
+        responses::continues(body)?;
+    }
     let identity = Identity {
         mode: Mode::Bypass,
         model,

@@ -1,6 +1,5 @@
 //! OpenAI's Responses.
 
-use super::Options;
 use super::chat::is_plain_text;
 use super::document::{Kind, Value};
 use super::openai;
@@ -13,6 +12,7 @@ use super::reason::{
     UNKNOWN_MEMBER,
 };
 use super::turns::Layout;
+use super::{Malformed, Options};
 
 pub(super) const LAYOUT: Layout = Layout {
     members,
@@ -24,6 +24,19 @@ pub(super) const LAYOUT: Layout = Layout {
     speakers: &["system", "developer", "user", "assistant"],
     silent_user: false,
 };
+
+/// What the ids of responses begin with that deja gives out itself: the provider does not know them.
+pub(crate) const OWN_ID: &str = "resp_deja_";
+
+/// Refuses a request that continues a response which only deja knows.
+pub(super) fn continues(body: Value<'_>) -> Result<(), Malformed> {
+    const NAME: &str = "previous_response_id";
+    if !body.get(NAME).and_then(Value::text).is_some_and(|id| id.starts_with(OWN_ID)) {
+        return Ok(());
+    }
+    let why = "names an answer from deja's cache, which the provider does not know: send the turns again in `input`";
+    Err(Malformed { code: Some("previous_response_not_found"), ..Malformed::member(NAME, why) })
+}
 
 /// Whether the provider is to keep the response, so that its id is good for a next request. It does so unless it is told not to.
 pub(super) fn is_stored(body: Value<'_>) -> bool {

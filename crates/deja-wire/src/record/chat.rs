@@ -52,16 +52,33 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     Some(Completion { text: message.content, finish, choices, model, usage })
 }
 
-/// Whether `body` is one choice that is text and nothing else.
+/// Whether `body` is one choice that is text, calls of functions, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([choice]) = body["choices"].as_array().map(Vec::as_slice) else { return false };
     let message = &choice["message"];
     only(body, &[HEAD, REPORTS, &["choices", "usage"]])
         && only(choice, &[CHOICE_REPORTS, &["index", "message", "finish_reason"]])
-        && only(message, &[&["role", "content"]])
+        && only(message, &[&["role", "content", "tool_calls"]])
         && choice.get("index").is_none_or(|index| index == 0)
         && message.get("role").is_none_or(|role| role == "assistant")
-        && message["content"].is_string()
+        && match &message["tool_calls"] {
+            Value::Array(calls) if !calls.is_empty() => {
+                calls.iter().all(is_call) && (message["content"].is_string() || message["content"].is_null())
+            }
+            Value::Array(_) | Value::Null => message["content"].is_string(),
+            _ => false,
+        }
+}
+
+/// Whether `call` calls a function, and nothing more is said of it.
+fn is_call(call: &Value) -> bool {
+    let function = &call["function"];
+    call["type"] == "function"
+        && call["id"].is_string()
+        && function["name"].is_string()
+        && function["arguments"].is_string()
+        && only(call, &[&["id", "type", "function", "index"]])
+        && only(function, &[&["name", "arguments"]])
 }
 
 #[derive(Debug, Deserialize)]
@@ -133,6 +150,12 @@ mod tests {
             ("refusal", json!("No.")),
             ("annotations", json!([{"type": "url_citation"}])),
             ("tool_calls", json!([{"id": "c"}])),
+            ("tool_calls", json!([{"id": "c", "type": "custom", "custom": {"name": "f", "input": "x"}}])),
+            (
+                "tool_calls",
+                json!([{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}", "new": 1}}]),
+            ),
+            ("tool_calls", json!({"id": "c"})),
             ("function_call", json!({"name": "f"})),
             ("reasoning_content", json!("Hm.")),
             ("reasoning", json!("Hm.")),
@@ -145,6 +168,11 @@ mod tests {
             let mut other = message.clone();
             other[name] = value;
             assert!(!renderable(&answer(&json!({"message": other}))), "{name}");
+        }
+        let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+        for content in [json!("Let me see."), Value::Null] {
+            let message = json!({"role": "assistant", "content": content, "tool_calls": [call, call]});
+            assert!(renderable(&answer(&json!({"message": message, "finish_reason": "tool_calls"}))));
         }
         for mut choice in [json!({"logprobs": {"content": []}}), json!({"index": 1}), json!({"new": 0})] {
             choice["message"] = message.clone();

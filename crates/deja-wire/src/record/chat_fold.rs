@@ -76,13 +76,14 @@ impl Fold for ChatFold {
         Next::More
     }
 
-    fn finish(self: Box<Self>) -> Option<Folded> {
+    fn is_whole(&self) -> bool {
         // Neither mark is enough alone: servers end a stream that broke behind them with `[DONE]` all the same.
         let finished =
             !self.choices.is_empty() && self.choices.values().all(|choice| choice.finish.is_some());
-        if !self.done || !finished {
-            return None;
-        }
+        self.done && finished
+    }
+
+    fn plain(&self) -> Folded {
         let mut body = Writer::new();
         for (name, value) in self.head.iter().filter(|(name, _)| name != "object") {
             body.raw(name, value);
@@ -93,7 +94,7 @@ impl Fold for ChatFold {
         if let Some(usage) = &self.usage {
             body.raw("usage", usage);
         }
-        Some(Folded { body: body.end().into(), faithful: !self.lossy })
+        Folded { body: body.end().into(), faithful: !self.lossy }
     }
 }
 
@@ -189,6 +190,9 @@ impl Choice {
             if let Some(function) = part.object("function") {
                 let name = function.text("name").filter(|name| !name.is_empty());
                 call.name = call.name.take().or(name);
+                faithful &= function
+                    .members()
+                    .all(|(name, value)| matches!(name, "name" | "arguments") || is_empty(value));
                 call.arguments.push_str(&function.text("arguments").unwrap_or_default());
             }
         }

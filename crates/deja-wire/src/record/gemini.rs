@@ -21,17 +21,21 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     (seen.choices > 0 || seen.blocked || seen.usage.is_some()).then(|| seen.completion())
 }
 
-/// Whether `body` is one candidate that is text and nothing else.
+/// Whether `body` is one candidate that is text, calls of functions, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([candidate]) = body["candidates"].as_array().map(Vec::as_slice) else { return false };
     let content = &candidate["content"];
-    let text = |part: &Value| part["text"].is_string() && only(part, &[&["text"]]);
+    let known = |part: &Value| {
+        let call = &part["functionCall"];
+        let called = call["name"].is_string() && only(call, &[&["name", "args", "id"]]);
+        part["text"].is_string() && only(part, &[&["text"]]) || called && only(part, &[&["functionCall"]])
+    };
     only(body, &[&["candidates", "usageMetadata", "modelVersion", "responseId", "createTime"]])
         && only(candidate, &[&["content", "finishReason", "index"], REPORTS])
         && only(content, &[&["parts", "role"]])
         && candidate.get("index").is_none_or(|index| index == 0)
         && content.get("role").is_none_or(|role| role == "model")
-        && content["parts"].as_array().is_some_and(|parts| parts.iter().all(text))
+        && content["parts"].as_array().is_some_and(|parts| parts.iter().all(known))
 }
 
 /// Members of a candidate that report on it.
@@ -215,10 +219,13 @@ mod tests {
     #[test]
     fn only_text_is_given_again() {
         assert!(renderable(&answer("STOP", &json!({"text": "x"}))));
+        assert!(renderable(&answer("STOP", &json!({"functionCall": {"name": "f", "args": {"x": 1}}}))));
         for part in [
             json!({"text": "x", "thought": true}),
             json!({"text": "x", "thoughtSignature": "Eq="}),
-            json!({"functionCall": {"name": "f"}}),
+            json!({"functionCall": {"args": {}}}),
+            json!({"functionCall": {"name": "f"}, "thoughtSignature": "Eq="}),
+            json!({"text": "x", "functionCall": {"name": "f"}}),
             json!({"inlineData": {"mimeType": "image/png", "data": ""}}),
         ] {
             assert!(!renderable(&answer("STOP", &part)), "{part}");

@@ -50,12 +50,13 @@ impl Fold for GeminiFold {
         Next::More
     }
 
-    fn finish(self: Box<Self>) -> Option<Folded> {
+    fn is_whole(&self) -> bool {
         let finished =
             !self.candidates.is_empty() && self.candidates.values().all(|candidate| candidate.finished);
-        if !finished && !self.blocked {
-            return None;
-        }
+        finished || self.blocked
+    }
+
+    fn plain(&self) -> Folded {
         let mut body = Writer::new();
         if !self.candidates.is_empty() {
             let candidates: Vec<String> = self.candidates.values().map(Candidate::plain).collect();
@@ -64,7 +65,7 @@ impl Fold for GeminiFold {
         for (name, value) in &self.members {
             body.raw(name, value);
         }
-        Some(Folded { body: body.end().into(), faithful: !self.lossy })
+        Folded { body: body.end().into(), faithful: !self.lossy }
     }
 }
 

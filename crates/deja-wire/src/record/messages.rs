@@ -29,17 +29,24 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     Some(Completion { text, finish, choices: 1, model, usage: message.usage.and_then(Counts::shared) })
 }
 
-/// Whether `body` is text and nothing else.
+/// Whether `body` is text, calls of tools, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     const KNOWN: &[&str] =
         &["id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"];
-    let text = |block: &Value| {
-        block["type"] == "text" && block["text"].is_string() && only(block, &[&["type", "text"]])
+    let known = |block: &Value| match block["type"].as_str() {
+        Some("text") => block["text"].is_string() && only(block, &[&["type", "text"]]),
+        Some("tool_use") => {
+            block["id"].is_string()
+                && block["name"].is_string()
+                && block["input"].is_object()
+                && only(block, &[&["type", "id", "name", "input"]])
+        }
+        _ => false,
     };
     only(body, &[KNOWN])
         && body["type"] == "message"
         && body["role"] == "assistant"
-        && body["content"].as_array().is_some_and(|blocks| blocks.iter().all(text))
+        && body["content"].as_array().is_some_and(|blocks| blocks.iter().all(known))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -139,7 +146,8 @@ mod tests {
         for block in [
             json!({"type": "thinking", "thinking": "Hm.", "signature": "EqQ="}),
             json!({"type": "redacted_thinking", "data": "x"}),
-            json!({"type": "tool_use", "id": "t", "name": "f", "input": {}}),
+            json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}}),
+            json!({"type": "tool_use", "id": "t", "name": "f"}),
             json!({"type": "text", "text": "x", "citations": [{"type": "char_location"}]}),
             json!({"type": "text"}),
             json!({"type": "new", "text": "x"}),

@@ -62,11 +62,12 @@ impl Fold for MessageFold {
         Next::More
     }
 
-    fn finish(self: Box<Self>) -> Option<Folded> {
-        let whole = self.done && self.stopped && self.blocks.values().all(|block| block.stopped);
-        if !whole || self.message.is_empty() {
-            return None;
-        }
+    fn is_whole(&self) -> bool {
+        let stopped = self.stopped && self.blocks.values().all(|block| block.stopped);
+        self.done && stopped && !self.message.is_empty()
+    }
+
+    fn plain(&self) -> Folded {
         let mut faithful = !self.lossy;
         let mut body = Writer::new();
         for (name, value) in &self.message {
@@ -88,7 +89,7 @@ impl Fold for MessageFold {
                 }
             }
         }
-        Some(Folded { body: body.end().into(), faithful })
+        Folded { body: body.end().into(), faithful }
     }
 }
 

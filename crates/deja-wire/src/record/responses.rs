@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::counts::Counts;
 use super::{Event, Fold, Folded, Next, only};
+use crate::json::Writer;
 use crate::lenient::{items, or_default};
 use crate::{Completion, Finish};
 
@@ -31,7 +32,7 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     Some(Completion { text, finish, choices: 1, model, usage })
 }
 
-/// Whether the output of `body` is text, and marks of reasoning without content. All other members stand in the last event
+/// Whether the output of `body` is text, calls of functions, and marks of reasoning without content. All other members stand in the last event
 /// of a stream as they do in a plain answer.
 pub(super) fn renderable(body: &Value) -> bool {
     let text = |part: &Value| {
@@ -44,6 +45,11 @@ pub(super) fn renderable(body: &Value) -> bool {
                 && item["content"].as_array().is_some_and(|parts| parts.iter().all(text))
         }
         Some("reasoning") => only(item, &[&["id", "type", "status"]]),
+        Some("function_call") => {
+            let texts = ["call_id", "name", "arguments"];
+            texts.iter().all(|name| item[*name].is_string())
+                && only(item, &[&["id", "type", "status"], &texts])
+        }
         _ => false,
     };
     body["object"] == "response" && body["output"].as_array().is_some_and(|items| items.iter().all(item))
@@ -53,6 +59,8 @@ pub(super) fn renderable(body: &Value) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct ResponsesFold {
     response: Option<String>,
+    /// The text of the events before it.
+    text: Option<String>,
 }
 
 impl Fold for ResponsesFold {
@@ -63,12 +71,35 @@ impl Fold for ResponsesFold {
                 self.response = event.get("response").map(|response| response.get().to_owned());
                 Next::Last
             }
+            Some("response.output_text.delta") => {
+                let text = self.text.get_or_insert_default();
+                text.push_str(event.text("delta").as_deref().unwrap_or(""));
+                Next::More
+            }
+            Some("response.created") => {
+                self.text.get_or_insert_default();
+                Next::More
+            }
             _ => Next::More,
         }
     }
 
-    fn finish(self: Box<Self>) -> Option<Folded> {
-        self.response.map(|response| Folded { body: response.into(), faithful: true })
+    fn is_whole(&self) -> bool {
+        self.response.is_some()
+    }
+
+    fn plain(&self) -> Folded {
+        let body = match (&self.response, &self.text) {
+            (Some(response), _) => response.clone(),
+            (None, None) => "null".into(),
+            (None, Some(text)) => {
+                let part = Writer::new().raw("type", "\"output_text\"").value("text", text).end();
+                let item =
+                    Writer::new().raw("type", "\"message\"").raw("content", &format!("[{part}]")).end();
+                Writer::new().raw("status", "\"in_progress\"").raw("output", &format!("[{item}]")).end()
+            }
+        };
+        Folded { body: body.into(), faithful: true }
     }
 }
 
@@ -138,7 +169,16 @@ mod tests {
         let text = json!({"type": "output_text", "text": "x", "annotations": [], "logprobs": []});
         assert!(renderable(&message(text.clone())));
         assert!(renderable(&response(json!({"id": "rs_1", "type": "reasoning", "summary": []}))));
+        let call = json!({"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "f", "arguments": "{}"});
+        assert!(renderable(&response(call.clone())));
+        let more = |name: &str| {
+            let mut more = call.clone();
+            more[name] = json!("x");
+            more
+        };
         for item in [
+            more("namespace"),
+            json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}),
             json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}]}),
             json!({"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}),
             json!({"type": "function_call", "name": "f", "arguments": "{}"}),

@@ -81,3 +81,14 @@ fn blocks_within_blocks_have_the_same_bound() {
     assert_eq!(nested(61, "url").reasons, ["remote_media"]);
     assert_eq!(nested(62, "url").reasons, ["too_deep"]);
 }
+
+#[test]
+fn a_response_that_only_deja_knows_cannot_be_continued() {
+    let body = |id: &str| format!(r#"{{"model":"m","input":"x","previous_response_id":{id}}}"#);
+    let refused = ask(Wire::Responses, body(r#""resp_deja_00ff""#).as_bytes(), &OPTIONS).unwrap_err();
+    assert_eq!(refused.code, Some("previous_response_not_found"));
+    assert_eq!(refused.param.as_deref(), Some("previous_response_id"));
+    for id in [r#""resp_1""#, "null", "7"] {
+        ask(Wire::Responses, body(id).as_bytes(), &OPTIONS).unwrap();
+    }
+}

@@ -1,7 +1,7 @@
 //! What is not complete has no record.
 
 use bytes::Bytes;
-use deja_wire::{Unrecorded, Wire, record};
+use deja_wire::{Finish, Unrecorded, Wire, record, so_far};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -45,6 +45,40 @@ fn a_whole_stream_is_the_plain_answer() {
             assert_eq!(whole(recorded, &other), body, "{}: {other}", recorded.name);
         }
     }
+}
+
+#[test]
+fn of_a_stream_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
+    for recorded in ALL {
+        let body = Bytes::from_static(recorded.body.as_bytes());
+        let (mut longest, mut usage) = (0, None);
+        for cut in 0..=body.len() {
+            let Some(said) = so_far(recorded.wire, &body.slice(..cut)) else {
+                assert_eq!(longest, 0, "{} cut at {cut}", recorded.name);
+                continue;
+            };
+            assert!(recorded.text.starts_with(&said.text), "{} cut at {cut}: {}", recorded.name, said.text);
+            assert!(said.text.len() >= longest, "{} cut at {cut}", recorded.name);
+            assert_eq!(said.finish, Finish::Unknown);
+            (longest, usage) = (said.text.len(), said.usage);
+        }
+        let whole = read(recorded.wire, recorded.body).unwrap().completion;
+        assert_eq!((longest, usage), (whole.text.len(), whole.usage), "{}", recorded.name);
+    }
+    for nothing in
+        ["", "data: [DONE]\n\n", "data: {}\n\n", "nonsense", "data: nonsense\n\n", "{\"choices\":[]}"]
+    {
+        for wire in Wire::ALL {
+            assert_eq!(so_far(wire, &Bytes::from_static(nothing.as_bytes())), None, "{nothing}");
+        }
+    }
+    let failed = recorded_text("One") + "data: {\"error\":{\"message\":\"no\"}}\n\n" + &recorded_text("Two");
+    assert_eq!(so_far(Wire::Chat, &failed.into()).unwrap().text, "One");
+}
+
+/// A chunk of a chat completion.
+fn recorded_text(text: &str) -> String {
+    format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! What is stored plain is served as a stream and the reverse, and says the same.
 
 use bytes::Bytes;
-use deja_wire::{Fresh, HitUsage, Record, Rendering, Wire, json_as_stream, record, render};
+use deja_wire::{Fresh, Record, Rendering, Wire, json_as_stream, record, render};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::streams::ALL;
 
 const FRESH: Fresh =
-    Fresh { seed: [0xab; 16], created: 1_790_000_999, usage: HitUsage::Stored, responses_stateless: false };
+    Fresh { seed: [0xab; 16], created: 1_790_000_999, zero_usage: false, responses_stateless: false };
 
 fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh) -> Bytes {
     render(wire, body, &Rendering { stream, usage }, fresh).unwrap()
@@ -56,7 +56,7 @@ fn every_hit_has_an_id_of_its_own_and_keeps_all_other_bytes() {
         .replace("\"chatcmpl-1\"", &format!("\"chatcmpl-{}\"", "ab".repeat(16)))
         .replace("\"created\":1,", "\"created\":1790000999,");
     assert_eq!(plain, expected.as_bytes());
-    let other = Fresh { seed: [1; 16], usage: HitUsage::Zero, ..FRESH };
+    let other = Fresh { seed: [1; 16], zero_usage: true, ..FRESH };
     let other = parsed(&rendered(Wire::Chat, &stored, false, false, &other));
     assert_ne!(other["id"], parsed(&plain)["id"]);
     assert_eq!(other["usage"], json!({"prompt_tokens": 0, "total_time": 0, "completion_tokens": 0}));

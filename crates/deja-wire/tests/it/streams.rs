@@ -74,7 +74,7 @@ data: [DONE]
 "#,
         text: "",
         finish: Finish::ToolCalls,
-        renderable: false,
+        renderable: true,
     },
     Recorded {
         name: "reasoning beside the answer",
@@ -249,7 +249,7 @@ data: {"type":"message_stop"}
 "#,
         text: "Let me see.",
         finish: Finish::ToolCalls,
-        renderable: false,
+        renderable: true,
     },
     Recorded {
         name: "anthropic: cut at the token limit",
@@ -355,7 +355,7 @@ data: {"type":"response.completed","sequence_number":4,"response":{"id":"resp_1"
 "#,
         text: "",
         finish: Finish::ToolCalls,
-        renderable: false,
+        renderable: true,
     },
     Recorded {
         name: "responses: cut at the token limit",
@@ -439,7 +439,7 @@ data: {"candidates":[{"content":{"parts":[],"role":"model"},"index":0,"finishRea
         body: "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\": {\"name\": \"weather\",\"args\": {\"city\": \"Oslo\"}}}],\"role\":\"model\"},\"index\":0,\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":7,\"candidatesTokenCount\":5,\"totalTokenCount\":12},\"modelVersion\":\"gemini-2.5-flash\",\"responseId\":\"r1\"}\r\n\r\n",
         text: "",
         finish: Finish::ToolCalls,
-        renderable: false,
+        renderable: true,
     },
     Recorded {
         name: "gemini: stopped by a filter",

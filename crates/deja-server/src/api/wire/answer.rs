@@ -12,16 +12,12 @@ use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
-use deja_core::id::{Entropy, SystemEntropy};
-use deja_core::project::{OptIn, ProjectSettings};
-use deja_core::store::Admission;
-use deja_wire::{Fresh, Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record, render};
+use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt};
 
 use super::error::WireError;
 use super::events;
 use crate::api::error::ApiError;
-use crate::state::App;
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 const JSON: &str = "application/json";
@@ -37,10 +33,11 @@ pub(super) struct Wanted {
     control: Control,
     reasons: Vec<&'static str>,
     debug: bool,
+    pace: Option<u32>,
 }
 
 impl Wanted {
-    pub(super) fn of(relay: &Relay, debug: bool) -> Self {
+    pub(super) fn of(relay: &Relay, debug: bool, pace: Option<u32>) -> Self {
         Self {
             wire: relay.forward.endpoint.wire(),
             rendering: relay.identity.rendering,
@@ -48,6 +45,7 @@ impl Wanted {
             control: relay.control,
             reasons: relay.identity.reasons.clone(),
             debug,
+            pace,
         }
     }
 
@@ -80,14 +78,8 @@ impl Wanted {
 }
 
 /// An answer from the cache.
-pub(super) fn hit(
-    app: &App,
-    caller: &Admission,
-    wanted: &Wanted,
-    reply: &Reply,
-) -> Result<Response, WireError> {
-    let (entry, now) = (&reply.entry, app.engine().clock().now());
-    let body = rendered(&caller.project.settings, wanted, reply, now).map_err(ApiError::Internal)?;
+pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -> Response {
+    let entry = &reply.entry;
     let mut headers = wanted.headers("hit", &reply.trace);
     let matched = if reply.source == Source::Exact { "exact" } else { "semantic" };
     headers.insert("x-deja-match", HeaderValue::from_static(matched));
@@ -105,26 +97,11 @@ pub(super) fn hit(
     }
     let kind = if wanted.rendering.stream { EVENTS } else { JSON };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    Ok((headers, body).into_response())
-}
-
-/// The body of a hit.
-fn rendered(
-    settings: &ProjectSettings,
-    wanted: &Wanted,
-    reply: &Reply,
-    now: Timestamp,
-) -> Result<Bytes, String> {
-    let record = reply.entry.answer.record.as_ref().ok_or("an entry of a wire has no record")?;
-    let mut seed = [0; 16];
-    SystemEntropy.fill(&mut seed).map_err(|error| error.to_string())?;
-    let fresh = Fresh {
-        seed,
-        created: now.as_secs(),
-        usage: settings.hit_usage.into(),
-        responses_stateless: settings.opt_ins.contains(&OptIn::ResponsesStateless),
+    let body = match wanted.pace.filter(|_| wanted.rendering.stream) {
+        Some(pace) => events::paced(body, Duration::from_secs(entry.answer.output_tokens) / pace),
+        None => Body::from(body),
     };
-    render(wanted.wire, record, &wanted.rendering, &fresh).map_err(|error| error.to_string())
+    (headers, body).into_response()
 }
 
 /// An answer of the provider, as it comes.

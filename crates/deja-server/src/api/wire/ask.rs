@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -10,13 +11,13 @@ use deja_core::engine::{Relay, Relayed};
 use deja_core::project::ProjectSettings;
 use deja_core::provider::Forward;
 use deja_core::store::Admission;
-use deja_wire::{Asked, Endpoint, Identity, Mode};
+use deja_wire::{Asked, Endpoint, Identity, Mode, Wire};
 use serde::Deserialize;
 
 use super::answer::{self, Wanted};
 use super::control::Controls;
 use super::error::WireError;
-use super::{HERE, admitted, body};
+use super::{admitted, body};
 use crate::auth::Base;
 use crate::request_id;
 use crate::state::{App, RequestLimits};
@@ -36,18 +37,17 @@ pub(super) struct Called {
 pub(super) async fn gemini(
     State(app): State<Arc<App>>,
     base: Base,
-    Path(Called { id }): Path<Called>,
+    called: Result<Path<Called>, PathRejection>,
     request: Request,
 ) -> Response {
-    let endpoint = |stream| Endpoint::Gemini { stream };
-    match id.rsplit_once(':') {
-        Some((model, "generateContent")) => ask(&app, &base, endpoint(false), Some(model), request).await,
-        Some((model, "streamGenerateContent")) => {
-            ask(&app, &base, endpoint(true), Some(model), request).await
-        }
-        _ => WireError::NotFound(format!("This is no method of deja. {HERE}."))
-            .into_response(endpoint(false).wire()),
-    }
+    // A path that is no text names no model.
+    let id = called.map(|Path(called)| called.id).unwrap_or_default();
+    let (model, stream) = match id.rsplit_once(':') {
+        Some((model, "generateContent")) => (model, false),
+        Some((model, "streamGenerateContent")) => (model, true),
+        _ => return WireError::nowhere().into_response(Wire::Gemini),
+    };
+    ask(&app, &base, Endpoint::Gemini { stream }, Some(model), request).await
 }
 
 /// Answers a request for `endpoint`; `model` is the one in its path.
@@ -63,7 +63,7 @@ pub(super) async fn ask(
         let read = read(app, caller, endpoint, model, head, body);
         let (relay, wanted) = app.engine().read(caller, read).await?;
         match app.engine().relay(caller, relay).await? {
-            Relayed::Hit(reply) => answer::hit(app, caller, &wanted, &reply),
+            Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, app.engine().clock().now())),
             Relayed::Live(live) => answer::live(&wanted, live).await,
         }
     })
@@ -91,10 +91,10 @@ async fn read(
     }
     let forward =
         Forward { endpoint, model: identity.model.clone(), body, headers: head.headers.clone(), query };
-    let Controls { control, threshold, context, debug } = controls;
+    let Controls { control, threshold, context, debug, pace } = controls;
     let request = Some(request_id::of(&head.extensions).to_owned());
     let relay = Relay { identity, forward, threshold, control, context, request };
-    let wanted = Wanted::of(&relay, debug);
+    let wanted = Wanted::of(&relay, debug, pace);
     Ok((relay, wanted))
 }
 

@@ -1,7 +1,8 @@
-//! Reading a body that goes to the provider as it is: of bounded size, in bounded time, and within what all bodies may take
-//! together.
+//! Reading a body that goes to the provider as it is: of bounded size, at a bounded rate, and within what all bodies may
+//! take together.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
@@ -9,12 +10,12 @@ use axum::http::header::CONTENT_ENCODING;
 use bytes::BytesMut;
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::error::WireError;
 use crate::api::body::announced;
 use crate::api::error::ApiError;
-use crate::state::App;
+use crate::state::{App, RequestLimits};
 
 /// A body in memory, with its room among those of all bodies.
 struct Held {
@@ -54,21 +55,24 @@ pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<B
         let length = usize::try_from(length).ok().filter(|length| *length <= most);
         held.reserve(length.ok_or(WireError::TooLarge(most))?, app.bodies())?;
     }
-    let late = |_| {
-        let seconds = limits.body_timeout.as_secs_f64();
-        WireError::malformed(format!("the body did not arrive within {seconds} seconds"))
-    };
-    let collected = timeout(limits.body_timeout, collect(body, most, held, app.bodies()));
-    Ok(Bytes::from_owner(collected.await.map_err(late)??))
+    Ok(Bytes::from_owner(collect(body, limits, held, app.bodies()).await?))
 }
 
+/// Reads all of a body that comes steadily. Its time grows with what came: a long one on a slow line gets through, one
+/// that drips holds its room no longer than a short one may.
 async fn collect(
     mut body: Body,
-    most: usize,
+    limits: &RequestLimits,
     mut held: Held,
     bodies: &Arc<Semaphore>,
 ) -> Result<Held, WireError> {
-    while let Some(frame) = body.frame().await {
+    let (began, most) = (Instant::now(), limits.wire_body_bytes);
+    loop {
+        let earned = Duration::from_secs_f64(held.bytes.len() as f64 / f64::from(limits.wire_body_rate));
+        let deadline = (began + earned).min(Instant::now()) + limits.body_timeout;
+        let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| late(limits))? else {
+            return Ok(held);
+        };
         let frame = frame.map_err(|_| WireError::malformed("the body ended early"))?;
         let Ok(data) = frame.into_data() else { continue };
         let length = held.bytes.len() + data.len();
@@ -78,5 +82,12 @@ async fn collect(
         held.reserve(length, bodies)?;
         held.bytes.extend_from_slice(&data);
     }
-    Ok(held)
+}
+
+fn late(limits: &RequestLimits) -> WireError {
+    let (seconds, rate) = (limits.body_timeout.as_secs_f64(), limits.wire_body_rate);
+    WireError::malformed(format!(
+        "the body came too slowly: it has {seconds} seconds, and one more for each {rate} bytes that came, and must not pause \
+         for longer than {seconds} seconds"
+    ))
 }

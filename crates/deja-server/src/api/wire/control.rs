@@ -17,6 +17,7 @@ const THRESHOLD: HeaderName = HeaderName::from_static("x-deja-threshold");
 const CONTEXT: HeaderName = HeaderName::from_static("x-deja-context");
 const TTL: HeaderName = HeaderName::from_static("x-deja-ttl");
 const DEBUG: HeaderName = HeaderName::from_static("x-deja-debug");
+const PACE: HeaderName = HeaderName::from_static("x-deja-pace");
 
 /// What a request asks of the cache.
 #[derive(Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub(super) struct Controls {
     pub(super) context: Option<String>,
     /// Whether the answer's headers tell how it went.
     pub(super) debug: bool,
+    /// Tokens a second at which a stream from the cache comes; all at once without.
+    pub(super) pace: Option<u32>,
 }
 
 impl Controls {
@@ -50,6 +53,10 @@ impl Controls {
             "0" => Some(false),
             _ => None,
         })?;
+        let must_be = "a whole number of tokens a second, 1 to 1000";
+        let pace = asked.value(&PACE, ClientControl::Pace, must_be, |text| {
+            number(text)?.try_into().ok().filter(|pace| (1..=1000).contains(pace))
+        })?;
         let words = "on, exact, refresh, off or only";
         let control = match asked.value(&CACHE, ClientControl::Cache, words, of_word)? {
             Some(control) => control,
@@ -61,6 +68,7 @@ impl Controls {
             threshold: settings.threshold(threshold),
             context,
             debug: debug.unwrap_or(false),
+            pace,
         })
     }
 }

@@ -10,6 +10,7 @@ use deja_core::engine::QueryError;
 use deja_core::store::StoreError;
 use deja_wire::{ErrorKind, Malformed, Wire, error_body};
 
+use super::HERE;
 use crate::api::error::{ApiError, ERROR_CODE};
 
 /// Tells the SDKs, which ask again by themselves, whether to.
@@ -21,7 +22,7 @@ pub(super) enum WireError {
     /// What may befall any request.
     Any(ApiError),
     /// 400: the request's shape.
-    Malformed { message: String, param: Option<String> },
+    Malformed(Malformed),
     /// 404: no such model or path; the text says what there is.
     NotFound(String),
     /// 413: the body has more bytes than this.
@@ -36,14 +37,21 @@ pub(super) enum WireError {
 
 impl WireError {
     pub(super) fn malformed(message: impl Into<String>) -> Self {
-        Self::Malformed { message: message.into(), param: None }
+        Self::Malformed(Malformed { message: message.into(), param: None, code: None })
+    }
+
+    /// 404: no such path.
+    pub(super) fn nowhere() -> Self {
+        Self::NotFound(format!("This is no path or method of deja. {HERE}."))
     }
 
     /// The kind, what it says, its code where that is more exact than the kind's, and whether to ask again.
     fn parts(&self) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, Option<bool>) {
         match self {
             Self::Any(error) => of_any(error),
-            Self::Malformed { message, .. } => (ErrorKind::Invalid, message.into(), None, None),
+            Self::Malformed(Malformed { message, code, .. }) => {
+                (ErrorKind::Invalid, message.into(), *code, None)
+            }
             Self::NotFound(message) => (ErrorKind::NotFound, message.into(), None, None),
             Self::TooLarge(most) => {
                 let message = format!("The body is larger than the limit of {most} bytes.");
@@ -71,7 +79,7 @@ impl WireError {
         }
         let (kind, message, code, again) = self.parts();
         let (param, own) = match &self {
-            Self::Malformed { param, .. } => (param.as_deref(), None),
+            Self::Malformed(malformed) => (malformed.param.as_deref(), None),
             Self::Unreadable(status) => (None, Some(*status)),
             _ => (None, None),
         };
@@ -126,6 +134,10 @@ fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'st
             let text = "deja has no credentials for this model's provider. Tell deja's operator.";
             (ErrorKind::Unreachable, text, code, Some(false))
         }
+        // What the provider itself says of a request is passed on; this was not sent.
+        "provider_invalid_request" => {
+            (ErrorKind::Invalid, "A provider's model cannot have this name.", code, Some(false))
+        }
         "provider_timeout" => (ErrorKind::Late, "The provider did not answer in time.", code, None),
         "provider_connection" => (ErrorKind::Unreachable, "The provider could not be reached.", code, None),
         "provider_down" => {
@@ -168,7 +180,7 @@ impl From<QueryError> for WireError {
 }
 
 impl From<Malformed> for WireError {
-    fn from(Malformed { message, param }: Malformed) -> Self {
-        Self::Malformed { message, param }
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
     }
 }

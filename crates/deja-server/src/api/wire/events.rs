@@ -8,7 +8,8 @@ use axum::body::{Body, Bytes};
 use deja_core::engine::Live;
 use deja_wire::{UsageFilter, Wire, interruption, next_sequence};
 use futures::{StreamExt, stream};
-use tokio::time::timeout;
+use memchr::memmem;
+use tokio::time::{sleep, timeout};
 
 /// How long a client hears nothing at most. Every client passes over comments; proxies cut connections that are silent.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -41,6 +42,22 @@ pub(super) fn body(live: Live, wire: Wire, filter: Option<UsageFilter>) -> Body 
     Body::from_stream(stream::unfold(events, |mut events| async move {
         let piece = events.next().await?;
         Some((piece, events))
+    }))
+}
+
+/// A whole stream as a body that takes about so long: an equal share for each event, and the first at once.
+pub(super) fn paced(all: Bytes, whole: Duration) -> Body {
+    let events = 1 + memmem::find_iter(&all, b"\n\n").count();
+    let share = (whole / u32::try_from(events).unwrap_or(u32::MAX)).min(KEEP_ALIVE);
+    Body::from_stream(stream::unfold((all, false), move |(mut rest, begun)| async move {
+        if rest.is_empty() {
+            return None;
+        }
+        if begun {
+            sleep(share).await;
+        }
+        let end = memmem::find(&rest, b"\n\n").map_or(rest.len(), |at| at + 2);
+        Some((Ok::<_, io::Error>(rest.split_to(end)), (rest, true)))
     }))
 }
 

@@ -2,8 +2,8 @@
 //! base URL and its key.
 //!
 //! `ask` is the place to start: it admits, reads and relays a request. `body` reads it, `control` says what it asks of the
-//! cache, `answer` renders hits and passes live answers on, `events` is a live stream, `models` lists models, `error` is the
-//! table of errors.
+//! cache, `answer` tells what a hit is and passes live answers on, `events` is a live stream, `models` lists models, `error` is
+//! the table of errors.
 
 mod answer;
 mod ask;
@@ -22,7 +22,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use deja_core::store::Admission;
-use deja_wire::{Endpoint, Wire};
+use deja_wire::{Endpoint, Malformed, Wire};
 
 use crate::api::error::ApiError;
 use crate::auth::{self, Base, Refused};
@@ -43,7 +43,7 @@ const ENDPOINTS: [(&str, Endpoint); 6] = [
 /// The same, for people.
 const HERE: &str = "There are POST /v1/chat/completions, /v1/responses, /v1/embeddings and /v1/completions (OpenAI), \
                     /v1/messages and /v1/messages/count_tokens (Anthropic), /v1beta/models/{model}:generateContent and \
-                    :streamGenerateContent (Gemini), and GET /v1/models";
+                    :streamGenerateContent (Gemini), and GET /v1/models and /v1beta/models";
 
 /// The paths of the wire formats, each also below the base URL of a project.
 pub fn router() -> Router<Arc<App>> {
@@ -53,10 +53,14 @@ pub fn router() -> Router<Arc<App>> {
             router = router.route(&format!("{base}{path}"), asked_at(endpoint));
         }
         router = router
-            .route(&format!("{base}/v1/models"), get(models::models))
-            // Some of Gemini's clients say v1, some v1beta.
-            .route(&format!("{base}/v1/models/{{*id}}"), get(models::models).post(ask::gemini))
-            .route(&format!("{base}/v1beta/models/{{*id}}"), post(ask::gemini));
+            // Of Gemini's clients google-genai 3 says v1, others v1beta, and LiteLLM with a base URL neither.
+            .route(&format!("{base}/models/{{*id}}"), post(ask::gemini));
+        for version in ["v1", "v1beta"] {
+            let models = format!("{base}/{version}/models");
+            router = router
+                .route(&format!("{models}/{{*id}}"), get(models::models).post(ask::gemini))
+                .route(&models, get(models::models));
+        }
     }
     router
 }
@@ -70,24 +74,36 @@ fn asked_at(endpoint: Endpoint) -> MethodRouter<Arc<App>> {
 /// The answer to a request for what is not there, or by a method that it does not take: in the shape of a wire where the
 /// path is one that the wires have. Of those, `/v1/cache` is deja's own.
 pub fn nowhere(request: &Request, error: ApiError) -> Response {
-    let path = request.uri().path();
-    let below = path.strip_prefix("/p/").and_then(|rest| Some(&rest[rest.find('/')?..])).unwrap_or(path);
-    let versioned = below.starts_with("/v1/") || below.starts_with("/v1beta/");
-    if !versioned || below == "/v1/cache" || below.starts_with("/v1/cache/") {
+    let path = below(request.uri().path());
+    let mut segments = path.split('/').skip(1);
+    let is_wires = match segments.next() {
+        Some("v1") => segments.next() != Some("cache"),
+        Some("v1beta" | "models") => true,
+        _ => false,
+    };
+    if !is_wires {
         return error.into_response();
     }
     let error = match error {
-        ApiError::NotFound => WireError::NotFound(format!("This is no path of deja. {HERE}.")),
+        ApiError::NotFound => WireError::nowhere(),
         error => error.into(),
     };
-    error.into_response(wire_of(below, request.headers()))
+    error.into_response(wire_of(path, request.headers()))
 }
 
-/// Whose shape an answer has at a path that several formats share.
+/// A path without the base URL of a project.
+fn below(path: &str) -> &str {
+    path.strip_prefix("/p/").and_then(|rest| Some(&rest[rest.find('/')?..])).unwrap_or(path)
+}
+
+/// Whose shape an answer has at a path, which is [`below`], that several formats share.
 fn wire_of(path: &str, headers: &HeaderMap) -> Wire {
     if path.contains("/v1/messages") || headers.contains_key("anthropic-version") {
         Wire::Messages
-    } else if path.contains("/v1beta/") || headers.contains_key("x-goog-api-key") {
+    } else if path.starts_with("/v1beta")
+        || path.starts_with("/models/")
+        || headers.contains_key("x-goog-api-key")
+    {
         Wire::Gemini
     } else {
         Wire::Chat
@@ -128,7 +144,8 @@ fn refuse_key_in_query(head: &Parts) -> Result<(), WireError> {
     if members.any(|member| member.split('=').next() == Some("key")) {
         let message = "Send the key in a header (Authorization, x-api-key, x-goog-api-key or api-key): an address with a \
                        key in it ends in logs. Revoke this key if it is a real one.";
-        return Err(WireError::Malformed { message: message.into(), param: Some("key".into()) });
+        let param = Some("key".into());
+        return Err(WireError::Malformed(Malformed { message: message.into(), param, code: None }));
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! `GET /v1/models` and `/v1/models/{id}`: the models that may be asked for, in the shape of OpenAI or Anthropic.
+//! `GET /v1/models` and `/v1/models/{id}`, and the same below `/v1beta`: the models that may be asked for, in the shape of
+//! OpenAI, Anthropic or Google.
 
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use deja_core::clock::Timestamp;
@@ -12,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::WireError;
-use super::{admitted, wire_of};
+use super::{admitted, below, wire_of};
 use crate::auth::Base;
 use crate::feeds::upstreams::Model;
 use crate::state::App;
@@ -27,20 +29,18 @@ pub(super) struct Named {
 pub(super) async fn models(
     State(app): State<Arc<App>>,
     base: Base,
-    Path(Named { id }): Path<Named>,
+    named: Result<Path<Named>, PathRejection>,
     request: Request,
 ) -> Response {
     let (mut head, _) = request.into_parts();
-    // Gemini's clients list models elsewhere.
-    let wire = match wire_of(head.uri.path(), &head.headers) {
-        Wire::Messages => Wire::Messages,
-        _ => Wire::Chat,
-    };
+    let wire = wire_of(below(head.uri.path()), &head.headers);
+    // A path that is no text names no model.
+    let id = named.map_or_else(|_not_utf8| Some(String::new()), |Path(named)| named.id);
     admitted(&app, &base, wire, &mut head, async |_, caller| {
         let mut models = app.upstreams().models(caller).await?;
         models.retain(|model| is_asked_on(wire, model.kind) && caller.key.allows_model(&model.id));
         let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };
-        let unknown = || format!("There is no model '{id}' here. GET /v1/models lists what there is.");
+        let unknown = || format!("There is no model '{id}' here. GET {} lists what there is.", list_of(wire));
         let one = models.iter().find(|model| model.id == id);
         let one = one.ok_or_else(|| WireError::NotFound(unknown()))?;
         Ok(Json(shape(wire, one)).into_response())
@@ -50,23 +50,43 @@ pub(super) async fn models(
 
 /// Whether a model of such a provider can be asked for on this wire. Google serves chat completions too.
 fn is_asked_on(wire: Wire, kind: ProviderKind) -> bool {
-    (wire == Wire::Messages) == (kind == ProviderKind::Anthropic)
+    match wire {
+        Wire::Messages => kind == ProviderKind::Anthropic,
+        Wire::Gemini => kind == ProviderKind::Gemini,
+        Wire::Chat | Wire::Responses => kind != ProviderKind::Anthropic,
+    }
+}
+
+const fn list_of(wire: Wire) -> &'static str {
+    if matches!(wire, Wire::Gemini) { "/v1beta/models" } else { "/v1/models" }
 }
 
 fn list(wire: Wire, models: &[Model]) -> Value {
     let data: Vec<Value> = models.iter().map(|model| shape(wire, model)).collect();
-    if wire == Wire::Messages {
-        let id = |model: Option<&Model>| model.map(|model| model.id.clone());
-        return json!({"data": data, "has_more": false, "first_id": id(models.first()), "last_id": id(models.last())});
+    match wire {
+        Wire::Messages => {
+            let id = |model: Option<&Model>| model.map(|model| model.id.clone());
+            let (first, last) = (id(models.first()), id(models.last()));
+            json!({"data": data, "has_more": false, "first_id": first, "last_id": last})
+        }
+        Wire::Gemini => json!({"models": data}),
+        Wire::Chat | Wire::Responses => json!({"object": "list", "data": data}),
     }
-    json!({"object": "list", "data": data})
 }
 
 fn shape(wire: Wire, Model { id, owner, created, .. }: &Model) -> Value {
-    if wire == Wire::Messages {
-        return json!({"type": "model", "id": id, "display_name": id, "created_at": rfc3339(*created)});
+    match wire {
+        Wire::Messages => {
+            json!({"type": "model", "id": id, "display_name": id, "created_at": rfc3339(*created)})
+        }
+        Wire::Gemini => {
+            let methods = ["generateContent", "streamGenerateContent"];
+            json!({"name": format!("models/{id}"), "baseModelId": id, "displayName": id, "supportedGenerationMethods": methods})
+        }
+        Wire::Chat | Wire::Responses => {
+            json!({"id": id, "object": "model", "created": created.as_secs(), "owned_by": owner})
+        }
     }
-    json!({"id": id, "object": "model", "created": created.as_secs(), "owned_by": owner})
 }
 
 fn rfc3339(at: Timestamp) -> String {

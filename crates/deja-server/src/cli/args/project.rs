@@ -87,13 +87,13 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         /// What asking it may cost a day, in US dollars
         #[arg(long, value_name = "USD", value_parser = dollars)]
         guard_budget: Option<NanoUsd>,
-        /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl and debug, with
-        /// commas between
+        /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl, debug and
+        /// pace, with commas between
         #[arg(long, value_name = "LIST", value_parser = list::<ClientControl>)]
         client_controls: Option<Words<ClientControl>>,
         /// More hits on the endpoints of OpenAI, Anthropic and Gemini, each at a risk that the console's page Settings
-        /// explains: none, or of share_end_users, semantic_history, semantic_tools, semantic_json and
-        /// responses_stateless, with commas between
+        /// explains: none, or of share_end_users, semantic_history, semantic_tools, store_tool_calls,
+        /// semantic_json and responses_stateless, with commas between
         #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
         opt_ins: Option<Words<OptIn>>,
         /// The tokens that a hit on those endpoints reports: stored or zero

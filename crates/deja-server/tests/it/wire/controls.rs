@@ -1,8 +1,10 @@
 //! What a request asks of the cache, and what a project allows.
 
-use super::{CACHED, ask_freely, cache, question, send};
+use std::time::{Duration, Instant};
+
+use super::{CACHED, EXACT, ask, ask_freely, ask_with, cache, question, said, send};
 use crate::util::tenant::MODEL;
-use crate::util::{Tenant, World};
+use crate::util::{Reaction, Tenant, World};
 
 const CHAT: &str = CACHED[0].0;
 
@@ -82,10 +84,10 @@ fn a_threshold_and_a_time_to_live() {
     assert_eq!(close("0.9999"), (200, "miss".into()));
     let short = [("X-Deja-TTL", "1")];
     assert_eq!(cache(&with(&tenant, "wire-threshold short", &short)), "miss");
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     while cache(&with(&tenant, "wire-threshold short", &[("X-Deja-Cache", "only")])) == "hit" {
         assert!(began.elapsed() < crate::util::http::PATIENCE, "it ends after a second");
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 
@@ -101,6 +103,9 @@ fn values_that_say_nothing_are_400_and_named() {
         ("X-Deja-TTL", "-1"),
         ("X-Deja-TTL", "1h"),
         ("X-Deja-Debug", "yes"),
+        ("X-Deja-Pace", "0"),
+        ("X-Deja-Pace", "1001"),
+        ("X-Deja-Pace", "fast"),
         ("X-Deja-Context", &"x".repeat(20_000)),
     ] {
         let response = with(&tenant, "x", &[(name, value)]);
@@ -117,4 +122,33 @@ fn debug_tells_times_in_a_header() {
     let timing = response.header("server-timing").unwrap();
     assert!(timing.contains("embedding;dur=") && timing.contains("total;dur="), "{timing}");
     assert!(with(&tenant, "wire-debug", &[]).header("server-timing").is_none());
+}
+
+#[test]
+fn a_pace_makes_a_streamed_hit_take_its_time_and_changes_nothing_else() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-pace");
+    let long = "A word and a word and a word. ".repeat(20);
+    world.provider.on("wire-pace", Reaction::Text(long.clone()));
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let text = format!("wire-pace {n}");
+        ask(&tenant, path, model, &text, false);
+        let timed = |stream: bool, pace: Option<&str>| {
+            let headers: Vec<_> = pace.map(|pace| ("X-Deja-Pace", pace)).into_iter().chain([EXACT]).collect();
+            let began = Instant::now();
+            let response = ask_with(&tenant, path, model, &text, stream, &headers);
+            assert_eq!((cache(&response), said(path, &response)), ("hit", long.clone()), "{path}");
+            (events_of(&response), began.elapsed())
+        };
+        // The answer has 500 tokens: half a second, of which the last event's share is not waited for.
+        let (paced, took) = timed(true, Some("1000"));
+        assert!(took >= Duration::from_millis(400), "{path}: {took:?}");
+        assert_eq!(paced, timed(true, None).0);
+        timed(false, Some("1"));
+    }
+}
+
+/// How many events a stream has.
+fn events_of(response: &crate::util::Response) -> usize {
+    response.text().matches("\n\n").count()
 }

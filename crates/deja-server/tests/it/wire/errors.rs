@@ -1,13 +1,21 @@
 //! Errors of deja's own, in the shape of each wire.
 
+use std::io::Write as _;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::{CACHED, question, send};
 use crate::util::deja::Deja;
+use crate::util::http::Connection;
 use crate::util::tenant::MODEL;
 use crate::util::{FakeProvider, Response, Tenant, World};
 
 const CHAT: &str = "/v1/chat/completions";
+
+/// The formats with the model in the body.
+const NAMED: [(&str, &str); 3] = [CACHED[0], CACHED[1], CACHED[2]];
 
 /// The type of an error, after checking its shape.
 #[track_caller]
@@ -36,7 +44,7 @@ fn kind(path: &str, response: &Response) -> String {
 #[test]
 fn what_is_wrong_with_a_request_is_400_and_names_the_member() {
     let tenant = World::shared().tenant("wire-bad");
-    for (path, _) in CACHED {
+    for (path, _) in NAMED {
         for body in
             ["", "{", "[]", "nul", "{\"model\":7}", "{}", "\u{feff}{}", "{\"model\":\"m\",\"model\":\"n\"}"]
         {
@@ -91,6 +99,17 @@ fn what_is_not_there_is_404_and_says_what_is() {
             assert!(response.text().contains("/v1/chat/completions"));
         }
     }
+    for path in ["/v1", "/v1/", "/v1beta", "/v1beta/", "/v1/chat/completions/"] {
+        for base in ["", "/p/x"] {
+            let path = format!("{base}{path}");
+            let response = deja.get(&path);
+            let name = if path.contains("v1beta") { "NOT_FOUND" } else { "invalid_request_error" };
+            assert_eq!((response.status, kind(&path, &response).as_str()), (404, name), "{path}");
+            assert!(response.text().contains("/v1/chat/completions"));
+        }
+    }
+    let bare = deja.request("GET", "/v1", &[("anthropic-version", "2023-06-01")], b"");
+    assert_eq!((bare.status, &bare.json()["error"]["type"]), (404, &json!("not_found_error")));
     let response = deja.request("POST", "/v1beta/cachedContents", &[], b"");
     assert_eq!((response.status, kind("/v1beta", &response).as_str()), (404, "NOT_FOUND"));
     let response = deja.request("POST", "/v1beta/models/m:embedContent", &[], b"");
@@ -100,7 +119,9 @@ fn what_is_not_there_is_404_and_says_what_is() {
     // deja's own API keeps its own form.
     deja.request("POST", "/v1/cache/nothing", &[], b"").detail(404);
     deja.request("GET", "/v1/cache/query", &[], b"").detail(405);
-    deja.get("/nowhere").detail(404);
+    for path in ["/nowhere", "/v1x", "/v1betax/models", "/p/v1", "/modelsx", "/v1/cache"] {
+        deja.get(path).detail(404);
+    }
 }
 
 #[test]
@@ -143,7 +164,7 @@ fn a_body_that_is_too_large_is_413_and_a_packed_one_415() {
             "POST {path} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}",
             tenant.key
         );
-        let mut connection = crate::util::http::Connection::open(deja.address()).unwrap();
+        let mut connection = Connection::open(deja.address()).unwrap();
         connection.send(head.as_bytes()).unwrap();
         let response = connection.receive(false).unwrap();
         assert_eq!((response.status, kind(path, &response).as_str()), (413, name));
@@ -153,6 +174,57 @@ fn a_body_that_is_too_large_is_413_and_a_packed_one_415() {
         }
         assert_eq!(send(&tenant, path, &[("Content-Encoding", "identity")], &fits).status, 200);
     }
+}
+
+#[test]
+fn a_body_that_comes_slowly_gets_through_and_one_that_drips_or_stops_does_not() {
+    // Longer than a pause between two pieces can be on a busy machine, and much shorter than all pieces take.
+    const BOUND: Duration = Duration::from_secs(6);
+    let provider = FakeProvider::start();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_BODY_TIMEOUT_MS", BOUND.as_millis().to_string())
+        .env("DEJA_WIRE_MIN_BODY_BYTES_PER_S", "100")
+        .start();
+    let tenant = Tenant::create(&deja, "wire-slow", &[]);
+    let body = question(CHAT, MODEL, "wire-slow", false).to_string();
+    let body = format!("{body}{}", " ".repeat(20_000 - body.len()));
+    let body = body.as_bytes();
+    // Sends the body in pieces of so many bytes, one a second, up to `most` bytes, until the answer is there.
+    let send = |piece: usize, most: usize| {
+        let (key, length) = (&tenant.key, body.len());
+        let head = format!(
+            "POST {CHAT} HTTP/1.1\r\nHost: x\r\nx-api-key: {key}\r\nContent-Length: {length}\r\n\r\n"
+        );
+        let mut connection = Connection::open(deja.address()).unwrap();
+        connection.send(head.as_bytes()).unwrap();
+        let (mut writer, began) = (connection.stream().try_clone().unwrap(), Instant::now());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for piece in body[..most].chunks(piece) {
+                    if writer.write_all(piece).is_err() {
+                        return;
+                    }
+                    sleep(Duration::from_secs(1));
+                }
+            });
+            (connection.receive(false).unwrap(), began.elapsed())
+        })
+    };
+    std::thread::scope(|scope| {
+        let steady = scope.spawn(|| send(2_000, body.len()));
+        let drips = scope.spawn(|| send(1, 20));
+        let stops = scope.spawn(|| send(10_000, 10_000));
+        let (answered, took) = steady.join().unwrap();
+        assert_eq!(answered.status, 200, "{}", answered.text());
+        assert!(took > BOUND, "{took:?}");
+        for refused in [drips, stops] {
+            let (refused, _) = refused.join().unwrap();
+            assert_eq!((refused.status, kind(CHAT, &refused).as_str()), (400, "invalid_request_error"));
+            assert!(refused.text().contains("too slowly"), "{}", refused.text());
+        }
+    });
+    assert_eq!(provider.calls("wire-slow").len(), 1);
 }
 
 #[test]
@@ -171,11 +243,11 @@ fn all_bodies_together_have_one_budget() {
     );
     let ask =
         |path: &str, model: &str| send(&tenant, path, &[], &question(path, model, "x", false).to_string());
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     let (first, refused) = loop {
-        let mut first = crate::util::http::Connection::open(deja.address()).unwrap();
+        let mut first = Connection::open(deja.address()).unwrap();
         first.send(head.as_bytes()).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
         let response = ask(CHAT, MODEL);
         if response.status != 200 {
             break (first, response);
@@ -190,7 +262,7 @@ fn all_bodies_together_have_one_budget() {
     drop(first);
     while ask(CHAT, MODEL).status != 200 {
         assert!(began.elapsed() < 2 * crate::util::http::PATIENCE, "its room comes back");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        sleep(Duration::from_millis(20));
     }
 }
 
@@ -229,7 +301,7 @@ fn requests_that_make_no_sense_are_never_the_servers_fault() {
                 _ => json!(1e300),
             };
         }
-        for (path, _) in CACHED {
+        for (path, _) in NAMED {
             let response = send(&tenant, path, &[], &value.to_string());
             assert!(matches!(response.status, 400 | 404), "{} {value}", response.status);
         }

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{CACHED, ask, ask_freely, cache, events, id, question, said, send};
-use crate::util::{Reaction, World};
+use super::{CACHED, address, ask, ask_freely, cache, counted, events, id, question, said, send};
+use crate::util::provider::answer_to;
+use crate::util::{Reaction, Tenant, World};
 
 /// White space and characters that renderings have lost elsewhere.
 const TEXT: &str = "  fn main() {\n\tprintln!(\"h\u{e9}llo \u{1f980}\");\n\n}\t\n and a tail that is longer than one piece of a stream is, twice over, to be sure \n ";
@@ -170,4 +171,135 @@ fn usage_stands_at_the_end_of_a_stream_where_it_is_asked_for() {
     assert_eq!(counted(&body), 0);
     body["stream_options"] = json!({"include_usage": true});
     assert_eq!(counted(&body), 1);
+}
+
+/// Exports the only entry of a tenant, deletes it, and imports it with another record.
+fn spoil(tenant: &Tenant<'_>, record: &str) {
+    let file = tenant.deja.data().join(format!("{}.jsonl", tenant.slug));
+    let name = file.to_str().unwrap();
+    tenant.deja.cli(&["export", name, "--project", &tenant.slug]);
+    let mut entry: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(entry["answer"]["record"].is_string(), "{entry}");
+    entry["answer"]["record"] = json!(record);
+    std::fs::write(&file, format!("{entry}\n")).unwrap();
+    tenant.deja.cli(&["cache", "purge", "--project", &tenant.slug, "--yes"]);
+    tenant.deja.cli(&["import", name]);
+}
+
+#[test]
+fn an_entry_whose_record_cannot_be_given_is_replaced_by_a_fresh_answer() {
+    // A server of its own: its data directory is read and written here.
+    let world = World::start();
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        for stream in [false, true] {
+            let tenant = world.tenant(&format!("wire-spoilt-{n}-{stream}"));
+            let asked = format!("How do I mend the wire-spoilt door {n} {stream}?");
+            assert_eq!(cache(&ask_freely(&tenant, path, model, &asked, stream)), "miss");
+            // `{"cho` in Base64.
+            spoil(&tenant, "eyJjaG8=");
+            for expected in ["miss", "hit"] {
+                let response = ask_freely(&tenant, path, model, &asked, stream);
+                assert_eq!(
+                    (cache(&response), said(path, &response)),
+                    (expected, answer_to(&asked)),
+                    "{path}"
+                );
+            }
+            // One that a similar question would get.
+            spoil(&tenant, "eyJjaG8=");
+            let close = asked.replace("do I", "can I");
+            for expected in ["miss", "hit"] {
+                assert_eq!(cache(&ask_freely(&tenant, path, model, &close, stream)), expected, "{path}");
+            }
+            assert_eq!(world.provider.calls(&format!("wire-spoilt door {n} {stream}")).len(), 3);
+            let week = counted(&tenant, 5);
+            assert_eq!(
+                (&week["misses"], &week["exact_hits"], &week["errors"]),
+                (&json!(3), &json!(2), &json!(0))
+            );
+        }
+    }
+}
+
+/// A question with a tool in the format of `path`, and an answer that calls it.
+fn with_tool(path: &str, model: &str, text: &str, stream: bool) -> (Value, Value) {
+    let mut asked = question(path, model, text, stream);
+    let schema = json!({"type": "object", "properties": {}});
+    let (tools, answer) = match path {
+        "/v1/responses" => (
+            json!([{"type": "function", "name": "look", "parameters": schema}]),
+            json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": model,
+                "output": [{"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "look",
+                    "arguments": "{\"at\":1}"}], "store": false,
+                "usage": {"input_tokens": 3, "output_tokens": 5, "total_tokens": 8}}),
+        ),
+        "/v1/messages" => (
+            json!([{"name": "look", "input_schema": schema}]),
+            json!({"id": "msg_1", "type": "message", "role": "assistant", "model": model, "stop_reason": "tool_use",
+                "stop_sequence": null, "content": [{"type": "text", "text": "Let me see."},
+                    {"type": "tool_use", "id": "c", "name": "look", "input": {"at": 1}}],
+                "usage": {"input_tokens": 3, "output_tokens": 5}}),
+        ),
+        _ if path.contains("/models/") => (
+            json!([{"functionDeclarations": [{"name": "look"}]}]),
+            json!({"candidates": [{"index": 0, "finishReason": "STOP",
+                "content": {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"at": 1}}}]}}],
+                "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 5}, "modelVersion": model, "responseId": "r"}),
+        ),
+        _ => (
+            json!([{"type": "function", "function": {"name": "look", "parameters": schema}}]),
+            json!({"id": "c-1", "object": "chat.completion", "created": 1, "model": model,
+                "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
+                    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{\"at\":1}"}}]}}],
+                "usage": {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8}}),
+        ),
+    };
+    asked["tools"] = tools;
+    (asked, answer)
+}
+
+#[test]
+fn an_answer_that_calls_tools_is_kept_only_where_a_project_wants_it_and_for_the_same_request() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-calls");
+    for opt_ins in ["none", "store_tool_calls", "store_tool_calls,semantic_tools"] {
+        tenant.deja.cli(&["project", "set", &tenant.slug, "--opt-ins", opt_ins]);
+        for (n, (path, model)) in CACHED.into_iter().enumerate() {
+            let asked = format!("How do I find the wire-calls thing {n} {opt_ins}?");
+            let (first, answer) = with_tool(path, model, &asked, false);
+            world.provider.on(&format!("wire-calls thing {n} {opt_ins}"), Reaction::Json(200, answer));
+            let ask = |stream: bool, asked: &str| {
+                let body = with_tool(path, model, asked, stream).0.to_string();
+                let response = send(&tenant, &address(path, stream), &[], &body);
+                assert_eq!(response.status, 200, "{path}: {}", response.text());
+                response
+            };
+            let cold = send(&tenant, &address(path, false), &[], &first.to_string());
+            assert_eq!(cache(&cold), "miss", "{path}: {}", cold.text());
+            // What is matched by meaning may be another question: its call of a tool is not kept.
+            let expected = if opt_ins == "store_tool_calls" { "hit" } else { "miss" };
+            let warm = ask(false, &asked);
+            assert_eq!(cache(&warm), expected, "{path} {opt_ins}");
+            let stream = ask(true, &asked);
+            assert_eq!(cache(&stream), expected, "{path} {opt_ins}");
+            assert!(stream.text().contains("look") && stream.text().contains("at"), "{}", stream.text());
+            assert_eq!(cache(&ask(false, &asked.replace("do I", "can I"))), "miss", "{path} {opt_ins}");
+        }
+    }
+}
+
+#[test]
+fn a_hit_of_responses_cannot_be_continued_at_the_provider_and_says_so() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-continued");
+    let (path, model) = CACHED[1];
+    ask(&tenant, path, model, "wire-continued", false);
+    let hit = ask(&tenant, path, model, "wire-continued", false);
+    let mut next = question(path, model, "wire-continued, and then?", false);
+    next["previous_response_id"] = json!(id(path, &hit));
+    let refused = send(&tenant, path, &[], &next.to_string());
+    let error = &refused.json()["error"];
+    assert_eq!((refused.status, &error["code"]), (400, &json!("previous_response_not_found")));
+    assert_eq!(error["param"], "previous_response_id");
+    assert_eq!(world.provider.calls("wire-continued").len(), 1);
 }

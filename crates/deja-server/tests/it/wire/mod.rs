@@ -3,22 +3,37 @@
 
 mod controls;
 mod errors;
+mod gemini;
 mod hits;
 mod keys;
 mod models;
 mod passing;
 mod streams;
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
+use crate::util::http::PATIENCE;
 use crate::util::{Response, Tenant};
 
-/// Where each cached format is asked, and a model of it.
-const CACHED: [(&str, &str); 3] = [
+/// Where each cached format is asked ([`address`]), and a model of it.
+const CACHED: [(&str, &str); 4] = [
     ("/v1/chat/completions", "gpt-4o-mini"),
     ("/v1/responses", "gpt-4o-mini"),
     ("/v1/messages", "claude-haiku-4-5"),
+    ("/v1beta/models/gemini-2.5-flash", "gemini-2.5-flash"),
 ];
+
+/// Where an answer of this rendering is asked for: Gemini's clients say it in the path.
+fn address(path: &str, stream: bool) -> String {
+    match (path.contains("/models/"), stream) {
+        (false, _) => path.into(),
+        (true, false) => format!("{path}:generateContent"),
+        (true, true) => format!("{path}:streamGenerateContent?alt=sse"),
+    }
+}
 
 /// One question in the format of `path`.
 fn question(path: &str, model: &str, text: &str, stream: bool) -> Value {
@@ -27,6 +42,7 @@ fn question(path: &str, model: &str, text: &str, stream: bool) -> Value {
         "/v1/messages" => {
             json!({"model": model, "max_tokens": 500, "messages": [{"role": "user", "content": text}], "stream": stream})
         }
+        _ if path.contains("/models/") => json!({"contents": [{"role": "user", "parts": [{"text": text}]}]}),
         _ => json!({"model": model, "messages": [{"role": "user", "content": text}], "stream": stream}),
     }
 }
@@ -63,9 +79,26 @@ fn ask_with(
     stream: bool,
     more: &[(&str, &str)],
 ) -> Response {
-    let response = send(tenant, path, more, &question(path, model, text, stream).to_string());
+    let body = question(path, model, text, stream).to_string();
+    let response = send(tenant, &address(path, stream), more, &body);
     assert_eq!(response.status, 200, "{path}: {}\n{}", response.text(), tenant.deja.log());
     response
+}
+
+/// What was counted of a tenant's requests, as soon as there are so many of them.
+#[track_caller]
+fn counted(tenant: &Tenant<'_>, requests: u64) -> Value {
+    let began = Instant::now();
+    loop {
+        let stats = tenant.deja.try_cli(&["cache", "stats", "--project", &tenant.slug, "--json"]).stdout;
+        let week = serde_json::from_slice::<Value>(&stats).unwrap()["week"].take();
+        if week["requests"].as_u64() >= Some(requests) {
+            assert_eq!(week["requests"], requests, "{week}");
+            return week;
+        }
+        assert!(began.elapsed() < PATIENCE, "{week}");
+        sleep(Duration::from_millis(100));
+    }
 }
 
 /// What the cache did.
@@ -89,6 +122,9 @@ fn said(path: &str, response: &Response) -> String {
     let (whole, piece) = match path {
         "/v1/responses" => ("/output/0/content/0/text", "/delta"),
         "/v1/messages" => ("/content/0/text", "/delta/text"),
+        _ if path.contains("/models/") => {
+            ("/candidates/0/content/parts/0/text", "/candidates/0/content/parts/0/text")
+        }
         _ => ("/choices/0/message/content", "/choices/0/delta/content"),
     };
     if streamed {
@@ -107,5 +143,6 @@ fn id(path: &str, response: &Response) -> String {
         "/v1/messages" if streamed => &body["message"],
         _ => &body,
     };
-    within["id"].as_str().unwrap().to_owned()
+    let name = if path.contains("/models/") { "responseId" } else { "id" };
+    within[name].as_str().unwrap().to_owned()
 }

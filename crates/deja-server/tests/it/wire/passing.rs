@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CACHED, EXACT, ask, cache, question, send};
+use super::{CACHED, EXACT, address, ask, cache, question, send};
 use crate::util::deja::{ANTHROPIC_KEY, OPENAI_KEY};
 use crate::util::tenant::MODEL;
 use crate::util::{FakeProvider, Reaction, World};
@@ -25,15 +25,16 @@ fn bodies_go_up_byte_for_byte() {
     let tenant = world.tenant("wire-bytes");
     for (n, (path, model)) in CACHED.into_iter().enumerate() {
         let text = format!("wire-bytes {n}");
-        let asked = question(path, model, &text, n % 2 == 0).to_string();
+        let (stream, path) = (n % 2 == 0, address(path, n % 2 == 0));
+        let asked = question(&path, model, &text, stream).to_string();
         // White space, numbers and members that no serialiser would write.
         let body = format!(
             "{{ \"temperature\" : 1.00,\n\t\"new_member\": {{\"z\":1e0,\"a\":\"\\u00e9\"}}, {}",
             &asked[1..]
         );
-        assert_eq!(send(&tenant, path, &[EXACT], &body).status, 200);
+        assert_eq!(send(&tenant, &path, &[EXACT], &body).status, 200);
         let call = &world.provider.calls(&text)[0];
-        assert_eq!((call.path.as_str(), String::from_utf8_lossy(&call.raw).as_ref()), (path, body.as_str()));
+        assert_eq!((&call.path, String::from_utf8_lossy(&call.raw).as_ref()), (&path, body.as_str()));
     }
 }
 
@@ -140,14 +141,15 @@ fn errors_of_the_request_pass_and_are_not_kept() {
             let headers = "Content-Type: application/json\r\nRetry-After: 3\r\nx-should-retry: false\r\n";
             world.provider.on(&text, answer(status, headers, body.as_bytes()));
             let asked = question(path, model, &text, true).to_string();
+            let path = address(path, true);
             for _ in 0..2 {
-                let response = send(&tenant, path, &[EXACT], &asked);
+                let response = send(&tenant, &path, &[EXACT], &asked);
                 assert_eq!((response.status, response.text()), (status, body.clone()));
                 let again = (response.header("retry-after"), response.header("x-should-retry"));
                 assert_eq!(again, (Some("3"), Some("false")));
             }
             world.provider.on(&text, Reaction::Text("well".into()));
-            assert_eq!(send(&tenant, path, &[EXACT], &asked).status, 200);
+            assert_eq!(send(&tenant, &path, &[EXACT], &asked).status, 200);
             assert_eq!(
                 world.provider.calls(&text).len(),
                 3,

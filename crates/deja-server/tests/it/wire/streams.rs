@@ -6,16 +6,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{CACHED, EXACT, ask, cache, question, said, send};
+use super::{CACHED, EXACT, address, ask, cache, counted, question, said, send};
 use crate::util::http::{Connection, PATIENCE, find, request};
 use crate::util::provider::{Call, Family, chunked, stream_response};
 use crate::util::stream::events;
-use crate::util::{Gate, Reaction, Response, Tenant, World};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, Tenant, World};
 
 /// A call such as the fake gets, to make its answers beforehand.
 fn call(path: &str, model: &str, text: &str) -> Call {
     Call {
-        family: if path == "/v1/messages" { Family::Anthropic } else { Family::OpenAi },
+        family: match path {
+            "/v1/messages" => Family::Anthropic,
+            _ if path.contains("/models/") => Family::Gemini,
+            _ => Family::OpenAi,
+        },
         path: path.into(),
         headers: Vec::new(),
         body: question(path, model, text, true),
@@ -31,7 +35,7 @@ fn begin(tenant: &Tenant<'_>, path: &str, model: &str, text: &str) -> Connection
     let headers = [("x-api-key", tenant.key.as_str()), ("Content-Type", "application/json"), EXACT];
     let body = question(path, model, text, true).to_string();
     let mut connection = Connection::open(tenant.deja.address()).unwrap();
-    connection.send(&request("POST", path, &headers, body.as_bytes())).unwrap();
+    connection.send(&request("POST", &address(path, true), &headers, body.as_bytes())).unwrap();
     connection
 }
 
@@ -66,7 +70,7 @@ fn a_stream_passes_byte_for_byte_and_says_before_it_begins_what_it_is() {
         if n == 0 {
             asked["stream_options"] = serde_json::json!({"include_usage": true});
         }
-        let response = send(&tenant, path, &[], &asked.to_string());
+        let response = send(&tenant, &address(path, true), &[], &asked.to_string());
         assert_eq!((response.status, response.text()), (200, all.concat()), "{path}");
         assert_eq!((cache(&response), response.header("x-accel-buffering")), ("miss", Some("no")));
         assert_eq!(response.header("content-type"), Some("text/event-stream"));
@@ -101,7 +105,8 @@ fn a_stream_that_is_cut_ends_with_an_event_and_an_error_and_is_not_kept() {
             let seen = String::from_utf8_lossy(&until_end(&connection)).into_owned();
             assert!(seen.starts_with("HTTP/1.1 200"), "{path} {cut}: {seen}");
             assert!(!seen.ends_with("0\r\n\r\n"), "the transfer is broken off: {path} {cut}");
-            let named = if path == CACHED[0].0 { "data: {\"error\"" } else { "event: error" };
+            let named =
+                if [CACHED[0].0, CACHED[3].0].contains(&path) { "data: {\"error\"" } else { "event: error" };
             assert!(seen.contains(named), "{path} {cut}: {seen}");
             world.provider.on(&text, Reaction::Text("A whole answer.".into()));
             let again = ask(&tenant, path, model, &text, true);
@@ -249,4 +254,21 @@ fn json_in_answer_to_a_stream_becomes_one_and_a_stream_in_answer_to_json_becomes
         assert_eq!((cache(&plain), said(path, &plain).as_str()), ("miss", "Not as asked."), "{path}");
         assert_eq!(plain.header("content-type"), Some("application/json"));
     }
+}
+
+#[test]
+fn a_stream_that_falls_silent_is_ended_as_one_that_broke() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_IDLE_TIMEOUT_S", "1").start();
+    let tenant = Tenant::create(&deja, "wire-stalls", &[]);
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let text = format!("wire-stalls {n}");
+        let all = events(&call(path, model, &text), "It never ends.");
+        let begun = chunked(&all[..1]).len();
+        provider.on(&text, Reaction::Split(Gate::default(), stream_response(&all), begun));
+        let seen = until_end(&begin(&tenant, path, model, &text));
+        let seen = String::from_utf8_lossy(&seen);
+        assert!(seen.contains("\"error\"") && !seen.ends_with("0\r\n\r\n"), "{path}: {seen}");
+    }
+    assert_eq!(counted(&tenant, CACHED.len() as u64)["errors"], CACHED.len());
 }
