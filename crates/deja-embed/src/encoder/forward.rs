@@ -1,7 +1,8 @@
 //! The forward pass: embeddings, layers, pooling. One body, compiled once per instruction set.
 //!
-//! Rows of all texts lie one after another, unpadded. Linear layers run over blocks of rows small enough to
-//! keep their intermediate results in the second-level cache.
+//! Rows of all texts lie one after another, unpadded, so short texts share the reading of the weights. Between
+//! the products a row is bytes. Queries, keys and values are made one head at a time and used at once; the rest
+//! of a layer runs over blocks of rows. So what is worked on stays in the second-level cache.
 
 #![expect(
     clippy::inline_always,
@@ -10,313 +11,305 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
+
+use super::attention::{self, Head};
 use super::math::{self, Quantised};
-use super::vector::{LANES, Vector};
-use crate::image::{Image, Layer, Linear, Norm, Pooling};
+use super::product::{Product, STRIP, Strip};
+use super::vector::{LANES, Quantise, Vector};
+use crate::image::{Image, Layer, Linear, Norm, PANEL, Pooling};
 
 /// Rows per block of a linear layer.
-const BLOCK: usize = 64;
-/// Queries handled at once in the attention.
-const QUERIES: usize = 4;
+const BLOCK: usize = 32;
 
 /// Working memory, kept between texts so that the hot path does not allocate.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     /// `[rows][hidden]`: the token vectors.
     rows: Vec<f32>,
-    /// `[rows][3 * hidden]`.
-    qkv: Vec<f32>,
+    /// The same quantised: what queries, keys and values are made of.
+    inputs: Buffer,
     /// `[rows][hidden]`: output of the attention.
     context: Vec<f32>,
-    block: Block,
     head: Head,
+    block: Block,
 }
 
 /// Working memory of one block of rows.
 #[derive(Debug, Default)]
 struct Block {
-    bytes: Vec<u8>,
-    wide: Vec<u8>,
+    narrow: Buffer,
+    wide: Buffer,
+    /// `[BLOCK][feed_forward]`.
+    lines: Vec<f32>,
+    /// `[BLOCK][STRIP][PANEL]`.
     sums: Vec<i32>,
-    line: Vec<f32>,
-    narrow_inputs: Vec<Quantised>,
-    wide_inputs: Vec<Quantised>,
 }
 
-/// Working memory of one attention head.
+/// Memory for quantised rows.
 #[derive(Debug, Default)]
-struct Head {
-    /// `[width][keys, padded]`.
-    keys: Vec<f32>,
-    /// `[keys][width]`.
-    values: Vec<f32>,
-    /// `[QUERIES][keys, padded]`.
-    scores: Vec<f32>,
-    /// `[width][QUERIES]`.
-    queries: Vec<[f32; QUERIES]>,
+struct Buffer {
+    /// `[rows][width]`: room for numbers of one or two bytes.
+    values: Vec<i16>,
+    scales: Vec<Quantised>,
 }
 
-/// Integer product: `sums[row][n] = sum_k(bytes[row][k] * weights[k][n])`, weights packed as in [`Linear`].
-pub(super) trait Product: Fn(&[u8], &Linear<'_>, &mut [i32]) {}
-impl<F: Fn(&[u8], &Linear<'_>, &mut [i32])> Product for F {}
+/// Quantised rows, in groups of sixteen numbers.
+struct Inputs<'a, I> {
+    values: &'a mut [[I; LANES]],
+    scales: &'a mut [Quantised],
+}
 
 /// Runs the encoder on `texts` (token ids) and appends one unnormalised vector per text to `out`.
 ///
 /// Ids must lie within the vocabulary and texts within the window; the caller has checked both.
 #[inline(always)]
-pub(super) fn forward<V: Vector>(
+pub(super) fn forward<V: Quantise<I>, I: Pod>(
     image: &Image,
     texts: &[&[u32]],
     scratch: &mut Scratch,
     out: &mut Vec<f32>,
-    product: impl Product,
+    mut product: impl Product<I>,
 ) -> Option<()> {
     let config = image.config();
     let hidden = config.hidden;
-    embed::<V>(image, texts, &mut scratch.rows)?;
     let mut spans = Vec::with_capacity(texts.len());
-    let mut end = 0;
+    let mut count = 0;
     for text in texts {
-        spans.push(end..end + text.len());
-        end += text.len();
+        spans.push(count..count + text.len());
+        count += text.len();
     }
-    scratch.qkv.resize(end * 3 * hidden, 0.0);
-    scratch.context.resize(end * hidden, 0.0);
-    scratch.block.reserve(hidden, config.feed_forward);
-
+    scratch.reserve(count, hidden, config.feed_forward);
+    embed::<V, I>(image, texts, scratch)?;
     for index in 0..config.layers {
         let layer = image.layer(index)?;
-        let rows = scratch.rows.chunks(BLOCK * hidden);
-        for (rows, qkv) in rows.zip(scratch.qkv.chunks_mut(BLOCK * 3 * hidden)) {
-            project::<V>(rows, qkv, &layer.qkv, &mut scratch.block, &product);
-        }
-        for span in &spans {
-            for head in 0..config.heads {
-                attend::<V>(
-                    &scratch.qkv,
-                    &mut scratch.context,
-                    span,
-                    head,
-                    hidden,
-                    config.heads,
-                    &mut scratch.head,
-                );
-            }
-        }
-        let rows = scratch.rows.chunks_mut(BLOCK * hidden);
-        for (rows, context) in rows.zip(scratch.context.chunks(BLOCK * hidden)) {
-            mix_and_feed_forward::<V>(rows, context, &layer, config.epsilon, &mut scratch.block, &product);
+        attend::<V, I>(scratch, &layer.qkv, &spans, config.heads, &mut product);
+        let blocks = scratch.rows.chunks_mut(BLOCK * hidden).zip(scratch.context.chunks_mut(BLOCK * hidden));
+        for (block, (rows, context)) in blocks.enumerate() {
+            let outputs = scratch.inputs.rows(block * BLOCK, rows.len() / hidden, hidden);
+            mix_and_feed_forward::<V, I>(
+                rows,
+                context,
+                outputs,
+                &layer,
+                config.epsilon,
+                &mut scratch.block,
+                &mut product,
+            );
         }
     }
-
     for span in spans {
-        let rows = &scratch.rows[span.start * hidden..span.end * hidden];
-        let start = out.len();
-        out.extend_from_slice(&rows[..hidden]);
-        if config.pooling == Pooling::Mean {
-            let pooled = &mut out[start..];
-            for row in rows.chunks_exact(hidden).skip(1) {
-                for (sum, v) in pooled.iter_mut().zip(row) {
-                    *sum += v;
-                }
-            }
-            let count = span.len() as f32;
-            for v in pooled {
-                *v /= count;
-            }
-        }
+        pool(&scratch.rows[span.start * hidden..span.end * hidden], hidden, config.pooling, out);
     }
     Some(())
+}
+
+impl Scratch {
+    fn reserve(&mut self, rows: usize, hidden: usize, feed_forward: usize) {
+        self.rows.resize(rows * hidden, 0.0);
+        self.inputs.reserve(rows, hidden);
+        self.context.resize(rows * hidden, 0.0);
+        self.block.narrow.reserve(BLOCK, hidden);
+        self.block.wide.reserve(BLOCK, feed_forward);
+        self.block.lines.resize(BLOCK * feed_forward, 0.0);
+        self.block.sums.resize(BLOCK * STRIP * PANEL, 0);
+    }
+}
+
+impl Buffer {
+    fn reserve(&mut self, rows: usize, width: usize) {
+        self.values.resize(rows * width, 0);
+        self.scales.resize(rows, Quantised::default());
+    }
+
+    /// `count` rows of `width` from `first`.
+    #[inline(always)]
+    fn rows<I: Pod>(&mut self, first: usize, count: usize, width: usize) -> Inputs<'_, I> {
+        let groups = width / LANES;
+        let values = bytemuck::cast_slice_mut::<i16, I>(&mut self.values).as_chunks_mut().0;
+        Inputs {
+            values: &mut values[first * groups..(first + count) * groups],
+            scales: &mut self.scales[first..first + count],
+        }
+    }
+}
+
+/// `$step` for all rows of a slice, four at a time and the rest one by one.
+macro_rules! in_step {
+    ($inputs:expr, $rows:expr, $width:expr, |$some:ident, $values:ident, $scales:ident, $count:ident| $step:expr) => {
+        let groups = $width / LANES;
+        let lines = $rows.chunks_mut(4 * $width).zip($inputs.values.chunks_mut(4 * groups));
+        for (($some, $values), $scales) in lines.zip($inputs.scales.chunks_mut(4)) {
+            if $scales.len() == 4 {
+                const $count: usize = 4;
+                $step;
+                continue;
+            }
+            let lines = $some.chunks_mut($width).zip($values.chunks_mut(groups));
+            for (($some, $values), $scales) in lines.zip($scales.chunks_mut(1)) {
+                const $count: usize = 1;
+                $step;
+            }
+        }
+    };
+}
+impl<I: Pod> Inputs<'_, I> {
+    /// Quantises `rows` of `width`.
+    #[inline(always)]
+    fn quantise<V: Quantise<I>>(&mut self, rows: &mut [f32], width: usize) {
+        in_step!(self, rows, width, |rows, values, scales, R| math::quantise::<V, I, R>(
+            rows, values, scales
+        ));
+    }
+
+    /// Quantises `gelu` of `rows` of `width`, which take it.
+    #[inline(always)]
+    fn gelu<V: Quantise<I>>(&mut self, rows: &mut [f32], width: usize) {
+        in_step!(self, rows, width, |rows, values, scales, R| {
+            math::gelu_and_quantise::<V, I, R>(rows, values, scales);
+        });
+    }
+
+    /// Normalises `rows` in place and quantises them.
+    #[inline(always)]
+    fn normalise<V: Quantise<I>>(&mut self, rows: &mut [f32], norm: Norm<'_>, epsilon: f32) {
+        in_step!(self, rows, norm.gamma.len(), |rows, values, scales, R| {
+            math::normalise_and_quantise::<V, I, R>(rows, norm, epsilon, values, scales);
+        });
+    }
+
+    /// A linear layer over these rows, a strip at a time: `put` gets row, panel and sixteen outputs.
+    #[inline(always)]
+    fn multiply<V: Vector>(
+        &self,
+        linear: &Linear<'_>,
+        strips: impl Iterator<Item = Strip>,
+        sums: &mut [i32],
+        product: &mut impl Product<I>,
+        mut put: impl FnMut(usize, usize, V),
+    ) {
+        for strip in strips {
+            let sums = &mut sums[..self.scales.len() * strip.count * PANEL];
+            product(self.values, linear, strip, sums);
+            let sums = sums.as_chunks::<PANEL>().0.chunks_exact(strip.count);
+            for (row, (sums, scale)) in sums.zip(&*self.scales).enumerate() {
+                for (panel, sums) in strip.panels().zip(sums) {
+                    put(row, panel, math::dequantise(linear, panel, sums, *scale));
+                }
+            }
+        }
+    }
 }
 
 /// Word, position and segment vectors, summed and normalised.
 #[inline(always)]
-fn embed<V: Vector>(image: &Image, texts: &[&[u32]], rows: &mut Vec<f32>) -> Option<()> {
-    let hidden = image.config().hidden;
-    let tables = image.tables()?;
-    rows.clear();
+fn embed<V: Quantise<I>, I: Pod>(image: &Image, texts: &[&[u32]], scratch: &mut Scratch) -> Option<()> {
+    let (hidden, tables) = (image.config().hidden, image.tables()?);
+    let mut rows = scratch.rows.chunks_exact_mut(hidden);
     for text in texts {
-        for (id, position) in text.iter().zip(tables.positions.chunks_exact(hidden)) {
+        for ((id, position), row) in text.iter().zip(tables.positions.chunks_exact(hidden)).zip(&mut rows) {
             let id = *id as usize;
             let word = tables.words.get(id * hidden..(id + 1) * hidden)?;
             let scale = *tables.word_scale.get(id)?;
-            let start = rows.len();
-            rows.extend(word.iter().zip(position).map(|(w, p)| f32::from(*w) * scale + p));
-            math::normalise::<V>(&mut rows[start..], tables.norm, image.config().epsilon);
+            for ((v, w), p) in row.iter_mut().zip(word).zip(position) {
+                *v = f32::from(*w) * scale + p;
+            }
         }
     }
+    let mut inputs = scratch.inputs.rows::<I>(0, scratch.rows.len() / hidden, hidden);
+    inputs.normalise::<V>(&mut scratch.rows, tables.norm, image.config().epsilon);
     Some(())
 }
 
-impl Block {
-    #[inline(always)]
-    fn reserve(&mut self, hidden: usize, feed_forward: usize) {
-        self.bytes.resize(BLOCK * hidden, 0);
-        self.wide.resize(BLOCK * feed_forward, 0);
-        self.sums.resize(BLOCK * feed_forward.max(3 * hidden), 0);
-        self.line.resize(feed_forward, 0.0);
-        self.narrow_inputs.resize(BLOCK, Quantised::default());
-        self.wide_inputs.resize(BLOCK, Quantised::default());
-    }
-}
-
-/// Quantises each row of `rows` into `bytes`.
+/// Attention of all texts, head by head: from the inputs to the context.
 #[inline(always)]
-fn quantise_rows<V: Vector>(rows: &[f32], width: usize, bytes: &mut [u8], inputs: &mut [Quantised]) {
-    let rows = rows.chunks_exact(width).zip(bytes.chunks_exact_mut(width));
-    for ((row, bytes), input) in rows.zip(inputs) {
-        *input = math::quantise::<V>(row, bytes);
-    }
-}
-
-/// Queries, keys and values of one block.
-#[inline(always)]
-fn project<V: Vector>(
-    rows: &[f32],
-    qkv: &mut [f32],
-    linear: &Linear<'_>,
-    block: &mut Block,
-    product: &impl Product,
+fn attend<V: Vector, I: Pod>(
+    scratch: &mut Scratch,
+    qkv: &Linear<'_>,
+    spans: &[Range<usize>],
+    heads: usize,
+    product: &mut impl Product<I>,
 ) {
-    let (inputs, outputs) = (linear.inputs, linear.outputs);
-    let count = rows.len() / inputs;
-    quantise_rows::<V>(rows, inputs, &mut block.bytes, &mut block.narrow_inputs);
-    let sums = &mut block.sums[..count * outputs];
-    product(&block.bytes[..count * inputs], linear, sums);
-    let lines = sums.chunks_exact(outputs).zip(qkv.chunks_exact_mut(outputs));
-    for ((sums, line), input) in lines.zip(&block.narrow_inputs) {
-        let (groups, _) = line.as_chunks_mut::<LANES>();
-        math::dequantise::<V>(linear, sums, *input, |at, values| values.store(&mut groups[at]));
+    let (hidden, count) = (qkv.inputs, scratch.inputs.scales.len());
+    let width = hidden / heads;
+    scratch.head.reserve(count, width);
+    for head in 0..heads {
+        for first in (0..count).step_by(BLOCK) {
+            let inputs = scratch.inputs.rows::<I>(first, BLOCK.min(count - first), hidden);
+            let strips = Strip::of_head(head, width, hidden);
+            inputs.multiply(qkv, strips, &mut scratch.block.sums, product, |row, panel, outputs: V| {
+                outputs.store(scratch.head.outputs(
+                    panel * PANEL / hidden,
+                    first + row,
+                    panel * PANEL % width,
+                ));
+            });
+        }
+        for span in spans {
+            let context = &mut scratch.context[span.start * hidden..span.end * hidden];
+            attention::attend::<V>(&mut scratch.head, span.start, context, hidden, head * width);
+        }
     }
 }
 
 /// The rest of a layer for one block: attention output, residual, feed-forward part, residual.
 #[inline(always)]
-fn mix_and_feed_forward<V: Vector>(
+fn mix_and_feed_forward<V: Quantise<I>, I: Pod>(
     rows: &mut [f32],
-    context: &[f32],
+    context: &mut [f32],
+    mut outputs: Inputs<'_, I>,
     layer: &Layer<'_>,
     epsilon: f32,
     block: &mut Block,
-    product: &impl Product,
+    product: &mut impl Product<I>,
 ) {
     let (hidden, wide) = (layer.up.inputs, layer.up.outputs);
     let count = rows.len() / hidden;
+    let Block { narrow, wide: bytes, lines, sums } = block;
 
-    quantise_rows::<V>(context, hidden, &mut block.bytes, &mut block.narrow_inputs);
-    let sums = &mut block.sums[..count * hidden];
-    product(&block.bytes[..count * hidden], &layer.attention, sums);
-    add_and_normalise::<V>(rows, sums, &layer.attention, &block.narrow_inputs, layer.attention_norm, epsilon);
+    let mut inputs = narrow.rows::<I>(0, count, hidden);
+    inputs.quantise::<V>(context, hidden);
+    let (groups, _) = rows.as_chunks_mut();
+    inputs.multiply(&layer.attention, Strip::all(hidden), sums, product, |row, panel, outputs: V| {
+        add(&mut groups[row * hidden / LANES + panel], outputs);
+    });
+    inputs.normalise::<V>(rows, layer.attention_norm, epsilon);
 
-    quantise_rows::<V>(rows, hidden, &mut block.bytes, &mut block.narrow_inputs);
-    let sums = &mut block.sums[..count * wide];
-    product(&block.bytes[..count * hidden], &layer.up, sums);
-    let lines = sums.chunks_exact(wide).zip(block.wide.chunks_exact_mut(wide));
-    for (((sums, bytes), input), wide_input) in lines.zip(&block.narrow_inputs).zip(&mut block.wide_inputs) {
-        let (groups, _) = block.line.as_chunks_mut::<LANES>();
-        math::dequantise::<V>(&layer.up, sums, *input, |at, values| {
-            math::gelu(values).store(&mut groups[at]);
-        });
-        *wide_input = math::quantise::<V>(&block.line, bytes);
-    }
+    let (groups, _) = lines.as_chunks_mut();
+    inputs.multiply(&layer.up, Strip::all(wide), sums, product, |row, panel, outputs: V| {
+        outputs.store(&mut groups[row * wide / LANES + panel]);
+    });
+    let mut inputs = bytes.rows::<I>(0, count, wide);
+    inputs.gelu::<V>(&mut lines[..count * wide], wide);
 
-    let sums = &mut block.sums[..count * hidden];
-    product(&block.wide[..count * wide], &layer.down, sums);
-    add_and_normalise::<V>(rows, sums, &layer.down, &block.wide_inputs, layer.output_norm, epsilon);
+    let (groups, _) = rows.as_chunks_mut();
+    inputs.multiply(&layer.down, Strip::all(hidden), sums, product, |row, panel, outputs: V| {
+        add(&mut groups[row * hidden / LANES + panel], outputs);
+    });
+    outputs.normalise::<V>(rows, layer.output_norm, epsilon);
 }
 
 #[inline(always)]
-fn add_and_normalise<V: Vector>(
-    rows: &mut [f32],
-    sums: &[i32],
-    linear: &Linear<'_>,
-    inputs: &[Quantised],
-    norm: Norm<'_>,
-    epsilon: f32,
-) {
-    let width = linear.outputs;
-    let lines = rows.chunks_exact_mut(width).zip(sums.chunks_exact(width));
-    for ((row, sums), input) in lines.zip(inputs) {
-        let (groups, _) = row.as_chunks_mut::<LANES>();
-        math::dequantise::<V>(linear, sums, *input, |at, values| {
-            values.add(V::load(&groups[at])).store(&mut groups[at]);
-        });
-        math::normalise::<V>(row, norm, epsilon);
-    }
+fn add<V: Vector>(to: &mut [f32; LANES], values: V) {
+    values.add(V::load(to)).store(to);
 }
 
-/// One head of one text, in f32.
+/// The vector of one text from those of its tokens, appended to `out`.
 #[inline(always)]
-fn attend<V: Vector>(
-    qkv: &[f32],
-    context: &mut [f32],
-    span: &Range<usize>,
-    head: usize,
-    hidden: usize,
-    heads: usize,
-    scratch: &mut Head,
-) {
-    let width = hidden / heads;
-    let count = span.len();
-    let stride = count.next_multiple_of(LANES);
-    scratch.keys.clear();
-    scratch.keys.resize(width * stride, 0.0);
-    scratch.values.resize(count * width, 0.0);
-    scratch.scores.resize(QUERIES * stride, 0.0);
-    scratch.queries.resize(width, [0.0; QUERIES]);
-
-    let rows = &qkv[span.start * 3 * hidden..span.end * 3 * hidden];
-    let part = |row: &'_ [f32], which: usize| -> Range<usize> {
-        debug_assert_eq!(row.len(), 3 * hidden);
-        which * hidden + head * width..which * hidden + (head + 1) * width
-    };
-    for ((j, row), value) in
-        rows.chunks_exact(3 * hidden).enumerate().zip(scratch.values.chunks_exact_mut(width))
-    {
-        value.copy_from_slice(&row[part(row, 2)]);
-        for (key, v) in scratch.keys.chunks_exact_mut(stride).zip(&row[part(row, 1)]) {
-            key[j] = *v;
+fn pool(rows: &[f32], hidden: usize, pooling: Pooling, out: &mut Vec<f32>) {
+    let start = out.len();
+    out.extend_from_slice(&rows[..hidden]);
+    if pooling == Pooling::Cls {
+        return;
+    }
+    let pooled = &mut out[start..];
+    for row in rows.chunks_exact(hidden).skip(1) {
+        for (sum, v) in pooled.iter_mut().zip(row) {
+            *sum += v;
         }
     }
-
-    let context = &mut context[span.start * hidden..span.end * hidden];
-    let blocks = rows.chunks(QUERIES * 3 * hidden).zip(context.chunks_mut(QUERIES * hidden));
-    for (queries, out) in blocks {
-        // A block at the end that is not full keeps stale queries in its unused places; nobody reads the result.
-        for (r, row) in queries.chunks_exact(3 * hidden).enumerate() {
-            for (query, v) in scratch.queries.iter_mut().zip(&row[part(row, 0)]) {
-                query[r] = *v;
-            }
-        }
-        let mut at = 0;
-        while at + 2 * LANES <= stride {
-            math::scores::<V, QUERIES, 2>(&scratch.queries, &scratch.keys, stride, at, &mut scratch.scores);
-            at += 2 * LANES;
-        }
-        if at < stride {
-            math::scores::<V, QUERIES, 1>(&scratch.queries, &scratch.keys, stride, at, &mut scratch.scores);
-        }
-        for row in scratch.scores.chunks_exact_mut(stride) {
-            math::softmax::<V>(row, count);
-        }
-        let row = |r: usize| &scratch.scores[r * stride..r * stride + count];
-        let weights = [row(0), row(1), row(2), row(3)];
-        let mut at = 0;
-        while at < width {
-            let start = head * width + at;
-            if at + 2 * LANES <= width {
-                let sums = math::mix::<V, QUERIES, 2>(weights, &scratch.values, width, at);
-                for (row, sums) in out.chunks_exact_mut(hidden).zip(&sums) {
-                    row[start..start + 2 * LANES].copy_from_slice(sums.as_flattened());
-                }
-                at += 2 * LANES;
-            } else {
-                let sums = math::mix::<V, QUERIES, 1>(weights, &scratch.values, width, at);
-                for (row, sums) in out.chunks_exact_mut(hidden).zip(&sums) {
-                    row[start..start + LANES].copy_from_slice(sums.as_flattened());
-                }
-                at += LANES;
-            }
-        }
+    let count = (rows.len() / hidden) as f32;
+    for v in pooled {
+        *v /= count;
     }
 }

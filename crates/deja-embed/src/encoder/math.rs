@@ -1,13 +1,20 @@
 //! The f32 part of the encoder, written once over [`Vector`].
 //!
-//! There is no fused multiply-add and sums have a fixed order, so every kernel gives the same bits.
+//! There is no fused multiply-add and sums have a fixed order, so every kernel gives the same bits. What one step
+//! waits for is mostly the step before, so several rows or groups go through each step together.
 
 #![expect(
     clippy::inline_always,
     reason = "a call that is not inlined is compiled for the baseline instruction set"
 )]
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indices name registers; closures of iterators and `array::map` are not always inlined"
+)]
 
-use super::vector::{LANES, Vector};
+use std::ops::Range;
+
+use super::vector::{LANES, Numbers, Quantise, Vector};
 use crate::image::{Linear, Norm};
 
 /// 1.5 * 2^23: adding it rounds to the nearest integer, which is then in the low bits.
@@ -43,6 +50,53 @@ fn groups(row: &[f32]) -> &[[f32; LANES]] {
     row.as_chunks().0
 }
 
+/// `R` rows of the same width, one after another.
+struct Rows<'a, const R: usize>([&'a mut [[f32; LANES]]; R]);
+
+impl<'a, const R: usize> Rows<'a, R> {
+    #[inline(always)]
+    fn new(rows: &'a mut [f32]) -> Self {
+        let width = rows.len() / LANES / R;
+        let mut rows = rows.as_chunks_mut().0.chunks_exact_mut(width);
+        Self(std::array::from_fn(|_| rows.next().unwrap_or_default()))
+    }
+
+    #[inline(always)]
+    fn groups(&self) -> Range<usize> {
+        0..self.0[0].len()
+    }
+
+    /// Group `at` of each row.
+    #[inline(always)]
+    fn load<V: Vector>(&self, at: usize) -> [V; R] {
+        let mut groups = [V::splat(0.0); R];
+        for r in 0..R {
+            groups[r] = V::load(&self.0[r][at]);
+        }
+        groups
+    }
+
+    #[inline(always)]
+    fn store<V: Vector>(&mut self, at: usize, values: [V; R]) {
+        for r in 0..R {
+            values[r].store(&mut self.0[r][at]);
+        }
+    }
+}
+
+/// Folds each of `vectors`, and puts `g` of the result into all lanes.
+#[inline(always)]
+fn folded<V: Vector, const R: usize>(
+    mut vectors: [V; R],
+    f: impl Fn(f32, f32) -> f32,
+    g: impl Fn(f32) -> f32,
+) -> [V; R] {
+    for vector in &mut vectors {
+        *vector = V::splat(g(fold(*vector, &f)));
+    }
+    vectors
+}
+
 /// How a row was quantised: `x = least + step * q`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Quantised {
@@ -50,61 +104,125 @@ pub(super) struct Quantised {
     least: f32,
 }
 
-/// Quantises one row to 0..=255 over its own range.
-#[inline(always)]
-pub(super) fn quantise<V: Vector>(row: &[f32], out: &mut [u8]) -> Quantised {
-    let (mut low, mut high) = (V::splat(f32::INFINITY), V::splat(f32::NEG_INFINITY));
-    for group in groups(row) {
-        let group = V::load(group);
-        low = low.min(group);
-        high = high.max(group);
-    }
-    let (least, most) = (fold(low, smaller), fold(high, larger));
-    let range = most - least;
-    let factor = V::splat(if range > 0.0 { 255.0 / range } else { 0.0 });
-    let (shift, round) = (V::splat(least), V::splat(ROUND));
-    for (group, bytes) in groups(row).iter().zip(out.as_chunks_mut().0) {
-        V::load(group).sub(shift).mul(factor).add(round).store_low_bytes(bytes);
-    }
-    Quantised { step: range / 255.0, least }
+/// The least and the largest numbers of `R` rows, lane by lane.
+#[derive(Clone, Copy)]
+struct Extremes<V, const R: usize> {
+    low: [V; R],
+    high: [V; R],
 }
 
-/// The f32 outputs of a linear layer from the integer sums of one row: `put` gets each group and its number.
+impl<V: Vector, const R: usize> Extremes<V, R> {
+    #[inline(always)]
+    fn none() -> Self {
+        Self { low: Numbers::splat(f32::INFINITY), high: Numbers::splat(f32::NEG_INFINITY) }
+    }
+
+    #[inline(always)]
+    fn with(self, groups: [V; R]) -> Self {
+        Self { low: self.low.min(groups), high: self.high.max(groups) }
+    }
+}
+
+/// Quantises `R` rows to 0..=255, each over its own range.
+#[inline(always)]
+pub(super) fn quantise<V: Quantise<I>, I, const R: usize>(
+    rows: &mut [f32],
+    out: &mut [[I; LANES]],
+    scales: &mut [Quantised],
+) {
+    let rows = Rows::<R>::new(rows);
+    let mut extremes = Extremes::<V, R>::none();
+    for at in rows.groups() {
+        extremes = extremes.with(rows.load(at));
+    }
+    put(&rows, extremes, out, scales);
+}
+
+/// The same of `gelu` of `R` rows, which take the result.
+#[inline(always)]
+pub(super) fn gelu_and_quantise<V: Quantise<I>, I, const R: usize>(
+    rows: &mut [f32],
+    out: &mut [[I; LANES]],
+    scales: &mut [Quantised],
+) {
+    let mut rows = Rows::<R>::new(rows);
+    let mut extremes = Extremes::<V, R>::none();
+    for at in rows.groups() {
+        let values = gelu(rows.load(at));
+        rows.store(at, values);
+        extremes = extremes.with(values);
+    }
+    put(&rows, extremes, out, scales);
+}
+
+/// Normalises `R` rows in place and quantises them.
+#[inline(always)]
+pub(super) fn normalise_and_quantise<V: Quantise<I>, I, const R: usize>(
+    rows: &mut [f32],
+    norm: Norm<'_>,
+    epsilon: f32,
+    out: &mut [[I; LANES]],
+    scales: &mut [Quantised],
+) {
+    let mut rows = Rows::<R>::new(rows);
+    let width = norm.gamma.len() as f32;
+    let mut sums = [V::splat(0.0); R];
+    for at in rows.groups() {
+        sums = sums.add(rows.load(at));
+    }
+    let means = folded(sums, |a, b| a + b, |sum| sum / width);
+    let mut squares = [V::splat(0.0); R];
+    for at in rows.groups() {
+        let distances = rows.load(at).sub(means);
+        squares = squares.add(distances.mul(distances));
+    }
+    let factors = folded(squares, |a, b| a + b, |sum| 1.0 / (sum / width + epsilon).sqrt());
+    let mut extremes = Extremes::none();
+    for (at, (gamma, beta)) in groups(norm.gamma).iter().zip(groups(norm.beta)).enumerate() {
+        let scaled = rows.load(at).sub(means).mul(factors);
+        let values = scaled.mul([V::load(gamma); R]).add([V::load(beta); R]);
+        rows.store(at, values);
+        extremes = extremes.with(values);
+    }
+    put(&rows, extremes, out, scales);
+}
+
+/// Quantises rows whose extremes are known.
+#[inline(always)]
+fn put<V: Quantise<I>, I, const R: usize>(
+    rows: &Rows<'_, R>,
+    extremes: Extremes<V, R>,
+    out: &mut [[I; LANES]],
+    scales: &mut [Quantised],
+) {
+    let (mut shifts, mut factors) = (extremes.low, extremes.high);
+    for r in 0..R {
+        let (least, most) = (fold(extremes.low[r], smaller), fold(extremes.high[r], larger));
+        let range = most - least;
+        scales[r] = Quantised { step: range / 255.0, least };
+        shifts[r] = V::splat(least);
+        factors[r] = V::splat(if range > 0.0 { 255.0 / range } else { 0.0 });
+    }
+    let width = out.len() / R;
+    for at in rows.groups() {
+        let values = rows.load(at).sub(shifts).mul(factors).add(Numbers::splat(ROUND));
+        for r in 0..R {
+            values[r].store_low_bytes(&mut out[r * width + at]);
+        }
+    }
+}
+
+/// Sixteen outputs of a linear layer from their integer sums.
 #[inline(always)]
 pub(super) fn dequantise<V: Vector>(
     linear: &Linear<'_>,
-    sums: &[i32],
+    panel: usize,
+    sums: &[i32; LANES],
     input: Quantised,
-    mut put: impl FnMut(usize, V),
-) {
-    let (step, least) = (V::splat(input.step), V::splat(input.least));
-    let factors = groups(linear.scale).iter().zip(groups(linear.offset)).zip(groups(linear.bias));
-    for (index, (sum, ((scale, offset), bias))) in sums.as_chunks().0.iter().zip(factors).enumerate() {
-        let constant = V::load(offset).mul(least).add(V::load(bias));
-        put(index, V::load_integers(sum).mul(V::load(scale).mul(step)).add(constant));
-    }
-}
-
-/// Normalises one row in place.
-#[inline(always)]
-pub(super) fn normalise<V: Vector>(row: &mut [f32], norm: Norm<'_>, epsilon: f32) {
-    let width = row.len() as f32;
-    let mut sum = V::splat(0.0);
-    for group in groups(row) {
-        sum = sum.add(V::load(group));
-    }
-    let mean = V::splat(fold(sum, |a, b| a + b) / width);
-    let mut squares = V::splat(0.0);
-    for group in groups(row) {
-        let distance = V::load(group).sub(mean);
-        squares = squares.add(distance.mul(distance));
-    }
-    let factor = V::splat(1.0 / (fold(squares, |a, b| a + b) / width + epsilon).sqrt());
-    let factors = groups(norm.gamma).iter().zip(groups(norm.beta));
-    for (group, (gamma, beta)) in row.as_chunks_mut().0.iter_mut().zip(factors) {
-        let scaled = V::load(group).sub(mean).mul(factor);
-        scaled.mul(V::load(gamma)).add(V::load(beta)).store(group);
-    }
+) -> V {
+    let part = |of: &[f32]| V::load(&groups(of)[panel]);
+    let constant = part(linear.offset).mul(V::splat(input.least)).add(part(linear.bias));
+    V::load_integers(sums).mul(part(linear.scale).mul(V::splat(input.step))).add(constant)
 }
 
 /// `0.5 * x * (1 + erf(x / sqrt(2)))`, wrong by less than 1e-4 (absolute).
@@ -112,7 +230,7 @@ pub(super) fn normalise<V: Vector>(row: &mut [f32], norm: Norm<'_>, epsilon: f32
 /// The normal distribution function minus 0.5 is odd; it is `x * P(x^2)` with a polynomial fitted for the
 /// least largest error of the result on |x| <= 4.3, and constant beyond, where it is within 1e-5 of 0.5.
 #[inline(always)]
-pub(super) fn gelu<V: Vector>(x: V) -> V {
+pub(super) fn gelu<V: Numbers>(x: V) -> V {
     const EDGE: f32 = 4.3;
     const P: [f32; 10] = [
         3.989_093_3e-1,
@@ -137,7 +255,7 @@ pub(super) fn gelu<V: Vector>(x: V) -> V {
 
 /// e^x for x <= 0, relative error about 1e-7; anything under -87 counts as -87.
 #[inline(always)]
-fn exp<V: Vector>(x: V) -> V {
+fn exp<V: Numbers>(x: V) -> V {
     let x = x.max(V::splat(-87.0));
     let shifted = x.mul(V::splat(std::f32::consts::LOG2_E)).add(V::splat(ROUND));
     let n = shifted.sub(V::splat(ROUND));
@@ -150,43 +268,51 @@ fn exp<V: Vector>(x: V) -> V {
     p.mul(r).mul(r).add(r).add(V::splat(1.0)).mul(shifted.power_of_two())
 }
 
-/// Turns scores into weights that sum to 1. `row` is padded to whole groups; only `len` scores are real.
+/// Turns `R` rows of scores into weights that sum to 1. They are padded to whole groups; only `len` scores are real.
 #[inline(always)]
-pub(super) fn softmax<V: Vector>(row: &mut [f32], len: usize) {
-    row[len..].fill(f32::MIN);
-    let mut high = V::splat(f32::MIN);
-    for group in groups(row) {
-        high = high.max(V::load(group));
+pub(super) fn softmax<V: Vector, const R: usize>(rows: &mut [f32], len: usize) {
+    let mut rows = Rows::<R>::new(rows);
+    for row in &mut rows.0 {
+        row.as_flattened_mut()[len..].fill(f32::MIN);
     }
-    let most = V::splat(fold(high, larger));
-    let mut sum = V::splat(0.0);
-    for group in row.as_chunks_mut().0 {
-        let power = exp(V::load(group).sub(most));
-        power.store(group);
-        sum = sum.add(power);
+    let mut high: [V; R] = Numbers::splat(f32::MIN);
+    for at in rows.groups() {
+        high = high.max(rows.load(at));
     }
-    let factor = V::splat(1.0 / fold(sum, |a, b| a + b));
-    for group in row.as_chunks_mut().0 {
-        V::load(group).mul(factor).store(group);
+    let most = folded(high, larger, |most| most);
+    let mut sums = [V::splat(0.0); R];
+    for at in rows.groups() {
+        let powers = exp(rows.load(at).sub(most));
+        rows.store(at, powers);
+        sums = sums.add(powers);
+    }
+    let factors = folded(sums, |a, b| a + b, |sum| 1.0 / sum);
+    for at in rows.groups() {
+        let shares = rows.load(at).mul(factors);
+        rows.store(at, shares);
     }
 }
 
-/// `out[r][j] = sum_d queries[d][r] * keys[d][j]` for `R` queries and `C` groups of keys from group `at`.
+/// `out[r][j] = sum_d queries[r][d] * turned[d][j]` for `R` queries and `C` groups of keys from key `at`.
 #[inline(always)]
 pub(super) fn scores<V: Vector, const R: usize, const C: usize>(
-    queries: &[[f32; R]],
-    keys: &[f32],
+    queries: [&[f32]; R],
+    turned: &[f32],
     stride: usize,
     at: usize,
     out: &mut [f32],
 ) {
     let mut sums = [[V::splat(0.0); C]; R];
-    for (query, key) in queries.iter().zip(keys.chunks_exact(stride)) {
+    for (d, key) in turned.chunks_exact(stride).enumerate() {
         let (key, _) = key[at..at + C * LANES].as_chunks();
+        let mut keys = [V::splat(0.0); C];
         for c in 0..C {
-            let key = V::load(&key[c]);
-            for r in 0..R {
-                sums[r][c] = sums[r][c].add(V::splat(query[r]).mul(key));
+            keys[c] = V::load(&key[c]);
+        }
+        for r in 0..R {
+            let query = V::splat(queries[r][d]);
+            for c in 0..C {
+                sums[r][c] = sums[r][c].add(query.mul(keys[c]));
             }
         }
     }
@@ -204,24 +330,22 @@ pub(super) fn mix<V: Vector, const R: usize, const C: usize>(
     values: &[f32],
     width: usize,
     at: usize,
-) -> [[[f32; LANES]; C]; R] {
+) -> [[V; C]; R] {
     let mut sums = [[V::splat(0.0); C]; R];
     for (j, value) in values.chunks_exact(width).enumerate() {
         let (value, _) = value[at..at + C * LANES].as_chunks();
+        let mut components = [V::splat(0.0); C];
         for c in 0..C {
-            let value = V::load(&value[c]);
-            for r in 0..R {
-                sums[r][c] = sums[r][c].add(V::splat(weights[r][j]).mul(value));
+            components[c] = V::load(&value[c]);
+        }
+        for r in 0..R {
+            let weight = V::splat(weights[r][j]);
+            for c in 0..C {
+                sums[r][c] = sums[r][c].add(weight.mul(components[c]));
             }
         }
     }
-    let mut out = [[[0.0; LANES]; C]; R];
-    for r in 0..R {
-        for c in 0..C {
-            sums[r][c].store(&mut out[r][c]);
-        }
-    }
-    out
+    sums
 }
 
 #[cfg(test)]

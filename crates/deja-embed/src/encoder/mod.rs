@@ -3,9 +3,15 @@
 //! Linear layers multiply bytes (weights int8 per output channel, activations u8 per row, 32-bit sums);
 //! everything else is f32. All kernels give the same bits, so vectors made on different machines compare.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+mod attention;
+#[cfg(any(target_arch = "aarch64", test))]
+mod dot;
 mod forward;
 mod math;
 mod portable;
+mod product;
 mod vector;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -26,6 +32,8 @@ pub enum Kernel {
     AvxVnni,
     /// AVX2: nearly every x86-64 server.
     Avx2,
+    /// NEON with dot products: Apple M1, AWS Graviton 2, Arm Neoverse N1 and later.
+    NeonDot,
     /// No intrinsics.
     Portable,
 }
@@ -33,7 +41,7 @@ pub enum Kernel {
 impl Kernel {
     /// The kernels this processor can run, fastest first.
     pub fn available() -> Vec<Self> {
-        [Self::Avx512Vnni, Self::AvxVnni, Self::Avx2, Self::Portable]
+        [Self::Avx512Vnni, Self::AvxVnni, Self::Avx2, Self::NeonDot, Self::Portable]
             .into_iter()
             .filter(|k| k.runs_here())
             .collect()
@@ -56,11 +64,20 @@ impl Kernel {
             }
             Self::AvxVnni => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni"),
             Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::NeonDot => false,
             Self::Portable => true,
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    fn runs_here(self) -> bool {
+        match self {
+            Self::NeonDot => std::arch::is_aarch64_feature_detected!("dotprod"),
+            _ => self == Self::Portable,
+        }
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn runs_here(self) -> bool {
         self == Self::Portable
     }
@@ -108,11 +125,21 @@ impl Encoder {
             Kernel::Avx512Vnni => unsafe { x86::avx512::run(&self.image, texts, scratch, out) },
             Kernel::AvxVnni => unsafe { x86::avx_vnni::run(&self.image, texts, scratch, out) },
             Kernel::Avx2 => unsafe { x86::avx2::run(&self.image, texts, scratch, out) },
-            Kernel::Portable => portable::run(&self.image, texts, scratch, out),
+            Kernel::NeonDot | Kernel::Portable => portable::run(&self.image, texts, scratch, out),
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    #[expect(unsafe_code, reason = "calls into code compiled for an instruction set")]
+    fn run(&self, texts: &[&[u32]], scratch: &mut Scratch, out: &mut Vec<f32>) -> Option<()> {
+        match self.kernel {
+            // SAFETY: `new` has checked that this processor has what `kernel` needs.
+            Kernel::NeonDot => unsafe { aarch64::run(&self.image, texts, scratch, out) },
+            _ => portable::run(&self.image, texts, scratch, out),
+        }
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn run(&self, texts: &[&[u32]], scratch: &mut Scratch, out: &mut Vec<f32>) -> Option<()> {
         portable::run(&self.image, texts, scratch, out)
     }

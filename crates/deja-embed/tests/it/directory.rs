@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use deja_core::embedding::Embedded;
-use deja_embed::Model;
+use deja_embed::{Kernel, Model};
 use safetensors::tensor::{Dtype, TensorView, serialize};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -116,6 +116,21 @@ fn a_tiny_model_works_in_every_number_format() {
         assert_ne!(other.id(), model.id());
         let cosine = cosine(vector(&mut other.session(), "hello worlds cache").as_slice(), whole.as_slice());
         assert!(cosine > 0.999, "{dtype:?}: {cosine}");
+    }
+}
+
+/// Its layers have two and four panels, so no strip of the products is full.
+#[test]
+fn every_kernel_gives_the_same_bits_for_another_shape() {
+    let model = Model::from_directory(tiny(1)).unwrap();
+    let ids: Vec<Vec<u32>> = [1, 2, 5, 7, 12].map(|n| (0..n).map(|i| i * 3 % 8).collect()).into();
+    let texts: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
+    let bits = |kernel| -> Vec<u32> {
+        model.session_on(kernel).encode(&texts).unwrap().iter().map(|v| v.to_bits()).collect()
+    };
+    let want = bits(Kernel::Portable);
+    for kernel in Kernel::available() {
+        assert_eq!(bits(kernel), want, "{kernel:?}");
     }
 }
 

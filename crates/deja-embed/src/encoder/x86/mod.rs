@@ -15,6 +15,8 @@ pub(super) mod avx512;
 pub(super) mod avx_vnni;
 mod vector;
 
+use super::product::Strip;
+use super::vector::LANES;
 use crate::image::{Linear, PANEL, QUAD};
 
 /// Bytes of one step of a panel: 16 channels by 4 inputs.
@@ -22,30 +24,31 @@ const STEP: usize = PANEL * QUAD;
 
 /// The operands of one product after their sizes were checked.
 #[derive(Clone, Copy)]
-struct Operands {
-    bytes: *const u8,
+struct Operands<I> {
+    values: *const I,
     weights: *const i8,
     sums: *mut i32,
     rows: usize,
     inputs: usize,
-    outputs: usize,
+    strip: Strip,
 }
 
-impl Operands {
+impl<I> Operands<I> {
     /// The asserts are what the pointer arithmetic of the tiles relies on.
-    fn new(bytes: &[u8], linear: &Linear<'_>, sums: &mut [i32]) -> Self {
-        let (inputs, outputs) = (linear.inputs, linear.outputs);
-        let rows = bytes.len() / inputs;
-        assert!(inputs.is_multiple_of(QUAD) && outputs.is_multiple_of(PANEL));
-        assert!(bytes.len() == rows * inputs && sums.len() == rows * outputs);
-        assert!(linear.weights.len() == inputs * outputs);
+    fn new(values: &[[I; LANES]], linear: &Linear<'_>, strip: Strip, sums: &mut [i32]) -> Self {
+        let inputs = linear.inputs;
+        let rows = values.len() * LANES / inputs;
+        assert!(inputs.is_multiple_of(LANES) && strip.count > 0);
+        assert!(values.len() * LANES == rows * inputs && sums.len() == rows * strip.count * PANEL);
+        assert!(strip.panel(strip.count - 1) < linear.outputs / PANEL);
+        assert!(linear.weights.len() == inputs * linear.outputs);
         Self {
-            bytes: bytes.as_ptr(),
+            values: values.as_ptr().cast(),
             weights: linear.weights.as_ptr(),
             sums: sums.as_mut_ptr(),
             rows,
             inputs,
-            outputs,
+            strip,
         }
     }
 
@@ -54,90 +57,78 @@ impl Operands {
     /// # Safety
     /// `row` must be less than `rows`.
     #[inline(always)]
-    unsafe fn row(&self, row: usize) -> *const u8 {
-        // SAFETY: inside the slice of rows * inputs bytes.
-        unsafe { self.bytes.add(row * self.inputs) }
+    unsafe fn row(&self, row: usize) -> *const I {
+        // SAFETY: inside the slice of rows * inputs numbers.
+        unsafe { self.values.add(row * self.inputs) }
     }
 
-    /// The first of the weights of `panel`.
+    /// The first of the weights of the strip's panel `at`.
     ///
     /// # Safety
-    /// `panel` must be less than `outputs / PANEL`.
+    /// `at` must be less than `strip.count`.
     #[inline(always)]
-    unsafe fn panel(&self, panel: usize) -> *const i8 {
-        // SAFETY: inside the slice of inputs * outputs weights, since a panel has inputs * PANEL of them.
-        unsafe { self.weights.add(panel * self.inputs * PANEL) }
+    unsafe fn panel(&self, at: usize) -> *const i8 {
+        // SAFETY: the last panel of the strip is one of the layer's, each of inputs * PANEL weights.
+        unsafe { self.weights.add(self.strip.panel(at) * self.inputs * PANEL) }
     }
 
-    /// Where the 16 sums of `row` and `panel` go.
+    /// How far behind the weights of a panel those of the same panel of the next strip lie: to be fetched, not read,
+    /// since they may lie beyond the layer.
+    #[inline(always)]
+    fn next_strip(&self) -> usize {
+        let panels = if self.strip.stride == 1 { self.strip.count } else { 1 };
+        panels * self.inputs * PANEL
+    }
+
+    /// The weights that are read after those of the strip's panel `at`, if panels are read one by one: to be fetched,
+    /// not read, likewise.
+    #[inline(always)]
+    fn after(&self, at: usize) -> *const i8 {
+        let panel = match self.strip {
+            Strip { stride: 1, .. } => self.strip.panel(at) + 1,
+            Strip { count, .. } if at + 1 < count => self.strip.panel(at + 1),
+            Strip { first, .. } => first + 1,
+        };
+        self.weights.wrapping_add(panel * self.inputs * PANEL)
+    }
+
+    /// Where the 16 sums of `row` and of the strip's panel `at` go.
     ///
     /// # Safety
     /// Both must be in range as above.
     #[inline(always)]
-    unsafe fn sum(&self, row: usize, panel: usize) -> *mut i32 {
-        // SAFETY: inside the slice of rows * outputs sums.
-        unsafe { self.sums.add(row * self.outputs + panel * PANEL) }
+    unsafe fn sum(&self, row: usize, at: usize) -> *mut i32 {
+        // SAFETY: inside the slice of rows * count * PANEL sums.
+        unsafe { self.sums.add((row * self.strip.count + at) * PANEL) }
     }
 }
 
-/// Four neighbouring inputs of one row as they lie in memory.
+/// Four bytes of a row as they lie in memory: four inputs, or two of 16 bits.
 ///
 /// # Safety
 /// `at` must be readable for four bytes.
 #[inline(always)]
-unsafe fn quad(at: *const u8) -> i32 {
+unsafe fn word<I>(at: *const I) -> i32 {
     // SAFETY: by this function's contract; the read may be unaligned.
     unsafe { at.cast::<i32>().read_unaligned() }
 }
 
-/// Makes `run` and the walk over tiles for one instruction set.
-///
-/// `$panels` and the last of `$rows` are the largest tile; the module has a function `tile<ROWS, PANELS>`.
-macro_rules! kernel {
-    ($vector:ty, $features:literal, $panels:literal, $largest:literal, [$($rows:literal),+]) => {
-        /// See [`forward`](crate::encoder::forward::forward).
-        #[target_feature(enable = $features)]
-        pub(in crate::encoder) fn run(
-            image: &crate::image::Image,
-            texts: &[&[u32]],
-            scratch: &mut crate::encoder::forward::Scratch,
-            out: &mut Vec<f32>,
-        ) -> Option<()> {
-            let product = |bytes: &[u8], linear: &Linear<'_>, sums: &mut [i32]| product(bytes, linear, sums);
-            crate::encoder::forward::forward::<$vector>(image, texts, scratch, out, product)
-        }
-
-        #[target_feature(enable = $features)]
-        fn product(bytes: &[u8], linear: &Linear<'_>, sums: &mut [i32]) {
-            let operands = Operands::new(bytes, linear, sums);
-            let panels = operands.outputs / PANEL;
-            let mut panel = 0;
-            while panel < panels {
-                if panels - panel >= $panels {
-                    columns::<$panels>(operands, panel);
-                    panel += $panels;
-                } else {
-                    columns::<1>(operands, panel);
-                    panel += 1;
-                }
+/// `$tile` for all `$rows` rows, in tiles of nearly equal height: `$row` is the first row of each, `$height` its
+/// height as a constant.
+macro_rules! tiles {
+    ($rows:expr, $largest:literal, [$($possible:literal),+], |$row:ident, $height:ident| $tile:expr) => {{
+        let (rows, mut $row) = ($rows, 0);
+        for left in (1..=rows.div_ceil($largest)).rev() {
+            let height = (rows - $row).div_ceil(left);
+            match height {
+                $($possible => {
+                    const $height: usize = $possible;
+                    $tile
+                })+
+                _ => {}
             }
+            $row += height;
         }
-
-        /// All rows of `P` panels, in tiles of nearly equal height.
-        #[target_feature(enable = $features)]
-        fn columns<const P: usize>(operands: Operands, panel: usize) {
-            let tiles = operands.rows.div_ceil($largest);
-            let mut row = 0;
-            for left in (1..=tiles).rev() {
-                let height = (operands.rows - row).div_ceil(left);
-                match height {
-                    // SAFETY: row + height <= rows and panel + P <= outputs / PANEL by the loops here and above.
-                    $($rows => unsafe { tile::<$rows, P>(operands, row, panel) },)+
-                    _ => {}
-                }
-                row += height;
-            }
-        }
-    };
+    }};
 }
-use kernel;
+use tiles;
