@@ -37,7 +37,7 @@ mod sqlite {
                 now: super::synthetic::NOW,
             };
             let target = self.0.target(SCOPE, probe.dimension()).expect("it has vectors");
-            target.nearest(&search).iter().map(|found| found.row).collect()
+            target.nearest(&[&search])[0].iter().map(|found| found.row).collect()
         }
     }
 }

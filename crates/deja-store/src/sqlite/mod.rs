@@ -43,7 +43,7 @@ pub(crate) use backup::backup;
 use catalog::Catalog;
 use fault::fault;
 use forbidden::Forbidden;
-use index::{Index, Row};
+use index::{Index, Row, Scans};
 use limits::Buckets;
 use readers::Readers;
 use vectors::StaleClaims;
@@ -58,6 +58,7 @@ type EmbedderNumber = i64;
 struct Memory {
     catalog: Catalog,
     index: Index,
+    scans: Arc<Scans>,
     buckets: Buckets,
     feedback_buckets: Buckets,
     forbidden: Forbidden,

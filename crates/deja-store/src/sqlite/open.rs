@@ -115,7 +115,8 @@ fn load(
     let forbidden = super::Forbidden::load(&connection, own)?;
     let (buckets, feedback_buckets) = (super::Buckets::default(), super::Buckets::default());
     let stale_claims = super::StaleClaims::default();
-    Ok(Memory { catalog, index, buckets, feedback_buckets, forbidden, embedder, stale_claims, texts })
+    let scans = Arc::default();
+    Ok(Memory { catalog, index, scans, buckets, feedback_buckets, forbidden, embedder, stale_claims, texts })
 }
 
 /// Rebuilds the index: one thread reads who is where, the other the vectors of this embedder.

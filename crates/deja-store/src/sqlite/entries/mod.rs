@@ -57,11 +57,10 @@ impl Entries for SqliteStore {
             now,
         };
         let found = if target.is_long(&search) {
-            tokio::task::spawn_blocking(move || target.nearest(&search))
-                .await
-                .map_err(|error| StoreError::Internal(Box::new(error)))?
+            let scans = &self.memory.scans;
+            scans.nearest(target, search).await.map_err(|error| StoreError::Internal(Box::new(error)))?
         } else {
-            target.nearest(&search)
+            target.nearest(&[&search]).pop().unwrap_or_default()
         };
         let entries = self.texts(scope.key(), found.iter().map(|found| found.row)).await?;
         let pairs = self.memory.forbidden.of(scope.project());

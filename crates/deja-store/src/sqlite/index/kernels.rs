@@ -171,17 +171,25 @@ unsafe fn within_avx512(s: Sketches<'_>, probe: &[Word], ahead: Option<Sketches<
     let mut groups = [(0, 0); GROUPS];
     let mut sums = [const { MaybeUninit::<__m512i>::uninit() }; GROUPS];
     for start in (0..whole).step_by(GROUPS * 8) {
-        let mut count = 0;
-        for i in (start..whole.min(start + GROUPS * 8)).step_by(8) {
+        let mut nears = [0; GROUPS];
+        for (i, near) in (start..whole).step_by(8).zip(&mut nears) {
             // SAFETY: i + 8 <= len <= stride, so the eight words lie inside `words`.
             let sum = distance(unsafe { _mm512_loadu_si512(words.add(i).cast()) }, signs, planes);
-            let near = _mm512_cmple_epu64_mask(sum, radius);
-            groups[count] = (i as u32, near);
-            count += usize::from(near != 0);
+            *near = _mm512_cmple_epu64_mask(sum, radius);
             // The first words of a chunk are two pages: too few for the processor to see where they go on.
-            let line = if near == 0 { i } else { i + second };
             _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(i).cast());
-            _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(line).cast());
+        }
+        let mut count = 0;
+        for (from, nears) in (0..).step_by(8).zip(nears.as_chunks::<8>().0) {
+            let mut bits = u64::from_le_bytes(*nears);
+            while bits != 0 {
+                let group = bits.trailing_zeros() as usize / 8;
+                let i = start + (from + group) * 8;
+                _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(i + second).cast());
+                groups[count] = (i as u32, nears[group]);
+                count += 1;
+                bits &= !(0xff << (group * 8));
+            }
         }
         for (w, word) in (1..).zip(others) {
             let (others, limit) = ((all(word.signs), word.planes.map(|mask| all(mask))), all(word.radius));

@@ -8,6 +8,7 @@ mod exact;
 mod fingerprint;
 mod kernels;
 mod partition;
+mod scans;
 mod sieve;
 mod sketch;
 mod top;
@@ -28,6 +29,7 @@ use partition::Partition;
 use sketch::Sketcher;
 
 pub(super) use partition::Search;
+pub(super) use scans::Scans;
 pub(super) use vector::Vector;
 
 /// The number of an entry in the database, never given twice.
@@ -84,9 +86,9 @@ impl Target {
         self.0.cost(search) > INLINE_COST
     }
 
-    /// The live entries that reach the threshold, best first, equal ones by id.
-    pub(super) fn nearest(&self, search: &Search) -> Vec<Found> {
-        self.0.nearest(search)
+    /// For each search the live entries that reach its threshold, best first, equal ones by id.
+    pub(super) fn nearest(&self, searches: &[&Search]) -> Vec<Vec<Found>> {
+        self.0.nearest(searches)
     }
 }
 

@@ -9,6 +9,7 @@ use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::chunk::{Chunk, FULL};
 use super::kernels::{self, Level};
+use super::sieve::Sieve;
 use super::sketch::Sketcher;
 use super::top::Top;
 use super::vector::Vector;
@@ -74,57 +75,81 @@ impl Partition {
     pub(super) fn cost(&self, search: &Search) -> usize {
         let chunks = self.chunks.read();
         let vectors = chunks.len().saturating_sub(1) * FULL + chunks.last().map_or(0, Chunk::len);
-        if self.sketcher.helps(search.threshold.get()) { vectors / 20 } else { vectors }
+        if self.is_filtered(search) { vectors / 20 } else { vectors }
     }
 
-    /// The live vectors that reach the threshold, best first, equal ones by id.
+    /// Whether sketches leave most vectors out.
+    pub(super) fn is_filtered(&self, search: &Search) -> bool {
+        self.sketcher.helps(search.threshold.get())
+    }
+
+    /// For each search the live vectors that reach its threshold, best first, equal ones by id. Sketches are read
+    /// from memory once for all searches.
     ///
     /// The lock is lent to waiting writers between chunks. Chunks are scanned last to first: an entry only
     /// ever moves from the last place to an earlier one, so it may be met twice, which [`Top`] notices, and
     /// is never missed.
-    pub(super) fn nearest(&self, search: &Search) -> Vec<Found> {
-        let level = kernels::level();
-        let mut top = Top::new(search.limit.get());
+    pub(super) fn nearest(&self, searches: &[&Search]) -> Vec<Vec<Found>> {
         let mut near = Vec::new();
         let mut chunks = self.chunks.read();
         let has_sketches = chunks.first().is_some_and(Chunk::has_sketches);
-        let mut sieve =
-            has_sketches.then(|| self.sketcher.sieve(&search.probe, search.threshold.get())).flatten();
+        let sketcher = has_sketches.then_some(&*self.sketcher);
+        let mut looks: Vec<_> = searches.iter().map(|search| Look::new(search, sketcher)).collect();
         let mut next = chunks.len();
         loop {
             next = next.min(chunks.len());
             let Some(index) = next.checked_sub(1) else { break };
             next = index;
-            let chunk = &chunks[index];
-            near.clear();
-            match &sieve {
-                Some(sieve) if chunk.has_sketches() => {
-                    let ahead = next.checked_sub(1).map(|ahead| &chunks[ahead]);
-                    chunk.within(level, sieve.words(), ahead, &mut near);
-                }
-                _ => near.extend(0..chunk.len() as u16),
-            }
-            for at in &near {
-                offer(level, chunk, usize::from(*at), search, &mut top);
-            }
-            // With all places taken only what is at least as near as the worst of them matters.
-            if let (Some(sieve), Some(floor)) = (&mut sieve, top.floor()) {
-                sieve.tighten(f64::from(floor.get()));
+            let ahead = index.checked_sub(1).map(|ahead| &chunks[ahead]);
+            for look in &mut looks {
+                look.at(&chunks[index], ahead, &mut near);
             }
             RwLockReadGuard::bump(&mut chunks);
         }
         drop(chunks);
-        top.into_found()
+        looks.into_iter().map(|look| look.top.into_found()).collect()
     }
 }
 
-fn offer(level: Level, chunk: &Chunk, at: usize, search: &Search, top: &mut Top) {
-    let cosine = chunk.cosine(level, at, &search.probe);
-    let similarity =
-        if cosine >= INDISTINGUISHABLE { Similarity::ONE } else { Similarity::from_cosine(cosine) };
-    let slot = &chunk.slots()[at];
-    if search.threshold.reached_by(similarity) && search.now.as_nanos() < slot.expires {
-        top.offer(Found { similarity, id: slot.id, row: chunk.row(at) });
+/// A search on its way through the chunks.
+struct Look<'a> {
+    search: &'a Search,
+    level: Level,
+    /// `None` if all vectors are scored.
+    sieve: Option<Sieve>,
+    top: Top,
+}
+
+impl<'a> Look<'a> {
+    fn new(search: &'a Search, sketcher: Option<&Sketcher>) -> Self {
+        let sieve = sketcher.and_then(|sketcher| sketcher.sieve(&search.probe, search.threshold.get()));
+        Self { search, level: kernels::level(), sieve, top: Top::new(search.limit.get()) }
+    }
+
+    /// Takes what is near in `chunk`. `ahead` comes next; `near` is room to work in.
+    fn at(&mut self, chunk: &Chunk, ahead: Option<&Chunk>, near: &mut Vec<u16>) {
+        near.clear();
+        match &self.sieve {
+            Some(sieve) if chunk.has_sketches() => chunk.within(self.level, sieve.words(), ahead, near),
+            _ => near.extend(0..chunk.len() as u16),
+        }
+        for at in near {
+            self.offer(chunk, usize::from(*at));
+        }
+        // With all places taken only what is at least as near as the worst of them matters.
+        if let (Some(sieve), Some(floor)) = (&mut self.sieve, self.top.floor()) {
+            sieve.tighten(f64::from(floor.get()));
+        }
+    }
+
+    fn offer(&mut self, chunk: &Chunk, at: usize) {
+        let cosine = chunk.cosine(self.level, at, &self.search.probe);
+        let similarity =
+            if cosine >= INDISTINGUISHABLE { Similarity::ONE } else { Similarity::from_cosine(cosine) };
+        let slot = &chunk.slots()[at];
+        if self.search.threshold.reached_by(similarity) && self.search.now.as_nanos() < slot.expires {
+            self.top.offer(Found { similarity, id: slot.id, row: chunk.row(at) });
+        }
     }
 }
 
@@ -179,7 +204,10 @@ mod tests {
             let limit = NonZeroUsize::new(limit).unwrap();
             let search = Search { probe: probe.as_slice().into(), threshold, limit, now: NOW };
             let expected: Vec<Found> = expected.copied().collect();
-            assert_eq!(partition.nearest(&search), expected, "{name} at {threshold:?}, {limit}");
+            // Beside another search, which changes nothing.
+            let other = Search { probe: embedding(&vectors[0]).as_slice().into(), ..search.clone() };
+            let found = partition.nearest(&[&search, &other]);
+            assert_eq!(found[0], expected, "{name} at {threshold:?}, {limit}");
         }
     }
 
