@@ -19,6 +19,10 @@ pub(crate) const SUMS: [&str; Totals::FIELDS] = [
     "passed",
     "new_scopes",
     "new_instructions",
+    "new_turns",
+    "new_contexts",
+    "new_end_users",
+    "new_parameters",
 ];
 
 /// Each column in the form that `form` gives it, as a list.

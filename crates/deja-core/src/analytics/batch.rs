@@ -7,6 +7,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::analytics::names::{Names, label};
+use crate::analytics::scopes::Seen;
 use crate::analytics::{
     ContextKey, Distribution, OfWire, Outcome, Rollup, RollupKey, Slice, Step, Surface, UsageEvent,
 };
@@ -74,6 +75,7 @@ pub struct UsageBatch {
     pub id: Option<BatchId>,
     cells: HashMap<Cell, Counted>,
     names: Names,
+    seen: Seen,
     /// Hits by entry.
     pub entries: HashMap<(ProjectId, EntryId), EntryHits>,
     /// Hits that [`Self::take`] began to hand out.
@@ -104,10 +106,8 @@ impl UsageBatch {
         let cell = Cell { project: event.project, minute, key: event.key, model, context };
         let Some(counted) = slot(&mut self.cells, cell, MOST) else { return false };
         counted.count(event);
-        if let Some(new_instructions) = event.placed.and_then(|placed| self.names.news(event.project, placed))
-        {
-            counted.rollup.totals.new_scopes += 1;
-            counted.rollup.totals.new_instructions += u64::from(new_instructions);
+        if let Some(cause) = event.placed.and_then(|placed| self.seen.news(event.project, placed)) {
+            counted.rollup.totals.count_scope(cause);
         }
         // At most one a cell.
         self.contexts.extend(new.map(|(key, label)| ((event.project, key), label)));
@@ -130,6 +130,7 @@ impl UsageBatch {
         Self {
             id: None,
             names: Names::default(),
+            seen: Seen::default(),
             cells: some(&mut self.cells, minutes),
             entries: some(&mut self.taking, entries),
             taking: HashMap::new(),
@@ -237,7 +238,7 @@ mod tests {
 
     use super::*;
     use crate::analytics::{MAX_NAMES_PER_HOUR, OTHER_MODELS, OfSurface, Placed};
-    use crate::cache::ScopeKey;
+    use crate::cache::{Frame, Kind, Parameters, Scope};
 
     fn event<'a>(model: &'a str, context: Option<&'a str>, seconds: i64) -> UsageEvent<'a> {
         let (project, key) = (ProjectId::from_bytes([1; 16]), KeyId::from_bytes([2; 16]));
@@ -268,21 +269,23 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_is_new_once_and_says_whether_its_instructions_are() {
+    fn new_scopes_are_counted_by_what_is_new_and_remembered_when_they_are_written() {
         let mut batch = UsageBatch::default();
-        let placed = |number, instructions| Some(Placed { scope: ScopeKey([number; 32]), instructions });
-        for (of, context) in
-            [(1, None), (2, Some("a")), (2, Some("a")), (3, Some("a")), (4, Some("b")), (1, None)]
-        {
-            assert!(batch.add(&UsageEvent { placed: placed(of, context), ..event("m", None, 0) }));
+        let add = |batch: &mut UsageBatch, instructions: Option<&str>, seconds| {
+            let frame = Frame::of_wire(Kind::Chat, "m", instructions, Parameters::new());
+            let scope = Scope::new(ProjectId::from_bytes([1; 16]), frame.clone());
+            let placed = Some(Placed { scope: scope.key(), frame: &frame });
+            assert!(batch.add(&UsageEvent { placed, ..event("m", None, seconds) }));
+        };
+        for instructions in [None, Some("a"), Some("a"), Some("b"), None] {
+            add(&mut batch, instructions, 0);
         }
-        // What is written goes, what was seen stays.
         let totals = |batch: &UsageBatch| {
             let all = batch.rollups().into_iter().find(|(key, _)| key.slice == Slice::default());
             all.map(|(_, rollup)| (rollup.totals.new_scopes, rollup.totals.new_instructions))
         };
-        assert_eq!(totals(&batch.take(usize::MAX, 0)), Some((4, 2)));
-        assert!(batch.add(&UsageEvent { placed: placed(4, Some("b")), ..event("m", None, 60) }));
+        assert_eq!(totals(&batch.take(usize::MAX, 0)), Some((3, 2)));
+        add(&mut batch, Some("b"), 60);
         assert_eq!(totals(&batch), Some((0, 0)));
     }
 

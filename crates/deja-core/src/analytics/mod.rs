@@ -8,12 +8,13 @@ mod batch;
 mod histogram;
 mod names;
 mod rollup;
+mod scopes;
 
 use std::time::Duration;
 
 use deja_wire::{Endpoint, Wire};
 
-use crate::cache::ScopeKey;
+use crate::cache::{Frame, ScopeKey};
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, KeyId, ProjectId};
@@ -26,6 +27,7 @@ pub use histogram::{
 };
 pub use names::{ContextKey, MAX_NAMES_PER_HOUR, OTHER_MODELS};
 pub use rollup::{Dimension, OfSurface, Rollup, RollupKey, Slice, Step, Totals};
+pub use scopes::Cause;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,8 +110,8 @@ impl From<Endpoint> for Surface {
 pub struct Placed<'a> {
     /// The scope.
     pub scope: ScopeKey,
-    /// The instructions that are part of it.
-    pub instructions: Option<&'a str>,
+    /// What it is made of.
+    pub frame: &'a Frame,
 }
 
 /// One request of a project: what the rollups are made of.

@@ -1,12 +1,11 @@
 //! Bounded names in rollups: what callers write freely (contexts, models) must not become rows without end.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::analytics::Placed;
 use crate::id::ProjectId;
 
 /// Contexts, and models, of a project that are told apart in one hour. What comes later in the hour is counted as
@@ -47,16 +46,11 @@ pub(super) fn label(context: &str) -> Box<str> {
     line.into()
 }
 
-/// Scopes, and instructions, that are remembered as seen: about 1 MB. Beyond it all are forgotten, and counted as new once more.
-const MAX_SEEN: usize = 65_536;
-
-/// The names that were told apart in the running hour of each project, and the scopes and instructions that were seen
-/// since the start.
+/// The names that were told apart in the running hour of each project.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     hash: RandomState,
     projects: HashMap<ProjectId, Hour>,
-    seen: HashSet<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -82,27 +76,6 @@ impl Names {
             *names = Hour { number: hour, ..Hour::default() };
         }
         (names.model(model), context.map_or(ContextKey::WITHOUT, |text| names.context(&self.hash, text, new)))
-    }
-}
-
-impl Names {
-    /// Whether a scope is seen for the first time; and if so, whether its instructions are, too.
-    pub(super) fn news(&mut self, project: ProjectId, placed: Placed<'_>) -> Option<bool> {
-        let Placed { scope, instructions } = placed;
-        let scope = self.hash.hash_one(scope);
-        if self.seen.contains(&scope) {
-            return None;
-        }
-        let instructions = instructions.map(|text| self.hash.hash_one((project, text)));
-        for seen in [Some(scope), instructions].into_iter().flatten() {
-            if self.seen.len() >= MAX_SEEN {
-                self.seen.clear();
-            }
-            if !self.seen.insert(seen) && seen != scope {
-                return Some(false);
-            }
-        }
-        Some(instructions.is_some())
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deja_wire::Wire;
 
-use crate::analytics::{ContextKey, Histograms, OfWire, Surface};
+use crate::analytics::{Cause, ContextKey, Histograms, OfWire, Surface};
 use crate::clock::Timestamp;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
@@ -178,6 +178,14 @@ pub struct Totals {
     pub new_scopes: u64,
     /// Those of them whose instructions it had not seen before either.
     pub new_instructions: u64,
+    /// Of the rest, those whose turns before the question it had not seen.
+    pub new_turns: u64,
+    /// Of the rest, those whose context, named in a header, it had not seen.
+    pub new_contexts: u64,
+    /// Of the rest, those whose end user it had not seen.
+    pub new_end_users: u64,
+    /// Of the rest, those with another parameter that it had not seen.
+    pub new_parameters: u64,
 }
 
 /// What came through one surface.
@@ -200,11 +208,11 @@ impl OfSurface {
 }
 
 impl Rollup {
-    /// Scopes that were new, per 1,000 requests in wire formats that could have been hits; `None` without any.
-    pub fn scopes_per_1000(&self) -> Option<f64> {
+    /// So many scopes, per 1,000 requests in wire formats that could have been hits; `None` without any.
+    pub fn per_1000(&self, scopes: u64) -> Option<f64> {
         let of = |what| Wire::ALL.iter().map(|wire| self.histograms.of_wire(*wire, what)).sum::<u64>();
         let answered = of(OfWire::Hit) + of(OfWire::Miss);
-        (answered > 0).then(|| 1000.0 * self.totals.new_scopes as f64 / answered as f64)
+        (answered > 0).then(|| 1000.0 * scopes as f64 / answered as f64)
     }
 
     /// What came through this surface. What came through no wire format came through deja's own API, and what was passed
@@ -252,6 +260,25 @@ impl Totals {
         (answered > 0).then(|| self.hits() as f64 / answered as f64)
     }
 
+    /// Counts a scope that was new.
+    pub(super) const fn count_scope(&mut self, cause: Cause) {
+        self.new_scopes += 1;
+        match cause {
+            Cause::Instructions => self.new_instructions += 1,
+            Cause::Turns => self.new_turns += 1,
+            Cause::Context => self.new_contexts += 1,
+            Cause::EndUser => self.new_end_users += 1,
+            Cause::Parameter => self.new_parameters += 1,
+            Cause::Model | Cause::Combination => {}
+        }
+    }
+
+    /// New scopes of a new model, or of nothing new but together.
+    pub const fn new_models(&self) -> u64 {
+        let told = self.new_instructions + self.new_turns + self.new_contexts;
+        self.new_scopes.saturating_sub(told + self.new_end_users + self.new_parameters)
+    }
+
     /// Adds `other` to this.
     pub fn add(&mut self, other: &Self) {
         let sums = self.as_array().into_iter().zip(other.as_array());
@@ -263,7 +290,7 @@ impl Totals {
     }
 
     /// Number of sums.
-    pub const FIELDS: usize = 15;
+    pub const FIELDS: usize = 19;
 
     /// The sums in the order of the fields, money in nano-dollars: what a store keeps as columns.
     pub const fn as_array(&self) -> [u64; Self::FIELDS] {
@@ -283,6 +310,10 @@ impl Totals {
             self.passed,
             self.new_scopes,
             self.new_instructions,
+            self.new_turns,
+            self.new_contexts,
+            self.new_end_users,
+            self.new_parameters,
         ]
     }
 
@@ -304,6 +335,10 @@ impl Totals {
             passed,
             new_scopes,
             new_instructions,
+            new_turns,
+            new_contexts,
+            new_end_users,
+            new_parameters,
         ] = sums;
         Self {
             exact_hits,
@@ -321,6 +356,10 @@ impl Totals {
             passed,
             new_scopes,
             new_instructions,
+            new_turns,
+            new_contexts,
+            new_end_users,
+            new_parameters,
         }
     }
 }

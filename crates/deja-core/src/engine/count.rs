@@ -128,10 +128,8 @@ impl Engine {
         let named = match &query.wire {
             Some(wired) => UsageEvent {
                 surface: wired.surface(),
-                placed: (!wired.is_passed()).then(|| Placed {
-                    scope: wired.scope.key(),
-                    instructions: wired.scope.frame().instructions(),
-                }),
+                placed: (!wired.is_passed())
+                    .then(|| Placed { scope: wired.scope.key(), frame: wired.scope.frame() }),
                 ..named
             },
             None => named,

@@ -67,6 +67,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let table = |by, counts| usage_table(&project, &asked, by, counts, &names, &unpriced);
     let tables = vec![
         ranking::surfaces(&project, &asked, &all),
+        ranking::scopes(&project, &asked, &all),
         top_prompts(&visit, &project, &asked).await?,
         table(Dimension::Key, &keys),
         table(Dimension::Model, &models),
@@ -118,6 +119,8 @@ pub(super) async fn csv(
         top_prompts(&visit, &project, &asked).await?.csv()
     } else if name == ranking::SURFACES {
         ranking::surfaces(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
+    } else if name == ranking::SCOPES {
+        ranking::scopes(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
     } else if let Some(by) = ranking::dimension(name) {
         let counts = ranking::usage(&visit, &project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
@@ -224,26 +227,34 @@ async fn guard_model(
     Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))
 }
 
+/// How many answers were streams.
+fn streamed(rollup: &Rollup) -> u64 {
+    rollup.histograms.counts(Distribution::StreamBegan).iter().sum()
+}
+
+/// How many were none.
+fn plain(rollup: &Rollup) -> u64 {
+    (rollup.totals.hits() + rollup.totals.misses).saturating_sub(streamed(rollup))
+}
+
 /// How many answers were streams, and how long it took until they began.
 fn streams(all: &Rollup) -> (&'static str, String, String) {
     let ms = |q| latency(all, Distribution::StreamBegan, q).map_or("–".into(), format::millis);
-    let streams: u64 = all.histograms.counts(Distribution::StreamBegan).iter().sum();
     let answered = all.totals.hits() + all.totals.misses;
-    let share = (answered > 0).then(|| streams as f64 / answered as f64);
-    ("Streams", format::percent(share), format!("begin after: p50 {}, p99 {}", ms(0.5), ms(0.99)))
+    let share = (answered > 0).then(|| streamed(all) as f64 / answered as f64);
+    ("Streams", format::percent(share), format!("first byte: p50 {}, p99 {}", ms(0.5), ms(0.99)))
 }
 
-/// How often a request in a wire format had a scope of its own, where nothing can be found, and why.
+/// How often a request in a wire format had a scope of its own, where nothing can be found, and the most frequent cause.
 fn scopes(all: &Rollup) -> (&'static str, String, String) {
-    let totals = &all.totals;
-    let new = all.scopes_per_1000().map_or("–".into(), |new| format!("{new:.0}"));
-    let share = (totals.new_scopes > 0).then(|| totals.new_instructions as f64 / totals.new_scopes as f64);
-    let cause = match share {
-        Some(share) if share >= 0.5 => ": a date or a name in them finds no answers",
-        _ => "",
+    let new = all.totals.new_scopes;
+    let most = ranking::causes(&all.totals).into_iter().max_by_key(|(_, scopes)| *scopes);
+    let told = match most.filter(|_| new > 0) {
+        Some((cause, scopes)) => format!("{}: {cause}", format::percent(Some(scopes as f64 / new as f64))),
+        None => "of requests in wire formats".into(),
     };
-    let share = format::percent(share);
-    ("New scopes per 1,000 requests", new, format!("{share} of them by new instructions{cause}"))
+    let new = all.per_1000(new).map_or("–".into(), |new| format!("{new:.0}"));
+    ("New scopes per 1,000 requests", new, told)
 }
 
 fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> Vec<Chart> {
@@ -316,6 +327,22 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
             Kind::Lines,
             Unit::Millis,
             quantiles(Distribution::MissLatency),
+        ),
+        chart(
+            "streams",
+            "Streams and plain answers",
+            Kind::Stack,
+            Unit::Count,
+            [("streams", 1, streamed as fn(&Rollup) -> u64), ("plain answers", 3, plain)]
+                .map(|(name, colour, of)| Series::new(name, colour, bars.iter().map(|bar| of(bar) as f64)))
+                .to_vec(),
+        ),
+        chart(
+            "first-byte",
+            "Time to first byte of streams",
+            Kind::Lines,
+            Unit::Millis,
+            quantiles(Distribution::StreamBegan),
         ),
         chart(
             "errors",

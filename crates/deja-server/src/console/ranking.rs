@@ -202,6 +202,43 @@ pub(super) fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table 
     }
 }
 
+/// The id of the table of new scopes.
+pub(super) const SCOPES: &str = "scopes";
+
+/// Why scopes were new, and how many for that reason.
+pub(super) fn causes(totals: &Totals) -> [(&'static str, u64); 6] {
+    [
+        ("new instructions, such as a date or a name in them", totals.new_instructions),
+        ("other turns before the question", totals.new_turns),
+        ("a new X-Deja-Context", totals.new_contexts),
+        ("a new end user", totals.new_end_users),
+        ("another parameter, such as a temperature", totals.new_parameters),
+        ("a new model, or known parts in a new combination", totals.new_models()),
+    ]
+}
+
+/// The scopes that were new, told apart by what of them was.
+pub(super) fn scopes(project: &Project, asked: &Asked, all: &Rollup) -> Table {
+    let row = |(cause, scopes): (&'static str, u64)| Ranked {
+        name: cause.into(),
+        href: None,
+        cells: vec![Cell::count(scopes), Cell::Number(Unit::Count, all.per_1000(scopes).map(f64::round))],
+    };
+    Table {
+        id: SCOPES,
+        title: "New scopes",
+        csv: file(project, asked, SCOPES),
+        note: Some(
+            "Of requests in wire formats. A similar question is looked for within its scope: the same instructions, \
+             parameters and end user. In a new scope nothing is found. Put what changes with each request into the \
+             question; Settings can leave end users out. What was seen is remembered until the server restarts.",
+        ),
+        none: "Nothing in this range.",
+        head: vec!["Cause", "New scopes", "Per 1,000 requests"],
+        rows: causes(&all.totals).into_iter().filter(|(_, scopes)| *scopes > 0).map(row).collect(),
+    }
+}
+
 /// Where the CSV file of a chart or table is.
 pub(super) fn file(project: &Project, asked: &Asked, id: &str) -> String {
     format!("/console/p/{}/analytics/{id}.csv{}", project.slug, asked.query())

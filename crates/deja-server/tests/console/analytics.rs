@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::{ContextKey, EntryHits, Outcome, Placed, Step, Surface, UsageBatch, UsageEvent};
-use deja_core::cache::{PairHash, ScopeKey};
+use deja_core::cache::{Frame, Kind, PairHash, Parameters, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
@@ -120,30 +120,60 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
 #[tokio::test]
 async fn surfaces_streams_and_scopes_are_told() {
     let world = Arc::new(World::new().await);
-    let (_, event) = furnished(&world).await;
-    let chat = UsageEvent {
-        surface: Surface::Wire(Wire::Chat),
-        began: Some(Duration::from_millis(20)),
-        placed: Some(Placed { scope: ScopeKey([1; 32]), instructions: Some("Today is Monday.") }),
-        ..event
+    let (project, event) = furnished(&world).await;
+    let frame = |instructions, user: &str| {
+        let user = Parameters::from([("user".into(), user.into())]);
+        Frame::of_wire(Kind::Chat, "m", Some(instructions), user)
     };
-    let hit = UsageEvent { outcome: Outcome::ExactHit, began: None, ..chat };
-    let placed = Some(Placed { scope: ScopeKey([2; 32]), instructions: Some("Today is Tuesday.") });
-    let other = UsageEvent { placed, ..chat };
+    let frames = [
+        frame("Today is Monday.", "ada"),
+        frame("Today is Tuesday.", "ada"),
+        frame("Today is Wednesday.", "bob"),
+        frame("Today is Monday.", "cy"),
+    ];
+    let [monday, tuesday, wednesday, cy] = frames.each_ref().map(|frame| {
+        let scope = Scope::new(project.id, frame.clone()).key();
+        let began = Some(Duration::from_millis(20));
+        let surface = Surface::Wire(Wire::Chat);
+        UsageEvent { surface, began, placed: Some(Placed { scope, frame }), ..event }
+    });
+    let hit = UsageEvent { outcome: Outcome::ExactHit, began: None, ..monday };
     let embeddings = UsageEvent { surface: Surface::Other, outcome: Outcome::Passed, ..event };
-    record(&world, [chat, hit, other, embeddings, event]).await;
+    record(&world, [monday, hit, tuesday, wednesday, cy, embeddings, event]).await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=1h").await;
     assert_eq!(page.all("#surfaces tbody th"), ["query", "chat", "other"]);
     let cells = page.all("#surfaces tbody td");
-    assert_eq!(cells, ["1", "0", "0.0%", "0", "3", "1", "33.3%", "0", "1", "0", "–", "1"]);
+    assert_eq!(cells, ["1", "0", "0.0%", "0", "5", "1", "20.0%", "0", "1", "0", "–", "1"]);
     let (share, began) = figure(&page, "Streams");
-    assert!(share == "50.0%" && began.starts_with("begin after: p50 "), "{share} {began}");
-    let (scopes, cause) = figure(&page, "New scopes per 1,000 requests");
-    assert_eq!(scopes, "667");
-    assert_eq!(cause, "100.0% of them by new instructions: a date or a name in them finds no answers");
+    assert!(share == "66.7%" && began.starts_with("first byte: p50 "), "{share} {began}");
+    let csv = member.get("/console/p/furnished/analytics/streams.csv?range=1h").await;
+    let column = |at| {
+        csv.body.lines().skip(1).map(move |line| line.split(',').nth(at).unwrap().parse::<f64>().unwrap())
+    };
+    assert_eq!([column(1).sum::<f64>(), column(2).sum()], [4.0, 2.0]);
+    let csv = member.get("/console/p/furnished/analytics/first-byte.csv?range=1h").await;
+    let p50 = csv.body.lines().find_map(|line| line.split(',').nth(1)?.parse::<f64>().ok()).unwrap();
+    assert!((10.0..30.0).contains(&p50), "{p50}");
     let csv = member.get("/console/p/furnished/analytics/surfaces.csv?range=1h").await;
-    assert_eq!(csv.body.lines().nth(2), Some("chat,3,1,0.3333333333333333,0"));
+    assert_eq!(csv.body.lines().nth(2), Some("chat,5,1,0.2,0"));
+
+    let (scopes, cause) = figure(&page, "New scopes per 1,000 requests");
+    assert_eq!(
+        (scopes.as_str(), cause.as_str()),
+        ("800", "50.0%: new instructions, such as a date or a name in them")
+    );
+    let causes = page.all("#scopes tbody tr");
+    assert_eq!(
+        causes,
+        [
+            "new instructions, such as a date or a name in them2400",
+            "a new end user1200",
+            "a new model, or known parts in a new combination1200",
+        ]
+    );
+    let csv = member.get("/console/p/furnished/analytics/scopes.csv?range=1h").await;
+    assert_eq!(csv.body.lines().nth(2), Some("a new end user,1,200"));
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (10, include_str!("../../migrations/sqlite/0010_opinions.sql")),
     (11, include_str!("../../migrations/sqlite/0011_wires.sql")),
     (12, include_str!("../../migrations/sqlite/0012_surfaces.sql")),
+    (13, include_str!("../../migrations/sqlite/0013_new_scopes.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

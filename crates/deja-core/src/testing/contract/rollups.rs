@@ -11,7 +11,7 @@ use crate::analytics::{
     ContextKey, Dimension, Distribution, EntryHits, OfSurface, Outcome, Placed, Slice, Step, Surface,
     UsageBatch, UsageEvent, quantile,
 };
-use crate::cache::ScopeKey;
+use crate::cache::{Frame, Kind, Parameters, Scope};
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
@@ -153,18 +153,27 @@ async fn distributions_add_up(mut subject: Subject) {
 async fn surfaces_and_scopes_add_up(mut subject: Subject) {
     let store = subject.store();
     let one = with_project(&*store, 1).await;
-    for number in [1, 2] {
-        let placed = Some(Placed { scope: ScopeKey([number; 32]), instructions: Some("x") });
+    let parameters = [("messages", "[]"), ("X-Deja-Context", "a"), ("user", "ada"), ("temperature", "0")];
+    let with = |name: &str, value: &str| Parameters::from([(name.into(), value.into())]);
+    let of = |instructions, parameters| Frame::of_wire(Kind::Chat, "m", instructions, parameters);
+    let plain = [of(None, Parameters::new()), of(Some("x"), Parameters::new())].into_iter();
+    let frames: Vec<Frame> =
+        plain.chain(parameters.map(|(name, value)| of(None, with(name, value)))).collect();
+    for _ in 0..2 {
         let chat = UsageEvent {
             surface: Surface::Wire(Wire::Chat),
             began: Some(Duration::from_millis(5)),
-            placed,
             ..event(one, 1, "m", None, 0)
         };
         let passed = UsageEvent { outcome: Outcome::Passed, placed: None, ..chat };
         let other = UsageEvent { surface: Surface::Other, began: None, ..passed };
         let gemini = UsageEvent { surface: Surface::Wire(Wire::Gemini), outcome: Outcome::Miss, ..chat };
-        record(&*store, &[chat, passed, other, gemini, event(one, 1, "m", None, 0)]).await;
+        let placed = frames.iter().map(|frame| {
+            let scope = Scope::new(one, frame.clone()).key();
+            UsageEvent { placed: Some(Placed { scope, frame }), ..chat }
+        });
+        let events: Vec<_> = placed.chain([passed, other, gemini, event(one, 1, "m", None, 0)]).collect();
+        record(&*store, &events).await;
     }
     let store = subject.reopened().await;
     let day = Step::Day.period_of(NOW);
@@ -175,10 +184,12 @@ async fn surfaces_and_scopes_add_up(mut subject: Subject) {
         (hits, misses, passed)
     };
     let none = (0, 0, 0);
-    assert_eq!(Surface::ALL.map(of), [(2, 0, 0), (2, 0, 2), none, none, (0, 2, 0), (0, 0, 2)]);
+    assert_eq!(Surface::ALL.map(of), [(2, 0, 0), (12, 0, 2), none, none, (0, 2, 0), (0, 0, 2)]);
     let totals = rollup.totals;
-    assert_eq!((totals.passed, totals.new_scopes, totals.new_instructions), (4, 2, 2));
-    assert_eq!(rollup.histograms.counts(Distribution::StreamBegan).iter().sum::<u64>(), 4);
+    assert_eq!((totals.passed, totals.new_scopes, totals.new_models()), (4, 12, 2));
+    let causes = [totals.new_instructions, totals.new_turns, totals.new_contexts, totals.new_end_users];
+    assert_eq!((causes, totals.new_parameters), ([2; 4], 2));
+    assert_eq!(rollup.histograms.counts(Distribution::StreamBegan).iter().sum::<u64>(), 14);
     let by = store.usage_by(one, &Slice::default(), Dimension::Model, Step::Day, day..day + 1, MANY).await;
     assert_eq!(by.unwrap()[0].1, totals);
 }

@@ -18,14 +18,17 @@ use crate::sums::{SUMS, sums};
 /// that the batches of two replicas do not deadlock. What is gone is joined away; so is everything if the batch was
 /// written before. If that is going on in another connection, its row of `recorders` is waited for.
 fn statement() -> String {
-    let arrays: Vec<String> = (0..SUMS.len()).map(|at| format!("${}::bigint[]", 23 + at)).collect();
+    // The sums stand between what comes before them and what comes behind.
+    const HEAD: usize = 22;
+    let arrays: Vec<String> = (1..=SUMS.len()).map(|at| format!("${}::bigint[]", HEAD + at)).collect();
+    let [lasts, recorder, taken] = [1, 2, 3].map(|at| HEAD + SUMS.len() + at);
     format!(
         "WITH first AS (
              INSERT INTO recorders AS r (recorder_id, taken)
-             SELECT $39::uuid, $40::bigint WHERE $39::uuid IS NOT NULL
+             SELECT ${recorder}::uuid, ${taken}::bigint WHERE ${recorder}::uuid IS NOT NULL
              ON CONFLICT (recorder_id) DO UPDATE SET taken = excluded.taken WHERE r.taken < excluded.taken
              RETURNING 1),
-         due AS (SELECT FROM first UNION ALL SELECT WHERE $39::uuid IS NULL),
+         due AS (SELECT FROM first UNION ALL SELECT WHERE ${recorder}::uuid IS NULL),
          used_keys AS (
              SELECT k.project_id, k.key_id, u.requests, u.last_used
              FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
@@ -57,7 +60,7 @@ fn statement() -> String {
          SELECT u.project_id, u.step, u.dimensions, u.period, u.key_id, u.model, u.context,
                 coalesce(($22::bigint[])[u.first:u.last], '{{}}'), {}
          FROM unnest($14::uuid[], $15::integer[], $16::smallint[], $17::bigint[], $18::uuid[], $19::bytea[],
-                     $20::bigint[], $21::integer[], $38::integer[], {})
+                     $20::bigint[], $21::integer[], ${lasts}::integer[], {})
               AS u (project_id, step, dimensions, period, key_id, model, context, first, last, {})
               JOIN projects p ON p.project_id = u.project_id, due
          ORDER BY u.project_id, u.step, u.dimensions, u.period, u.key_id, u.model, u.context

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 
 use deja_core::analytics::{
-    BatchId, ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Step, UsageBatch,
+    BatchId, ContextKey, ContextLabel, EntryHits, Histograms, Rollup, RollupKey, Step, Totals, UsageBatch,
 };
 use deja_core::api_key::KeyUsage;
 use deja_core::clock::Timestamp;
@@ -123,14 +123,14 @@ impl Rows {
 
     fn write_rollups(self, connection: &Connection) -> rusqlite::Result<()> {
         // From the table of projects, so that nothing is counted for one that is gone.
-        let mut number = 7;
+        let (mut number, last) = (7, 8 + Totals::FIELDS);
         let values = sums(|_| {
             number += 1;
             format!("?{number}")
         });
         let mut upsert = connection.prepare_cached(&format!(
             "INSERT INTO rollups (project_id, step, dimensions, period, key_id, model, context, {}, histograms)
-             SELECT project_id, ?2, ?3, ?4, ?5, ?6, ?7, {values}, ?23 FROM projects WHERE project_id = ?1
+             SELECT project_id, ?2, ?3, ?4, ?5, ?6, ?7, {values}, ?{last} FROM projects WHERE project_id = ?1
              ON CONFLICT DO UPDATE SET {}, histograms = add_histograms(histograms, excluded.histograms)",
             sums(str::to_owned),
             sums(|column| format!("{column} = {column} + excluded.{column}")),
