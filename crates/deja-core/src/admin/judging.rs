@@ -10,6 +10,7 @@ use super::quality::{Evidence, Labellers, evidence};
 use super::{Acting, AdminError};
 use crate::cache::LabelSource;
 use crate::money::NanoUsd;
+use crate::project::Project;
 use crate::provider::Providers;
 use crate::quality::{Judged, to_label};
 use crate::same_answer::{Mute, Question, Respondent};
@@ -52,10 +53,10 @@ pub struct Judging {
 }
 
 /// The model called `name`, and why not if it cannot be asked.
-async fn respondent(by: &Acting<'_>, evidence: &Evidence, name: &str) -> Result<Respondent, AdminError> {
+async fn respondent(by: &Acting<'_>, project: &Project, name: &str) -> Result<Respondent, AdminError> {
     let nobody = || AdminError::Invalid("a model is asked by the running server: start it first".into());
     let providers: &dyn Providers = by.admin.providers.as_deref().ok_or_else(nobody)?;
-    let caller = Admission::of_console(Arc::new(evidence.project.clone()));
+    let caller = Admission::of_console(Arc::new(project.clone()));
     let found = Respondent::find(providers, &by.admin.prices.current(), &caller, name).await?;
     found.map_err(|mute| {
         let name = shown(name);
@@ -67,10 +68,19 @@ async fn respondent(by: &Acting<'_>, evidence: &Evidence, name: &str) -> Result<
     })
 }
 
+/// Why `model` cannot be asked in a project; `None` if it can.
+pub async fn mute(by: &Acting<'_>, project: &Project, model: &str) -> Result<Option<String>, AdminError> {
+    match respondent(by, project, model).await {
+        Ok(_) => Ok(None),
+        Err(AdminError::Invalid(why)) => Ok(Some(why)),
+        Err(error) => Err(error),
+    }
+}
+
 /// What it would take to have `model` judge the project's samples.
 pub async fn plan(by: &Acting<'_>, slug: &str, model: &str) -> Result<Plan, AdminError> {
     let evidence = evidence(by, slug, Labellers::Judges).await?;
-    let respondent = respondent(by, &evidence, model).await?;
+    let respondent = respondent(by, &evidence.project, model).await?;
     let order = to_label(&evidence.traffic, &evidence.samples);
     let cost =
         order.iter().fold(NanoUsd::ZERO, |sum, judged| sum.plus(respondent.estimate(&question(judged))));
@@ -80,7 +90,7 @@ pub async fn plan(by: &Acting<'_>, slug: &str, model: &str) -> Result<Plan, Admi
 /// Has `model` judge samples within these limits, those first that tell most.
 pub async fn judge(by: &Acting<'_>, slug: &str, model: &str, limits: Limits) -> Result<Judging, AdminError> {
     let evidence = evidence(by, slug, Labellers::Judges).await?;
-    let respondent = respondent(by, &evidence, model).await?;
+    let respondent = respondent(by, &evidence.project, model).await?;
     let change = by.change("quality.judge").within(evidence.project.id).of(slug).how(shown(model));
     by.store().note(&change).await?;
     let order = to_label(&evidence.traffic, &evidence.samples);

@@ -132,6 +132,14 @@ pub enum AdminError {
     /// What was asked for is wrong.
     #[error("{0}")]
     Invalid(String),
+    /// What a setting of a project is to be is wrong.
+    #[error("{problem}")]
+    Setting {
+        /// The setting.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// What it is about is not there.
     #[error("{0}")]
     NotFound(String),

@@ -207,24 +207,23 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
 
 /// Whether a project may have these settings.
 pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
+    let wrong = |name: &str, problem: String| Err(AdminError::Setting { name: name.into(), problem });
     if settings.ttl_seconds.is_some_and(|seconds| !(1..=MAX_TTL_SECONDS).contains(&seconds)) {
-        return Err(AdminError::Invalid("the TTL must lie between 1 second and 3650 days".into()));
+        return wrong("ttl", "the TTL must lie between 1 second and 3650 days".into());
     }
     if !(1..=MAX_ENTRIES).contains(&settings.max_entries) {
-        return Err(AdminError::Invalid(format!(
-            "the number of entries at most must lie between 1 and {MAX_ENTRIES}"
-        )));
+        let problem = format!("the number of entries at most must lie between 1 and {MAX_ENTRIES}");
+        return wrong("max_entries", problem);
     }
     if settings.samples != 0 && !SAMPLES.contains(&settings.samples) {
         let (least, most) = (SAMPLES.start(), SAMPLES.end());
-        return Err(AdminError::Invalid(format!(
-            "the number of samples must lie between {least} and {most}, or be 0 to keep none"
-        )));
+        let problem =
+            format!("the number of samples must lie between {least} and {most}, or be 0 to keep none");
+        return wrong("samples", problem);
     }
     if settings.guard_model.as_ref().is_some_and(|model| model.len() > MAX_MODEL_BYTES) {
-        return Err(AdminError::Invalid(format!(
-            "the guard's model is longer than the limit of {MAX_MODEL_BYTES} bytes"
-        )));
+        let problem = format!("the guard's model is longer than the limit of {MAX_MODEL_BYTES} bytes");
+        return wrong("guard_model", problem);
     }
     Ok(())
 }

@@ -147,7 +147,7 @@ fn say(text: &str) {
 fn code_of(error: &anyhow::Error) -> u8 {
     let wrong_usage = error.chain().any(|cause| {
         cause.is::<ConfigError>()
-            || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_)))
+            || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_) | AdminError::Setting { .. }))
             || matches!(
                 cause.downcast_ref(),
                 Some(OpenError::DataDir { .. } | OpenError::Locked { .. } | OpenError::DatabaseUrl { .. })

@@ -155,7 +155,9 @@ impl From<AdminError> for ConsoleError {
     fn from(error: AdminError) -> Self {
         match error {
             AdminError::NotFound(_) => Self::NotFound,
-            AdminError::Invalid(what) | AdminError::Conflict(what) => Self::Refused(what),
+            AdminError::Invalid(what)
+            | AdminError::Setting { problem: what, .. }
+            | AdminError::Conflict(what) => Self::Refused(what),
             AdminError::Failed(what) => Self::Failed(what),
         }
     }

@@ -57,6 +57,20 @@ impl From<QueryRejection> for ConsoleError {
     }
 }
 
+/// What is wrong with one field of a form, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Problem {
+    /// The field's id; one that no field has is the whole form's.
+    pub(super) field: &'static str,
+    pub(super) text: String,
+}
+
+impl Problem {
+    pub(super) fn of(field: &'static str, text: impl Into<String>) -> Self {
+        Self { field, text: text.into() }
+    }
+}
+
 /// The number in a field that may be empty. Commas stand between thousands and nowhere else: `1,5` is not fifteen.
 pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Option<N>, ConsoleError> {
     let text = text.trim();

@@ -108,7 +108,11 @@ pub(super) async fn post(
     };
     match accepted {
         Ok(operator) => sign_in::begin(&console, &operator, &headers, "/console/projects").await,
-        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+        Err(
+            AdminError::Invalid(problem)
+            | AdminError::Setting { problem, .. }
+            | AdminError::Conflict(problem),
+        ) => {
             let mut response = html(&page(&console, &invite, form.email, Some(&problem)).await?);
             *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             Ok(response)

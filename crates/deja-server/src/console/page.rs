@@ -17,6 +17,7 @@ use super::Console;
 use super::assets::{self, Addresses};
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
+use super::form::Problem;
 use super::format::Moment;
 use super::session::{Cookies, Who};
 
@@ -31,6 +32,8 @@ pub(super) struct Frame {
     pub(super) project: Option<Tab>,
     pub(super) flash: Option<Flash>,
     pub(super) assets: &'static Addresses,
+    /// What is wrong with a field of the form on the page.
+    problem: Option<Problem>,
     here: &'static str,
 }
 
@@ -69,6 +72,7 @@ impl Frame {
             project: None,
             flash: None,
             assets: assets::addresses(),
+            problem: None,
             here: "",
         }
     }
@@ -85,6 +89,28 @@ impl Frame {
         match problem {
             Some(text) => self.saying(Some(Flash::bad(text))),
             None => self,
+        }
+    }
+
+    /// With a complaint about one of its fields, which is said there, too.
+    #[must_use]
+    pub(super) fn complaining_at(self, problem: Problem) -> Self {
+        let text = problem.text.clone();
+        Self { problem: Some(problem), ..self.complaining(Some(&text)) }
+    }
+
+    /// What is wrong with a field.
+    pub(super) fn problem_at(&self, field: &str) -> Option<&str> {
+        self.problem.as_ref().filter(|problem| problem.field == field).map(|problem| problem.text.as_str())
+    }
+
+    /// Attributes of a field that is explained by the element `hint`: where it is wrong they say so, and it gets the focus.
+    pub(super) fn described(&self, field: &str, hint: &str) -> String {
+        match self.problem_at(field) {
+            Some(_) => {
+                format!(r#" aria-invalid="true" autofocus aria-describedby="{field}-problem {hint}""#)
+            }
+            None => format!(r#" aria-describedby="{hint}""#),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use deja_core::admin::projects::{self, ProjectPatch, Thresholds, Ttl};
-use deja_core::admin::{AdminError, cache};
+use deja_core::admin::{AdminError, cache, judging};
 use deja_core::analytics::Step;
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
@@ -12,22 +12,24 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, number};
+use super::form::{Form, Path, Problem, number};
 use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::providers::checked;
-use super::wires::{self, Group};
+use super::wires::{Group, WiresForm};
 
 #[derive(Template)]
 #[template(path = "settings.html")]
-struct SettingsPage {
+pub(super) struct SettingsPage {
     frame: Frame,
     slug: String,
     form: SettingsForm,
     guards: [(&'static str, &'static str); 3],
     /// What its model was asked today.
     asked: String,
+    /// Why its model is never asked, if that is so.
+    mute: Option<String>,
     limits: Limits,
     limit: String,
     suspended: bool,
@@ -72,11 +74,13 @@ pub(super) struct SettingsForm {
     share_models: bool,
 }
 
-async fn page(
+/// The page with what was typed, and what is wrong with it.
+pub(super) async fn page(
     visit: &Visit,
     project: &Project,
     form: SettingsForm,
-    problem: Option<&str>,
+    wires: &WiresForm,
+    problem: Option<Problem>,
 ) -> Result<SettingsPage, ConsoleError> {
     let stale = cache::stale(&visit.acting(), project.id).await?;
     let day = Step::Day.period_of(visit.now());
@@ -84,16 +88,25 @@ async fn page(
     let index = visit.console.admin.store.index_build().await?;
     let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
+    let frame = visit.frame_in(project, "Settings", "Settings");
+    let mute = match &project.settings.guard_model {
+        Some(model) => judging::mute(&visit.acting(), project, model).await?,
+        None => None,
+    };
     Ok(SettingsPage {
         asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
-        frame: visit.frame_in(project, "Settings", "Settings").complaining(problem),
+        mute,
+        frame: match problem {
+            Some(problem) => frame.complaining_at(problem),
+            None => frame,
+        },
         slug: project.slug.to_string(),
         form,
         guards: Guard::ALL.map(|guard| (guard.as_str(), title(guard))),
         limits: Limits::of(project),
         limit: limits::sentence(project),
         suspended: project.suspended,
-        wires: wires::groups(&project.settings),
+        wires: wires.groups(),
         prices: Prices {
             source: list.source.name.clone(),
             revision: list.source.revision.clone().unwrap_or_else(|| "unknown".into()),
@@ -112,57 +125,78 @@ async fn page(
 /// `GET /console/p/{slug}/settings`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
-    let form = SettingsForm {
-        name: project.name.clone(),
-        ttl: project.settings.ttl_seconds.map(hours).unwrap_or_default(),
-        max_entries: project.settings.max_entries.to_string(),
-        threshold: project.settings.default_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
-        minimum: project.settings.minimum_threshold.map(|t| t.get().to_string()).unwrap_or_default(),
-        guard: project.settings.guard.as_str().into(),
-        samples: project.settings.samples.to_string(),
-        guard_model: project.settings.guard_model.clone().unwrap_or_default(),
-        guard_budget: project.settings.guard_budget.as_dollars().to_string(),
-        share_models: project.settings.share_models,
-    };
-    Ok(visit.page(&page(&visit, &project, form, None).await?))
+    let (form, wires) = (SettingsForm::of(&project), WiresForm::of(&project.settings));
+    Ok(visit.page(&page(&visit, &project, form, &wires, None).await?))
 }
 
 /// `POST /console/p/{slug}/settings`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    let patch = match read(&form) {
-        Ok(patch) => patch,
-        Err(ConsoleError::Refused(problem)) => {
-            return Ok(visit.again(&page(&visit, &project, form, Some(&problem)).await?));
-        }
-        Err(error) => return Err(error),
+    let problem = match form.read() {
+        Ok(patch) => match projects::set(&visit.acting(), &slug, patch).await {
+            Err(AdminError::Setting { name, problem }) => Problem::of(field_of(&name), problem),
+            Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => Problem::of("name", problem),
+            done => return visit.done(&format!("/console/p/{slug}/settings"), done, "Saved."),
+        },
+        Err(problem) => problem,
     };
-    match projects::set(&visit.acting(), &slug, patch).await {
-        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, &project, form, Some(&problem)).await?))
+    let wires = WiresForm::of(&project.settings);
+    Ok(visit.again(&page(&visit, &project, form, &wires, Some(problem)).await?))
+}
+
+/// The field of a setting.
+fn field_of(setting: &str) -> &'static str {
+    const FIELDS: [&str; 4] = ["ttl", "max_entries", "samples", "guard_model"];
+    FIELDS.into_iter().find(|field| *field == setting).unwrap_or("form")
+}
+
+impl SettingsForm {
+    /// What a project has set.
+    pub(super) fn of(project: &Project) -> Self {
+        let settings = &project.settings;
+        let text = |threshold: Option<Threshold>| threshold.map(|t| t.get().to_string()).unwrap_or_default();
+        Self {
+            name: project.name.clone(),
+            ttl: settings.ttl_seconds.map(hours).unwrap_or_default(),
+            max_entries: settings.max_entries.to_string(),
+            threshold: text(settings.default_threshold),
+            minimum: text(settings.minimum_threshold),
+            guard: settings.guard.as_str().into(),
+            samples: settings.samples.to_string(),
+            guard_model: settings.guard_model.clone().unwrap_or_default(),
+            guard_budget: settings.guard_budget.as_dollars().to_string(),
+            share_models: settings.share_models,
         }
-        done => visit.done(&format!("/console/p/{slug}/settings"), done, "Saved."),
+    }
+
+    fn read(&self) -> Result<ProjectPatch, Problem> {
+        let hours: Option<f64> = number("How long answers live", &self.ttl).map_err(at("ttl"))?;
+        let entries = number("Entries at most", &self.max_entries).map_err(at("max_entries"))?;
+        let missing = || Problem::of("max_entries", "Entries at most must be a number");
+        Ok(ProjectPatch {
+            name: Some(self.name.clone()),
+            ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
+            max_entries: Some(entries.ok_or_else(missing)?),
+            share_models: Some(self.share_models),
+            thresholds: Some(Thresholds {
+                default: threshold("The default threshold", &self.threshold).map_err(at("threshold"))?,
+                minimum: threshold("The minimum threshold", &self.minimum).map_err(at("minimum"))?,
+            }),
+            guard: guard(&self.guard).map_err(at("guard"))?,
+            samples: number("Samples at most", &self.samples).map_err(at("samples"))?,
+            guard_model: Some(self.guard_model.clone()),
+            guard_budget: budget(&self.guard_budget).map_err(at("guard_budget"))?,
+            ..ProjectPatch::default()
+        })
     }
 }
 
-fn read(form: &SettingsForm) -> Result<ProjectPatch, ConsoleError> {
-    let hours: Option<f64> = number("How long answers live", &form.ttl)?;
-    let missing = || ConsoleError::Refused("Entries at most must be a number".into());
-    Ok(ProjectPatch {
-        name: Some(form.name.clone()),
-        ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
-        max_entries: Some(number("Entries at most", &form.max_entries)?.ok_or_else(missing)?),
-        share_models: Some(form.share_models),
-        thresholds: Some(Thresholds {
-            default: threshold("The default threshold", &form.threshold)?,
-            minimum: threshold("The minimum threshold", &form.minimum)?,
-        }),
-        guard: guard(&form.guard)?,
-        samples: number("Samples at most", &form.samples)?,
-        guard_model: Some(form.guard_model.clone()),
-        guard_budget: budget(&form.guard_budget)?,
-        ..ProjectPatch::default()
-    })
+/// Says where it is wrong.
+fn at(field: &'static str) -> impl Fn(ConsoleError) -> Problem {
+    move |error| match error {
+        ConsoleError::Refused(text) => Problem::of(field, text),
+        other => Problem::of(field, format!("It cannot be read: {other:?}")),
+    }
 }
 
 /// What it is called in the form.

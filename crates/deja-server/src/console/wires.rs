@@ -7,9 +7,9 @@ use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, ProjectSettings, UnknownChoice};
 use serde::Deserialize;
 
-use super::flash::Flash;
-use super::form::{Form, Path};
+use super::form::{Form, Path, Problem};
 use super::page::{Answer, Visit};
+use super::settings::{self, SettingsForm};
 
 /// A group of choices as the form shows it.
 pub(super) struct Group {
@@ -27,24 +27,6 @@ pub(super) struct Choice {
     pub(super) checked: bool,
 }
 
-/// What a project has set.
-pub(super) fn groups(settings: &ProjectSettings) -> Vec<Group> {
-    let group = |name, legend, single, choices| Group { name, legend, single, choices };
-    let choice = |word, help, checked| Choice { word, help, checked };
-    let controls = ClientControl::ALL
-        .iter()
-        .map(|it| choice(it.as_str(), it.help(), settings.client_controls.contains(it)));
-    let opt_ins = OptIn::ALL.iter().map(|it| choice(it.as_str(), it.help(), settings.opt_ins.contains(it)));
-    let usages = HitUsage::ALL.iter().map(|it| choice(it.as_str(), it.help(), settings.hit_usage == *it));
-    let hangups = OnHangup::ALL.iter().map(|it| choice(it.as_str(), it.help(), settings.on_hangup == *it));
-    vec![
-        group("control", "What applications may ask of the cache in headers", false, controls.collect()),
-        group("opt_in", "More hits, each at a risk", false, opt_ins.collect()),
-        group("hit_usage", "The tokens that a hit reports", true, usages.collect()),
-        group("on_hangup", "When all who wait for an answer hang up", true, hangups.collect()),
-    ]
-}
-
 /// The choices, as sent.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -56,12 +38,43 @@ pub(super) struct WiresForm {
 }
 
 impl WiresForm {
-    fn read(&self) -> Result<ProjectPatch, UnknownChoice> {
+    /// What a project has set.
+    pub(super) fn of(settings: &ProjectSettings) -> Self {
+        Self {
+            control: settings.client_controls.iter().map(ToString::to_string).collect(),
+            opt_in: settings.opt_ins.iter().map(ToString::to_string).collect(),
+            hit_usage: settings.hit_usage.to_string(),
+            on_hangup: settings.on_hangup.to_string(),
+        }
+    }
+
+    /// The form, filled in.
+    pub(super) fn groups(&self) -> Vec<Group> {
+        let group = |name, legend, single, choices| Group { name, legend, single, choices };
+        let some = |chosen: &[String], word: &'static str, help| {
+            let checked = chosen.iter().any(|one| one == word);
+            Choice { word, help, checked }
+        };
+        let one = |chosen: &str, word: &'static str, help| Choice { word, help, checked: chosen == word };
+        let controls = ClientControl::ALL.iter().map(|it| some(&self.control, it.as_str(), it.help()));
+        let opt_ins = OptIn::ALL.iter().map(|it| some(&self.opt_in, it.as_str(), it.help()));
+        let usages = HitUsage::ALL.iter().map(|it| one(&self.hit_usage, it.as_str(), it.help()));
+        let hangups = OnHangup::ALL.iter().map(|it| one(&self.on_hangup, it.as_str(), it.help()));
+        vec![
+            group("control", "What applications may ask of the cache in headers", false, controls.collect()),
+            group("opt_in", "More hits, each at a risk", false, opt_ins.collect()),
+            group("hit_usage", "The tokens that a hit reports", true, usages.collect()),
+            group("on_hangup", "When all who wait for an answer hang up", true, hangups.collect()),
+        ]
+    }
+
+    fn read(&self) -> Result<ProjectPatch, Problem> {
+        let at = |field| move |problem: UnknownChoice| Problem::of(field, format!("{problem}."));
         Ok(ProjectPatch {
-            client_controls: Some(words(&self.control)?),
-            opt_ins: Some(words(&self.opt_in)?),
-            hit_usage: Some(self.hit_usage.parse()?),
-            on_hangup: Some(self.on_hangup.parse()?),
+            client_controls: Some(words(&self.control).map_err(at("control"))?),
+            opt_ins: Some(words(&self.opt_in).map_err(at("opt_in"))?),
+            hit_usage: Some(self.hit_usage.parse().map_err(at("hit_usage"))?),
+            on_hangup: Some(self.on_hangup.parse().map_err(at("on_hangup"))?),
             ..ProjectPatch::default()
         })
     }
@@ -73,14 +86,14 @@ fn words<T: FromStr<Err = UnknownChoice> + Ord>(texts: &[String]) -> Result<BTre
 
 /// `POST /console/p/{slug}/settings/wires`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<WiresForm>) -> Answer {
-    let place = format!("/console/p/{slug}/settings");
+    let project = visit.project(&slug).await?;
     let patch = match form.read() {
         Ok(patch) => patch,
         Err(problem) => {
-            visit.project(&slug).await?;
-            return visit.to(&place, &Flash::bad(problem.to_string()));
+            let settings = SettingsForm::of(&project);
+            return Ok(visit.again(&settings::page(&visit, &project, settings, &form, Some(problem)).await?));
         }
     };
     let done = projects::set(&visit.acting(), &slug, patch).await;
-    visit.done(&place, done, "Saved. It holds from the next request on.")
+    visit.done(&format!("/console/p/{slug}/settings"), done, "Saved. It holds from the next request on.")
 }

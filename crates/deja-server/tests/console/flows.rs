@@ -383,8 +383,14 @@ async fn settings_of_wire_formats_are_kept_shown_and_in_the_audit_log() {
         let mut odd = form.clone();
         odd.retain(|(other, _)| *other != name);
         odd.push((name, word));
-        let page = member.submit("/console/p/shop/settings/wires", &odd).await;
-        assert!(page.one("[role=alert]").contains("is not one of"), "{}", page.text());
+        let page = member.post("/console/p/shop/settings/wires", &odd).await;
+        assert!(page.status == 422 && page.one("[role=alert]").contains("is not one of"), "{}", page.text());
+        assert!(page.one(&format!("fieldset #{name}-problem")).contains("is not one of"));
+        assert_eq!(
+            page.attributes("[name=control][checked]", "value"),
+            ["cache", "ttl"],
+            "what was chosen stays"
+        );
     }
     assert_eq!(world.reload("shop").await.settings, settings);
     let mut owner = world.browser_of(Role::Owner).await;
@@ -436,6 +442,29 @@ async fn settings_are_checked_kept_and_shown() {
         assert_eq!(page.status, 422, "{threshold} {ttl}");
         assert_eq!(page.attributes("#threshold", "value"), [threshold], "what was typed stays");
     }
+    // What is wrong is said at the field, which gets the focus.
+    let whole = form("0.9", "1.5");
+    for (field, value, told) in [
+        ("ttl", "0", "between 1 second"),
+        ("max_entries", "0", "at most must lie between"),
+        ("samples", "7", "0 to keep none"),
+        ("guard_budget", "-1", "amount of US dollars"),
+        ("guard_model", &*"x".repeat(300), "longer than the limit"),
+        ("minimum", "2", "between 0 and 1"),
+        ("name", " ", "not allowed"),
+    ] {
+        let mut odd: Vec<_> = whole.iter().copied().filter(|(name, _)| *name != field).collect();
+        odd.push((field, value));
+        let page = owner.post("/console/p/shop/settings", &odd).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{field}: {}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "name"), [field]);
+        assert_eq!(page.attributes("[autofocus]", "name"), [field]);
+        assert!(
+            page.attributes("[aria-invalid]", "aria-describedby")[0]
+                .starts_with(&format!("{field}-problem "))
+        );
+        assert_eq!(page.all(".problem").len(), 1);
+    }
     owner.submit("/console/p/shop/settings", &form("0.9", "1.5")).await;
     let settings = world.reload("shop").await.settings;
     assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
@@ -445,7 +474,13 @@ async fn settings_are_checked_kept_and_shown() {
         ["strict"]
     );
     assert_eq!((settings.guard_model.as_deref(), settings.guard_budget.as_dollars()), (Some("gpt-4o"), 0.25));
-    assert!(owner.get("/console/p/shop/settings").await.one("#budget-hint").contains("Asked 0 today"));
+    let page = owner.get("/console/p/shop/settings").await;
+    assert!(page.one("#budget-hint").contains("Asked 0 today"));
+    assert!(page.one("#model-hint strong").contains("no credentials for openai"), "{}", page.text());
+    let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "gpt-4o\nblend")];
+    owner.submit("/console/p/shop/providers/new", &own).await;
+    let page = owner.get("/console/p/shop/settings").await;
+    assert!(page.all("#model-hint strong").is_empty(), "it has a provider and a price");
     let mut loose = form("0.9", "1.5");
     loose[7] = ("guard_budget", "-1");
     let page = owner.post("/console/p/shop/settings", &loose).await;

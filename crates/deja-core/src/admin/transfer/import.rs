@@ -47,7 +47,9 @@ impl From<String> for Refused {
 impl From<AdminError> for Refused {
     fn from(error: AdminError) -> Self {
         match error {
-            AdminError::Invalid(reason) | AdminError::Conflict(reason) => Self::Bad(reason),
+            AdminError::Invalid(reason)
+            | AdminError::Setting { problem: reason, .. }
+            | AdminError::Conflict(reason) => Self::Bad(reason),
             other => Self::Failed(other),
         }
     }
