@@ -15,7 +15,7 @@ const QUESTIONS = [
   ["Do you offer a discount for students?", "Is there a student discount?"],
   ["Write a haiku about autumn.", "What is the boiling point of water?"],
 ];
-let provider, deja, browser, slug, entry;
+let provider, deja, browser, slug, entry, turns;
 
 before(async () => {
   provider = await startProvider();
@@ -31,6 +31,15 @@ before(async () => {
     }
   }
   await deja.query(slug, key, { prompt: "" });
+  // An application with instructions that change, and one with earlier turns.
+  for (const [place, [prompt]] of QUESTIONS.entries()) {
+    const system = { role: "system", content: `You help customers of the shop. Today is day ${place}.` };
+    for (const stream of [false, true]) {
+      await deja.chat(slug, key, { messages: [system, { role: "user", content: prompt }], stream });
+    }
+  }
+  const talk = [["user", QUESTIONS[0][0]], ["assistant", "Open Settings, then Security."], ["user", "And on a phone?"]];
+  await deja.chat(slug, key, { messages: talk.map(([role, content]) => ({ role, content })) });
   await page.goto(`${deja.url}/console/projects`);
   await makeProject(page, "Empty project");
   await page.getByRole("link", { name: "Providers" }).click();
@@ -46,7 +55,8 @@ before(async () => {
     return (await page.locator(".figures dd").first().textContent()) !== "0";
   });
   await page.goto(`${deja.url}/console/p/${slug}/cache`);
-  entry = await page.getByRole("link", { name: QUESTIONS[0][0] }).first().getAttribute("href");
+  entry = await page.getByRole("link", { name: QUESTIONS[0][0] }).last().getAttribute("href");
+  turns = await page.getByRole("link", { name: "And on a phone?" }).getAttribute("href");
   for (const [prompt] of QUESTIONS.slice(1, 4)) {
     const said = { matched_cache_entry_id: entry.split("/").at(-1), prompt, correct: false };
     assert.equal((await deja.feedback(slug, key, said)).status, 200);
@@ -73,6 +83,7 @@ const pages = () => [
   ["cache", `/console/p/${slug}/cache`],
   ["cache-by-meaning", `/console/p/${slug}/cache?q=forgot+my+password&by=meaning&model=gpt-4o-mini&context=-`],
   ["entry", entry],
+  ["entry-turns", turns],
   ["purge", `/console/p/${slug}/cache/purge`],
   ["playground", `/console/p/${slug}/playground`, async (page) => {
     await page.getByLabel("Prompt").fill("How might I reset my password?");
@@ -80,27 +91,47 @@ const pages = () => [
     await page.getByRole("button", { name: "Look up only" }).click();
     await page.locator("#result").waitFor();
   }],
+  ["chat", `/console/p/${slug}/playground/chat`, async (page) => {
+    await page.getByLabel("Instructions").fill("You help customers of the shop. Today is day 0.");
+    await page.getByLabel("Question").fill("How might I reset my password?");
+    await page.getByRole("button", { name: "Look up only" }).click();
+    await page.locator("#identity").waitFor();
+  }],
+  ["chat-whole", `/console/p/${slug}/playground/chat`, async (page) => {
+    await page.getByLabel("Question").fill("How might I reset my password?");
+    await page.getByText("More of the request").click();
+    await page.getByLabel("More members, as JSON").fill('{"seed": 7, "tools": [{"type": "function", "function": {"name": "f"}}]}');
+    await page.getByRole("button", { name: "Look up only" }).click();
+    await page.locator("#identity").waitFor();
+    await page.getByText("The request", { exact: true }).click();
+  }],
   ["providers", `/console/p/${slug}/providers`],
   ["provider-new", `/console/p/${slug}/providers/new`],
   ["own-providers", "/console/p/empty-project/providers"],
   ["provider-edit", "/console/p/empty-project/providers/house"],
   ["settings", `/console/p/${slug}/settings`],
+  ["settings-refused", `/console/p/${slug}/settings`, async (page) => {
+    await page.getByLabel("Samples at most").fill("7");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator("#samples-problem").waitFor();
+  }],
   ["delete", `/console/p/${slug}/delete`],
   ["audit", "/console/audit"],
   ["operators", "/console/operators"],
   ["account", "/console/account"],
   ["empty-overview", "/console/p/empty-project"],
+  ["empty-chat", "/console/p/empty-project/playground/chat"],
   ["empty-keys", "/console/p/empty-project/keys"],
   ["empty-analytics", "/console/p/empty-project/analytics"],
   ["empty-cache", "/console/p/empty-project/cache"],
   ["not-found", "/console/p/nobody"],
 ];
-const PICTURED = { 1440: ["projects", "overview", "keys", "analytics", "cache", "playground", "providers", "settings"], 390: ["analytics", "playground"] };
+const PICTURED = { 1280: ["projects", "overview", "keys", "analytics", "cache", "playground", "chat", "providers", "settings"], 390: ["analytics", "playground"] };
 
-for (const width of [390, 1440]) {
+for (const width of [390, 1280]) {
   for (const colorScheme of ["light", "dark"]) {
     test(`${width} px, ${colorScheme}`, async () => {
-      const viewport = { width, height: width === 390 ? 844 : 900 };
+      const viewport = { width, height: width === 390 ? 844 : 720 };
       const { page, context, mistakes } = await open(browser, { viewport, colorScheme });
       await page.goto(`${deja.url}/console/sign-in`);
       const found = await inspect(page, "sign-in");

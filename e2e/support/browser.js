@@ -37,7 +37,7 @@ export async function open(browser, options = {}) {
   });
   page.on("request", (request) => {
     const url = new URL(request.url());
-    if (url.protocol.startsWith("http") && url.hostname !== "127.0.0.1") found.push(`external resource ${url}`);
+    if (url.protocol.startsWith("http") && !["127.0.0.1", "localhost"].includes(url.hostname)) found.push(`external resource ${url}`);
   });
   return { page, context, mistakes: () => found };
 }
@@ -52,6 +52,15 @@ export async function inspect(page, where) {
     (violation) => `${violation.id}: ${violation.help}\n  ${violation.nodes.map((node) => `${node.html} ${node.failureSummary}`).join("\n  ")}`);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   if (overflow > 0) violations.push(`the page scrolls sideways by ${overflow} px`);
+  const cut = await page.evaluate(() => [...document.querySelectorAll("main *")].filter((element) => {
+    // What is cut with a mark that says so, and what only a screen reader gets.
+    if (element.matches(".clip, .sr, input, select, textarea, svg, svg *") || !element.checkVisibility()) return false;
+    const { overflowX, overflowY } = getComputedStyle(element);
+    const hides = (overflow) => ["hidden", "clip"].includes(overflow);
+    return hides(overflowX) && element.scrollWidth > element.clientWidth + 1
+      || hides(overflowY) && element.scrollHeight > element.clientHeight + 1;
+  }).map((element) => element.outerHTML.slice(0, 200)));
+  violations.push(...cut.map((html) => `cut off: ${html}`));
   return violations.map((violation) => `${where}: ${violation}`);
 }
 

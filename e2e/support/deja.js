@@ -49,6 +49,17 @@ export async function startDeja(provider) {
     // The link for the first owner, as the server prints it.
     link: () => until("the link for the first owner", () => log.match(/http:\/\/\S+\/console\/setup\?token=[0-9a-f]{64}/)?.[0]),
     query: (slug, key, body) => post(`p/${slug}/v1/cache/query`, key, { model: "gpt-4o-mini", ...body }),
+    // A request of an application of OpenAI's, and what deja says of it in headers.
+    chat: async (slug, key, body, headers = {}, signal = undefined) => {
+      const response = await fetch(`${url}/p/${slug}/v1/chat/completions`, {
+        method: "POST",
+        signal,
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+        body: JSON.stringify({ model: "gpt-4o-mini", ...body }),
+      });
+      const [cache, match, reason] = ["cache", "match", "reason"].map((name) => response.headers.get(`x-deja-${name}`));
+      return { status: response.status, cache, match, reason, body: body.stream ? await response.text() : await response.json() };
+    },
     feedback: (slug, key, body) => post(`p/${slug}/v1/cache/feedback`, key, body),
   };
   await until("readiness", async () => {

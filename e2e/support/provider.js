@@ -1,4 +1,4 @@
-// A fake LLM provider on a real socket: OpenAI's chat completions, answered at once.
+// A fake LLM provider on a real socket: OpenAI's chat completions, answered at once, or when a test says so.
 import { createServer } from "node:http";
 
 export async function startProvider() {
@@ -10,13 +10,19 @@ export async function startProvider() {
     request.on("end", () => {
       const { model, messages } = JSON.parse(body);
       const prompt = messages.at(-1).content;
-      calls.push({ model, prompt, authorization: request.headers.authorization });
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({
-        id: "fake", object: "chat.completion", created: 1785500000, model,
-        choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: answerTo(prompt) } }],
-        usage: { prompt_tokens: 14 + prompt.length, completion_tokens: 120, total_tokens: 134 + prompt.length },
-      }));
+      const answer = () => {
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({
+          id: "fake", object: "chat.completion", created: 1785500000, model,
+          choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: answerTo(prompt) } }],
+          usage: { prompt_tokens: 14 + prompt.length, completion_tokens: 120, total_tokens: 134 + prompt.length },
+        }));
+      };
+      const call = { model, prompt, authorization: request.headers.authorization, answer, closed: false };
+      response.on("close", () => { call.closed = true; });
+      calls.push(call);
+      // One that is slow waits for the test.
+      if (!prompt.endsWith("Slowly.")) answer();
     });
   });
   await new Promise((resolve) => { server.listen(0, "127.0.0.1", resolve); });

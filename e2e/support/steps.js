@@ -36,3 +36,10 @@ export async function makeKey(page, slug, name) {
   assert.match(key, /^dj_[0-9a-f]{32}$/);
   return key;
 }
+
+// Sends a form, and waits for the page that it leads to.
+export async function press(page, name) {
+  const loaded = page.waitForEvent("load");
+  await page.getByRole("button", { name, exact: true }).click();
+  await loaded;
+}

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Verdict};
-use crate::embedding::{Embedded, EmbedderId, Embedding, Similarity, Threshold};
-use crate::engine::{Engine, Query, QueryError, Trace};
+use crate::embedding::{Embedded, EmbedderId, Embedding, Threshold};
+use crate::engine::{Engine, Query, QueryError, Relay, Trace};
 use crate::id::ProjectId;
 use crate::project::Project;
 use crate::store::Probe;
@@ -44,32 +44,36 @@ impl Engine {
     ) -> Result<Preview, QueryError> {
         let started = Instant::now();
         let mut trace = Trace::default();
-        let scope = project.scope(&query.model, query.context.as_deref());
-        let hash = PromptHash::of(&query.prompt);
+        let (scope, hash, prompt) = (query.scope(project), query.hash(), PromptHash::of(&query.prompt));
         let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
         let now = self.parts.clock.now();
-        let embedded = self.embeddings.of(project.id, hash, &query.prompt).await?;
+        let embedded = match &query.wire {
+            Some(wired) if !(wired.is_semantic() && wired.looks_up()) => None,
+            _ => Some(self.embeddings.of(project.id, prompt, &query.prompt).await?),
+        };
         trace.embedding = started.elapsed();
         let searched = Instant::now();
-        let exact = self.parts.store.exact(&scope, &hash, now).await?;
-        let near = match &*embedded {
-            Embedded::Vector { embedding, .. } => {
+        let exact = self.exact(query, &scope, hash, &judge).await?;
+        let near = match embedded.as_deref() {
+            Some(Embedded::Vector { embedding, .. }) => {
                 let embedder = self.parts.embedder.id();
-                let (prompt, threshold) = (hash, Threshold::ZERO);
-                let probe = Probe { embedder, embedding, prompt, threshold, limit };
+                let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit };
                 self.parts.store.nearest(&scope, probe, now).await?
             }
-            Embedded::TooLong { tokens, window } => {
+            Some(Embedded::TooLong { tokens, window }) => {
                 trace.too_long = Some((*tokens, *window));
                 Vec::new()
             }
+            None => Vec::new(),
         };
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
-        let exact = exact.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
-        let judged = judge.first(exact.iter().chain(&near).cloned());
+        let judged = match exact {
+            Some(hit) => Judged { hit: Some(hit), ..Judged::default() },
+            None => judge.first(near.iter().cloned()),
+        };
         let (Judged { hit, refused, uncertain }, opinion) =
-            self.recall(project.id, hash, &judge, judged).await;
+            self.recall(project.id, prompt, &judge, judged).await;
         (trace.refused, trace.opinion) = (refused, opinion);
         let judged = |candidate: Candidate| {
             let (prompt, similarity) = (&candidate.entry.prompt, candidate.similarity);
@@ -79,6 +83,16 @@ impl Engine {
         };
         let undecided = uncertain.len();
         Ok(Preview { hit, undecided, near: near.into_iter().map(judged).collect(), trace })
+    }
+
+    /// The same for a request in a wire format. What is compared as a whole has no neighbours.
+    pub async fn preview_relay(
+        &self,
+        project: &Project,
+        relay: Relay,
+        limit: NonZeroUsize,
+    ) -> Result<Preview, QueryError> {
+        self.preview(project, &relay.into_query(project.id), limit).await
     }
 
     /// The vector of a prompt; `None` if it is too long for one.

@@ -158,7 +158,7 @@ impl Wired {
 
 impl Relay {
     /// The query that it is in a project.
-    fn into_query(self, project: ProjectId) -> Query {
+    pub(super) fn into_query(self, project: ProjectId) -> Query {
         let Self { identity, forward, threshold, control, context, request } = self;
         let Identity { mode, model, instructions, parameters, hash, text, reasons, rendering } = identity;
         let kind = Kind::from(forward.endpoint.wire());

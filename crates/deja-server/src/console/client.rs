@@ -1,11 +1,13 @@
-//! Who sends a request, as far as that can be known.
+//! Who sends a request, and by which address it came, as far as that can be known.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
+use axum::http::header::HOST;
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use ipnet::IpNet;
 
 use super::Console;
@@ -23,6 +25,28 @@ impl FromRequestParts<Arc<Console>> for Address {
         let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).to_canonical();
         Ok(Self(sender(peer, &parts.headers, &console.trusted_proxies)))
     }
+}
+
+/// Where a browser reached deja, without a slash at the end: what `Host` says, by the scheme of the public URL. Clients reach
+/// it there too, whatever the settings say.
+pub(super) struct Origin(pub(super) String);
+
+impl FromRequestParts<Arc<Console>> for Origin {
+    type Rejection = ConsoleError;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, ConsoleError> {
+        let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+        let named = named.or(parts.uri.authority().map(Authority::as_str)).filter(|host| is_host(host));
+        Ok(Self(match named {
+            Some(host) => format!("{}://{host}", if console.secure { "https" } else { "http" }),
+            None => console.public_url.clone(),
+        }))
+    }
+}
+
+/// Whether it is a name or an address with at most a port: what stands in snippets must not end a quoted word.
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte))
 }
 
 /// The last address of `X-Forwarded-For` that is no trusted proxy's. What stands before it, anybody may have written.
@@ -49,6 +73,16 @@ mod tests {
         }
         let proxies: Vec<IpNet> = proxies.iter().map(|network| network.parse().unwrap()).collect();
         sender(peer.parse().unwrap(), &headers, &proxies).to_string()
+    }
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_nothing_else() {
+        for host in ["deja.example", "127.0.0.1:8080", "[::1]:8080", "deja_1:80"] {
+            assert!(is_host(host), "{host}");
+        }
+        for other in ["", "a b", "me@deja", "a/b", "$(id)", "a\"b", "a'b", "é"] {
+            assert!(!is_host(other), "{other}");
+        }
     }
 
     #[test]

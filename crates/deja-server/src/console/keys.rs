@@ -22,8 +22,6 @@ struct KeysPage {
     next: Option<String>,
     first: Option<String>,
     form: NewForm,
-    /// A key that was just made.
-    secret: Option<String>,
 }
 
 struct Row {
@@ -81,7 +79,6 @@ async fn page(
         next: page.next,
         first: page.first,
         form,
-        secret: visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key),
     })
 }
 
@@ -91,7 +88,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     let models =
         form.models.split([',', '\n']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect();
     match keys::create(&visit.acting(), &slug, &form.name, models).await {
-        Ok(made) => visit.to(&format!("/console/p/{slug}/keys"), &Flash::secret("key", made.plain.reveal())),
+        // Shown where the snippets are that take it.
+        Ok(made) => visit.to(&format!("/console/p/{slug}"), &Flash::secret("key", made.plain.reveal())),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             Ok(visit.again(&page(&visit, &project, &Paged::default(), form, Some(&problem)).await?))
         }

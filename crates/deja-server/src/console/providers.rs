@@ -35,6 +35,7 @@ struct ProvidersPage {
 }
 
 struct FamilyRow {
+    family: Family,
     title: &'static str,
     models: &'static str,
     variable: &'static str,
@@ -88,6 +89,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
 
 fn families(visit: &Visit) -> Vec<FamilyRow> {
     let row = |family, title, models, variable, cheap| FamilyRow {
+        family,
         title,
         models,
         variable,
@@ -101,12 +103,39 @@ fn families(visit: &Visit) -> Vec<FamilyRow> {
     ]
 }
 
-/// A model that the project can ask for: of a provider of its own, or of a family that has credentials.
-pub(super) async fn usable_model(visit: &Visit, project: &Project) -> Result<Option<String>, ConsoleError> {
-    let own = visit.console.admin.store.providers(project.id).await?;
-    let own = own.into_iter().find_map(|provider| provider.models.into_iter().next());
-    let family = || families(visit).into_iter().find(|family| family.configured);
-    Ok(own.or_else(|| family().map(|family| family.cheap.to_owned())))
+/// What the project can ask for.
+pub(super) struct Models {
+    own: Vec<ProviderConfig>,
+    /// The families that have credentials, each with a cheap model.
+    families: Vec<(Family, &'static str)>,
+}
+
+impl Models {
+    pub(super) async fn read(visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
+        let families = families(visit).into_iter().filter(|family| family.configured);
+        let families = families.map(|row| (row.family, row.cheap)).collect();
+        Ok(Self { own: visit.console.admin.store.providers(project.id).await?, families })
+    }
+
+    /// Any: of a provider of its own, or of a family that has credentials.
+    pub(super) fn any(&self) -> Option<&str> {
+        let own = self.own.iter().find_map(|provider| provider.models.first()).map(String::as_str);
+        own.or_else(|| self.families.first().map(|(_, cheap)| *cheap))
+    }
+
+    /// One of a provider of its own of this kind, where the built-in family of that kind has no credentials.
+    pub(super) fn instead_of_families(&self, kind: ProviderKind) -> Option<&str> {
+        let family = match kind {
+            ProviderKind::OpenAi => Family::OpenAi,
+            ProviderKind::Anthropic => Family::Anthropic,
+            ProviderKind::Gemini => Family::Google,
+        };
+        if self.families.iter().any(|(configured, _)| *configured == family) {
+            return None;
+        }
+        let mut own = self.own.iter().filter(|provider| provider.kind == kind);
+        own.find_map(|provider| provider.models.first()).map(String::as_str)
+    }
 }
 
 /// A kind's name for people.

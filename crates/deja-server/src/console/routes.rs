@@ -10,8 +10,9 @@ use axum::routing::{MethodRouter, get, post};
 use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, apply, assets, audit, cache, entry, export, guard, keys, labelling, links,
-    operators, overview, playground, prices, projects, providers, purge, quality, settings, sign_in, wires,
+    Console, account, analytics, apply, assets, audit, cache, chat, entry, export, guard, keys, labelling,
+    links, operators, overview, playground, prices, projects, providers, purge, quality, settings, sign_in,
+    wires,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -62,6 +63,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/export", Member, get(export::get)),
         ("GET", "/p/{slug}/playground", Member, get(playground::get)),
         ("POST", "/p/{slug}/playground", Member, post(playground::post)),
+        ("GET", "/p/{slug}/playground/chat", Member, get(chat::get)),
+        ("POST", "/p/{slug}/playground/chat", Member, post(chat::post)),
         ("GET", "/p/{slug}/providers", Member, get(providers::get)),
         ("POST", "/p/{slug}/providers/test", Member, post(providers::test)),
         ("GET", "/p/{slug}/providers/new", Member, get(providers::new)),

@@ -13,6 +13,8 @@ use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn};
 use deja_core::provider::ProviderKind;
 use deja_core::store::NewLabel;
 
+use deja_wire::{Asked, Endpoint, Identity};
+
 use deja_server::admin::{Command, NotEmbeddedView, Reply, execute};
 
 use crate::util::{Page, World};
@@ -29,6 +31,8 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     let shown =
         member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, gpt-4o-mini")]).await;
     let key = PlainKey::parse(&shown.one("dialog #key")).unwrap();
+    assert_eq!(shown.one("#export"), format!("export DEJA_KEY={}", key.reveal()), "beside the snippets");
+    assert!(!member.get("/console/p/shop").await.body.contains(key.reveal()), "once");
     assert!(shown.one("dialog").contains("cannot be shown again"));
     let page = member.get("/console/p/shop/keys").await;
     assert!(page.all("dialog").is_empty() && !page.body.contains(key.reveal()));
@@ -306,6 +310,87 @@ async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on(
     assert_eq!(page.all(&verdict)[0], "Hit", "{}", page.text());
 }
 
+/// A form of the playground's chat.
+fn chat<'a>(form: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let usual = [("format", "chat"), ("model", "m"), ("threshold", "0.85"), ("ask", "cache")];
+    let named = |name: &str| form.iter().any(|(other, _)| *other == name);
+    usual.into_iter().filter(|(name, _)| !named(name)).chain(form.iter().copied()).collect()
+}
+
+#[tokio::test]
+async fn a_chat_is_tried_as_an_application_would_send_it() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = "/console/p/shop/playground/chat";
+    let page = member.get(place).await;
+    assert_eq!(page.attributes("#threshold", "value"), ["0.85"]);
+    assert_eq!(page.attributes("nav[aria-label=Form] [aria-current]", "href"), [place]);
+
+    // As an application with these instructions stored it.
+    let body = r#"{"messages": [{"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What is the capital of France?"}], "model": "m", "stream": true}"#;
+    let sent =
+        Asked { endpoint: Endpoint::Chat, model: None, body: body.as_bytes(), headers: &[], query: None };
+    let Identity { instructions, parameters, .. } =
+        deja_wire::identify(&sent, &project.settings.identity_options(1000)).unwrap();
+    let frame = Frame::of_wire(Kind::Chat, "m", instructions.as_deref(), parameters);
+    let entry = world.question(&project, frame, "What is the capital of France?").await;
+    let asked = ("question", "What's the capital of France?");
+    let page = member.post(place, &chat(&[asked, ("instructions", "Be brief.")])).await;
+    assert_eq!((page.status, page.one("#result .badge").as_str()), (200, "Hit"), "{}", page.text());
+    assert_eq!(page.one("#result pre"), "An answer.");
+    assert!(
+        page.one("#identity").contains("By meaning")
+            && page.one("#identity pre").starts_with("POST /v1/chat")
+    );
+    assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Hit"]);
+    assert_eq!(page.attributes("#result form", "action"), [format!("/console/p/shop/cache/{entry}/wrong")]);
+    let brief = ("instructions", "Be brief.");
+    for other in [
+        [asked, ("instructions", "Be kind."), ("version", "")],
+        [asked, brief, ("format", "responses")],
+        [asked, brief, ("members", "{\"temperature\": 0}")],
+    ] {
+        let page = member.post(place, &chat(&other)).await;
+        assert_eq!(page.one("#result .badge"), "Miss", "{other:?}: {}", page.text());
+        assert!(page.one("section[aria-labelledby=near] p").contains("There is no entry"), "{other:?}");
+    }
+
+    // What is compared as a whole says why; an opt-in changes that.
+    let tools = r#"{"tools": [{"type": "function", "function": {"name": "f"}}], "seed": 7}"#;
+    let page = member.post(place, &chat(&[asked, ("members", tools)])).await;
+    assert_eq!(page.all("#identity dt"), ["Compared", "sampling", "tools"]);
+    assert!(page.one("#identity dl").contains("Byte for byte") && page.text().contains("semantic_tools"));
+    assert_eq!(
+        (page.one("#result h2").as_str(), page.all("#near").len()),
+        ("The same request is not in the cache", 0)
+    );
+    let page = member.post(place, &chat(&[asked, ("members", r#"{"n": 2}"#)])).await;
+    assert_eq!(page.all("#identity dt"), ["Compared", "several_answers"]);
+    assert!(page.one("#identity dl").contains("Not at all"), "{}", page.text());
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1, "looking changes nothing");
+
+    for (wrong, field) in [
+        (("members", "{"), "members"),
+        (("members", "{\"model\": 7}"), "members"),
+        (("model", " "), "model"),
+        (("question", " "), "question"),
+    ] {
+        let page =
+            member.post(place, &chat(&[wrong, asked][..if wrong.0 == "question" { 1 } else { 2 }])).await;
+        assert_eq!(
+            (page.status, page.attributes("[aria-invalid]", "name")),
+            (422, vec![field.into()]),
+            "{wrong:?}"
+        );
+    }
+    let page = member.post(place, &chat(&[asked, ("threshold", "2")])).await;
+    assert!(page.status == 422 && page.one("[role=alert]").contains("between 0 and 1"));
+    let page = member.post(place, &chat(&[asked, ("ask", "provider"), ("model", "gpt-4o")])).await;
+    assert!(page.status == 422 && page.one("[role=alert]").contains("no key for openai"), "{}", page.text());
+}
+
 #[tokio::test]
 async fn a_providers_key_goes_in_and_never_out() {
     let world = World::new().await;
@@ -413,6 +498,7 @@ async fn a_request_that_is_found_as_a_whole_is_shown_as_its_turns() {
     let page = member.get(&format!("/console/p/shop/cache/{entry}")).await;
     assert_eq!(page.all("section[aria-labelledby=prompt] h3"), ["user", "assistant", "user"]);
     assert_eq!(page.all("section[aria-labelledby=prompt] pre")[0], "Hello <b>");
+    assert!(page.all("textarea#asked").is_empty(), "it answers no other prompt");
     let page = member.get(&format!("/console/p/shop/cache/{question}")).await;
     assert_eq!(page.one("section[aria-labelledby=prompt] pre"), "What costs a pen?");
     assert_eq!(page.one("section[aria-labelledby=context] pre"), "be brief");

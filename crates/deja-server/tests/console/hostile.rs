@@ -60,6 +60,7 @@ async fn no_text_of_a_stranger_becomes_markup() {
             "/cache",
             "/cache/purge",
             "/playground",
+            "/playground/chat",
             "/providers",
             "/settings",
             "/delete",
@@ -84,6 +85,19 @@ async fn no_text_of_a_stranger_becomes_markup() {
         let tried = owner.post(&at("/playground"), &form).await;
         assert_eq!(tried.one("#result .badge"), "Hit", "{evil}");
         harmless(&tried, "playground");
+        let members = serde_json::json!({ evil: evil, "user": evil }).to_string();
+        let chat = [
+            ("format", "messages"),
+            ("model", evil),
+            ("instructions", evil),
+            ("question", evil),
+            ("threshold", "0.5"),
+            ("members", members.as_str()),
+            ("ask", "cache"),
+        ];
+        let tried = owner.post(&at("/playground/chat"), &chat).await;
+        assert_eq!(tried.one("#result .badge"), "Miss", "{evil}");
+        harmless(&tried, "chat");
         owner.submit(&at(&format!("/cache/{entry}/wrong")), &[("asked", evil)]).await;
         harmless(&owner.get(&at("/cache")).await, "wrong answers");
         let csv = owner.get(&at("/analytics/prompts.csv")).await;

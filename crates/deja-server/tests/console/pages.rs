@@ -219,26 +219,53 @@ async fn awkward_names_and_addresses_are_told_in_pages() {
 }
 
 #[tokio::test]
-async fn snippets_name_the_projects_url_and_a_model_that_it_can_ask_for() {
+async fn snippets_name_the_address_of_the_browser_and_a_model_that_can_be_asked_for() {
+    // What the settings say of the host does not matter: the browser came by deja.test.
     let world = World::at("https://deja.example").await;
     world.project("Shop").await;
     let mut owner = world.browser_of(Role::Owner).await;
     let page = owner.get("/console/p/shop").await;
-    assert_eq!(page.one("#base-url"), "https://deja.example/p/shop");
+    let base = "https://deja.test/p/shop";
+    assert_eq!(page.one("#base-url"), base);
     assert!(page.one(".note.warn").contains("No provider can be asked yet"));
-    assert!(page.one("#curl").starts_with("curl https://deja.example/p/shop/v1/cache/query "));
-    assert!(page.one("#python").contains("\"https://deja.example/p/shop/v1/cache/query\""));
-    assert!(page.one("#openai").contains("OpenAI(base_url=\"https://deja.example/p/shop/v1\","));
-    for id in ["curl", "python", "openai"] {
-        assert!(page.one(&format!("#{id}")).contains("\"model\": \"gpt-4o-mini\""), "{id}");
+    let bases = ["openai", "anthropic", "gemini", "query"].map(|who| page.one(&format!("#base-{who}")));
+    assert_eq!(bases, ["/v1", "", "", "/v1/cache/query"].map(|below| format!("{base}{below}")));
+    assert!(page.one("table").contains("https://deja.test/v1"), "and without the project's name");
+    let libraries = [
+        ("openai-python", "OpenAI(base_url=\"https://deja.test/p/shop/v1\","),
+        ("openai-node", "baseURL: \"https://deja.test/p/shop/v1\""),
+        ("anthropic-python", "Anthropic(base_url=\"https://deja.test/p/shop\","),
+        ("langchain", "base_url=\"https://deja.test/p/shop/v1\""),
+        ("ai-sdk", "createOpenAI({ baseURL: \"https://deja.test/p/shop/v1\""),
+        ("curl", "curl https://deja.test/p/shop/v1/cache/query "),
+        ("python", "\"https://deja.test/p/shop/v1/cache/query\""),
+    ];
+    for (id, part) in libraries {
+        let text = page.one(&format!("#{id}"));
+        assert!(text.contains(part) && !text.contains("127.0.0.1") && !text.contains("dj_"), "{text}");
         assert_eq!(page.all(&format!("[data-copy={id}]")).len(), 1);
     }
+    assert_eq!(page.one("#export"), "export DEJA_KEY=dj_...");
+    assert!(page.one("#curl").contains("\"model\": \"gpt-4o-mini\""));
     let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "it's-\"x\"")];
     owner.submit("/console/p/shop/providers/new", &own).await;
     let page = owner.get("/console/p/shop").await;
     assert_eq!(page.all(".note.warn").len(), 0);
     assert!(page.one("#curl").ends_with(r#""model": "it'\''s-\"x\""}'"#), "{}", page.one("#curl"));
     assert!(page.one("#python").contains(r#""model": "it's-\"x\""})"#), "{}", page.one("#python"));
+    assert!(page.one("#openai-python").contains(r#"model="it's-\"x\"", messages"#));
+    assert!(page.one("#anthropic-python").contains("claude"), "of another kind");
+}
+
+#[tokio::test]
+async fn snippets_keep_the_documented_models_where_the_maker_can_be_asked() {
+    let world = World::with(&[("OPENAI_API_KEY", "sk-1")]).await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "mine")];
+    owner.submit("/console/p/shop/providers/new", &own).await;
+    let page = owner.get("/console/p/shop").await;
+    assert!(page.one("#ai-sdk").contains("\"gpt-4.1-mini\"") && !page.one("#ai-sdk").contains("mine"));
 }
 
 #[tokio::test]

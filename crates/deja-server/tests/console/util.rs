@@ -155,6 +155,13 @@ impl World {
         self.put_in(project, frame, "m", [prompt, "An answer."], record, None).await
     }
 
+    /// One that is found by meaning.
+    pub async fn question(&self, project: &Project, frame: Frame, prompt: &str) -> EntryId {
+        let embedded = self.wired.embedder.embed(prompt).await.unwrap();
+        let vector = embedded.vector().map(|vector| (self.wired.embedder.id().clone(), vector.clone()));
+        self.put_in(project, frame, "m", [prompt, "An answer."], Some("{}".into()), vector).await
+    }
+
     async fn put_in(
         &self,
         project: &Project,

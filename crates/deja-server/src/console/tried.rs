@@ -1,0 +1,252 @@
+//! What came of a trial in the playground: what would answer, what is near, or what was answered.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use deja_core::cache::{Refusal, Verdict};
+use deja_core::embedding::Threshold;
+use deja_core::engine::{Neighbour, Preview, QueryError, Reply, Source, Trace};
+use deja_core::project::Project;
+
+use super::error::ConsoleError;
+use super::filter::{NEWEST, OFFERED};
+use super::form::Problem;
+use super::format;
+use super::page::Visit;
+use super::prices;
+
+/// Entries that are shown.
+pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
+
+/// What came of it.
+pub(super) struct Outcome {
+    pub(super) title: &'static str,
+    pub(super) hit: bool,
+    pub(super) text: String,
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) answer: Option<String>,
+    /// The entry that answered, and the text that it answered.
+    pub(super) wrong: Option<(String, String)>,
+}
+
+/// The nearest entries.
+pub(super) struct Nearest {
+    pub(super) rows: Vec<Near>,
+    /// What is said where there are none.
+    pub(super) none: &'static str,
+}
+
+pub(super) struct Near {
+    pub(super) id: String,
+    pub(super) prompt: String,
+    pub(super) answer: String,
+    pub(super) similarity: String,
+    /// The similarity in full: what a slider that moves is compared with.
+    pub(super) exact: f32,
+    pub(super) answers: bool,
+    /// `Hit`, or `Miss` and why.
+    pub(super) verdict: String,
+    /// The least threshold at which it is similar enough and refused all the same, if there is one.
+    pub(super) refused_from: Option<f64>,
+    /// What is said there.
+    pub(super) refused: String,
+}
+
+/// A verdict in few words.
+fn badge(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Exact | Verdict::Semantic => "Hit".into(),
+        Verdict::BelowThreshold => "Miss".into(),
+        Verdict::Forbidden => "Miss: marked as a wrong answer".into(),
+        Verdict::Refused { reason, .. } => format!("Miss: {reason}"),
+        Verdict::Uncertain { reason, .. } => format!("Uncertain: {reason}"),
+    }
+}
+
+impl Nearest {
+    /// Those of a preview; `none` is said where there are none.
+    pub(super) fn of(preview: &Preview, none: &'static str) -> Self {
+        let none = match preview.trace.too_long {
+            Some(_) => {
+                "The prompt is too long to be searched by meaning: only the same prompt can answer it."
+            }
+            None => none,
+        };
+        Self { rows: preview.near.iter().map(Near::from).collect(), none }
+    }
+}
+
+impl From<&Neighbour> for Near {
+    fn from(Neighbour { candidate, verdict, objection_from }: &Neighbour) -> Self {
+        let (entry, similarity) = (&candidate.entry, candidate.similarity.get());
+        let refused_from = if candidate.forbidden {
+            Some((0.0, Verdict::Forbidden))
+        } else {
+            objection_from.map(|(from, verdict)| (from.get(), verdict))
+        };
+        Self {
+            id: entry.id.to_string(),
+            prompt: format::excerpt(&entry.prompt),
+            answer: format::excerpt(&entry.answer.text),
+            similarity: format!("{similarity:.3}"),
+            exact: similarity,
+            answers: verdict.answers(),
+            verdict: badge(*verdict),
+            refused_from: refused_from.map(|(from, _)| from),
+            refused: refused_from.map(|(_, verdict)| badge(verdict)).unwrap_or_default(),
+        }
+    }
+}
+
+/// The threshold of a form. One below the project's minimum is raised to it, in the form too.
+pub(super) fn threshold(project: &Project, text: &mut String) -> Result<Threshold, Problem> {
+    let asked = text.parse().ok().and_then(Threshold::new);
+    let asked = asked.ok_or_else(|| Problem::of("threshold", "The threshold must be between 0 and 1."))?;
+    let threshold = project.settings.threshold(Some(asked));
+    if threshold != asked {
+        *text = threshold.get().to_string();
+    }
+    Ok(threshold)
+}
+
+/// What would come of asking.
+pub(super) fn expected(preview: &Preview, prompt: &str) -> Outcome {
+    let hit = preview.hit.as_ref();
+    let (title, text) = match (hit, preview.near.first()) {
+        (Some(hit), _) if hit.is_exact() => {
+            ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into())
+        }
+        (Some(hit), _) => (
+            "A similar prompt is in the cache",
+            format!(
+                "Its similarity {:.3} reaches the threshold: a query would get its answer.",
+                hit.similarity().get()
+            ),
+        ),
+        (None, Some(nearest)) => match &preview.trace.refused {
+            Some(refusal) if preview.undecided > 0 => (
+                "The guard is uncertain",
+                format!("{} A query would have the project’s model decide.", said(refusal)),
+            ),
+            Some(refusal) => (
+                "What is similar asks something else",
+                format!("{} A query would ask the provider.", said(refusal)),
+            ),
+            None => (
+                "Nothing is similar enough",
+                format!(
+                    "The nearest entry has a similarity of {:.3}: a query would ask the provider.",
+                    nearest.candidate.similarity.get()
+                ),
+            ),
+        },
+        (None, None) => ("Nothing is near", "A query would ask the provider and store its answer.".into()),
+    };
+    Outcome {
+        title,
+        hit: hit.is_some(),
+        text,
+        facts: timings(&preview.trace),
+        answer: hit.map(|hit| hit.entry().answer.text.clone()),
+        wrong: hit.map(|hit| (hit.entry().id.to_string(), prompt.to_owned())),
+    }
+}
+
+/// What the guard says of an entry.
+fn said(refusal: &Refusal) -> String {
+    let Refusal { similarity, reason, score, .. } = refusal;
+    format!(
+        "The guard did not let an entry pass with a similarity of {:.3}: {reason} (score {score:.2}).",
+        similarity.get()
+    )
+}
+
+/// What was answered.
+pub(super) fn asked(reply: &Reply, prompt: &str) -> Outcome {
+    let (title, mut text) = match reply.source {
+        Source::Exact => ("Answered from the cache", "By the same prompt.".to_owned()),
+        Source::Semantic(similarity) => {
+            ("Answered from the cache", format!("By a prompt with a similarity of {:.3}.", similarity.get()))
+        }
+        Source::Provider(Ok(())) => {
+            ("Answered by the provider", "The answer is stored: the next such query is a hit.".into())
+        }
+        Source::Provider(Err(reason)) => (
+            "Answered by the provider",
+            format!("The answer is not stored: {}.", reason.code().replace('_', " ")),
+        ),
+    };
+    if let Some(refusal) = reply.refused() {
+        text = format!("{text} {}", said(&refusal));
+    }
+    let cost = &reply.cost;
+    let estimated = if cost.estimated { " (estimated)" } else { "" };
+    let mut facts = vec![
+        ("Provider", reply.entry.answer.provider.clone()),
+        (
+            "Tokens",
+            format!(
+                "{} in, {} out{estimated}",
+                format::count(cost.input_tokens),
+                format::count(cost.output_tokens)
+            ),
+        ),
+        (
+            if reply.is_hit() { "Saved" } else { "Cost" },
+            if cost.price.is_some() { format::money(cost.amount) } else { prices::UNKNOWN.into() },
+        ),
+    ];
+    facts.extend(timings(&reply.trace));
+    Outcome {
+        title,
+        hit: reply.is_hit(),
+        text,
+        facts,
+        answer: Some(reply.entry.answer.text.clone()),
+        wrong: reply.is_hit().then(|| (reply.entry.id.to_string(), prompt.to_owned())),
+    }
+}
+
+pub(super) fn timings(trace: &Trace) -> Vec<(&'static str, String)> {
+    let ms = |span: Duration| format::millis(span.as_secs_f64() * 1e3);
+    let mut facts = vec![("Embedding", ms(trace.embedding)), ("Search", ms(trace.search))];
+    facts.extend(trace.provider.map(|span| ("Provider’s time", ms(span))));
+    facts.push(("Total", ms(trace.total)));
+    facts.extend(trace.too_long.map(|(tokens, window)| {
+        ("By meaning", format!("not searched: {tokens} tokens or more, the embedding model reads {window}"))
+    }));
+    facts
+}
+
+/// What a failed query says to a person; what is a bug or an outage is none of it.
+pub(super) fn refusal(error: QueryError) -> ConsoleError {
+    ConsoleError::Refused(match error {
+        QueryError::Forbidden => "The project is suspended. An owner can resume it under Settings.".into(),
+        QueryError::ModelNotSupported { model } => {
+            format!("No provider is known for the model “{model}”. Add one under Providers.")
+        }
+        QueryError::WrongEndpoint { model } => {
+            format!("The provider of the model “{model}” has no endpoint of this format.")
+        }
+        QueryError::NoCredentials { provider } => {
+            format!("The server has no key for {provider}. Providers says which variable to set.")
+        }
+        QueryError::Provider(error) => {
+            format!("The provider {} gave no answer: {}.", error.provider, error.class.code())
+        }
+        other => return other.into(),
+    })
+}
+
+/// The models that the cache has entries of and those of own providers.
+pub(super) async fn models(visit: &Visit, project: &Project) -> Result<Vec<String>, ConsoleError> {
+    let store = &visit.console.admin.store;
+    let mut models: Vec<String> =
+        store.models_of(project.id, NEWEST, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
+    for model in store.providers(project.id).await?.into_iter().flat_map(|provider| provider.models) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    Ok(models)
+}
