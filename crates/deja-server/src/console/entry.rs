@@ -29,6 +29,7 @@ struct EntryPage {
     prompt: String,
     /// Of a request that is found as a whole.
     turns: Option<Vec<Turn>>,
+    /// What else an answer depends on: of a question in a wire format.
     parameters: Vec<(String, String)>,
     answer: String,
     context: Option<String>,
@@ -61,8 +62,7 @@ pub(super) async fn get(
     let quarantined = store.quarantined(project.id, entry).await?;
     let row = Row::of(&visit, &detail);
     let turns = turns::turns(&detail);
-    let shown = detail.parameters.iter().filter(|(_, value)| !value.is_empty());
-    let parameters = shown.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let parameters = turns::parameters(&detail);
     let answer = detail.entry.answer;
     let list = visit.console.admin.prices.current();
     let served = answer.served_model.as_deref();

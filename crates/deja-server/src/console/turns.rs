@@ -20,10 +20,23 @@ pub(super) fn turns(detail: &EntryDetail) -> Option<Vec<Turn>> {
     Some(turns.into_iter().map(|(role, text)| Turn { role, text }).collect())
 }
 
-/// What was asked, in a line: of turns the last one.
+/// What was asked, in a line: of turns the last one. Instructions are none.
 pub(super) fn line(detail: &EntryDetail) -> String {
     let Some(turns) = turns(detail) else { return format::excerpt(&detail.entry.prompt) };
-    let earlier = turns.len().saturating_sub(1);
+    let talk = turns.iter().filter(|turn| !["system", "developer"].contains(&turn.role.as_str()));
     let last = turns.last().map(|turn| format::excerpt(&turn.text)).unwrap_or_default();
-    if earlier == 0 { last } else { format!("{last} (after {earlier} turns)") }
+    match talk.count() {
+        0 | 1 => last,
+        2 => format!("{last} (after 1 turn)"),
+        all => format!("{last} (after {} turns)", all - 1),
+    }
+}
+
+/// What else an answer depends on, as far as it tells anything: a request of one question has turns that say so.
+pub(super) fn parameters(detail: &EntryDetail) -> Vec<(String, String)> {
+    const ONE_QUESTION: [&str; 2] =
+        [r#"[{"content":null,"role":"user"}]"#, r#"[{"parts":null,"role":"user"}]"#];
+    let told =
+        detail.parameters.iter().filter(|(_, value)| !value.is_empty() && !ONE_QUESTION.contains(&&***value));
+    told.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }

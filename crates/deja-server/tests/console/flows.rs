@@ -489,7 +489,9 @@ async fn a_request_that_is_found_as_a_whole_is_shown_as_its_turns() {
     let project = world.project("Shop").await;
     let prompt = r#"[["user","Hello <b>"],["assistant","Hi"],["user","What costs a pen?"]]"#;
     let entry = world.recorded(&project, Frame::exact(Kind::Chat, "m"), prompt).await;
-    let parameters = Parameters::from([("temperature".into(), "0.20".into())]);
+    let turns = r#"[{"content":null,"role":"user"}]"#;
+    let parameters =
+        Parameters::from([("temperature".into(), "0.20".into()), ("messages".into(), turns.into())]);
     let question = Frame::of_wire(Kind::Messages, "m", Some("be brief"), parameters);
     let question = world.recorded(&project, question, "What costs a pen?").await;
     let mut member = world.browser_of(Role::Member).await;
@@ -502,7 +504,22 @@ async fn a_request_that_is_found_as_a_whole_is_shown_as_its_turns() {
     let page = member.get(&format!("/console/p/shop/cache/{question}")).await;
     assert_eq!(page.one("section[aria-labelledby=prompt] pre"), "What costs a pen?");
     assert_eq!(page.one("section[aria-labelledby=context] pre"), "be brief");
-    assert!(page.text().contains("temperature") && page.text().contains("0.20"), "{}", page.text());
+    assert_eq!(page.one("section[aria-labelledby=context] h2"), "Instructions");
+    assert_eq!(
+        page.all("section[aria-labelledby=same] dl > *"),
+        ["temperature", "0.20"],
+        "and no empty turns"
+    );
+    let whole = async |turns: &str| {
+        world.recorded(&project, Frame::exact(Kind::Responses, "m"), turns).await;
+    };
+    whole(r#"[["system","Be brief."],["user","What is a pen?"]]"#).await;
+    whole(r#"[["developer","Be brief."],["user","A?"],["assistant","B."],["user","And a pencil?"]]"#).await;
+    whole(r#"[["assistant","B."],["user","And an ink?"]]"#).await;
+    let list = member.get("/console/p/shop/cache").await.all("tbody th a");
+    for line in ["What is a pen?", "And a pencil? (after 2 turns)", "And an ink? (after 1 turn)"] {
+        assert!(list.contains(&line.to_owned()), "{list:?}");
+    }
 }
 
 #[tokio::test]
