@@ -13,6 +13,8 @@ use super::reason::{MULTI_TURN, NO_QUESTION, TOO_LONG};
 
 /// So many turns are shown to people at most.
 const SHOWN: usize = 200;
+/// Members of a turn without a content that say what a tool was asked, and what it gave.
+const OF_TOOLS: [&str; 4] = ["arguments", "input", "name", "output"];
 
 /// Where a wire has what.
 pub(super) struct Layout {
@@ -180,24 +182,34 @@ impl<'a> Turns<'a> {
         serde_json::json!(shown).to_string()
     }
 
-    /// The text of a turn; of one that has none, the names of what it has.
+    /// The text of a turn; of one that has none, the names of what it has, and what it says of a tool.
     fn shown(&self, turn: &Turn<'a>, room: &mut usize) -> String {
         let mut text = String::new();
         if let Some(content) = turn.content {
             show(content, &mut text, room);
         }
         if text.is_empty() {
-            let names = turn.item.sorted_members().into_iter().map(|(name, _)| name);
-            let names = names.filter(|name| ![self.layout.content, "role", "type"].contains(&&**name));
-            for name in names {
-                append(&mut text, &format!("[{name}]"), room);
+            let members = turn.item.sorted_members().into_iter();
+            let left = members.filter(|(name, _)| ![self.layout.content, "role", "type"].contains(&&**name));
+            for (name, value) in left {
+                let told = value.text().filter(|_| OF_TOOLS.contains(&&*name));
+                let told = told.map(|told| format!(" {}", &told[..told.floor_char_boundary(*room)]));
+                append(&mut text, &format!("[{name}]{}", told.unwrap_or_default()), room);
+                for call in value.items().filter_map(|call| call.get("function")) {
+                    let [name, arguments] =
+                        ["name", "arguments"].map(|name| call.get(name).and_then(Value::text));
+                    let arguments = arguments.unwrap_or_default();
+                    let arguments = &arguments[..arguments.floor_char_boundary(*room)];
+                    append(&mut text, &format!("{}({arguments})", name.unwrap_or_default()), room);
+                }
             }
         }
         text
     }
 }
 
-/// Appends the texts of a content, and the types of parts that are no text, as long as there is room.
+/// Appends the texts of a content, and of parts that are no text the types, with the name of a tool and what it gave, as long
+/// as there is room.
 fn show(content: Value<'_>, shown: &mut String, room: &mut usize) {
     if let Some(text) = content.text() {
         append(shown, &text, room);
@@ -214,7 +226,13 @@ fn show(content: Value<'_>, shown: &mut String, room: &mut usize) {
             .get("type")
             .and_then(Value::text)
             .or_else(|| Some(part.sorted_members().into_iter().next()?.0));
-        append(shown, &format!("[{}]", kind.unwrap_or_default()), room);
+        let kind = kind.unwrap_or_default();
+        let name = part.get("name").or_else(|| part.get(&kind)?.get("name")).and_then(Value::text);
+        let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+        append(shown, &format!("[{kind}]{name}"), room);
+        if let Some(result) = part.get("content") {
+            show(result, shown, room);
+        }
     }
 }
 

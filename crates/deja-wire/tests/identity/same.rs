@@ -180,6 +180,41 @@ fn turns_are_shown_to_people() {
 }
 
 #[test]
+fn people_see_which_tool_was_called_and_what_it_gave() {
+    let shown = |wire, body: serde_json::Value| {
+        let text = ask(wire, body.to_string().as_bytes(), &OPTIONS).unwrap().text;
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()
+    };
+    let call = json!({"type": "function", "id": "1", "function": {"name": "weather", "arguments": "{\"at\": \"Oslo\"}"}});
+    let chat = json!({"model": "m", "messages": [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "content": "7", "tool_call_id": "1"},
+    ]});
+    let called = "[tool_calls]\nweather({\"at\": \"Oslo\"})";
+    assert_eq!(shown(Wire::Chat, chat), json!([["user", "?"], ["assistant", called], ["tool", "7"]]));
+    let responses = json!({"model": "m", "store": false, "input": [
+        {"type": "function_call", "call_id": "1", "name": "weather", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": "7"},
+    ]});
+    let call = ["function_call", "[arguments] {}\n[call_id]\n[name] weather"];
+    let output = ["function_call_output", "[call_id]\n[output] 7"];
+    assert_eq!(shown(Wire::Responses, responses), json!([call, output]));
+    let messages = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "7"}]}]},
+    ]});
+    let turns = json!([["assistant", "[tool_use] weather"], ["user", "[tool_result]\n7"]]);
+    assert_eq!(shown(Wire::Messages, messages), turns);
+    let gemini = json!({"contents": [
+        {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"at": 7}}}]},
+    ]});
+    let turns = json!([["model", "[functionCall] weather"], ["user", "[functionResponse] weather"]]);
+    assert_eq!(shown(Wire::Gemini, gemini), turns);
+}
+
+#[test]
 fn every_reason_is_explained() {
     let page = include_str!("../../../../docs/topics/same-requests.md");
     let words: Vec<_> = include_str!("../../src/identity/reason.rs")
