@@ -48,6 +48,7 @@ pub(crate) fn text() -> String {
 /// What it answers.
 struct Script {
     plain: Bytes,
+    models: Bytes,
     first: Bytes,
     token: Bytes,
     last: Bytes,
@@ -73,6 +74,10 @@ impl Script {
         let with_usage = chunk(&json!([]), Some(usage));
         Ok(Self {
             plain: plain.into(),
+            models:
+                json!({"object": "list", "data": [{"id": MODEL, "object": "model", "owned_by": "bench"}]})
+                    .to_string()
+                    .into(),
             first: format!("{first}{token}").into(),
             token: token.into(),
             last: format!("{end}data: [DONE]\n\n").into(),
@@ -161,6 +166,7 @@ async fn complete(
     request: Request<Incoming>,
     script: Arc<Script>,
 ) -> Result<Response<UnsyncBoxBody<Bytes, Infallible>>, Infallible> {
+    let asks_for_models = request.uri().path().ends_with("/models");
     // Read to its end, so that the connection can be used again; if that fails, it breaks by itself.
     let asked = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let says = |name: &str| {
@@ -168,7 +174,9 @@ async fn complete(
             .iter()
             .any(|text| memmem::find(&asked, text.as_bytes()).is_some())
     };
-    let (body, kind) = if says("stream") {
+    let (body, kind) = if asks_for_models {
+        (Full::new(script.models.clone()).boxed_unsync(), "application/json")
+    } else if says("stream") {
         let frames = script.pieces(says("include_usage")).map(|piece| Ok(Frame::data(piece)));
         (StreamBody::new(frames).boxed_unsync(), "text/event-stream")
     } else {

@@ -1,5 +1,5 @@
-//! The same requests through other gateways, in turns: LiteLLM's proxy, and litellm-rs, a gateway in Rust. Each keeps answers
-//! in memory, and has a provider of its own. docs/benchmarks.md says how they are installed.
+//! The same requests through other gateways, in turns: LiteLLM's proxy, with its cache in memory, and Shepherd Model Gateway,
+//! in Rust, without one. Each has a provider of its own. docs/benchmarks.md says how they are installed.
 
 mod gateway;
 
@@ -9,8 +9,10 @@ use crate::Bench;
 use crate::load::{self, Job, Route};
 use crate::prompts;
 use crate::report::Row;
-use gateway::{Gateway, STARTS};
+use gateway::{Gateway, KINDS, Kind};
 
+/// What only caches can give.
+const HITS: &str = "hits";
 /// LiteLLM keeps 200 answers, unless told otherwise.
 const ENTRIES: usize = 100;
 /// Few enough that a miss waits for no processor.
@@ -31,23 +33,28 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let tokens = (bench.options.stream_seconds / 2 + 1).to_string();
     let slow = ["--pause-ms", "1000", "--tokens", &tokens, &tokens];
     let parts: [(&str, &[&str], Part); 4] = [
-        ("hits", &[], hits),
+        (HITS, &[], hits),
         ("plain misses", &PACED, |bench, gateway| misses(bench, gateway, "plain", false)),
         ("streamed misses", &PACED, |bench, gateway| misses(bench, gateway, "streamed", true)),
         ("streams", &slow, streams),
     ];
     let mut rows = Vec::new();
-    for (part_name, provider, part) in parts {
-        let rounds = bench.rounds(part_name, |_| {
+    for (name, provider, part) in parts {
+        let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.is_cache || name != HITS).collect();
+        let rounds = bench.rounds(name, |_| {
             // One that fails must not cost the figures of the others.
-            Ok(STARTS.map(|(_, start)| start(bench, provider).and_then(|gateway| part(bench, gateway))))
+            let measure =
+                |kind: &&Kind| (kind.start)(bench, provider).and_then(|gateway| part(bench, gateway));
+            Ok(kinds.iter().map(measure).collect::<Vec<_>>())
         })?;
-        for (index, (name, _)) in STARTS.iter().enumerate() {
+        for (index, kind) in kinds.iter().enumerate() {
             let figures: Result<Vec<&Figures>, _> =
                 rounds.iter().map(|round| round[index].as_ref()).collect();
             match figures {
-                Ok(figures) => rows.extend(in_rows(name, &figures)),
-                Err(error) => rows.push(Row::failed(&format!("{name}, {part_name}"), &format!("{error:#}"))),
+                Ok(figures) => rows.extend(in_rows(kind.name, &figures)),
+                Err(error) => {
+                    rows.push(Row::failed(&format!("{}, {name}", kind.name), &format!("{error:#}")));
+                }
             }
         }
     }
