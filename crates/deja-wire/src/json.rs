@@ -92,9 +92,16 @@ impl Writer {
         if self.0.len() > 1 {
             self.0.push(',');
         }
-        self.0.push_str(&json(name));
-        self.0.push(':');
-        self.0.push_str(value);
+        // Names without escapes are written as they are: each of many events has several.
+        if name.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+            for part in ["\"", name, "\":", value] {
+                self.0.push_str(part);
+            }
+        } else {
+            for part in [&json(name), ":", value] {
+                self.0.push_str(part);
+            }
+        }
         self
     }
 

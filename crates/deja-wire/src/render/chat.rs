@@ -92,13 +92,16 @@ impl Chunks {
 
     fn push(&mut self, index: &str, delta: &str, logprobs: Option<&str>, finish: &str) {
         self.out.push_str(&self.head);
-        let mut choice = Writer::new();
-        choice.raw("index", index).raw("delta", delta);
-        if let Some(logprobs) = logprobs {
-            choice.raw("logprobs", logprobs);
+        for part in ["{\"index\":", index, ",\"delta\":", delta] {
+            self.out.push_str(part);
         }
-        let choice = choice.raw("finish_reason", finish).end();
-        self.out.push_str(&choice);
+        if let Some(logprobs) = logprobs {
+            self.out.push_str(",\"logprobs\":");
+            self.out.push_str(logprobs);
+        }
+        for part in [",\"finish_reason\":", finish, "}"] {
+            self.out.push_str(part);
+        }
         self.out.push_str(self.tail);
     }
 
