@@ -77,7 +77,7 @@ pub(crate) struct Replica {
     pub(crate) server: Server,
     pub(crate) address: String,
     pub(crate) key: String,
-    _place: Place,
+    place: Place,
 }
 
 /// Starts a server on a store that [`crate::fill`] filled; with a new key, unless there is one.
@@ -88,7 +88,7 @@ pub(crate) fn replica(bench: &Bench, place: Place, provider: &str, key: Option<S
         Some(key) => key,
         None => last_line(command(bench, &place, &address, provider).args(create))?,
     };
-    Ok(Replica { server, address, key, _place: place })
+    Ok(Replica { server, address, key, place })
 }
 
 /// Starts a server and waits for `/readyz`.
@@ -153,6 +153,14 @@ impl<'a> Deja<'a> {
         let slug =
             cli(&["project", "create", "bench", "--tier", "enterprise", "--rpm", &limit, "--burst", &limit])?;
         let key = cli(&["key", "create", "--project", &slug, "--name", "bench"])?;
+        Ok(Self { bench, server, address, key, provider, provider_server, place })
+    }
+
+    /// A server on a directory that [`crate::fill`] filled, with a key of its own.
+    pub(crate) fn filled(bench: &'a Bench, data: &Path) -> Result<Self> {
+        let (provider_server, provider) = Server::part(&bench.me, &["provider"])?;
+        let Replica { server, address, key, place } =
+            replica(bench, Place::Directory(data.to_owned()), &provider, None)?;
         Ok(Self { bench, server, address, key, provider, provider_server, place })
     }
 

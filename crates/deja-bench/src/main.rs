@@ -72,6 +72,9 @@ struct Options {
     /// Entries in one scope for `index`, one size after the other.
     #[arg(long, global = true, value_delimiter = ',', default_values_t = [100_000, 1_000_000])]
     index_entries: Vec<usize>,
+    /// Where the stores of `index` are kept: the first run fills them, later ones use them again.
+    #[arg(long, global = true)]
+    index_data: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]

@@ -1,20 +1,28 @@
-//! Nearest neighbour in one large scope, through the store as the request path calls it, and what that takes in
-//! memory.
+//! Nearest neighbour in one large scope, through the store as the request path calls it, what that takes in
+//! memory, and hits by meaning there.
 
 use anyhow::Result;
 
 use crate::Bench;
+use crate::deja::Deja;
+use crate::figures::semantic;
 use crate::fill;
 use crate::parts::search::{Job, Outcome, THRESHOLDS};
 use crate::process;
+use crate::prompts;
 use crate::report::{Row, Target};
 
 pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &entries in &bench.options.index_entries {
-        let data = tempfile::tempdir()?;
-        fill::fill(data.path(), entries)?;
-        let job = Job { data: data.path().to_owned(), entries };
+        let temporary = tempfile::tempdir()?;
+        let kept = bench.options.index_data.as_ref().map(|kept| kept.join(entries.to_string()));
+        let data = kept.as_deref().unwrap_or(temporary.path());
+        if !data.join("deja.db").exists() {
+            std::fs::create_dir_all(data)?;
+            fill::fill(data, entries)?;
+        }
+        let job = Job { data: data.to_owned(), entries };
         let rounds: Vec<Outcome> =
             bench.rounds(&format!("index of {entries}"), |_| process::job(&bench.me, "search", &job))?;
         for (at, threshold) in THRESHOLDS.iter().enumerate() {
@@ -27,6 +35,9 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         }
         let bytes = rounds.iter().map(|round| round.bytes_per_entry);
         rows.push(Row::plain(format!("memory of {entries}"), "bytes/entry", bytes));
+        let deja = Deja::filled(bench, data)?;
+        let name = format!("hits by meaning, {entries} entries");
+        rows.extend(semantic::measure(bench, &name, deja, prompts::ENTRIES, Target::AtMost(1.5))?);
     }
     Ok(rows)
 }

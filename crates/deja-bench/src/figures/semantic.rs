@@ -21,18 +21,26 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         pair::needed(bench) <= prompts::rewordings(entries),
         "not enough prompts: choose fewer rounds, fewer prompts or more entries"
     );
-    let deja = Deja::with_entries(bench, entries)?;
+    measure(bench, NAME, Deja::with_entries(bench, entries)?, entries, Target::AtMost(1.35))
+}
+
+/// Asks `deja` rewordings of the prompts of the first `entries` entries.
+pub(super) fn measure(
+    bench: &Bench,
+    name: &str,
+    deja: Deja<'_>,
+    entries: usize,
+    target: Target,
+) -> Result<Vec<Row>> {
     let prompt = |number| prompts::rewording(number, entries);
-    let pairs = pair::rounds("semantic", bench, deja, prompt, |outcome| {
+    let pairs = pair::rounds(name, bench, deja, prompt, |outcome| {
         let share = outcome.hit_share();
         anyhow::ensure!(share >= HITS, "only {:.1} % of the rewordings were hits", share * 100.0);
         Ok(())
     })?;
     let cpu = pairs.iter().map(|pair| pair.deja.cpu_us / pair.embed.cpu_us);
-    let mut rows = vec![
-        Row::plain(format!("{NAME}: server CPU, deja / embedding alone"), "x", cpu)
-            .target(Target::AtMost(1.35)),
-    ];
-    rows.extend(pair::details(NAME, &pairs));
+    let mut rows =
+        vec![Row::plain(format!("{name}: server CPU, deja / embedding alone"), "x", cpu).target(target)];
+    rows.extend(pair::details(name, &pairs));
     Ok(rows)
 }
