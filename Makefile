@@ -1,4 +1,4 @@
-# The two commands of the README are `make demo` and `make test`.
+# The two commands of the README are `make demo` and `make test`. All that it needs is installed by itself: CONTRIBUTING.md.
 .PHONY: demo run test clients e2e pictures lint bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
@@ -12,8 +12,10 @@ SQLITE_ONLY = --skip no_secret_and_no_text_is_ever_written_down \
 test:
 	scripts/postgres.py run -- sh -ec 'cargo test --workspace --all-features; \
 	    black_box=$$(scripts/test-binary deja-server it); DEJA_TEST_BACKEND=postgres "$$black_box" $(SQLITE_ONLY)'
+	$(MAKE) clients
 	$(MAKE) e2e
-# The client libraries of applications, directly and through deja (ADR 59); installs them below target/clients.
+# The client libraries of applications, directly and through deja (ADR 59); installs them below target/clients, and Node.js
+# where it is missing.
 clients:
 	cargo test --workspace --all-features --no-run --quiet
 	clients/run

@@ -4,9 +4,12 @@
 Swapped is warm with streams where plain answers were stored, and the reverse. What the client library makes of the
 answers must be equal in all four. The provider must see the cold bodies as the client sent them, byte for byte,
 and on the later runs only what may not be kept.
+
+Clients run beside each other, as many as there are cores, each with a provider and a server of its own.
 """
 
 import collections
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -34,6 +37,8 @@ CLIENTS = {
     "ai-sdk": ("node", "ai-sdk.js"),
     "litellm": ("older", "litellm_client.py"),
     "llamaindex": ("older", "llamaindex_client.py"),
+    "google-3": ("newest", "google_client.py"),
+    "google-2": ("older", "google_client.py"),
     "langchain-openai": ("newest", "langchain_openai_suite.py"),
     "langchain-anthropic": ("newest", "langchain_anthropic_suite.py"),
 }
@@ -43,6 +48,7 @@ FRESH = ("id", "created")
 SENT_ON = {
     "host", "content-type", "content-length", "accept", "accept-encoding", "user-agent", "anthropic-version",
     "anthropic-beta", "openai-beta", "idempotency-key", "traceparent", "tracestate", "authorization", "x-api-key",
+    "x-goog-api-key",
 }
 # LangChain's tests make names of calls up anew on each run.
 UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -63,19 +69,27 @@ def main(home, *chosen):
     unknown = set(chosen) - {*CLIENTS, "snippets"}
     if unknown:
         raise SystemExit(f"clients: no client {', '.join(unknown)}; there are {', '.join([*CLIENTS, 'snippets'])}")
-    provider, passed, failed = Provider(), 0, 0
-    with Deja(provider) as deja:
-        for name in chosen or [*CLIENTS, "snippets"]:
-            started = time.monotonic()
-            cases, faults = snippets.check(home, deja, provider) if name == "snippets" else check(home, deja, provider, name)
+    passed = failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = [pool.submit(alone, home, name) for name in chosen or [*CLIENTS, "snippets"]]
+        for done in concurrent.futures.as_completed(running):
+            name, cases, faults, seconds = done.result()
             faulty = len({case for case, _ in faults})
             passed, failed = passed + max(0, len(cases) - faulty), failed + faulty
-            print(f"{name}: {len(cases)} cases, {len(faults)} faults, {time.monotonic() - started:.0f} s", flush=True)
+            print(f"{name}: {len(cases)} cases, {len(faults)} faults, {seconds:.0f} s", flush=True)
             for case, fault in faults:
                 print(f"  {case}: {fault}", flush=True)
-    provider.stop()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
+
+
+def alone(home, name):
+    """The cases and the faults of a client, and how long it took."""
+    started, provider = time.monotonic(), Provider()
+    with Deja(provider) as deja:
+        cases, faults = snippets.check(home, deja, provider) if name == "snippets" else check(home, deja, provider, name)
+    provider.stop()
+    return name, cases, faults, time.monotonic() - started
 
 
 def check(home, deja, provider, name):
@@ -142,6 +156,10 @@ def judge(seen, key):
     direct = seen["direct"]
     if not direct.cases:
         faults.append(("(direct)", "there was no case"))
+    faults += [
+        (case, f"{run}: a stream was cut, and the client heard of no error: {told}")
+        for run, one in seen.items() for case, told in one.cases.items() if "cut after" in case and not is_error(told["outcome"])
+    ]
     kept = set()
     for run in RUNS[1:]:
         told = seen[run]
@@ -164,6 +182,10 @@ def judge(seen, key):
                 faults += [(case, f"{run}: {fault}") for fault in fresh(direct.cases[case], told.cases.get(case))]
             faults += [(case, f"{run}: {fault}") for fault in forwarded(run, expected, arrived, key)]
     return faults
+
+
+def is_error(outcome):
+    return outcome == "broken" or isinstance(outcome, dict) and (outcome.get("error") or outcome)["broken"]
 
 
 def fresh(direct, told):

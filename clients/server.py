@@ -1,8 +1,9 @@
 """The built binary with a data directory of its own."""
 
-import json
+import contextlib
 import os
 import pathlib
+import random
 import shutil
 import socket
 import subprocess
@@ -16,6 +17,15 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ.get("DEJA_BIN") or pathlib.Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"), "debug/deja"))
 
 
+def free_port():
+    """One that nobody listens on, below the range that outgoing connections take theirs from."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+
+
 class Deja:
     """Asks the scripted provider; gone with all its data at the end."""
 
@@ -26,9 +36,7 @@ class Deja:
         if not BINARY.exists():
             raise SystemExit(f"clients: {BINARY} is not there: cargo build --workspace --all-features --bins")
         self.data = pathlib.Path(tempfile.mkdtemp(prefix="deja-clients-"))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            listen = f"127.0.0.1:{free.getsockname()[1]}"
+        listen = f"127.0.0.1:{free_port()}"
         self.url = f"http://{listen}"
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -39,6 +47,8 @@ class Deja:
             "DEJA_EMBED_TIMEOUT_MS": "60000",
             "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": f"{self.provider.url}/v1",
+            "GEMINI_API_KEY": KEY,
+            "GEMINI_BASE_URL": self.provider.url,
             "ANTHROPIC_API_KEY": KEY,
             "ANTHROPIC_BASE_URL": f"{self.provider.url}/v1",
         }

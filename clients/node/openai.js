@@ -68,6 +68,35 @@ async function respond(input, stream, more = {}) {
   return response(await client.responses.stream(asked).finalResponse());
 }
 
+async function respondLoop(stream) {
+  const input = user("How will the weather be in Bergen? [[loop 2]]");
+  const tools = [{ type: "function", name: "get_weather", parameters: TOOL, strict: true }];
+  const turns = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    const asked = { model: "gpt-4.1-mini", input, tools, store: false, user: `loop-${stream}` };
+    const answer = streamed(stream) ? await client.responses.stream(asked).finalResponse() : await client.responses.create(asked);
+    const calls = answer.output.filter((item) => item.type === "function_call");
+    turns.push({ ...response(answer), calls: calls.map((call) => [call.call_id, call.name, call.arguments]) });
+    if (calls.length === 0) break;
+    input.push(...calls.map(({ type, call_id, name, arguments: given }) => ({ type, call_id, name, arguments: given })));
+    input.push(...calls.map(({ call_id }) => ({ type: "function_call_output", call_id, output: `rain ${turn}` })));
+  }
+  return turns;
+}
+
+async function responseEvents(text) {
+  const told = { text: "", broken: false };
+  try {
+    const stream = await client.responses.create({ model: "gpt-4.1-mini", input: text, stream: true, store: false });
+    for await (const event of stream) told.text += event.type === "response.output_text.delta" ? event.delta : "";
+  } catch (fault) {
+    if (fault instanceof ReferenceError) throw fault;
+    // How much of what came before a broken connection is handed out depends on Node's buffers.
+    return { text: null, broken: true };
+  }
+  return told;
+}
+
 for (const stream of [false, true]) {
   const way = stream ? "streamed" : "plain";
   const place = stream ? "the sea" : "the Alps";
@@ -92,6 +121,7 @@ for (const stream of [false, true]) {
   await run(`responses, ${way}, not stored`, () => respond(`How is steel made, ${way}?`, stream, { store: false }));
   await run(`responses, ${way}, instructions`, () => respond(`Greet ${place}.`, stream, { instructions: "In Latin.", store: false }));
   await run(`responses, ${way}, white space`, () => respond(`Write a program, ${way}. [[code]]`, stream, { store: false }));
+  await run(`responses, ${way}, tool loop`, () => respondLoop(stream));
   for (const script of ["length", "refusal", "gzip", "br"]) {
     await run(`responses, ${way}, ${script}`, () => respond(`Speak of ${place}. [[${script}]]`, stream, { store: false }));
   }
@@ -99,10 +129,14 @@ for (const stream of [false, true]) {
     await run(`responses, ${way}, status ${status}`, () => respond(`Fail, ${way}. [[status ${status}]]`, stream, { store: false }));
   }
 }
-for (let cut = 1; cut < 9; cut += 1) await run(`chat, cut after ${cut}`, () => chunks(`Why is the sky blue at noon? [[cut ${cut}]]`));
+for (let cut = 1; cut < 9; cut += 1) {
+  await run(`chat, cut after ${cut}`, () => chunks(`Why is the sky blue at noon? [[cut ${cut}]]`));
+  await run(`responses, cut after ${cut}`, () => responseEvents(`Why is the grass green? [[cut ${cut}]]`));
+}
 for (const script of ["ended 4", "unfinished", "failed 3"]) {
   await run(`chat, ${script}`, () => chunks(`What is the speed of sound? [[${script}]]`));
 }
+await run("responses, events", () => responseEvents("Who invented the wheel?"));
 await run("chat, chunks without usage", () => chunks("When was bread invented?"));
 await run("chat, chunks with usage", () => chunks("Which metal melts first?", true));
 await run("chat, first 429, then an answer", async () => completion(await client.chat.completions.create(

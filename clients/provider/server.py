@@ -5,11 +5,12 @@ import dataclasses
 import gzip
 import http.server
 import json
+import re
 import socket
 import threading
 import time
 
-from . import chat, messages, responses
+from . import chat, gemini, messages, responses
 from .script import say
 from .sse import compact
 
@@ -25,6 +26,8 @@ def brotli(text):
     return ((len(text) - 1) << 4 | 1 << 20).to_bytes(3, "little") + text + b"\x03"
 
 
+# Google's clients name different versions of its interface; deja asks one.
+VERSION = re.compile(r"^/v1(?:beta)?(?=/models/)")
 PACKED = {None: bytes, "gzip": gzip.compress, "br": brotli}
 
 
@@ -43,7 +46,8 @@ class Call:
         body = json.loads(self.body)
         labels = body.get("metadata") or {}
         body = {name: value for name, value in body.items() if name not in IGNORED}
-        return self.path, json.dumps([body, labels.get("user_id")], sort_keys=True)
+        path = gemini.PATH.match(self.path)
+        return path["model"] if path else self.path, json.dumps([body, labels.get("user_id")], sort_keys=True)
 
 
 class Provider:
@@ -84,22 +88,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        call = Call(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        call = Call(VERSION.sub("", self.path), {name.lower(): value for name, value in self.headers.items()}, body)
         with self.provider.lock:
             self.provider.calls.append(call)
             self.provider.asked[call.same] += 1
             attempt = self.provider.asked[call.same]
-        if KEY not in (self.headers.get("authorization", "").removeprefix("Bearer "), self.headers.get("x-api-key")):
+        keys = [self.headers.get(name, "").removeprefix("Bearer ") for name in ("authorization", "x-api-key", "x-goog-api-key")]
+        if KEY not in keys:
             return self.plain(401, {"error": {"message": f"Incorrect API key provided: {KEY[:5]}***.", "code": "invalid_api_key"}})
-        path = self.path.partition("?")[0]
+        path = call.path.partition("?")[0]
         given = json.loads(body)
+        if of_google := gemini.PATH.fullmatch(path):
+            given |= {"model": of_google["model"], "stream": of_google["method"] == "streamGenerateContent"}
         if path == "/v1/embeddings":
             return self.plain(200, chat.embeddings(given))
         if path == "/v1/completions":
             return self.plain(200, chat.completions(given))
         if path == "/v1/messages/count_tokens":
             return self.plain(200, {"input_tokens": 8 + len(messages.read(given, "").text)})
-        wire = WIRES[path]
+        wire = gemini if of_google else WIRES[path]
         asked = wire.read(given, f"{call.same}{attempt}")
         return self.scripted(call, wire, asked, attempt)
 

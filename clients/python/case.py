@@ -55,10 +55,13 @@ def case(name, act, *arguments, **named):
 
 def failure(fault):
     """What an application can tell about a failed call. A cut is told by its class alone: who cut it says how."""
-    status = getattr(fault, "status_code", None)
-    if status is None or type(fault).__name__ == "MidStreamFallbackError":
+    # Google's library has the status as its code, which is a word elsewhere.
+    code = getattr(fault, "code", None)
+    status = getattr(fault, "status_code", code)
+    if not isinstance(status, int) or type(fault).__name__ == "MidStreamFallbackError":
         return {"broken": True}
-    return {"status": status, "class": type(fault).__name__, "code": getattr(fault, "code", None), "body": getattr(fault, "body", None)}
+    body = getattr(fault, "body", getattr(fault, "details", None))
+    return {"status": status, "class": type(fault).__name__, "code": code, "body": body}
 
 
 def told(headers):

@@ -198,6 +198,8 @@ for stream, way in ((False, "plain"), (True, "streamed")):
         case(f"responses, {way}, {instructions}", respond, f"Name a god of {place}.", stream, instructions=instructions, store=False)
     case(f"responses, {way}, several turns", respond, [
         *user("Who wrote Faust?"), {"role": "assistant", "content": "Goethe."}, *user(f"When, {way}?")], stream, store=False)
+    case(f"responses, {way}, other turns", respond, [
+        *user("Who wrote Emma?"), {"role": "assistant", "content": "Austen."}, *user(f"When, {way}?")], stream, store=False)
     case(f"responses, {way}, white space", respond, f"Write a program, {way}. [[code]]", stream, store=False)
     case(f"responses, {way}, other ends of lines", respond, f"Write a verse, {way}. [[lines]]", stream, store=False)
     case(f"responses, {way}, tool loop", response_loop, stream)
