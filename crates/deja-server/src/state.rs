@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::feeds::upstreams::Upstreams;
 use crate::readiness::Readiness;
 
-/// Bounds of a request's body.
+/// Bounds of requests and of their answers.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestLimits {
     /// Bytes of the whole body.
@@ -27,6 +27,8 @@ pub struct RequestLimits {
     pub wire_bytes_in_flight: usize,
     /// Bytes a second in which such a body must come.
     pub wire_body_rate: u32,
+    /// How long the stream of such a request may be silent before a comment goes out.
+    pub keep_alive: Duration,
 }
 
 /// What handlers work with.
@@ -58,7 +60,7 @@ impl App {
         &self.engine
     }
 
-    /// Bounds of a request.
+    /// Bounds of requests and of their answers.
     pub fn limits(&self) -> &RequestLimits {
         &self.limits
     }

@@ -88,6 +88,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
             each: config.upstream.max_response_bytes,
             all: config.upstream.max_bytes_in_flight,
         },
+        hangup_timeout: config.upstream.hangup_timeout,
     };
     let limits = RequestLimits {
         body_bytes: config.request.max_body_bytes,
@@ -97,6 +98,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         wire_body_bytes: config.request.wire_max_body_bytes,
         wire_bytes_in_flight: config.request.wire_max_bytes_in_flight,
         wire_body_rate: config.request.wire_min_body_rate,
+        keep_alive: config.connection.stream_keep_alive,
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
     let engine = Engine::new(parts, tasks);

@@ -24,10 +24,8 @@ use crate::engine::{Engine, QueryError, Reply};
 use crate::project::{OnHangup, OptIn};
 use crate::provider::ProviderError;
 
-/// How long an answer is read on for the cache when nobody wants it any more. The prompt is paid for, and after a time-out
-/// applications ask the same again.
-const READ_ON: Duration = Duration::from_mins(2);
-/// The size up to which such an answer is read on: some 4,096 tokens, each in an event of its own.
+/// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
+/// event of its own.
 const READ_ON_BYTES: usize = 1024 * 1024;
 /// A record of up to so many bytes is read in less time than another thread takes to begin.
 const SHORT: usize = 64 * 1024;
@@ -54,7 +52,7 @@ impl Engine {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
-        let mut patience = Patience::new(leader.audience(), call, wired);
+        let mut patience = Patience::new(leader.audience(), call, wired, self.parts.hangup_timeout);
         let asked = provider.forward(wired.forward.clone());
         let asked = self.unless_down(call.caller.project.id, provider, asked).map_err(QueryError::from);
         let answer = patience.with(asked).await;
@@ -212,20 +210,21 @@ async fn read(
     }
 }
 
-/// How long a call goes on that nobody waits for any more.
+/// How long a call goes on that nobody waits for any more. The prompt is paid for, and after a time-out applications ask the
+/// same again.
 struct Patience<'a> {
     audience: &'a Audience,
-    /// Whether the answer is worth having without them.
-    reads_on: bool,
+    /// For how long the answer is worth having without them.
+    reads_on: Option<Duration>,
     ends: Option<Instant>,
 }
 
 impl<'a> Patience<'a> {
-    fn new(audience: &'a Audience, call: &Call, wired: &Wired) -> Self {
+    fn new(audience: &'a Audience, call: &Call, wired: &Wired, timeout: Duration) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
         let tools = wired.reasons.contains(&"tools") && !keeps_calls(call, wired);
-        Self { audience, reads_on: wanted && !tools, ends: None }
+        Self { audience, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 
     /// What comes of `work`; `None` if it is given up.
@@ -237,10 +236,7 @@ impl<'a> Patience<'a> {
                 biased;
                 done = &mut work => return Some(done),
                 () = self.audience.gone(), if ends.is_none() => {
-                    if !self.reads_on {
-                        return None;
-                    }
-                    self.ends = Some(Instant::now() + READ_ON);
+                    self.ends = Some(Instant::now() + self.reads_on?);
                 }
                 () = until(ends), if ends.is_some() => {
                     if self.audience.is_gone() {

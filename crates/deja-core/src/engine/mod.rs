@@ -78,6 +78,8 @@ pub struct Parts {
     pub calls: CallLimits,
     /// What answers that are recorded while they are passed on may take in memory; one that is larger is not stored.
     pub records: RecordLimits,
+    /// How long such an answer is read on for the cache when nobody waits for it any more.
+    pub hangup_timeout: Duration,
 }
 
 /// Answers queries. Cheap to clone.

@@ -22,7 +22,9 @@ use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use crate::util::{Bench, chat_completion, failure, passed, plain, settle, unguarded, vector};
+use crate::util::{
+    Bench, HANGUP_TIMEOUT, chat_completion, failure, passed, plain, settle, unguarded, vector,
+};
 
 /// A question in the format of chat completions.
 fn relay(text: &str) -> Relay {
@@ -586,7 +588,7 @@ async fn an_answer_that_nobody_waits_for_is_read_to_its_end_for_the_cache() {
     feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
     settle().await;
     assert!(!feed.is_closed());
-    tokio::time::sleep(Duration::from_secs(121)).await;
+    tokio::time::sleep(HANGUP_TIMEOUT + Duration::from_secs(1)).await;
     bench.until("its end", |_| feed.is_closed()).await;
     assert_eq!(bench.entries().await, 1);
 }

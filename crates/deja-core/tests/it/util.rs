@@ -44,6 +44,9 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Small enough to go beyond.
 const RECORDS: RecordLimits = RecordLimits { each: 64 * 1024, all: 1024 * 1024 };
 
+/// How long an answer is read that nobody waits for.
+pub const HANGUP_TIMEOUT: Duration = Duration::from_mins(2);
+
 const DIMENSION: usize = 256;
 
 /// Prompts that agree up to a `|` are paraphrases (similarity about 0.99), all others have little in common.
@@ -335,6 +338,7 @@ impl Bench {
             query_timeout,
             calls,
             records: RECORDS,
+            hangup_timeout: HANGUP_TIMEOUT,
         };
         let tasks = TaskTracker::new();
         let engine = Engine::new(parts, tasks.clone());
@@ -373,6 +377,7 @@ impl Bench {
             query_timeout: PATIENCE,
             calls: CallLimits { all: 100, each: 100 },
             records: RECORDS,
+            hangup_timeout: HANGUP_TIMEOUT,
         };
         Self { engine: Engine::new(parts, self.tasks.clone()), ..self.clone() }
     }

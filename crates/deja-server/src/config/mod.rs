@@ -133,6 +133,8 @@ pub struct ConnectionSettings {
     pub idle_timeout: Duration,
     /// How long a client may take nothing of its answer.
     pub write_timeout: Duration,
+    /// How long a stream may be silent before a comment goes out.
+    pub stream_keep_alive: Duration,
     /// How long it goes on answering after SIGTERM, not ready any more, for load balancers to notice.
     pub shutdown_delay: Duration,
     /// How long requests may take to end after a signal to stop.
@@ -154,6 +156,8 @@ pub struct UpstreamSettings {
     pub total_timeout: Duration,
     /// Attempts at most, at least one.
     pub max_attempts: u32,
+    /// How long an answer is read on that no client waits for any more.
+    pub hangup_timeout: Duration,
     /// Longest answer that is read, in bytes.
     pub max_response_bytes: usize,
     /// Bytes of all answers that are being read at once.

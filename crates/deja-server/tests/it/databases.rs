@@ -9,11 +9,12 @@ use crate::util::deja::new_database;
 use crate::util::provider::answer_to;
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Tenant};
+use crate::wire;
 
 const PROMPT: &str = "How do I reset my password?";
 const REWORDED: &str = "How can I reset my password?";
 
-/// A tenant with a provider of its own, two entries and a revoked key. Returns that key too.
+/// A tenant with a provider of its own, two entries and those of each wire format, and a revoked key. Returns that key too.
 fn furnished<'a>(deja: &'a Deja, provider: &FakeProvider) -> (Tenant<'a>, String) {
     let tenant = Tenant::create(deja, "moved", &["--tier", "pro"]);
     let house = format!("{}/v1", provider.url());
@@ -22,6 +23,7 @@ fn furnished<'a>(deja: &'a Deja, provider: &FakeProvider) -> (Tenant<'a>, String
     assert!(added.status.success());
     tenant.ask_for(PROMPT);
     tenant.ask(&json!({"prompt": PROMPT, "model": MODEL, "context": "legal \u{1F98A}"}));
+    wire::fill(&tenant);
     let revoked = tenant.new_key(&[]);
     tenant.revoke(&revoked);
     (tenant, revoked)
@@ -33,6 +35,7 @@ fn everything_is_there(tenant: &Tenant<'_>, revoked: &str, provider: &FakeProvid
         let hit = tenant.ask_for(prompt);
         assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!(answer_to(PROMPT))));
     }
+    wire::serves_what_was_filled(tenant, provider);
     let body = json!({"prompt": PROMPT, "model": MODEL}).to_string();
     assert_eq!(tenant.post_as(revoked, "/v1/cache/query", body.as_bytes()).status, 401);
     let before = provider.calls("house-1").len();
@@ -63,11 +66,12 @@ fn a_cache_is_copied_to_postgresql_and_back() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["imported"].clone()
     };
-    let counts = json!({"projects": 1, "providers": 1, "keys": 2, "entries": 2, "samples": 0});
+    let counts =
+        json!({"projects": 1, "providers": 1, "keys": 2, "entries": 2 + wire::FILLING, "samples": 0});
     let there = embedded.data().to_str().unwrap();
     assert_eq!(copy(there, &url), counts);
     let original = exported(&embedded, "");
-    assert_eq!(original.lines().count(), 6);
+    assert_eq!(original.lines().count(), 6 + wire::FILLING);
     assert_eq!(exported(&embedded, &url), original);
 
     let back = embedded.data().join("back");

@@ -38,6 +38,8 @@ mod overload;
 mod postgres;
 mod prices;
 mod providers;
+#[path = "../../../deja-wire/tests/it/streams.rs"]
+mod recorded;
 mod replicas;
 mod samples;
 mod secrets;

@@ -13,6 +13,7 @@ use crate::util::http::PATIENCE;
 use crate::util::provider::answer_to;
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Tenant};
+use crate::wire;
 
 const PROMPT: &str = "How do I reset my password?";
 const REWORDED: &str = "How can I reset my password?";
@@ -351,6 +352,7 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     let added = source.command(&add).env("HOUSE_KEY", "hush-house").output().unwrap();
     assert!(added.status.success());
     tenant.ask_for(PROMPT);
+    wire::fill(&tenant);
     let (slug, key) = (tenant.slug.clone(), tenant.key.clone());
 
     let mut target = Deja::start(&provider);
@@ -361,7 +363,8 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     source.stop();
     assert!(refused(&source.try_cli(&copy)).contains("master key"), "the target has another key");
     empty(target.data());
-    let counts = json!({"projects": 1, "providers": 1, "keys": 1, "entries": 1, "samples": 0});
+    let entries = 1 + wire::FILLING;
+    let counts = json!({"projects": 1, "providers": 1, "keys": 1, "entries": entries, "samples": 0});
     let copied = summary(&source, &copy);
     assert_eq!((&copied["imported"], &copied["without_secret"]), (&counts, &json!([])));
     assert_eq!(summary(&source, &copy)["already_there"], counts, "it can be repeated");
@@ -373,6 +376,7 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     let tenant = Tenant { deja: &target, slug, key };
     let hit = tenant.ask_for(REWORDED);
     assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!(answer_to(PROMPT))));
+    wire::serves_what_was_filled(&tenant, &provider);
     tenant.ask(&json!({"prompt": "Who lives here?", "model": "house-1"}));
     let call = provider.calls("house-1").pop().unwrap();
     assert_eq!(call.header("x-api-key"), Some("hush-house"), "the secret went along, and so did the kind");

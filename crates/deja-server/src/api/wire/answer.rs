@@ -34,10 +34,12 @@ pub(super) struct Wanted {
     reasons: Vec<&'static str>,
     debug: bool,
     pace: Option<u32>,
+    /// How long a stream may be silent.
+    keep_alive: Duration,
 }
 
 impl Wanted {
-    pub(super) fn of(relay: &Relay, debug: bool, pace: Option<u32>) -> Self {
+    pub(super) fn of(relay: &Relay, debug: bool, pace: Option<u32>, keep_alive: Duration) -> Self {
         Self {
             wire: relay.forward.endpoint.wire(),
             rendering: relay.identity.rendering,
@@ -46,6 +48,7 @@ impl Wanted {
             reasons: relay.identity.reasons.clone(),
             debug,
             pace,
+            keep_alive,
         }
     }
 
@@ -98,7 +101,10 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     let kind = if wanted.rendering.stream { EVENTS } else { JSON };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     let body = match wanted.pace.filter(|_| wanted.rendering.stream) {
-        Some(pace) => events::paced(body, Duration::from_secs(entry.answer.output_tokens) / pace),
+        Some(pace) => {
+            let whole = Duration::from_secs(entry.answer.output_tokens) / pace;
+            events::paced(body, whole, wanted.keep_alive)
+        }
         None => Body::from(body),
     };
     (headers, body).into_response()
@@ -129,7 +135,7 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
         Body::from(other.body)
     } else if is_stream {
         let drops_usage = wanted.wire == Wire::Chat && !wanted.rendering.usage;
-        events::body(live, wanted.wire, drops_usage.then(UsageFilter::default))
+        events::body(live, wanted.wire, drops_usage.then(UsageFilter::default), wanted.keep_alive)
     } else {
         Body::from_stream(live.map_err(io::Error::other))
     };
@@ -162,10 +168,11 @@ struct Whole {
 /// stream, and a stream for no answer. As it came if it is no complete answer.
 fn other_rendering(wanted: &Wanted, body: Bytes) -> Whole {
     let wants_stream = wanted.rendering.stream;
+    let answer = record(wanted.wire, !wants_stream, &body).ok().map(|record| record.body);
     let other = if wants_stream {
-        json_as_stream(wanted.wire, &body, &wanted.rendering).ok()
+        answer.and_then(|answer| json_as_stream(wanted.wire, &answer, &wanted.rendering).ok())
     } else {
-        record(wanted.wire, true, &body).ok().map(|record| record.body)
+        answer
     };
     match other {
         Some(body) => Whole { body, is_stream: wants_stream },

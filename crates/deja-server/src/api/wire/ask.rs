@@ -94,7 +94,7 @@ async fn read(
     let Controls { control, threshold, context, debug, pace } = controls;
     let request = Some(request_id::of(&head.extensions).to_owned());
     let relay = Relay { identity, forward, threshold, control, context, request };
-    let wanted = Wanted::of(&relay, debug, pace);
+    let wanted = Wanted::of(&relay, debug, pace, app.limits().keep_alive);
     Ok((relay, wanted))
 }
 

@@ -11,9 +11,6 @@ use futures::{StreamExt, stream};
 use memchr::memmem;
 use tokio::time::{sleep, timeout};
 
-/// How long a client hears nothing at most. Every client passes over comments; proxies cut connections that are silent.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
 const BROKEN: &str = "The provider's answer broke off. What came of it is not the whole answer.";
 
 struct Events {
@@ -25,6 +22,8 @@ struct Events {
     is_whole: bool,
     /// The number of the next event, where events have one.
     sequence: u64,
+    /// How long the client hears nothing at most. Every client passes over comments; proxies cut connections that are silent.
+    keep_alive: Duration,
     state: State,
 }
 
@@ -37,18 +36,19 @@ enum State {
 
 /// The stream as a body. Its end is an error if the answer broke off: after a clean one some clients take what came for the
 /// whole answer.
-pub(super) fn body(live: Live, wire: Wire, filter: Option<UsageFilter>) -> Body {
-    let events = Events { live, wire, filter, is_whole: true, sequence: 0, state: State::Running };
+pub(super) fn body(live: Live, wire: Wire, filter: Option<UsageFilter>, keep_alive: Duration) -> Body {
+    let state = State::Running;
+    let events = Events { live, wire, filter, is_whole: true, sequence: 0, keep_alive, state };
     Body::from_stream(stream::unfold(events, |mut events| async move {
         let piece = events.next().await?;
         Some((piece, events))
     }))
 }
 
-/// A whole stream as a body that takes about so long: an equal share for each event, and the first at once.
-pub(super) fn paced(all: Bytes, whole: Duration) -> Body {
+/// A whole stream as a body that takes about so long: an equal share for each event, `longest` at most, and the first at once.
+pub(super) fn paced(all: Bytes, whole: Duration, longest: Duration) -> Body {
     let events = 1 + memmem::find_iter(&all, b"\n\n").count();
-    let share = (whole / u32::try_from(events).unwrap_or(u32::MAX)).min(KEEP_ALIVE);
+    let share = (whole / u32::try_from(events).unwrap_or(u32::MAX)).min(longest);
     Body::from_stream(stream::unfold((all, false), move |(mut rest, begun)| async move {
         if rest.is_empty() {
             return None;
@@ -74,7 +74,7 @@ impl Events {
             }
         }
         loop {
-            let piece = match timeout(KEEP_ALIVE, self.live.next()).await {
+            let piece = match timeout(self.keep_alive, self.live.next()).await {
                 Err(_silent) if self.is_whole => return Some(Ok(Bytes::from_static(b":\n\n"))),
                 Err(_silent) => continue,
                 Ok(Some(Ok(piece))) => match &mut self.filter {

@@ -82,6 +82,9 @@ pub enum Reaction {
     Halves(Gate, Vec<u8>),
     /// So many bytes of this whole answer, and the rest when the gate opens.
     Split(Gate, Vec<u8>, usize),
+    /// This beginning of an answer, then the second piece again and again if there is one. Opens the gate when the
+    /// caller hangs up.
+    UntilHungUp(Vec<u8>, Vec<u8>, Gate),
     /// Waits for the gate to open, then does the other thing.
     Gated(Gate, Box<Reaction>),
 }
@@ -104,10 +107,15 @@ impl Gate {
         self.0.1.notify_all();
     }
 
-    /// Waits until it is opened.
-    pub fn pass(&self) {
+    /// Waits until it is opened, and says whether it was.
+    pub fn pass(&self) -> bool {
         let open = self.0.0.lock().unwrap();
-        let _ = self.0.1.wait_timeout_while(open, PATIENCE, |open| !*open).unwrap();
+        !self.0.1.wait_timeout_while(open, PATIENCE, |open| !*open).unwrap().1.timed_out()
+    }
+
+    /// Whether it is open.
+    pub fn is_open(&self) -> bool {
+        *self.0.0.lock().unwrap()
     }
 }
 
@@ -194,7 +202,7 @@ fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Re
             static NEXT: AtomicU64 = AtomicU64::new(0);
             let system = call.system.as_deref().unwrap_or_default();
             let text = format!("#{} {} {system}", NEXT.fetch_add(1, Ordering::Relaxed), call.model);
-            write_json(stream, 200, &completion(call.family, &call.model, &text))
+            write_json(stream, 200, &super::stream::whole(call, &text))
         }
         Reaction::Json(status, body) => write_json(stream, status, &body),
         Reaction::Bytes(bytes) => stream.write_all(&bytes),
@@ -223,17 +231,14 @@ fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Re
             (0..megabytes).try_for_each(|_| stream.write_all(&megabyte))
         }
         Reaction::Reset => socket2::SockRef::from(&*stream).set_linger(Some(Duration::ZERO)),
-        Reaction::Hang => {
-            // Until the caller gives up, or the test process ends.
-            let began = Instant::now();
-            stream.set_read_timeout(Some(Duration::from_secs(1)))?;
-            while began.elapsed() < 10 * PATIENCE {
-                match stream.read(&mut [0; 64]) {
-                    Ok(0) => return Ok(()),
-                    Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return Ok(()),
-                    _ => {}
-                }
+        Reaction::Hang => hang(stream).map(drop),
+        Reaction::UntilHungUp(begin, more, gone) => {
+            stream.write_all(&begin)?;
+            if more.is_empty() && !hang(stream)? {
+                return Ok(());
             }
+            while !more.is_empty() && stream.write_all(&more).is_ok() {}
+            gone.open();
             Ok(())
         }
         Reaction::Gated(gate, then) => {
@@ -241,6 +246,20 @@ fn react(stream: &mut TcpStream, call: &Call, reaction: Reaction) -> std::io::Re
             react(stream, call, *then)
         }
     }
+}
+
+/// Waits until the caller hangs up, and says whether it did.
+fn hang(stream: &mut TcpStream) -> std::io::Result<bool> {
+    let began = Instant::now();
+    stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+    while began.elapsed() < 10 * PATIENCE {
+        match stream.read(&mut [0; 64]) {
+            Ok(0) => return Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return Ok(true),
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 fn write_json(stream: &mut TcpStream, status: u16, body: &Value) -> std::io::Result<()> {

@@ -69,7 +69,7 @@ fn every_hit_has_an_id_of_its_own_and_one_entry() {
     for (path, model) in CACHED {
         let cold = ask(&tenant, path, model, "wire-ids", false);
         let (mut ids, mut entries) = (HashSet::from([id(path, &cold)]), HashSet::new());
-        for n in 0..20 {
+        for n in 0..100 {
             let warm = ask(&tenant, path, model, "wire-ids", n % 2 == 0);
             assert!(ids.insert(id(path, &warm)), "{path}");
             entries.insert(warm.header("x-deja-entry").unwrap().to_owned());

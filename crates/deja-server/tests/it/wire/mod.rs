@@ -2,21 +2,26 @@
 //! does.
 
 mod controls;
+mod cuts;
 mod errors;
 mod gemini;
+mod hangups;
 mod hits;
 mod keys;
 mod models;
 mod passing;
 mod streams;
+mod traps;
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use deja_wire::Wire;
 use serde_json::{Value, json};
 
 use crate::util::http::PATIENCE;
-use crate::util::{Response, Tenant};
+use crate::util::provider::answer_to;
+use crate::util::{FakeProvider, Response, Tenant};
 
 /// Where each cached format is asked ([`address`]), and a model of it.
 const CACHED: [(&str, &str); 4] = [
@@ -25,6 +30,16 @@ const CACHED: [(&str, &str); 4] = [
     ("/v1/messages", "claude-haiku-4-5"),
     ("/v1beta/models/gemini-2.5-flash", "gemini-2.5-flash"),
 ];
+
+/// Where each format is asked, and a model of it.
+fn place(wire: Wire) -> (&'static str, &'static str) {
+    match wire {
+        Wire::Chat => CACHED[0],
+        Wire::Responses => CACHED[1],
+        Wire::Messages => CACHED[2],
+        Wire::Gemini => CACHED[3],
+    }
+}
 
 /// Where an answer of this rendering is asked for: Gemini's clients say it in the path.
 fn address(path: &str, stream: bool) -> String {
@@ -145,4 +160,47 @@ fn id(path: &str, response: &Response) -> String {
     };
     let name = if path.contains("/models/") { "responseId" } else { "id" };
     within[name].as_str().unwrap().to_owned()
+}
+
+/// What is asked in each format by [`fill`]: stored plain, and stored streamed.
+const FILLED: [(&str, bool); 2] =
+    [("How do I reset my password?", false), ("How do I open the garage door?", true)];
+
+/// Entries that [`fill`] makes.
+pub const FILLING: usize = FILLED.len() * Wire::ALL.len();
+
+/// Has answers stored in every format.
+#[track_caller]
+pub fn fill(tenant: &Tenant<'_>) {
+    for wire in Wire::ALL {
+        for (text, stream) in FILLED {
+            let (path, model) = place(wire);
+            assert_eq!(cache(&ask_freely(tenant, path, model, text, stream)), "miss", "{wire:?} {text}");
+        }
+    }
+}
+
+/// All that [`fill`] stored is served, plain and streamed, to the same and to a similar question, and nobody else is asked.
+#[track_caller]
+pub fn serves_what_was_filled(tenant: &Tenant<'_>, provider: &FakeProvider) {
+    let similar =
+        [("How can I reset my password?", FILLED[0].0), ("How can I open the garage door?", FILLED[1].0)];
+    let same = FILLED.map(|(text, _)| (text, text));
+    let before = provider.calls("").len();
+    for wire in Wire::ALL {
+        for (text, stored) in [same, similar].concat() {
+            for stream in [false, true] {
+                let (path, model) = place(wire);
+                let warm = ask_freely(tenant, path, model, text, stream);
+                let expected = if text == stored { "exact" } else { "semantic" };
+                assert_eq!(
+                    (cache(&warm), warm.header("x-deja-match")),
+                    ("hit", Some(expected)),
+                    "{wire:?} {text}"
+                );
+                assert_eq!(said(path, &warm), answer_to(stored), "{wire:?} {text} {stream}");
+            }
+        }
+    }
+    assert_eq!(provider.calls("").len(), before);
 }

@@ -13,13 +13,14 @@ use crate::util::stream::events;
 use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, Tenant, World};
 
 /// A call such as the fake gets, to make its answers beforehand.
-fn call(path: &str, model: &str, text: &str) -> Call {
+pub(super) fn call(path: &str, model: &str, text: &str) -> Call {
+    let family = match path {
+        "/v1/messages" => Family::Anthropic,
+        path if path.contains("/models/") => Family::Gemini,
+        _ => Family::OpenAi,
+    };
     Call {
-        family: match path {
-            "/v1/messages" => Family::Anthropic,
-            _ if path.contains("/models/") => Family::Gemini,
-            _ => Family::OpenAi,
-        },
+        family,
         path: path.into(),
         headers: Vec::new(),
         body: question(path, model, text, true),
@@ -31,16 +32,21 @@ fn call(path: &str, model: &str, text: &str) -> Call {
 }
 
 /// Begins a streamed request.
-fn begin(tenant: &Tenant<'_>, path: &str, model: &str, text: &str) -> Connection {
+pub(super) fn begin(tenant: &Tenant<'_>, path: &str, model: &str, text: &str) -> Connection {
+    begin_with(tenant, &address(path, true), &question(path, model, text, true))
+}
+
+/// Begins a request at this very address.
+pub(super) fn begin_with(tenant: &Tenant<'_>, path: &str, body: &Value) -> Connection {
     let headers = [("x-api-key", tenant.key.as_str()), ("Content-Type", "application/json"), EXACT];
-    let body = question(path, model, text, true).to_string();
+    let body = body.to_string();
     let mut connection = Connection::open(tenant.deja.address()).unwrap();
-    connection.send(&request("POST", &address(path, true), &headers, body.as_bytes())).unwrap();
+    connection.send(&request("POST", path, &headers, body.as_bytes())).unwrap();
     connection
 }
 
 /// All bytes of a connection up to its end, which deja brings about.
-fn until_end(connection: &Connection) -> Vec<u8> {
+pub(super) fn until_end(connection: &Connection) -> Vec<u8> {
     let mut bytes = Vec::new();
     // A reset is an end too.
     let _ = connection.stream().read_to_end(&mut bytes);
@@ -48,7 +54,7 @@ fn until_end(connection: &Connection) -> Vec<u8> {
 }
 
 /// Reads until `text` has come.
-fn until(connection: &Connection, text: &str) -> Vec<u8> {
+pub(super) fn until(connection: &Connection, text: &str) -> Vec<u8> {
     let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
     while find(&bytes, text.as_bytes()).is_none() {
         let read = connection.stream().read(&mut chunk).unwrap();
@@ -216,23 +222,6 @@ fn an_answer_that_nobody_waits_for_any_more_is_kept() {
         thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(world.provider.calls("wire-alone").len(), 1);
-}
-
-#[test]
-fn a_silent_provider_does_not_make_a_silent_stream() {
-    let world = World::shared();
-    let tenant = world.tenant("wire-silent");
-    let (path, model) = CACHED[0];
-    let gate = Gate::default();
-    let all = events(&call(path, model, "x"), "At last.");
-    let begun = chunked(&all[..1]).len();
-    world.provider.on("wire-silent", Reaction::Split(gate.clone(), stream_response(&all), begun));
-    let connection = begin(&tenant, path, model, "wire-silent");
-    let first = until(&connection, ":\n\n");
-    assert!(find(&first, b"\"role\":\"assistant\"").is_some());
-    gate.open();
-    until(&connection, "[DONE]");
-    assert_eq!(cache(&ask(&tenant, path, model, "wire-silent", false)), "hit", "comments are not kept");
 }
 
 #[test]
