@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`. All that it needs is installed by itself: CONTRIBUTING.md.
-.PHONY: demo run test clients e2e pictures lint bench accuracy
+.PHONY: demo run test clients e2e trust pictures lint bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -24,7 +24,11 @@ clients:
 e2e:
 	cargo test --workspace --all-features --no-run --quiet
 	e2e/run
-# The same, and takes the pictures of docs/images anew.
+# Trials that do one thing again and again (docs/topics/trust.md): about ten minutes; with LONG=1 hours, and it goes on
+# where it was cut short. The report is target/trust/report.md.
+trust:
+	scripts/postgres.py run -- sh -ec '"$$(scripts/test-binary deja-server trust)" $(if $(LONG),--long,--short)'
+# The same as e2e, and takes the pictures of docs/images anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
 # Format, lints, the documentation's links, and what may be linked in.

@@ -13,7 +13,7 @@ use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url,
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::ssrf::{self, Resolver, UrlError};
+use crate::ssrf::{self, Resolver, System, UrlError};
 
 /// How long an answer that is being read waits for others to end, while all of them together are at their limit. Short:
 /// those that wait may hold what each of them waits for.
@@ -213,7 +213,7 @@ fn builder(trust: Trust, settings: &HttpSettings) -> ClientBuilder {
     match trust {
         Trust::Operator => builder,
         Trust::User { allow_private } => {
-            builder.no_proxy().dns_resolver(Arc::new(Resolver { allow_private }))
+            builder.no_proxy().dns_resolver(Arc::new(Resolver { allow_private, inner: System }))
         }
     }
 }

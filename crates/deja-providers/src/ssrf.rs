@@ -218,20 +218,38 @@ fn check_name(name: &str, allow_private: bool) -> Result<(), UrlError> {
     if local && !allow_private { Err(UrlError::Private) } else { Ok(()) }
 }
 
-/// Resolves names with the system's resolver and gives only the addresses that may be called.
+/// Resolves names with another resolver and gives only the addresses that may be called.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resolver {
-    pub(crate) allow_private: bool,
+pub struct Resolver<R> {
+    /// Whether private addresses may be called.
+    pub allow_private: bool,
+    /// Who is asked.
+    pub inner: R,
 }
 
-impl Resolve for Resolver {
+impl<R: Resolve> Resolve for Resolver<R> {
     fn resolve(&self, name: Name) -> Resolving {
         let allow_private = self.allow_private;
+        if check_name(name.as_str(), allow_private).is_err() {
+            return Box::pin(async { Err(ForbiddenName.into()) });
+        }
+        let found = self.inner.resolve(name);
         Box::pin(async move {
-            check_name(name.as_str(), allow_private).map_err(|_| ForbiddenName)?;
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let addresses = filter(found, allow_private)?;
+            let addresses = filter(found.await?, allow_private)?;
             Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// The system's resolver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct System;
+
+impl Resolve for System {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
@@ -269,9 +287,11 @@ mod tests {
     #[tokio::test]
     async fn localhost_resolves_only_where_private_addresses_are_allowed() {
         let name = || "localhost".parse::<Name>().unwrap();
-        assert!(Resolver { allow_private: false }.resolve(name()).await.is_err());
-        assert!(Resolver { allow_private: true }.resolve(name()).await.unwrap().next().is_some());
+        assert!(Resolver { allow_private: false, inner: System }.resolve(name()).await.is_err());
+        assert!(
+            Resolver { allow_private: true, inner: System }.resolve(name()).await.unwrap().next().is_some()
+        );
         let metadata = "metadata.google.internal".parse::<Name>().unwrap();
-        assert!(Resolver { allow_private: true }.resolve(metadata).await.is_err());
+        assert!(Resolver { allow_private: true, inner: System }.resolve(metadata).await.is_err());
     }
 }

@@ -17,17 +17,17 @@ const SEED: u64 = 0xd0_0001;
 
 /// What the server said is done.
 #[derive(Default)]
-struct Ledger {
+pub struct Ledger {
     /// Prompt -> answer.
-    answers: Mutex<HashMap<String, String>>,
+    pub answers: Mutex<HashMap<String, String>>,
     /// Key -> whether it was revoked.
-    keys: Mutex<HashMap<String, bool>>,
+    pub keys: Mutex<HashMap<String, bool>>,
 }
 
-/// Asks for new prompts until the server is gone.
-fn write(tenant: &Tenant<'_>, ledger: &Ledger, round: u64, writer: usize) {
+/// Asks for new prompts until the server is gone or `stop` says so.
+fn write(tenant: &Tenant<'_>, ledger: &Ledger, round: u64, writer: usize, stop: &AtomicBool) {
     let Ok(mut connection) = Connection::open(tenant.deja.address()) else { return };
-    for n in 0.. {
+    for n in (0..).take_while(|_| !stop.load(Ordering::SeqCst)) {
         let prompt = format!("Round {round}, writer {writer}, question {n}?");
         // At threshold 1 every prompt is a miss, and is stored.
         let request = tenant.request(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}));
@@ -61,7 +61,8 @@ fn manage_keys(deja: &Deja, slug: &str, ledger: &Ledger, stop: &AtomicBool) {
     }
 }
 
-fn check(tenant: &Tenant<'_>, ledger: &Ledger, round: u64) {
+/// Asserts that all of it is there.
+pub fn check(tenant: &Tenant<'_>, ledger: &Ledger, round: u64) {
     let mut connection = Connection::open(tenant.deja.address()).unwrap();
     for (prompt, answer) in &*ledger.answers.lock().unwrap() {
         let query = json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1});
@@ -79,6 +80,38 @@ fn check(tenant: &Tenant<'_>, ledger: &Ledger, round: u64) {
     }
 }
 
+/// Writes to the server, answers and keys, until it is gone or `stop` says so.
+pub fn keep_writing(deja: &Deja, slug: &str, key: &str, ledger: &Ledger, round: u64, stop: &AtomicBool) {
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let tenant = Tenant { deja, slug: slug.to_owned(), key: key.to_owned() };
+            scope.spawn(move || write(&tenant, ledger, round, writer, stop));
+        }
+        scope.spawn(|| manage_keys(deja, slug, ledger, stop));
+    });
+}
+
+/// Kills the server so long after it acknowledged something new, while it is written to, and starts it again.
+pub fn kill_under_load(deja: &mut Deja, slug: &str, key: &str, ledger: &Ledger, round: u64, pause: Duration) {
+    let before = ledger.answers.lock().unwrap().len();
+    let (stop, running) = (AtomicBool::new(false), &*deja);
+    std::thread::scope(|scope| {
+        scope.spawn(|| keep_writing(running, slug, key, ledger, round, &stop));
+        // Something was acknowledged, however busy the machine is. From then on the moment of the kill is what is
+        // drawn at random here, so a plain pause is right.
+        let began = Instant::now();
+        while ledger.answers.lock().unwrap().len() == before && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(pause);
+        running.signal("KILL");
+        stop.store(true, Ordering::SeqCst);
+    });
+    assert!(ledger.answers.lock().unwrap().len() > before, "round {round}: nothing is acknowledged");
+    deja.wait();
+    deja.restart();
+}
+
 #[test]
 fn what_was_acknowledged_survives_kill_9_under_load() {
     let provider = FakeProvider::start();
@@ -91,30 +124,8 @@ fn what_was_acknowledged_survives_kill_9_under_load() {
     let ledger = Ledger::default();
     let mut random = Random::new(SEED);
     for round in 0..ROUNDS {
-        let before = ledger.answers.lock().unwrap().len();
-        let stop = AtomicBool::new(false);
         let pause = Duration::from_millis(700 + random.below(1500) as u64);
-        let pid = deja.pid().to_string();
-        std::thread::scope(|scope| {
-            for writer in 0..WRITERS {
-                let tenant = Tenant { deja: &deja, slug: slug.clone(), key: key.clone() };
-                let ledger = &ledger;
-                scope.spawn(move || write(&tenant, ledger, round, writer));
-            }
-            scope.spawn(|| manage_keys(&deja, &slug, &ledger, &stop));
-            // Something was acknowledged, however busy the machine is. From then on the moment of the kill is what is
-            // drawn at random here, so a plain pause is right.
-            let began = Instant::now();
-            while ledger.answers.lock().unwrap().len() == before {
-                assert!(began.elapsed() < PATIENCE, "round {round}: nothing is acknowledged");
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            std::thread::sleep(pause);
-            stop.store(true, Ordering::SeqCst);
-            assert!(std::process::Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
-        });
-        deja.wait();
-        deja.restart();
+        kill_under_load(&mut deja, &slug, &key, &ledger, round, pause);
         let tenant = Tenant { deja: &deja, slug: slug.clone(), key: key.clone() };
         check(&tenant, &ledger, round);
     }

@@ -14,10 +14,10 @@ const THREADS: u64 = 2;
 const REQUESTS: usize = 20_000;
 
 /// An operation of the document, with a body that it takes.
-struct Operation {
+pub struct Operation {
     method: String,
     path: String,
-    body: Option<Value>,
+    pub body: Option<Value>,
 }
 
 /// What a schema's example is; enough of JSON Schema for documents made from Rust types.
@@ -47,7 +47,8 @@ fn example(schema: &Value, document: &Value) -> Value {
     }
 }
 
-fn operations(document: &Value) -> Vec<Operation> {
+/// All that the document describes.
+pub fn operations(document: &Value) -> Vec<Operation> {
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
@@ -60,7 +61,7 @@ fn operations(document: &Value) -> Vec<Operation> {
 }
 
 /// A value of a random kind.
-fn any_value(random: &mut Random, depth: usize) -> Value {
+pub fn any_value(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth > 3 { 8 } else { 10 }) {
         0 => Value::Null,
         1 => json!(random.one_in(2)),
@@ -186,7 +187,13 @@ fn make(random: &mut Random, operations: &[Operation], key: &str) -> (Vec<u8>, b
 }
 
 /// Sends requests; returns how many answers of each status came.
-fn run(address: SocketAddr, key: &str, operations: &[Operation], seed: u64, requests: usize) -> Vec<usize> {
+pub fn run(
+    address: SocketAddr,
+    key: &str,
+    operations: &[Operation],
+    seed: u64,
+    requests: usize,
+) -> Vec<usize> {
     let mut random = Random::new(seed);
     let mut statuses = vec![0; 600];
     let mut connection = Connection::open(address).unwrap();

@@ -164,6 +164,11 @@ impl FakeProvider {
         self.state.calls.lock().unwrap().iter().filter(|call| call.mentions(text)).cloned().collect()
     }
 
+    /// Forgets the calls so far, which a run of hours cannot keep.
+    pub fn forget(&self) {
+        self.state.calls.lock().unwrap().clear();
+    }
+
     /// Waits until `count` such calls have arrived.
     #[track_caller]
     pub fn wait_for_calls(&self, text: &str, count: usize) {
@@ -177,7 +182,14 @@ impl FakeProvider {
 
 fn serve(mut stream: TcpStream, state: &State) {
     stream.set_nodelay(true).unwrap();
-    let Some(call) = read(&mut stream) else { return };
+    let Some(asked) = Asked::read(&mut stream) else { return };
+    let Some(call) = serde_json::from_slice(&asked.body).ok().and_then(|body| call(asked, body)) else {
+        // What is no question is told so, as each provider would.
+        let error = json!({"message": "no such question", "type": "invalid_request_error", "code": 400,
+            "status": "INVALID_ARGUMENT"});
+        let _gone = write_json(&mut stream, 400, &json!({"type": "error", "error": error}));
+        return;
+    };
     let rule =
         state.rules.lock().unwrap().iter().find(|(text, _)| call.mentions(text)).map(|(_, r)| r.clone());
     let reaction = rule.unwrap_or_else(|| Reaction::Text(answer_to(&call.prompt)));
@@ -315,12 +327,6 @@ pub fn completion(family: Family, model: &str, text: &str) -> Value {
                 "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS},
             "modelVersion": model, "responseId": "abc"}),
     }
-}
-
-fn read(stream: &mut TcpStream) -> Option<Call> {
-    let asked = Asked::read(stream)?;
-    let body: Value = serde_json::from_slice(&asked.body).ok()?;
-    call(asked, body)
 }
 
 fn call(asked: Asked, body: Value) -> Option<Call> {

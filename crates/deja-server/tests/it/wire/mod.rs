@@ -24,7 +24,7 @@ use crate::util::provider::answer_to;
 use crate::util::{FakeProvider, Response, Tenant};
 
 /// Where each cached format is asked ([`address`]), and a model of it.
-const CACHED: [(&str, &str); 4] = [
+pub const CACHED: [(&str, &str); 4] = [
     ("/v1/chat/completions", "gpt-4o-mini"),
     ("/v1/responses", "gpt-4o-mini"),
     ("/v1/messages", "claude-haiku-4-5"),
@@ -42,7 +42,7 @@ fn place(wire: Wire) -> (&'static str, &'static str) {
 }
 
 /// Where an answer of this rendering is asked for: Gemini's clients say it in the path.
-fn address(path: &str, stream: bool) -> String {
+pub fn address(path: &str, stream: bool) -> String {
     match (path.contains("/models/"), stream) {
         (false, _) => path.into(),
         (true, false) => format!("{path}:generateContent"),
@@ -51,7 +51,7 @@ fn address(path: &str, stream: bool) -> String {
 }
 
 /// One question in the format of `path`.
-fn question(path: &str, model: &str, text: &str, stream: bool) -> Value {
+pub fn question(path: &str, model: &str, text: &str, stream: bool) -> Value {
     match path {
         "/v1/responses" => json!({"model": model, "input": text, "store": false, "stream": stream}),
         "/v1/messages" => {
@@ -71,7 +71,7 @@ fn send(tenant: &Tenant<'_>, path: &str, more: &[(&str, &str)], body: &str) -> R
 }
 
 /// So that texts which are only names of tests are not found similar.
-const EXACT: (&str, &str) = ("X-Deja-Cache", "exact");
+pub const EXACT: (&str, &str) = ("X-Deja-Cache", "exact");
 
 /// Asks a question, which is compared as it is.
 #[track_caller]
@@ -129,7 +129,7 @@ fn events(response: &Response) -> Vec<Value> {
 }
 
 /// The text of an answer, plain or streamed.
-fn said(path: &str, response: &Response) -> String {
+pub fn said(path: &str, response: &Response) -> String {
     let streamed = response.header("content-type").unwrap().starts_with("text/event-stream");
     let text = |value: &Value, pointer: &str| {
         value.pointer(pointer).and_then(Value::as_str).unwrap_or("").to_owned()

@@ -1,0 +1,133 @@
+//! `make trust`: trials that do one thing again and again, against the built binary over real sockets, and what must
+//! hold each time. docs/topics/trust.md tells what each one does and what came of it.
+//!
+//! Without arguments, as `cargo test` runs it, each trial does a few rounds. `--short` is `make trust`, `--long` goes on
+//! for hours and where it was cut short. `--trial NAME --seed N --rounds N` repeats what failed.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step is a failed round"
+)]
+#![expect(clippy::print_stdout, reason = "a run tells how far it is")]
+#![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
+#![allow(
+    clippy::allow_attributes,
+    dead_code,
+    unused_imports,
+    reason = "the modules that are shared with the other tests have more than is used here"
+)]
+
+mod backup;
+mod cut;
+mod database;
+mod drip;
+mod generated;
+mod kill;
+mod limiter;
+mod run;
+mod ssrf;
+mod tenants;
+mod trial;
+mod worlds;
+
+#[path = "../it/durability.rs"]
+mod durability;
+#[path = "../it/fuzz.rs"]
+mod fuzz;
+#[path = "../../../deja-store/tests/postgres/mod.rs"]
+mod postgres;
+#[path = "../../../deja-store/tests/it/proxy.rs"]
+mod proxy;
+#[path = "../../../deja-wire/tests/it/streams.rs"]
+mod recorded;
+#[path = "../it/util/mod.rs"]
+mod util;
+#[path = "../it/wire/mod.rs"]
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::run::{Form, Plan};
+use crate::trial::Trial;
+
+/// In the order of a run.
+const TRIALS: [Trial; 9] = [
+    kill::TRIAL,
+    cut::TRIAL,
+    generated::TRIAL,
+    tenants::TRIAL,
+    limiter::TRIAL,
+    drip::TRIAL,
+    ssrf::TRIAL,
+    backup::TRIAL,
+    database::TRIAL,
+];
+
+/// Trials of deja, each done again and again.
+#[derive(Parser)]
+struct Wanted {
+    /// Each trial up to its short goal, and for less than a minute.
+    #[arg(long)]
+    short: bool,
+    /// Each trial up to its long goal: hours.
+    #[arg(long, conflicts_with = "short")]
+    long: bool,
+    /// This trial alone; may be given more than once.
+    #[arg(long)]
+    trial: Vec<String>,
+    /// The seed of the first round; each further round has the next number.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// So many rounds of each trial, whatever its goal is.
+    #[arg(long)]
+    rounds: Option<u64>,
+    /// What `cargo test` may pass on to every test binary.
+    #[command(flatten)]
+    libtest: libtest_mimic::Arguments,
+}
+
+impl Wanted {
+    fn chosen(&self) -> Vec<&'static Trial> {
+        let Self { trial: wanted, libtest, .. } = self;
+        let named =
+            |name: &str, given: &str| if libtest.exact { name == given } else { name.contains(given) };
+        let wanted = |trial: &&Trial| {
+            let name = trial.name;
+            (wanted.is_empty() || wanted.iter().any(|given| given == name))
+                && libtest.filter.as_ref().is_none_or(|given| named(name, given))
+                && !libtest.skip.iter().any(|given| named(name, given))
+                && !libtest.ignored
+        };
+        TRIALS.iter().filter(wanted).collect()
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Wanted::parse();
+    let trials = arguments.chosen();
+    if let Some(unknown) =
+        arguments.trial.iter().find(|given| !TRIALS.iter().any(|trial| trial.name == **given))
+    {
+        eprintln!(
+            "trust: there is no trial '{unknown}'; there are {}",
+            TRIALS.map(|trial| trial.name).join(", ")
+        );
+        return ExitCode::FAILURE;
+    }
+    if arguments.libtest.list {
+        for trial in trials {
+            println!("{}: test", trial.name);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let form = match (arguments.rounds, arguments.short, arguments.long) {
+        (Some(rounds), ..) => Form::Rounds(rounds),
+        (None, true, _) => Form::Short,
+        (None, _, true) => Form::Long,
+        (None, false, false) => Form::Few,
+    };
+    run::run(&trials, &Plan { form, seed: arguments.seed })
+}
