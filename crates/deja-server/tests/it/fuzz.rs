@@ -51,7 +51,10 @@ fn example(schema: &Value, document: &Value) -> Value {
 pub fn operations(document: &Value) -> Vec<Operation> {
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        for (method, operation) in item.as_object().unwrap() {
+        // The wire formats have errors of their own, and are tried in `wire`.
+        let own =
+            item.as_object().unwrap().iter().filter(|(_, operation)| operation["tags"] != json!(["wires"]));
+        for (method, operation) in own.filter(|(name, _)| *name != "servers") {
             let schema = operation.pointer("/requestBody/content/application~1json/schema");
             let body = schema.map(|schema| example(schema, document));
             found.push(Operation { method: method.to_uppercase(), path: path.clone(), body });

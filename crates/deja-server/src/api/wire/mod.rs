@@ -3,7 +3,7 @@
 //!
 //! `ask` is the place to start: it admits, reads and relays a request. `body` reads it, `control` says what it asks of the
 //! cache, `answer` tells what a hit is and passes live answers on, `events` is a live stream, `models` lists models, `error` is
-//! the table of errors.
+//! the table of errors, `openapi` describes all of it.
 
 mod answer;
 mod ask;
@@ -12,6 +12,7 @@ mod control;
 mod error;
 mod events;
 mod models;
+pub mod openapi;
 
 use std::sync::Arc;
 

@@ -184,6 +184,7 @@ fn spoil(tenant: &Tenant<'_>, record: &str) {
     std::fs::write(&file, format!("{entry}\n")).unwrap();
     tenant.deja.cli(&["cache", "purge", "--project", &tenant.slug, "--yes"]);
     tenant.deja.cli(&["import", name]);
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]
@@ -195,8 +196,8 @@ fn an_entry_whose_record_cannot_be_given_is_replaced_by_a_fresh_answer() {
             let tenant = world.tenant(&format!("wire-spoilt-{n}-{stream}"));
             let asked = format!("How do I mend the wire-spoilt door {n} {stream}?");
             assert_eq!(cache(&ask_freely(&tenant, path, model, &asked, stream)), "miss");
-            // `{"cho` in Base64.
-            spoil(&tenant, "eyJjaG8=");
+            // `{}` in Base64.
+            spoil(&tenant, "e30=");
             for expected in ["miss", "hit"] {
                 let response = ask_freely(&tenant, path, model, &asked, stream);
                 assert_eq!(
@@ -206,7 +207,7 @@ fn an_entry_whose_record_cannot_be_given_is_replaced_by_a_fresh_answer() {
                 );
             }
             // One that a similar question would get.
-            spoil(&tenant, "eyJjaG8=");
+            spoil(&tenant, "e30=");
             let close = asked.replace("do I", "can I");
             for expected in ["miss", "hit"] {
                 assert_eq!(cache(&ask_freely(&tenant, path, model, &close, stream)), expected, "{path}");
