@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kernel = match argument.as_deref() {
         Some("avx_vnni") => Kernel::AvxVnni,
         Some("avx2") => Kernel::Avx2,
+        Some("neon_dot") => Kernel::NeonDot,
         Some("portable") => Kernel::Portable,
         _ => Kernel::best(),
     };

@@ -171,7 +171,7 @@ mod tests {
             let constants = vec![0.0; outputs];
             let (scale, offset, bias) = (&constants[..], &constants[..], &constants[..]);
             let linear = Linear { inputs, outputs, weights: &weights, scale, offset, bias };
-            let wide: Vec<i16> = bytes.iter().map(|b| i16::from(*b)).collect();
+            let wide: Vec<f32> = bytes.iter().map(|b| f32::from(*b)).collect();
             let shifted: Vec<i8> = bytes.iter().map(|b| (b ^ 128) as i8).collect();
             for strip in Strip::all(outputs) {
                 let mut want = vec![7; rows * strip.count * PANEL];

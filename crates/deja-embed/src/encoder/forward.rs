@@ -49,8 +49,8 @@ struct Block {
 /// Memory for quantised rows.
 #[derive(Debug, Default)]
 struct Buffer {
-    /// `[rows][width]`: room for numbers of one or two bytes.
-    values: Vec<i16>,
+    /// `[rows][width]`: room for numbers of one, two or four bytes.
+    values: Vec<u32>,
     scales: Vec<Quantised>,
 }
 
@@ -126,7 +126,7 @@ impl Buffer {
     #[inline(always)]
     fn rows<I: Pod>(&mut self, first: usize, count: usize, width: usize) -> Inputs<'_, I> {
         let groups = width / LANES;
-        let values = bytemuck::cast_slice_mut::<i16, I>(&mut self.values).as_chunks_mut().0;
+        let values = bytemuck::cast_slice_mut::<u32, I>(&mut self.values).as_chunks_mut().0;
         Inputs {
             values: &mut values[first * groups..(first + count) * groups],
             scales: &mut self.scales[first..first + count],

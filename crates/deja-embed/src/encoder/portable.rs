@@ -5,47 +5,46 @@ use super::product::{Product, Strip};
 use super::vector::LANES;
 use crate::image::{Image, Linear, PANEL, QUAD};
 
-/// Inputs of a panel that are widened at once: few enough for the first-level cache.
+/// Inputs whose products are summed as f32: exactly, since 384 * 255 * 127 is less than 2^24.
 const CHUNK: usize = 384;
-/// Channels whose sums are made at once: what sixteen registers of 128 bits hold.
-const PART: usize = 4;
+/// Rows of a tile: sixteen registers of 128 bits hold their sums and a step of weights.
+const ROWS: usize = 2;
 
 /// See [`forward`].
 pub(super) fn run(image: &Image, texts: &[&[u32]], scratch: &mut Scratch, out: &mut Vec<f32>) -> Option<()> {
-    forward::<[f32; LANES], i16>(image, texts, scratch, out, product())
+    forward::<[f32; LANES], f32>(image, texts, scratch, out, product())
 }
 
 /// The product, with memory of its own.
-pub(super) fn product() -> impl Product<i16> {
-    let mut wide = [[0; CHUNK]; PANEL];
-    move |rows: &[[i16; LANES]], linear: &Linear<'_>, strip: Strip, sums: &mut [i32]| {
+pub(super) fn product() -> impl Product<f32> {
+    let mut wide = vec![[0.0; PANEL]; CHUNK];
+    move |rows: &[[f32; LANES]], linear: &Linear<'_>, strip: Strip, sums: &mut [i32]| {
         multiply(rows, linear, strip, sums, &mut wide);
     }
 }
 
-/// Compilers know the sum of products of 16-bit numbers; `wide` takes weights in that form.
+/// Compilers make better code of products of f32 than of any integers; `wide` takes the weights in that form.
 fn multiply(
-    rows: &[[i16; LANES]],
+    rows: &[[f32; LANES]],
     linear: &Linear<'_>,
     strip: Strip,
     sums: &mut [i32],
-    wide: &mut [[i16; CHUNK]; PANEL],
+    wide: &mut [[f32; PANEL]],
 ) {
     let inputs = linear.inputs;
     sums.fill(0);
     for (at, panel) in strip.panels().enumerate() {
         let panel = &linear.weights[panel * inputs * PANEL..][..inputs * PANEL];
         for (chunk, weights) in panel.chunks(CHUNK * PANEL).enumerate() {
-            widen(weights, wide);
-            let len = weights.len() / PANEL;
-            let rows = rows.as_flattened().chunks_exact(inputs);
-            for (row, sums) in rows.zip(sums.chunks_exact_mut(strip.count * PANEL)) {
-                let row = &row[chunk * CHUNK..][..len];
-                let sums = sums[at * PANEL..][..PANEL].as_chunks_mut::<PART>().0;
-                for (channels, sums) in wide.as_chunks::<PART>().0.iter().zip(sums) {
-                    let products = dot(row, channels.each_ref().map(|channel| &channel[..len]));
-                    for (sum, product) in sums.iter_mut().zip(products) {
-                        *sum += product;
+            let wide = widen(weights, wide);
+            let rows = rows.as_flattened().chunks(ROWS * inputs);
+            for (rows, sums) in rows.zip(sums.chunks_mut(ROWS * strip.count * PANEL)) {
+                let row = |m: usize| &rows[m * inputs + chunk * CHUNK..][..wide.len()];
+                // The last row of an odd number is taken twice; the second result goes nowhere.
+                let tile = tile([row(0), row(rows.len() / inputs - 1)], wide);
+                for (products, sums) in tile.iter().zip(sums.chunks_mut(strip.count * PANEL)) {
+                    for (sum, product) in sums.as_chunks_mut::<PANEL>().0[at].iter_mut().zip(products) {
+                        *sum += *product as i32;
                     }
                 }
             }
@@ -53,23 +52,33 @@ fn multiply(
     }
 }
 
-/// `[inputs / QUAD][PANEL][QUAD]` bytes to numbers of 16 bits, a channel in each row.
-fn widen(weights: &[i8], wide: &mut [[i16; CHUNK]; PANEL]) {
-    for (step, weights) in weights.as_chunks::<{ PANEL * QUAD }>().0.iter().enumerate() {
-        for (channel, weights) in wide.iter_mut().zip(weights.as_chunks::<QUAD>().0) {
-            channel.as_chunks_mut::<QUAD>().0[step] = weights.map(i16::from);
+/// `[inputs / QUAD][PANEL][QUAD]` bytes to f32, the channels of an input in each row.
+#[inline(never)]
+fn widen<'a>(weights: &[i8], wide: &'a mut [[f32; PANEL]]) -> &'a [[f32; PANEL]] {
+    let steps = weights.as_chunks::<{ PANEL * QUAD }>().0.iter().zip(wide.as_chunks_mut::<QUAD>().0);
+    for (weights, wide) in steps {
+        let weights = weights.as_chunks::<QUAD>().0;
+        for (input, wide) in wide.iter_mut().enumerate() {
+            // Shifts of whole words, which compilers turn into vectors.
+            for (wide, weights) in wide.iter_mut().zip(weights) {
+                let word = i32::from_le_bytes(weights.map(i8::cast_unsigned));
+                *wide = (word << (24 - 8 * input) >> 24) as f32;
+            }
         }
     }
+    &wide[..weights.len() / PANEL]
 }
 
-fn dot(row: &[i16], [a, b, c, d]: [&[i16]; PART]) -> [i32; PART] {
-    let mut sums = [0; PART];
-    for ((((x, a), b), c), d) in row.iter().zip(a).zip(b).zip(c).zip(d) {
-        let x = i32::from(*x);
-        sums[0] += x * i32::from(*a);
-        sums[1] += x * i32::from(*b);
-        sums[2] += x * i32::from(*c);
-        sums[3] += x * i32::from(*d);
+/// The sums of two rows. Inlined, it is compiled to slower code.
+#[inline(never)]
+fn tile(rows: [&[f32]; ROWS], weights: &[[f32; PANEL]]) -> [[f32; PANEL]; ROWS] {
+    let mut sums = [[0.0; PANEL]; ROWS];
+    for ((a, b), weights) in rows[0].iter().zip(rows[1]).zip(weights) {
+        for (sums, x) in sums.iter_mut().zip([*a, *b]) {
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum += x * weight;
+            }
+        }
     }
     sums
 }

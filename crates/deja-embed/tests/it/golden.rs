@@ -66,6 +66,25 @@ fn every_kernel_gives_the_same_bits() {
     }
 }
 
+/// Stored vectors are compared with new ones. Another digest means another embedder id (docs/adr/0003).
+#[test]
+fn vectors_have_the_bits_that_they_have_always_had() {
+    let mut session = Model::builtin().unwrap().session();
+    let mut texts: Vec<Vec<Vec<u32>>> =
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130, 256]
+            .map(|n| vec![(0..n).map(|i| 1000 + i * 31).collect()])
+            .into();
+    texts.push([5, 64, 1, 100, 16].map(|n| (0..n).map(|i| 2000 + i * 17).collect()).into());
+    let mut digest = 1_469_598_103_934_665_603_u64;
+    for batch in texts {
+        let batch: Vec<&[u32]> = batch.iter().map(Vec::as_slice).collect();
+        for v in session.encode(&batch).unwrap() {
+            digest = (digest ^ u64::from(v.to_bits())).wrapping_mul(1_099_511_628_211);
+        }
+    }
+    assert_eq!(digest, 0x619c_a41b_a243_7275);
+}
+
 #[test]
 fn a_batch_gives_the_same_bits_as_single_texts() {
     let mut session = Model::builtin().unwrap().session();
