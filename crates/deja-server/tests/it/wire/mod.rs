@@ -4,6 +4,7 @@
 mod controls;
 mod cuts;
 mod errors;
+mod fuzz;
 mod gemini;
 mod hangups;
 mod hits;
