@@ -131,3 +131,9 @@ fn a_bad_line_is_told_with_its_number() {
     assert!(deja.error(2, &["eval", "p.jsonl", "--threshold", "1.5"]).contains("use a number from 0 to 1"));
     assert!(deja.error(2, &["eval", "p.jsonl", "--embedder", "nowhere"]).contains("DEJA_EMBEDDER"));
 }
+
+#[test]
+fn a_machine_that_is_busy_makes_it_late_and_not_wrong() {
+    let deja = deja("pairs.jsonl", &lines()).env("DEJA_EMBED_TIMEOUT_MS", "1");
+    assert_eq!(deja.json(&["eval", "pairs.jsonl", "--json"])["pairs"], 6);
+}
