@@ -57,6 +57,10 @@ static KEY_HEADERS: [HeaderName; 4] = [
     HeaderName::from_static("api-key"),
 ];
 
+/// The causes of a 401, in `X-Deja-Error`.
+const NO_KEY: &str = "no_api_key";
+const UNKNOWN_KEY: &str = "unknown_api_key";
+
 /// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
 /// be told from one that is somebody else's.
 pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
@@ -67,10 +71,11 @@ pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<
 /// may go on to a provider.
 pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) -> Result<Admitted, Refused> {
     let key = any_key(headers);
+    let cause = if KEY_HEADERS.iter().any(|name| headers.contains_key(name)) { UNKNOWN_KEY } else { NO_KEY };
     for name in &KEY_HEADERS {
         headers.remove(name);
     }
-    let key = key.ok_or(Refused { error: ApiError::Unauthorized, limit: None })?;
+    let key = key.ok_or(Refused { error: ApiError::Unauthorized(cause), limit: None })?;
     Ok(engine.admit(&key, base.0.as_deref()).await?)
 }
 
@@ -84,15 +89,16 @@ fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     // Two such headers are none: which of them a proxy checked is unknown.
     let value = values.next().filter(|_| values.next().is_none());
     let key = value.and_then(bearer).and_then(PlainKey::parse);
-    Ok(key.ok_or(Refused { error: ApiError::Unauthorized, limit: None })?.hash())
+    let cause = if headers.contains_key(AUTHORIZATION) { UNKNOWN_KEY } else { NO_KEY };
+    Ok(key.ok_or(Refused { error: ApiError::Unauthorized(cause), limit: None })?.hash())
 }
 
 impl From<NotAdmitted> for Refused {
     fn from(why: NotAdmitted) -> Self {
         let (error, limit) = match why {
-            NotAdmitted::UnknownKey => (ApiError::Unauthorized, None),
+            NotAdmitted::UnknownKey => (ApiError::Unauthorized(UNKNOWN_KEY), None),
             NotAdmitted::RateLimited(limit) => (ApiError::RateLimited(limit), Some(limit)),
-            NotAdmitted::Forbidden(limit) => (ApiError::Forbidden, Some(limit)),
+            NotAdmitted::Forbidden(why, limit) => (ApiError::Forbidden(why), Some(limit)),
             NotAdmitted::Store(error) => (error.into(), None),
         };
         Self { error, limit }

@@ -1,8 +1,8 @@
 //! Admission: the key, its project's limit, the project it is for; in this order, and what is refused is counted.
 
 use crate::api_key::KeyHash;
-use crate::engine::Engine;
 use crate::engine::count::Ended;
+use crate::engine::{Engine, NotAllowed};
 use crate::project::Project;
 use crate::rate_limit::Decision;
 use crate::store::{Admission, StoreError};
@@ -24,7 +24,7 @@ pub enum NotAdmitted {
     /// Over the project's limit.
     RateLimited(Decision),
     /// The project is suspended, or not the one that was named.
-    Forbidden(Decision),
+    Forbidden(NotAllowed, Decision),
     /// Nobody can tell now.
     Store(StoreError),
 }
@@ -40,9 +40,9 @@ impl Engine {
             self.count(&caller, Ended::RateLimited);
             return Err(NotAdmitted::RateLimited(limit));
         }
-        if !is_open(project, slug) {
+        if let Err(why) = open(project, slug) {
             self.count(&caller, Ended::Refused);
-            return Err(NotAdmitted::Forbidden(limit));
+            return Err(NotAdmitted::Forbidden(why, limit));
         }
         Ok(Admitted { caller, limit })
     }
@@ -58,14 +58,18 @@ impl Engine {
         if !limit.allowed {
             return Err(NotAdmitted::RateLimited(limit));
         }
-        if !is_open(project, slug) {
-            return Err(NotAdmitted::Forbidden(limit));
+        if let Err(why) = open(project, slug) {
+            return Err(NotAdmitted::Forbidden(why, limit));
         }
         Ok(Admitted { caller, limit })
     }
 }
 
-/// Whether the project serves, and is the one that was named, if one was.
-fn is_open(project: &Project, slug: Option<&str>) -> bool {
-    !project.suspended && slug.is_none_or(|slug| slug == project.slug.as_str())
+/// Whether the project is the one that was named, if one was, and serves.
+fn open(project: &Project, slug: Option<&str>) -> Result<(), NotAllowed> {
+    match slug {
+        Some(slug) if slug != project.slug.as_str() => Err(NotAllowed::OtherProject),
+        _ if project.suspended => Err(NotAllowed::Suspended),
+        _ => Ok(()),
+    }
 }

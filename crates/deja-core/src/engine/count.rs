@@ -36,7 +36,7 @@ impl<'a> Ended<'a> {
             Err(
                 QueryError::ModelNotSupported { .. }
                 | QueryError::WrongEndpoint { .. }
-                | QueryError::Forbidden
+                | QueryError::Forbidden(_)
                 | QueryError::NotCached,
             ) => Self::Refused,
             Err(error) => Self::Failed(error, part),

@@ -4,12 +4,34 @@ use crate::embedding::EmbedError;
 use crate::provider::{FailureClass, ProviderError};
 use crate::store::StoreError;
 
+/// What a key is not for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAllowed {
+    /// Anything now: its project is suspended.
+    Suspended,
+    /// The project that was named.
+    OtherProject,
+    /// The model.
+    Model,
+}
+
+impl NotAllowed {
+    /// The name in `X-Deja-Error`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Suspended => "suspended",
+            Self::OtherProject => "other_project",
+            Self::Model => "model_not_allowed",
+        }
+    }
+}
+
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum QueryError {
-    /// The project is suspended, or the key may not ask for this model.
-    #[error("the key may not ask this")]
-    Forbidden,
+    /// The key may not ask this.
+    #[error("the key may not ask this: {}", .0.code())]
+    Forbidden(NotAllowed),
     /// No provider is known for the model.
     #[error("model '{model}' is not supported")]
     ModelNotSupported {
@@ -70,7 +92,7 @@ impl QueryError {
                     )
             }
             Self::NoCredentials { .. } => !same_model,
-            Self::Forbidden
+            Self::Forbidden(_)
             | Self::ModelNotSupported { .. }
             | Self::WrongEndpoint { .. }
             | Self::NotCached

@@ -40,7 +40,7 @@ use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
 pub use count::{Ended, Listener};
-pub use error::QueryError;
+pub use error::{NotAllowed, QueryError};
 pub use feedback::{Feedback, FeedbackError, Heard, Meant};
 pub use live::{Live, RecordLimits};
 pub use opinion::{Opinion, Said};

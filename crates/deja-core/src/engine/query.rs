@@ -14,7 +14,7 @@ use crate::engine::call::Call;
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
 use crate::engine::search::Near;
-use crate::engine::{Engine, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Engine, NotAllowed, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
 use crate::store::Admission;
 
@@ -49,8 +49,11 @@ impl Engine {
         trace: &mut Trace,
     ) -> Result<Answered, QueryError> {
         let project = &caller.project;
-        if project.suspended || !caller.key.allows_model(&query.model) {
-            return Err(QueryError::Forbidden);
+        if project.suspended {
+            return Err(QueryError::Forbidden(NotAllowed::Suspended));
+        }
+        if !caller.key.allows_model(&query.model) {
+            return Err(QueryError::Forbidden(NotAllowed::Model));
         }
         let (scope, prompt_hash) = (query.scope(project), query.hash());
         let judge = Judge::new(&query.prompt, query.threshold, &project.settings);

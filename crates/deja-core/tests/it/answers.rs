@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deja_core::embedding::Threshold;
-use deja_core::engine::{Query, QueryError, Source};
+use deja_core::engine::{NotAllowed, Query, QueryError, Source};
 use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceOrigin};
 use deja_core::project::ProjectSettings;
 use deja_core::store::Entries;
@@ -161,12 +161,13 @@ async fn who_may_not_ask_costs_nothing() {
     let restricted =
         deja_core::api_key::ApiKey { models: Some(vec!["dear".into()]), ..(*bench.caller.key).clone() };
     let plain = bench.caller.clone();
-    for caller in [
-        deja_core::store::Admission { project: suspended.into(), ..plain.clone() },
-        deja_core::store::Admission { key: restricted.into(), ..plain.clone() },
+    for (caller, cause) in [
+        (deja_core::store::Admission { project: suspended.into(), ..plain.clone() }, NotAllowed::Suspended),
+        (deja_core::store::Admission { key: restricted.into(), ..plain.clone() }, NotAllowed::Model),
     ] {
         bench.caller = caller;
-        assert!(matches!(bench.try_ask(query("reset|1")).await, Err(QueryError::Forbidden)));
+        let refused = bench.try_ask(query("reset|1")).await;
+        assert!(matches!(refused, Err(QueryError::Forbidden(why)) if why == cause), "{refused:?}");
     }
     bench.caller = plain;
     let unsupported = Query { model: "unsupported".into(), ..query("reset|1") };

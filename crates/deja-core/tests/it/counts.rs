@@ -7,7 +7,7 @@ use deja_core::analytics::Outcome::{Error, ExactHit, Miss, RateLimited, Refused,
 use deja_core::analytics::{BatchId, Step, Totals, UsageBatch, hour_of};
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
-use deja_core::engine::{NotAdmitted, Query, QueryError};
+use deja_core::engine::{NotAdmitted, NotAllowed, Query, QueryError};
 use deja_core::money::NanoUsd;
 use deja_core::provider::FailureClass;
 use deja_core::store::{Keys, Usage};
@@ -42,7 +42,7 @@ async fn traffic(bench: &Bench) {
 
 /// A request that is no query.
 async fn refuse_by_shape(bench: &Bench) {
-    let unreadable = async { Err::<(Query, ()), _>(QueryError::Forbidden) };
+    let unreadable = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
     bench.engine.request(&bench.caller, unreadable).await.unwrap_err();
 }
 
@@ -96,7 +96,7 @@ async fn a_request_for_another_project_is_refused_and_counted() {
     let slug = bench.caller.project.slug.as_str();
     assert!(bench.engine.admit(&bench.caller.key.hash, Some(slug)).await.is_ok());
     let other = bench.engine.admit(&bench.caller.key.hash, Some("another")).await;
-    assert!(matches!(other, Err(NotAdmitted::Forbidden(_))));
+    assert!(matches!(other, Err(NotAdmitted::Forbidden(NotAllowed::OtherProject, _))));
     let unknown = bench.engine.admit(&KeyHash([0; 32]), None).await;
     assert!(matches!(unknown, Err(NotAdmitted::UnknownKey)));
     flush(&bench).await.unwrap();

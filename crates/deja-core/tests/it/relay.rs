@@ -10,7 +10,7 @@ use deja_core::audit::Actor;
 use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedder, Threshold};
-use deja_core::engine::{Control, Live, QueryError, Relay, Relayed, Reply, Source};
+use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::{OnHangup, ProjectSettings};
@@ -670,6 +670,7 @@ async fn a_suspended_project_a_forbidden_model_and_a_foreign_endpoint_get_nothin
     let mut project = (*caller.project).clone();
     (project.suspended, project.settings) = (true, ProjectSettings::default());
     caller.project = Arc::new(project);
-    assert!(matches!(bench.engine.relay(&caller, relay("reset|1")).await, Err(QueryError::Forbidden)));
+    let refused = bench.engine.relay(&caller, relay("reset|1")).await;
+    assert!(matches!(refused, Err(QueryError::Forbidden(NotAllowed::Suspended))));
     assert_eq!((bench.provider.count(), bench.heard()), (0, vec![Outcome::Refused; 3]));
 }

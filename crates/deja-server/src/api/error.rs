@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
-use deja_core::engine::QueryError;
+use deja_core::engine::{NotAllowed, QueryError};
 use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -27,10 +27,12 @@ pub struct ErrorBody {
 pub enum ApiError {
     /// 400: the request's shape; the text names the field or the limit.
     BadRequest(String),
-    /// 401: no key, or none that is active.
-    Unauthorized,
+    /// 400: nobody serves the model; the text says what to do.
+    ModelNotSupported(String),
+    /// 401: no key, or none that is active; the code says which.
+    Unauthorized(&'static str),
     /// 403: the key opens another project, its project is suspended, or the model is not for it.
-    Forbidden,
+    Forbidden(NotAllowed),
     /// 404: no such path.
     NotFound,
     /// 404: what a request names is not there; the text says what that may mean.
@@ -66,8 +68,8 @@ impl ApiError {
         self.parts().1
     }
 
-    /// Which failure a general text stands for.
-    pub(super) fn code(&self) -> Option<&'static str> {
+    /// The cause, for programs: a general text stands for several.
+    pub(super) fn code(&self) -> &'static str {
         self.parts().2
     }
 
@@ -81,20 +83,23 @@ impl ApiError {
         }
     }
 
-    fn parts(&self) -> (StatusCode, &str, Option<&'static str>) {
+    fn parts(&self) -> (StatusCode, &str, &'static str) {
         match self {
-            Self::BadRequest(detail) => (StatusCode::BAD_REQUEST, detail, None),
-            Self::Unauthorized => (StatusCode::UNAUTHORIZED, UNAUTHORIZED, None),
-            Self::Forbidden => (StatusCode::FORBIDDEN, FORBIDDEN, None),
-            Self::NotFound => (StatusCode::NOT_FOUND, "Not found", None),
-            Self::Unknown(detail) => (StatusCode::NOT_FOUND, detail, None),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", None),
-            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, None),
-            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, Some("overloaded")),
-            Self::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, TIMED_OUT, Some("query_timeout")),
-            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, Some("unavailable")),
-            Self::Provider { code, .. } => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, Some(code)),
-            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, Some("internal")),
+            Self::BadRequest(detail) => (StatusCode::BAD_REQUEST, detail, "bad_request"),
+            Self::ModelNotSupported(detail) => (StatusCode::BAD_REQUEST, detail, "model_not_supported"),
+            Self::Unauthorized(cause) => (StatusCode::UNAUTHORIZED, UNAUTHORIZED, cause),
+            Self::Forbidden(why) => (StatusCode::FORBIDDEN, FORBIDDEN, why.code()),
+            Self::NotFound => (StatusCode::NOT_FOUND, "Not found", "not_found"),
+            Self::Unknown(detail) => (StatusCode::NOT_FOUND, detail, "not_found"),
+            Self::MethodNotAllowed => {
+                (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", "method_not_allowed")
+            }
+            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, "rate_limited"),
+            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, "overloaded"),
+            Self::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, TIMED_OUT, "query_timeout"),
+            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "unavailable"),
+            Self::Provider { code, .. } => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, code),
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, "internal"),
         }
     }
 
@@ -119,9 +124,7 @@ impl IntoResponse for ApiError {
         let (status, detail, code) = self.parts();
         let mut response = (status, Json(ErrorBody { detail: detail.to_owned() })).into_response();
         let headers = response.headers_mut();
-        if let Some(code) = code {
-            headers.insert(ERROR_CODE, HeaderValue::from_static(code));
-        }
+        headers.insert(ERROR_CODE, HeaderValue::from_static(code));
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -138,8 +141,8 @@ impl From<StoreError> for ApiError {
 impl From<QueryError> for ApiError {
     fn from(error: QueryError) -> Self {
         match error {
-            QueryError::Forbidden => Self::Forbidden,
-            QueryError::ModelNotSupported { model } => Self::BadRequest(format!(
+            QueryError::Forbidden(why) => Self::Forbidden(why),
+            QueryError::ModelNotSupported { model } => Self::ModelNotSupported(format!(
                 "model '{model}' is not supported: ask for a model of OpenAI, Anthropic or Google, or have your \
                  operator add its provider with `deja provider add`"
             )),

@@ -1,5 +1,7 @@
 //! `POST /v1/cache/query`: admit, parse, answer, convert.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use deja_core::cache::Refusal;
 use deja_core::cache::policy::NotStored;
-use deja_core::embedding::Threshold;
+use deja_core::embedding::{Similarity, Threshold};
 use deja_core::engine::{Opinion, Query, Reply, Source};
 use deja_core::pricing::PriceOrigin;
 use deja_core::project::ProjectSettings;
@@ -92,6 +94,14 @@ pub struct DebugInfo {
     provider_time_ms: Option<f64>,
     /// What answered: `exact`, `semantic` or `provider`.
     matched_by: &'static str,
+    /// The threshold that a hit had to reach: the one asked for, or the project's.
+    threshold_used: f64,
+    /// Cosine similarity of the nearest entry, between 0 and 1; null if none is known.
+    nearest_similarity: Option<f32>,
+    /// Members of the request that deja does not know, 20 at most: a name that is misspelt is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    ignored_fields: Vec<String>,
     /// Whether the answer came from a provider call that another request had begun.
     joined_request_in_flight: bool,
     /// Why the answer was not stored; null if it was, or came from the cache.
@@ -203,15 +213,18 @@ async fn answer(app: &App, caller: &Admission, head: &Parts, body: Body) -> Resu
     let name = request_id::of(&head.extensions);
     let read = async {
         let body = read(&head.headers, body, app.limits()).await?;
-        let (query, include_debug) = parse(&body, app.limits(), &caller.project.settings)?;
-        Ok::<_, ApiError>((Query { request: Some(name.to_owned()), ..query }, include_debug))
+        let (query, asked) = parse(&body, app.limits(), &caller.project.settings)?;
+        Ok::<_, ApiError>((Query { request: Some(name.to_owned()), ..query }, asked))
     };
-    let (reply, include_debug) = app.engine().request(caller, read).await?;
-    let debug = if include_debug { Some(debug(name, &reply, count(app, caller).await)) } else { None };
+    let (reply, asked) = app.engine().request(caller, read).await?;
+    let debug = match asked {
+        Some(asked) => Some(debug(name, &reply, asked, count(app, caller).await)),
+        None => None,
+    };
     let response = QueryResponse {
         cache_hit: reply.is_hit(),
         response: &reply.entry.answer.text,
-        similarity_score: reply.similarity().map(deja_core::embedding::Similarity::get),
+        similarity_score: reply.similarity().map(Similarity::get),
         cost_saved: reply.saved().as_dollars(),
         llm_provider: if reply.is_hit() { "cache" } else { &reply.entry.answer.provider },
         debug,
@@ -253,11 +266,25 @@ struct Fields<'a> {
     include_debug: Option<&'a RawValue>,
 }
 
-fn parse(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Result<(Query, bool), ApiError> {
+/// What a debug object says of the request.
+struct Asked {
+    threshold: Threshold,
+    ignored: Vec<String>,
+}
+
+fn parse(
+    body: &[u8],
+    limits: &RequestLimits,
+    settings: &ProjectSettings,
+) -> Result<(Query, Option<Asked>), ApiError> {
     shape(body, limits, settings).map_err(ApiError::BadRequest)
 }
 
-fn shape(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Result<(Query, bool), String> {
+fn shape(
+    body: &[u8],
+    limits: &RequestLimits,
+    settings: &ProjectSettings,
+) -> Result<(Query, Option<Asked>), String> {
     let text = object(body, "prompt and model")?;
     let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
@@ -285,10 +312,21 @@ fn shape(body: &[u8], limits: &RequestLimits, settings: &ProjectSettings) -> Res
         at_most("context", context, limits.context_bytes)?;
     }
     let include_debug = boolean("include_debug", fields.include_debug)?.unwrap_or(false);
-    Ok((Query { prompt, model, threshold, context, request: None, wire: None }, include_debug))
+    let asked = include_debug.then(|| Asked { threshold, ignored: ignored(text) });
+    Ok((Query { prompt, model, threshold, context, request: None, wire: None }, asked))
 }
 
-fn debug(request: &str, reply: &Reply, cache_entry_count: Option<u64>) -> DebugInfo {
+/// Members that are ignored. The body is read once more, for those who ask.
+fn ignored(text: &str) -> Vec<String> {
+    const KNOWN: [&str; 5] = ["prompt", "model", "similarity_threshold", "context", "include_debug"];
+    const MOST: usize = 20;
+    const LONGEST: usize = 64;
+    let members: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(text).unwrap_or_default();
+    let unknown = members.into_keys().filter(|name| !KNOWN.contains(&name.as_ref()));
+    unknown.take(MOST).map(|name| name.chars().take(LONGEST).collect()).collect()
+}
+
+fn debug(request: &str, reply: &Reply, asked: Asked, cache_entry_count: Option<u64>) -> DebugInfo {
     let trace = &reply.trace;
     let (matched_by, not_stored) = match reply.source {
         Source::Exact => ("exact", None),
@@ -304,6 +342,9 @@ fn debug(request: &str, reply: &Reply, cache_entry_count: Option<u64>) -> DebugI
         cache_entry_count,
         provider_time_ms: trace.provider.map(millis),
         matched_by,
+        threshold_used: asked.threshold.get(),
+        nearest_similarity: reply.similarity().or(trace.near_miss.map(|near| near.similarity)).map(Similarity::get),
+        ignored_fields: asked.ignored,
         joined_request_in_flight: trace.joined,
         not_stored,
         not_searched: trace.too_long.map(|(tokens, window)| {

@@ -221,7 +221,7 @@ pub(super) fn timings(trace: &Trace) -> Vec<(&'static str, String)> {
 /// What a failed query says to a person; what is a bug or an outage is none of it.
 pub(super) fn refusal(error: QueryError) -> ConsoleError {
     ConsoleError::Refused(match error {
-        QueryError::Forbidden => "The project is suspended. An owner can resume it under Settings.".into(),
+        QueryError::Forbidden(_) => "The project is suspended. An owner can resume it under Settings.".into(),
         QueryError::ModelNotSupported { model } => {
             format!("No provider is known for the model “{model}”. Add one under Providers.")
         }

@@ -15,7 +15,7 @@ pub(super) fn instead_of(bare: &[u8]) -> Option<Vec<u8>> {
     };
     let body = format!(r#"{{"detail":"{detail}"}}"#);
     let answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nx-request-id: {}\r\nconnection: close\r\n\
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nx-deja-error: bad_request\r\nx-request-id: {}\r\nconnection: close\r\n\
          cache-control: private, no-store\r\ncontent-length: {}\r\n\r\n{body}",
         request_id::new(),
         body.len()

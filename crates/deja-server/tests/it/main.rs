@@ -3,7 +3,7 @@
 //! `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `feedback` (what people say of answers), `flight` (one call for many callers), `guard` (what asks something else), `tenants` (isolation), `durability` (kill -9), `secrets`,
-//! `connections` (clients that read slowly or late), `fuzz` (requests that make no sense), `overload` (more than it can
+//! `connections` (clients that read slowly or late), `causes` (the cause of each refusal), `fuzz` (requests that make no sense), `overload` (more than it can
 //! do), `replicas` (three on one PostgreSQL), `databases` (from one kind of store to the other), `prices`, `embedder`
 //! (a change of model), `operations` (running it), `handover` (starting it again), `management` (changing what it does while it runs) and `console`
 //! (its first link, its people, its download) and `wire` (the formats that existing applications speak).
@@ -18,6 +18,7 @@
     reason = "the shared module for PostgreSQL has more than is used here"
 )]
 
+mod causes;
 mod connections;
 mod console;
 mod databases;

@@ -24,7 +24,7 @@ pub(super) enum WireError {
     /// 400: the request's shape.
     Malformed(Malformed),
     /// 404: no such model or path; the text says what there is.
-    NotFound(String),
+    NotFound { message: String, cause: &'static str },
     /// 413: the body has more bytes than this.
     TooLarge(usize),
     /// 415: the body is packed.
@@ -42,7 +42,8 @@ impl WireError {
 
     /// 404: no such path.
     pub(super) fn nowhere() -> Self {
-        Self::NotFound(format!("This is no path or method of deja. {HERE}."))
+        let message = format!("This is no path or method of deja. {HERE}.");
+        Self::NotFound { message, cause: "not_found" }
     }
 
     /// The kind, what it says, its code where that is more exact than the kind's, and whether to ask again.
@@ -52,7 +53,7 @@ impl WireError {
             Self::Malformed(Malformed { message, code, .. }) => {
                 (ErrorKind::Invalid, message.into(), *code, None)
             }
-            Self::NotFound(message) => (ErrorKind::NotFound, message.into(), None, None),
+            Self::NotFound { message, .. } => (ErrorKind::NotFound, message.into(), None, None),
             Self::TooLarge(most) => {
                 let message = format!("The body is larger than the limit of {most} bytes.");
                 (ErrorKind::TooLarge, message.into(), None, None)
@@ -72,6 +73,19 @@ impl WireError {
         }
     }
 
+    /// What `X-Deja-Error` says, the same in all formats.
+    fn cause(&self) -> &'static str {
+        match self {
+            Self::Any(error) => error.code(),
+            Self::Malformed(_) => "bad_request",
+            Self::NotFound { cause, .. } => cause,
+            Self::TooLarge(_) => "too_large",
+            Self::Packed => "packed",
+            Self::NotCached => "not_cached",
+            Self::Unreadable(_) => "provider_bad_response",
+        }
+    }
+
     /// The answer to a client of `wire`.
     pub(super) fn into_response(self, wire: Wire) -> Response {
         if let Self::Any(error) = &self {
@@ -88,13 +102,11 @@ impl WireError {
         let body = error_body(wire, kind, &message, code, param);
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Self::Any(error) = &self {
-            if let Some(code) = error.code() {
-                headers.insert(ERROR_CODE, HeaderValue::from_static(code));
-            }
-            if let Some(seconds) = error.retry_after() {
-                headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-            }
+        headers.insert(ERROR_CODE, HeaderValue::from_static(self.cause()));
+        if let Self::Any(error) = &self
+            && let Some(seconds) = error.retry_after()
+        {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Some(again) = again {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static(if again { "true" } else { "false" }));
@@ -106,14 +118,14 @@ impl WireError {
 fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, Option<bool>) {
     let text = Cow::Borrowed(error.detail());
     match error {
-        ApiError::BadRequest(_) => (ErrorKind::Invalid, text, None, None),
-        ApiError::Unauthorized => (ErrorKind::Unauthenticated, text, None, None),
-        ApiError::Forbidden => (ErrorKind::Forbidden, text, None, None),
+        ApiError::BadRequest(_) | ApiError::ModelNotSupported(_) => (ErrorKind::Invalid, text, None, None),
+        ApiError::Unauthorized(_) => (ErrorKind::Unauthenticated, text, None, None),
+        ApiError::Forbidden(_) => (ErrorKind::Forbidden, text, None, None),
         ApiError::NotFound | ApiError::Unknown(_) => (ErrorKind::NotFound, text, None, None),
         ApiError::MethodNotAllowed => (ErrorKind::Method, text, None, None),
         ApiError::RateLimited(_) => (ErrorKind::RateLimited, text, None, None),
         ApiError::Overloaded | ApiError::Unavailable(_) => (ErrorKind::Overloaded, text, None, None),
-        ApiError::TimedOut => (ErrorKind::Late, text, error.code(), None),
+        ApiError::TimedOut => (ErrorKind::Late, text, Some(error.code()), None),
         ApiError::Provider { code, .. } => of_provider(code),
         ApiError::Internal(_) => (ErrorKind::Internal, text, None, None),
     }
@@ -164,15 +176,21 @@ impl From<StoreError> for WireError {
 impl From<QueryError> for WireError {
     fn from(error: QueryError) -> Self {
         match error {
-            QueryError::ModelNotSupported { model } => Self::NotFound(format!(
-                "There is no provider for model '{model}' at this endpoint. GET /v1/models lists models; deja's operator \
-                 adds providers."
-            )),
-            QueryError::WrongEndpoint { model } => Self::NotFound(format!(
-                "The provider of model '{model}' does not serve this endpoint. Models of OpenAI and of compatible servers are \
-                 asked at /v1/chat/completions or /v1/responses, Anthropic's at /v1/messages, Gemini's at \
-                 /v1beta/models/{{model}}:generateContent or /v1/chat/completions."
-            )),
+            QueryError::ModelNotSupported { model } => {
+                let message = format!(
+                    "There is no provider for model '{model}' at this endpoint. GET /v1/models lists models; deja's operator \
+                     adds providers."
+                );
+                Self::NotFound { message, cause: "model_not_supported" }
+            }
+            QueryError::WrongEndpoint { model } => {
+                let message = format!(
+                    "The provider of model '{model}' does not serve this endpoint. Models of OpenAI and of compatible servers \
+                     are asked at /v1/chat/completions or /v1/responses, Anthropic's at /v1/messages, Gemini's at \
+                     /v1beta/models/{{model}}:generateContent or /v1/chat/completions."
+                );
+                Self::NotFound { message, cause: "wrong_endpoint" }
+            }
             QueryError::NotCached => Self::NotCached,
             error => Self::Any(error.into()),
         }
