@@ -57,8 +57,9 @@ async fn totals_add_up_by_project_and_span(mut subject: Subject) {
         semantic_hits: 2,
         misses: 2,
         errors: 1,
-        saved: NanoUsd::from_nanos(35),
-        spent: NanoUsd::from_nanos(49),
+        // Of the error too: an answer that broke off was paid for.
+        saved: NanoUsd::from_nanos(40),
+        spent: NanoUsd::from_nanos(56),
         ..Totals::default()
     };
     assert_eq!(first[&one], expected);

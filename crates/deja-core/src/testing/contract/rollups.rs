@@ -134,7 +134,8 @@ async fn distributions_add_up(mut subject: Subject) {
         let alone = UsageEvent { similarity: None, ..miss };
         record(&*store, &[hit, miss, alone]).await;
     }
-    let refused = UsageEvent { outcome: Outcome::Refused, ..event(one, 1, "m", None, 0) };
+    let bought = event(one, 1, "m", None, 0);
+    let refused = UsageEvent { outcome: Outcome::Refused, input_tokens: 0, output_tokens: 0, ..bought };
     record(&*store, &[refused]).await;
     let store = subject.reopened().await;
     let minute = Step::Minute.period_of(NOW);

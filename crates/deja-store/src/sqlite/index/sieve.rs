@@ -174,7 +174,7 @@ impl Tail {
     /// The probability that a normal variable exceeds `deviations`, which is not negative.
     fn beyond(&self, deviations: f32) -> f32 {
         let at = deviations * (Self::STEPS as f64 / Self::END) as f32;
-        let below = at as usize;
+        let below = at.min(Self::STEPS as f32) as usize;
         match self.0.get(below..below + 2) {
             Some(&[low, high]) => low + (high - low) * (at - below as f32),
             _ => self.0[Self::STEPS],
