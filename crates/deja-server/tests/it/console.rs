@@ -212,7 +212,7 @@ fn the_python_snippet_works_as_it_is_printed() {
         assert!(output.status.success(), "{times}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let answer = answer_to("How do I reset my password?");
+    let answer = answer_to("How do I change my address?");
     assert_eq!(printed("once"), format!("{answer} False 0.0\n"));
     assert_eq!(printed("again"), format!("{answer} True 0.00045\n"));
 }
