@@ -26,7 +26,7 @@ fn held() -> Socket {
 fn whoever_connects_during_a_restart_waits_and_is_answered() {
     let provider = FakeProvider::start();
     let mut deja = Deja::builder().provider(&provider).on_socket(held()).start();
-    let tenant = Tenant::create(&deja, "held", &[]);
+    let tenant = Tenant::create(&deja, "held", &["--rpm", "1000000", "--burst", "1000000"]);
     tenant.ask_for("Who wrote Faust?");
     let body = json!({"prompt": "Who wrote Faust?", "model": MODEL}).to_string();
     let authorization = format!("Bearer {}", tenant.key);
