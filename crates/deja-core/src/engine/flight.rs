@@ -282,14 +282,29 @@ impl Leader {
 
     /// Lets nobody join any more.
     pub(super) fn leave(&self) {
+        self.leave_if(|| true);
+    }
+
+    /// Lets nobody join any more if nobody wants the answer. Whether that is so: whoever comes later makes a call of their
+    /// own, and does not read along what is given up.
+    pub(super) fn abandon(&self) -> bool {
+        self.leave_if(|| self.audience.is_gone())
+    }
+
+    /// Leaves if `wanted`, which is asked while nobody can join.
+    fn leave_if(&self, wanted: impl FnOnce() -> bool) -> bool {
         let own = self.sender.subscribe();
         let mut by_scope = self.flights.lock();
+        if !wanted() {
+            return false;
+        }
         if let Some(flights) = by_scope.get_mut(&self.scope) {
             flights.retain(|flight| !flight.progress.same_channel(&own));
             if flights.is_empty() {
                 by_scope.remove(&self.scope);
             }
         }
+        true
     }
 }
 

@@ -17,7 +17,7 @@ use crate::analytics::Surface;
 use crate::cache::policy::{NotStored, may_store};
 use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
-use crate::engine::flight::{Audience, Completed, Fresh, Leader};
+use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::live::{Head, Log};
 use crate::engine::relay::Wired;
 use crate::engine::{Engine, QueryError, Reply};
@@ -52,7 +52,7 @@ impl Engine {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
-        let mut patience = Patience::new(leader.audience(), call, wired, self.parts.hangup_timeout);
+        let mut patience = Patience::new(leader, call, wired, self.parts.hangup_timeout);
         let asked = provider.forward(wired.forward.clone());
         let asked = self.unless_down(call.caller.project.id, provider, asked).map_err(QueryError::from);
         let answer = patience.with(asked).await;
@@ -204,7 +204,7 @@ async fn read(
             Some(Some(Err(error))) => return Ended::Broken(error),
             Some(Some(Ok(piece))) => bytes += piece.len(),
         }
-        if bytes > READ_ON_BYTES && patience.audience.is_gone() {
+        if bytes > READ_ON_BYTES && patience.leader.abandon() {
             return Ended::Abandoned;
         }
     }
@@ -213,18 +213,18 @@ async fn read(
 /// How long a call goes on that nobody waits for any more. The prompt is paid for, and after a time-out applications ask the
 /// same again.
 struct Patience<'a> {
-    audience: &'a Audience,
+    leader: &'a Leader,
     /// For how long the answer is worth having without them.
     reads_on: Option<Duration>,
     ends: Option<Instant>,
 }
 
 impl<'a> Patience<'a> {
-    fn new(audience: &'a Audience, call: &Call, wired: &Wired, timeout: Duration) -> Self {
+    fn new(leader: &'a Leader, call: &Call, wired: &Wired, timeout: Duration) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
         let tools = wired.reasons.contains(&"tools") && !keeps_calls(call, wired);
-        Self { audience, reads_on: (wanted && !tools).then_some(timeout), ends: None }
+        Self { leader, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 
     /// What comes of `work`; `None` if it is given up.
@@ -235,11 +235,14 @@ impl<'a> Patience<'a> {
             tokio::select! {
                 biased;
                 done = &mut work => return Some(done),
-                () = self.audience.gone(), if ends.is_none() => {
-                    self.ends = Some(Instant::now() + self.reads_on?);
-                }
+                () = self.leader.audience().gone(), if ends.is_none() => match self.reads_on {
+                    Some(time) => self.ends = Some(Instant::now() + time),
+                    None if self.leader.abandon() => return None,
+                    // Somebody came.
+                    None => {}
+                },
                 () = until(ends), if ends.is_some() => {
-                    if self.audience.is_gone() {
+                    if self.leader.abandon() {
                         return None;
                     }
                     self.ends = None;

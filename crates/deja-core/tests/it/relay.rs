@@ -463,6 +463,40 @@ async fn a_stream_begins_with_the_first_byte_of_its_body() {
     assert!(of_readers.iter().min() < of_readers.iter().max(), "who came behind it waited less: {began:?}");
 }
 
+/// A body that never ends, and that takes its time to be let go: as long as nothing comes through the second channel.
+struct Reluctant(std::sync::mpsc::Sender<()>, std::sync::mpsc::Receiver<()>);
+
+impl Drop for Reluctant {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap();
+        let _ = self.1.recv_timeout(crate::util::PATIENCE);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_reads_along_what_is_given_up() {
+    let bench = Bench::with(ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() }, 10).await;
+    let (letting_go, is_let_go) = std::sync::mpsc::channel();
+    let (let_go, waits) = std::sync::mpsc::channel();
+    let reluctant = std::sync::Mutex::new(Some(Reluctant(letting_go, waits)));
+    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
+        let held = reluctant.lock().unwrap().take();
+        let never = futures::stream::poll_fn(move |_| {
+            let _held = &held;
+            std::task::Poll::Pending
+        });
+        let first = futures::stream::once(async { Ok(chunk("half", "")) });
+        Ok(passed(200, "text/event-stream", first.chain(never).boxed()))
+    });
+    drop(bench.live(exact("reset|1")).await);
+    tokio::task::spawn_blocking(move || is_let_go.recv().unwrap()).await.unwrap();
+    // The first answer is being given up, and has not ended for its readers yet.
+    let second = bench.live(exact("reset|1")).await;
+    assert!(!second.joined);
+    assert_eq!(bench.provider.count(), 2);
+    let_go.send(()).unwrap();
+}
+
 #[tokio::test]
 async fn a_provider_that_is_silent_is_not_waited_for_by_everybody() {
     let bench = Bench::new().await;
