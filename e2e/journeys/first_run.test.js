@@ -1,22 +1,10 @@
 // From the first start to a revoked key.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, open } from "../support/browser.js";
-import { startDeja, until } from "../support/deja.js";
-import { startProvider } from "../support/provider.js";
+import { test } from "node:test";
+import { open } from "../support/browser.js";
+import { until } from "../support/deja.js";
 import { makeKey, makeOwner, makeProject, signIn } from "../support/steps.js";
-
-let provider, deja, browser;
-before(async () => {
-  provider = await startProvider();
-  deja = await startDeja(provider);
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await deja?.stop();
-  provider?.stop();
-});
+import { browser, deja, provider } from "../support/world.js";
 
 test("first run, key, query, hit, wrong answer, miss, revoked", async () => {
   const { page, context, mistakes } = await open(browser, { permissions: ["clipboard-read", "clipboard-write"] });

@@ -1,10 +1,10 @@
 // Every page, on a phone and on a desk, in light and in dark: accessible, quiet, no wider than the screen.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { inspect, launch, open, picture } from "../support/browser.js";
-import { startDeja, until } from "../support/deja.js";
-import { startProvider } from "../support/provider.js";
+import { before, test } from "node:test";
+import { inspect, open, picture } from "../support/browser.js";
+import { until } from "../support/deja.js";
 import { makeKey, makeOwner, makeProject, signIn } from "../support/steps.js";
+import { browser, deja } from "../support/world.js";
 
 const QUESTIONS = [
   ["How do I reset my password?", "How can I reset my password?", "How do I reset my password"],
@@ -15,12 +15,9 @@ const QUESTIONS = [
   ["Do you offer a discount for students?", "Is there a student discount?"],
   ["Write a haiku about autumn.", "What is the boiling point of water?"],
 ];
-let provider, deja, browser, slug, entry, turns;
+let slug, entry, turns;
 
 before(async () => {
-  provider = await startProvider();
-  deja = await startDeja(provider);
-  browser = await launch();
   const { page, context } = await open(browser);
   await makeOwner(page, deja);
   slug = await makeProject(page, "Support bot");
@@ -62,11 +59,6 @@ before(async () => {
     assert.equal((await deja.feedback(slug, key, said)).status, 200);
   }
   await context.close();
-});
-after(async () => {
-  await browser?.close();
-  await deja?.stop();
-  provider?.stop();
 });
 
 // Name, address, and what to do there.

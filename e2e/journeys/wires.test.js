@@ -1,26 +1,14 @@
 // What an owner does for applications that speak to OpenAI: connect, settings and what they do, a chat in the playground.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, open } from "../support/browser.js";
-import { startDeja, until } from "../support/deja.js";
-import { startProvider } from "../support/provider.js";
+import { test } from "node:test";
+import { open } from "../support/browser.js";
+import { until } from "../support/deja.js";
 import { makeKey, makeOwner, makeProject, press, signIn } from "../support/steps.js";
+import { browser, deja, provider } from "../support/world.js";
 
 const ASK = "How do I reset my password?";
 const AGAIN = "How can I reset my password?";
 const ask = (content, more = {}) => ({ messages: [{ role: "user", content }], ...more });
-
-let provider, deja, browser;
-before(async () => {
-  provider = await startProvider();
-  deja = await startDeja(provider);
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await deja?.stop();
-  provider?.stop();
-});
 
 test("the overview gives a key and snippets that hold the address that the browser came by", async () => {
   const { page, context, mistakes } = await open(browser, { permissions: ["clipboard-read", "clipboard-write"] });

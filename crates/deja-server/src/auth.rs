@@ -71,11 +71,11 @@ pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<
 /// may go on to a provider.
 pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) -> Result<Admitted, Refused> {
     let key = any_key(headers);
-    let cause = if KEY_HEADERS.iter().any(|name| headers.contains_key(name)) { UNKNOWN_KEY } else { NO_KEY };
+    let sent = KEY_HEADERS.iter().any(|name| headers.contains_key(name));
     for name in &KEY_HEADERS {
         headers.remove(name);
     }
-    let key = key.ok_or(Refused { error: ApiError::Unauthorized(cause), limit: None })?;
+    let key = key.ok_or_else(|| keyless(sent))?;
     Ok(engine.admit(&key, base.0.as_deref()).await?)
 }
 
@@ -89,8 +89,12 @@ fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     // Two such headers are none: which of them a proxy checked is unknown.
     let value = values.next().filter(|_| values.next().is_none());
     let key = value.and_then(bearer).and_then(PlainKey::parse);
-    let cause = if headers.contains_key(AUTHORIZATION) { UNKNOWN_KEY } else { NO_KEY };
-    Ok(key.ok_or(Refused { error: ApiError::Unauthorized(cause), limit: None })?.hash())
+    Ok(key.ok_or_else(|| keyless(headers.contains_key(AUTHORIZATION)))?.hash())
+}
+
+/// The refusal of a request without a key, or with something `sent` that is none.
+fn keyless(sent: bool) -> Refused {
+    Refused { error: ApiError::Unauthorized(if sent { UNKNOWN_KEY } else { NO_KEY }), limit: None }
 }
 
 impl From<NotAdmitted> for Refused {

@@ -116,19 +116,8 @@ fn body(random: &mut Random, valid: &Value) -> Vec<u8> {
         value = any_value(random, 0);
     }
     let mut bytes = value.to_string().into_bytes();
-    for _ in 0..if random.one_in(4) { random.below(5) } else { 0 } {
-        if bytes.is_empty() {
-            break;
-        }
-        let at = random.below(bytes.len());
-        match random.below(5) {
-            0 => bytes[at] = random.bits() as u8,
-            1 => drop(bytes.remove(at)),
-            2 => bytes.insert(at, random.pick(b"{}[]\",:\\0.e-\x00\xff")),
-            3 => bytes.truncate(at),
-            _ => bytes.extend_from_within(at..),
-        }
-    }
+    let times = if random.one_in(4) { random.below(5) } else { 0 };
+    random.damage(&mut bytes, times);
     bytes
 }
 

@@ -165,7 +165,7 @@ fn play(trial: &Trial, progress: Progress, limit: Limit, plan: &Plan, state: &mu
         let ended = panic::catch_unwind(AssertUnwindSafe(|| (trial.play)(&mut rounds))).is_ok();
         let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         if ended || rounds.failures() >= MAX_FAILURES {
-            return rounds.end(true);
+            return rounds.end();
         }
         let said = said.join("\n");
         println!(
@@ -175,7 +175,7 @@ fn play(trial: &Trial, progress: Progress, limit: Limit, plan: &Plan, state: &mu
         );
         rounds.failed(said);
         if rounds.failures() >= MAX_FAILURES {
-            return rounds.end(true);
+            return rounds.end();
         }
     }
 }

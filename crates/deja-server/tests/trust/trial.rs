@@ -127,8 +127,8 @@ impl<'a> Rounds<'a> {
     }
 
     /// What was done in the end.
-    pub fn end(mut self, ended: bool) -> Progress {
-        self.progress.ended = ended;
+    pub fn end(mut self) -> Progress {
+        self.progress.ended = true;
         self.progress.seconds = self.before + self.began.elapsed().as_secs_f64();
         (self.keep)(&self.progress);
         self.progress

@@ -1,5 +1,6 @@
 //! The graph index of large scopes: it finds what a scan finds, whatever the filter leaves out.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,23 +78,25 @@ async fn until_there_is_a_graph(database: &Database) {
     }
 }
 
+/// Puts the entries of these numbers into `scope`, which is of project 1.
+async fn put(store: &dyn Store, scope: &Scope, numbers: Range<u32>) {
+    for number in numbers {
+        store.insert(entry(number, scope, &number.to_string())).await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_graph_is_built_before_a_scope_is_large() {
     let database = Database::create().await;
     let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let store = graph_from(&database, 400).await;
     store.create_project(&project(1), &change()).await.unwrap();
-    let put = async |numbers: std::ops::Range<u32>| {
-        for number in numbers {
-            store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
-        }
-    };
-    put(0..100).await;
+    put(&*store, &scope, 0..100).await;
     near(&*store, &scope, &vector(1), 0.5, NOW).await;
     sleep(Duration::from_millis(300)).await;
     assert!(!has_graph(&database).await, "a quarter of a large scope is none");
     // One more, and nobody searches.
-    put(100..101).await;
+    put(&*store, &scope, 100..101).await;
     until_there_is_a_graph(&database).await;
     store.close().await.unwrap();
     database.remove().await;
@@ -105,9 +108,7 @@ async fn a_scope_that_another_process_filled_has_its_graph_by_the_first_search()
     let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let filled = database.store().await;
     filled.create_project(&project(1), &change()).await.unwrap();
-    for number in 0..101 {
-        filled.insert(entry(number, &scope, &number.to_string())).await.unwrap();
-    }
+    put(&*filled, &scope, 0..101).await;
     assert!(!has_graph(&database).await);
     let store = graph_from(&database, 400).await;
     assert!(!near(&*store, &scope, &vector(1), 0.5, NOW).await.is_empty());
@@ -123,9 +124,7 @@ async fn a_graph_that_is_being_built_says_how_far_it_is() {
     let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let other = database.store().await;
     other.create_project(&project(1), &change()).await.unwrap();
-    for number in 0..10 {
-        other.insert(entry(number, &scope, &number.to_string())).await.unwrap();
-    }
+    put(&*other, &scope, 0..10).await;
     assert_eq!(other.index_build().await.unwrap(), None);
     // A transaction that has written keeps a concurrent build waiting until it ends.
     let mut writing = database.client().await;
@@ -154,9 +153,7 @@ async fn a_scope_that_is_a_small_part_of_all_is_scanned() {
     let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
     let plain = database.store().await;
     plain.create_project(&project(1), &change()).await.unwrap();
-    for number in 0..300 {
-        plain.insert(entry(number, &scope, &number.to_string())).await.unwrap();
-    }
+    put(&*plain, &scope, 0..300).await;
     plain.close().await.unwrap();
     let all = with_graph(&database, &scope).await;
     assert_asked(&database, &*all, &scope, 1).await;

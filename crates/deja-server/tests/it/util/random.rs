@@ -33,4 +33,21 @@ impl Random {
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
+
+    /// Changes, removes, adds, cuts off or repeats bytes of a JSON text, so many times.
+    pub fn damage(&mut self, bytes: &mut Vec<u8>, times: usize) {
+        for _ in 0..times {
+            if bytes.is_empty() {
+                return;
+            }
+            let at = self.below(bytes.len());
+            match self.below(5) {
+                0 => bytes[at] = self.bits() as u8,
+                1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, self.pick(b"{}[]\",:\\0.e-\x00\xff")),
+                3 => bytes.truncate(at),
+                _ => bytes.extend_from_within(at..),
+            }
+        }
+    }
 }

@@ -200,19 +200,8 @@ fn bytes(random: &mut Random, value: &Value) -> Vec<u8> {
         }
     }
     let mut bytes = text.into_bytes();
-    for _ in 0..if random.one_in(4) { 1 + random.below(4) } else { 0 } {
-        if bytes.is_empty() {
-            break;
-        }
-        let at = random.below(bytes.len());
-        match random.below(5) {
-            0 => bytes[at] = random.bits() as u8,
-            1 => drop(bytes.remove(at)),
-            2 => bytes.insert(at, random.pick(b"{}[]\",:\\0.e-\x00\xff")),
-            3 => bytes.truncate(at),
-            _ => bytes.extend_from_within(at..),
-        }
-    }
+    let times = if random.one_in(4) { 1 + random.below(4) } else { 0 };
+    random.damage(&mut bytes, times);
     bytes
 }
 
