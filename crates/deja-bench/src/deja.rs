@@ -231,15 +231,10 @@ pub(crate) fn answer_bytes(route: &Route, body: &str) -> Result<usize> {
 
 /// Head and body of the answer to `body`.
 fn answer(route: &Route, body: &str) -> Result<(String, String)> {
-    let Route { address, path, key, .. } = route;
-    let mut stream = TcpStream::connect(address)?;
+    let mut stream = TcpStream::connect(&route.address)?;
     stream.set_read_timeout(Some(SILENCE))?;
-    let length = body.len();
-    write!(
-        stream,
-        "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )?;
+    let headers = format!("{}Connection: close\r\n", route.headers);
+    stream.write_all(&load::request(&Route { headers, ..route.clone() }, body))?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;

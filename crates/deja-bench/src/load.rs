@@ -15,6 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 use serde::{Deserialize, Serialize};
 
 use crate::process::{self, Server};
+use crate::prompts;
 
 /// Connections of every figure that says nothing else.
 pub(crate) const CONNECTIONS: usize = 64;
@@ -123,6 +124,48 @@ pub(crate) fn generate(me: &Path, job: &Job) -> Result<Outcome> {
     process::job(me, "load", job)
 }
 
+/// Many streams at once, and the server's memory in bytes: before, and the peak from then on.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) outcome: Outcome,
+    before: u64,
+    pub(crate) peak: u64,
+}
+
+impl Streams {
+    /// The streams begin one after the other within so many seconds.
+    const BEGIN_WITHIN: f64 = 10.0;
+
+    /// Asks for `count` streams; before that for `warm_up`, so that what the first request takes for good is not counted as
+    /// a stream's.
+    pub(crate) fn run(
+        me: &Path,
+        server: &mut Server,
+        route: Route,
+        count: usize,
+        warm_up: usize,
+    ) -> Result<Self> {
+        let body = |number| prompts::chat(&prompts::unlike(number), true);
+        let first = Job::once(route.clone(), (count..count + warm_up).map(body).collect());
+        against(me, server, &Job { connections: warm_up, ..first })?;
+        let job = Job::once(route, (0..count).map(body).collect());
+        let before = server.resident()?;
+        server.forget_peak()?;
+        let job = Job { connections: count, begin_within: Self::BEGIN_WITHIN, ..job };
+        let outcome = against(me, server, &job).context("streams at once")?;
+        Ok(Self { outcome, before, peak: server.peak()? })
+    }
+
+    /// Memory of one of `count`, in KB.
+    pub(crate) fn each_kb(&self, count: usize) -> f64 {
+        self.peak.saturating_sub(self.before) as f64 / 1024.0 / count as f64
+    }
+
+    pub(crate) fn before_mb(&self) -> f64 {
+        self.before as f64 / 1e6
+    }
+}
+
 /// The generator's side.
 pub(crate) fn run(job: &Path) -> Result<()> {
     let job: Job = process::read_job(job)?;
@@ -132,7 +175,7 @@ pub(crate) fn run(job: &Path) -> Result<()> {
     Ok(())
 }
 
-fn request(route: &Route, body: &str) -> Vec<u8> {
+pub(crate) fn request(route: &Route, body: &str) -> Vec<u8> {
     let Route { address, path, key, headers, .. } = route;
     let length = body.len();
     format!(

@@ -71,9 +71,9 @@ pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<
 /// may go on to a provider.
 pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) -> Result<Admitted, Refused> {
     let key = any_key(headers);
-    let sent = KEY_HEADERS.iter().any(|name| headers.contains_key(name));
+    let mut sent = false;
     for name in &KEY_HEADERS {
-        headers.remove(name);
+        sent |= headers.remove(name).is_some();
     }
     let key = key.ok_or_else(|| keyless(sent))?;
     Ok(engine.admit(&key, base.0.as_deref()).await?)

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::identity::OWN_ID;
 use crate::json::{Object, json};
-use crate::splice::splice;
+use crate::splice::spliced;
 use crate::{Rendering, Wire};
 
 /// Characters of text in an event. One event with all of it works too, but people see it jump.
@@ -68,7 +68,7 @@ pub fn render(
         edits.push((usage, zeroed(stored)));
     }
     let edits: Vec<(&str, &str)> = edits.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let plain = splice(record, &edits).map_err(refuse)?;
+    let plain = spliced(record, &object, &edits).map_err(refuse)?;
     if rendering.stream { json_as_stream(wire, &plain, rendering) } else { Ok(plain) }
 }
 

@@ -26,7 +26,15 @@ pub fn ask_for_usage(body: &[u8]) -> Result<Option<Bytes>, NotAnObject> {
 
 /// `body` with other values, which are JSON, for these top-level members; those that are not there come first.
 pub(crate) fn splice(body: &[u8], edits: &[(&str, &str)]) -> Result<Bytes, NotAnObject> {
-    let object = Object::parse(body).ok_or(NotAnObject)?;
+    spliced(body, &Object::parse(body).ok_or(NotAnObject)?, edits)
+}
+
+/// The same of a body that was parsed: `object` is what stands in it.
+pub(crate) fn spliced(
+    body: &[u8],
+    object: &Object<'_>,
+    edits: &[(&str, &str)],
+) -> Result<Bytes, NotAnObject> {
     let mut edited = Vec::with_capacity(body.len() + 64);
     let start = body.iter().position(|byte| *byte == b'{').ok_or(NotAnObject)? + 1;
     edited.extend_from_slice(&body[..start]);

@@ -19,8 +19,14 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         let kept = bench.options.index_data.as_ref().map(|kept| kept.join(entries.to_string()));
         let data = kept.as_deref().unwrap_or(temporary.path());
         if !data.join("deja.db").exists() {
-            std::fs::create_dir_all(data)?;
-            fill::fill(data, entries)?;
+            // One that is kept is there as a whole or not at all.
+            let filling = data.with_extension("filling");
+            if filling.exists() {
+                std::fs::remove_dir_all(&filling)?;
+            }
+            std::fs::create_dir_all(&filling)?;
+            fill::fill(&filling, entries)?;
+            std::fs::rename(&filling, data)?;
         }
         let job = Job { data: data.to_owned(), entries };
         let rounds: Vec<Outcome> =
@@ -35,7 +41,15 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         }
         let bytes = rounds.iter().map(|round| round.bytes_per_entry);
         rows.push(Row::plain(format!("memory of {entries}"), "bytes/entry", bytes));
-        let deja = Deja::filled(bench, data)?;
+        // What the server learns must not stay in a store that is kept.
+        let copy = tempfile::tempdir()?;
+        let served = if kept.is_some() {
+            std::fs::copy(data.join("deja.db"), copy.path().join("deja.db"))?;
+            copy.path()
+        } else {
+            data
+        };
+        let deja = Deja::filled(bench, served)?;
         let name = format!("hits by meaning, {entries} entries");
         rows.extend(semantic::measure(bench, &name, deja, prompts::ENTRIES, Target::AtMost(1.5))?);
     }

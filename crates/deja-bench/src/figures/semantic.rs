@@ -17,11 +17,17 @@ const HITS: f64 = 0.95;
 
 pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let entries = bench.options.entries;
+    enough(bench, entries)?;
+    measure(bench, NAME, Deja::with_entries(bench, entries)?, entries, Target::AtMost(1.35))
+}
+
+/// An error if prompts would come twice, and be exact hits.
+fn enough(bench: &Bench, entries: usize) -> Result<()> {
     anyhow::ensure!(
         pair::needed(bench) <= prompts::rewordings(entries),
         "not enough prompts: choose fewer rounds, fewer prompts or more entries"
     );
-    measure(bench, NAME, Deja::with_entries(bench, entries)?, entries, Target::AtMost(1.35))
+    Ok(())
 }
 
 /// Asks `deja` rewordings of the prompts of the first `entries` entries.
@@ -32,6 +38,7 @@ pub(super) fn measure(
     entries: usize,
     target: Target,
 ) -> Result<Vec<Row>> {
+    enough(bench, entries)?;
     let prompt = |number| prompts::rewording(number, entries);
     let pairs = pair::rounds(name, bench, deja, prompt, |outcome| {
         let share = outcome.hit_share();

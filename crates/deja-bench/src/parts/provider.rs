@@ -29,6 +29,8 @@ use crate::{process, prompts};
 
 /// The model that the benchmarks ask. Any that deja routes to the OpenAI family would do.
 pub(crate) const MODEL: &str = "gpt-4o-mini";
+/// Arguments for a token each 20 ms; 15 to 35 of them, half a second on average.
+pub(crate) const PACED: [&str; 5] = ["--pause-ms", "20", "--tokens", "15", "35"];
 
 #[derive(Args)]
 pub(crate) struct Provider {

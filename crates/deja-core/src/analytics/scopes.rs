@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use crate::analytics::Placed;
-use crate::cache::Frame;
+use crate::cache::{CONTEXT, Frame};
 use crate::id::ProjectId;
 
 /// Scopes, and parts of them, that are remembered as seen: about 1 MB. Beyond it all are forgotten, and counted as new once
@@ -36,7 +36,7 @@ impl Cause {
         match name {
             "system" | "instructions" | "systemInstruction" | "system_instruction" => Self::Instructions,
             "messages" | "input" | "contents" => Self::Turns,
-            "X-Deja-Context" => Self::Context,
+            CONTEXT => Self::Context,
             // Of the metadata only the end user is a part of frames.
             "user" | "safety_identifier" | "metadata" => Self::EndUser,
             _ => Self::Parameter,

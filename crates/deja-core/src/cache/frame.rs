@@ -6,6 +6,9 @@ use std::str::FromStr;
 use deja_wire::Wire;
 use serde::{Deserialize, Serialize};
 
+/// The parameter of a context that an application names: no member of a body has this name at the top.
+pub const CONTEXT: &str = "X-Deja-Context";
+
 /// The version of the bytes that [`Frame::bytes`] gives. Another layout takes another number, and a migration of
 /// both stores that computes the keys of scopes anew.
 const VERSION: u8 = 1;

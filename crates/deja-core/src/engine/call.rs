@@ -14,6 +14,7 @@ use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::search::Near;
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
+use crate::money::NanoUsd;
 use crate::provider::{Completion, Provider, Route};
 use crate::store::{Admission, FlightKey, Unanswered};
 
@@ -139,14 +140,18 @@ impl Engine {
 
         let verdict = may_store(&completion);
         let entry = Arc::new(self.entry_of(call, provider.name(), completion, None).await?);
-        let spent =
-            self.cost(&call.caller.project, &query.model, &entry, entry.answer.input_tokens, false).amount;
+        let spent = self.spent(call, &entry);
         let (entry, stored) = match verdict {
             Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),
         };
         let near = call.near;
         Ok(Completed::Answered(Arc::new(Fresh { entry, stored, spent, near, provider_time })))
+    }
+
+    /// What the answer to `call` cost.
+    pub(super) fn spent(&self, call: &Call, entry: &Entry) -> NanoUsd {
+        self.cost(&call.caller.project, &call.query.model, entry, entry.answer.input_tokens, false).amount
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.

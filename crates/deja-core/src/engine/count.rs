@@ -26,7 +26,11 @@ pub enum Ended<'a> {
 impl<'a> Ended<'a> {
     /// The end of a query, with what came of an answer that is none. A model that nobody knows is the caller's free text: it
     /// must not become a row, or a label.
-    fn of(query: &Query, answered: Result<&'a Reply, &'a QueryError>, part: Option<&'a Reply>) -> Self {
+    pub(super) fn of(
+        query: &Query,
+        answered: Result<&'a Reply, &'a QueryError>,
+        part: Option<&'a Reply>,
+    ) -> Self {
         let is_passed = query.wire.as_ref().is_some_and(|wired| wired.is_passed());
         match answered {
             Ok(reply) if is_passed => Self::Passed(Some(reply)),
@@ -111,18 +115,8 @@ impl Engine {
         self.count_ended(caller, query, Ended::of(query, answered, None));
     }
 
-    /// Counts a query whose answer broke off, with what came of it.
-    pub(super) fn count_part(
-        &self,
-        caller: &Admission,
-        query: &Query,
-        error: &QueryError,
-        part: Option<&Reply>,
-    ) {
-        self.count_ended(caller, query, Ended::of(query, Err(error), part));
-    }
-
-    fn count_ended(&self, caller: &Admission, query: &Query, ended: Ended<'_>) {
+    /// Counts a query that ended so.
+    pub(super) fn count_ended(&self, caller: &Admission, query: &Query, ended: Ended<'_>) {
         let bare = self.bare(caller, ended);
         let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
         let named = match &query.wire {

@@ -17,6 +17,7 @@ use crate::analytics::Surface;
 use crate::cache::policy::{NotStored, may_store};
 use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
+use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::live::{Head, Log};
 use crate::engine::relay::Wired;
@@ -31,7 +32,7 @@ const READ_ON_BYTES: usize = 1024 * 1024;
 const SHORT: usize = 64 * 1024;
 
 /// How reading an answer ended.
-enum Ended {
+enum Read {
     /// With its last byte.
     Whole,
     /// It broke off.
@@ -66,9 +67,9 @@ impl Engine {
 
         let ended = read(answer.body, &log, &mut patience).await;
         let landed = match &ended {
-            Ended::Whole => self.land(call, wired, &log, streamed, called.elapsed(), claim).await,
-            Ended::Broken(error) => Err(error.clone().into()),
-            Ended::Abandoned => Err(QueryError::Unfinished),
+            Read::Whole => self.land(call, wired, &log, streamed, called.elapsed(), claim).await,
+            Read::Broken(error) => Err(error.clone().into()),
+            Read::Abandoned => Err(QueryError::Unfinished),
         };
         let began = wired.began(call.started, log.first_byte());
         if let Ok(fresh) = &landed {
@@ -76,13 +77,13 @@ impl Engine {
         }
         // Whoever has read to the end finds what was stored, or makes a call of their own: an error is nobody else's.
         leader.leave();
-        let cut = !matches!(ended, Ended::Whole);
-        log.end(if let Ended::Broken(error) = ended { Err(error) } else { Ok(()) });
+        let cut = !matches!(ended, Read::Whole);
+        log.end(if let Read::Broken(error) = ended { Err(error) } else { Ok(()) });
         if let Err(error) = &landed {
             // Its readers do not wait for the tokens to be counted.
             let part = self.part(call, wired, &log, streamed, cut, called.elapsed()).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
-            self.count_part(&call.caller, &call.query, error, part.as_ref());
+            self.count_ended(&call.caller, &call.query, Ended::of(&call.query, Err(error), part.as_ref()));
         }
         // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
         Ok(landed.map_or(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
@@ -116,8 +117,7 @@ impl Engine {
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
         let entry = self.entry_of(call, &log.head.provider, completion, Some(body)).await?;
         let entry = Arc::new(entry);
-        let tokens = entry.answer.input_tokens;
-        let spent = self.cost(&call.caller.project, &call.query.model, &entry, tokens, false).amount;
+        let spent = self.spent(call, &entry);
         let (entry, stored) = match verdict {
             Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),
@@ -136,23 +136,18 @@ impl Engine {
         cut: bool,
         provider_time: Duration,
     ) -> Option<Fresh> {
-        let body = log.whole().filter(|body| log.head.status == 200 && !body.is_empty())?;
         let Surface::Wire(wire) = wired.surface() else { return None };
+        if log.head.status != 200 || !(streamed || cut) {
+            return None;
+        }
+        let body = log.whole().filter(|body| !body.is_empty())?;
         let completion = if streamed {
             reading(body, move |body| so_far(wire, body)).await??
         } else {
-            let nothing = || Completion {
-                text: String::new(),
-                finish: Finish::Unknown,
-                choices: 1,
-                model: None,
-                usage: None,
-            };
-            cut.then(nothing)?
+            Completion { text: String::new(), finish: Finish::Unknown, choices: 1, model: None, usage: None }
         };
         let entry = Arc::new(self.entry_of(call, &log.head.provider, completion, None).await.ok()?);
-        let tokens = entry.answer.input_tokens;
-        let spent = self.cost(&call.caller.project, &call.query.model, &entry, tokens, false).amount;
+        let spent = self.spent(call, &entry);
         Some(Fresh { entry, stored: Err(NotStored::UnknownFinish), spent, near: call.near, provider_time })
     }
 
@@ -188,7 +183,7 @@ async fn read(
     mut body: BoxStream<'static, Result<Bytes, ProviderError>>,
     log: &Log,
     patience: &mut Patience<'_>,
-) -> Ended {
+) -> Read {
     let mut bytes = 0;
     loop {
         let next = async {
@@ -199,13 +194,13 @@ async fn read(
             next
         };
         match patience.with(next).await {
-            None => return Ended::Abandoned,
-            Some(None) => return Ended::Whole,
-            Some(Some(Err(error))) => return Ended::Broken(error),
+            None => return Read::Abandoned,
+            Some(None) => return Read::Whole,
+            Some(Some(Err(error))) => return Read::Broken(error),
             Some(Some(Ok(piece))) => bytes += piece.len(),
         }
         if bytes > READ_ON_BYTES && patience.leader.abandon() {
-            return Ended::Abandoned;
+            return Read::Abandoned;
         }
     }
 }

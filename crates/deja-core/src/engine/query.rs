@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tokio::time::timeout;
 
-use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope};
+use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
@@ -66,7 +66,7 @@ impl Engine {
             let exact = self.exact(query, &scope, prompt_hash, &judge).await;
             trace.search += looked.elapsed();
             if let Some(hit) = query.or_open(exact)?
-                && let Some(answered) = self.answer_with(caller, &scope, query, &hit).await
+                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await
             {
                 return Ok(answered);
             }
@@ -89,7 +89,7 @@ impl Engine {
             let found = query.or_open(found)?;
             (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
             if let Some(hit) = found.hit
-                && let Some(answered) = self.answer_with(caller, &scope, query, &hit).await
+                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await
             {
                 return Ok(answered);
             }
@@ -102,7 +102,7 @@ impl Engine {
                 caller: caller.clone(),
                 query: query.clone(),
                 started,
-                scope: scope.clone(),
+                scope: Scope::clone(&scope),
                 prompt_hash,
                 vector,
                 route: route.clone(),
@@ -154,12 +154,12 @@ impl Engine {
         reach: Reach,
         trace: &mut Trace,
     ) -> Result<Option<Answered>, QueryError> {
-        let (query, scope, started) = (call.query.clone(), call.scope.clone(), call.started);
+        let (query, scope, started) = (call.query.clone(), call.scope.key(), call.started);
         let joined = if query.wire.as_ref().is_some_and(|wired| !wired.is_shared()) {
-            let (leader, watch) = self.flights.alone(scope.key());
+            let (leader, watch) = self.flights.alone(scope);
             Joined::Leads(leader, watch)
         } else {
-            self.flights.join(scope.key(), &query, call.vector.as_ref(), &call.judge(), reach)
+            self.flights.join(scope, &query, call.vector.as_ref(), &call.judge(), reach)
         };
         trace.joined = matches!(joined, Joined::Follows(..));
         match joined {
@@ -178,7 +178,7 @@ impl Engine {
                     }
                     Completed::Found(hit, opinion) => {
                         trace.opinion = opinion;
-                        return Ok(self.answer_with(caller, &scope, &query, &hit).await);
+                        return Ok(self.answer_with(caller, scope, &query, &hit).await);
                     }
                     Completed::Unshared => return Ok(None),
                     Completed::Failed(error) => return Err(error),
@@ -196,7 +196,7 @@ impl Engine {
                     match watch.begun().await {
                         Begun::Live(log, seat) => {
                             let Some(live) = log.join(seat) else { return Ok(None) };
-                            self.count_reader(caller, &query, &scope, started, &log, ended);
+                            self.count_reader(caller, &query, scope, started, Arc::clone(&log), ended);
                             return Ok(Some(Answered::Live(live)));
                         }
                         Begun::Ended(completed) => completed,
@@ -256,7 +256,7 @@ impl Engine {
             Completed::Failed(error) => return Err(error),
         };
         Ok(match hit {
-            Some(hit) => self.answer_with(caller, &call.scope, query, &hit).await,
+            Some(hit) => self.answer_with(caller, call.scope.key(), query, &hit).await,
             None => None,
         })
     }
@@ -265,7 +265,7 @@ impl Engine {
     async fn answer_with(
         &self,
         caller: &Admission,
-        scope: &Scope,
+        scope: ScopeKey,
         query: &Arc<Query>,
         hit: &Hit,
     ) -> Option<Answered> {
@@ -276,9 +276,9 @@ impl Engine {
                 let whole = self.parts.store.whole(project.id, entry.id).await;
                 entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
             }
-            body = Some(self.rendered(&project.settings, wired, project.id, &entry).await?);
+            body = Some(self.rendered(project, wired, &entry).await?);
         }
-        let cost = self.avoided(project, scope.key(), query, hit).await;
+        let cost = self.avoided(project, scope, query, hit).await;
         let reply = Reply { entry, source: Source::from(hit), cost, trace: Trace::default() };
         Some(match body {
             Some(body) => Answered::Hit(reply, body),

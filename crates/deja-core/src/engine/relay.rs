@@ -13,7 +13,7 @@ use deja_wire::{Identity, Mode, Rendering, render};
 use crate::analytics::Surface;
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
-use crate::cache::{Candidate, Entry, Frame, Judge, Kind, PromptHash, Scope};
+use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, PromptHash, Scope, ScopeKey};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::flight::{Completed, Fresh};
@@ -21,12 +21,9 @@ use crate::engine::live::{Live, Log};
 use crate::engine::{Engine, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
-use crate::project::{HitUsage, OptIn, ProjectSettings};
+use crate::project::{HitUsage, OptIn, Project};
 use crate::provider::Forward;
 use crate::store::Admission;
-
-/// A parameter of frames: no member of a body has this name at the top.
-const CONTEXT: &str = "X-Deja-Context";
 
 /// A request in a wire format.
 #[derive(Clone, Debug)]
@@ -206,13 +203,7 @@ impl Engine {
 
     /// The body of an answer from the cache. `None` if the entry's record cannot be given: then the entry is deleted, since
     /// it would keep the fresh answer out.
-    pub(super) async fn rendered(
-        &self,
-        settings: &ProjectSettings,
-        wired: &Wired,
-        project: ProjectId,
-        entry: &Entry,
-    ) -> Option<Bytes> {
+    pub(super) async fn rendered(&self, project: &Project, wired: &Wired, entry: &Entry) -> Option<Bytes> {
         let Parts { store, clock, entropy, .. } = &*self.parts;
         let now = clock.now();
         let mut seed = [0; 16];
@@ -223,17 +214,17 @@ impl Engine {
         let fresh = deja_wire::Fresh {
             seed,
             created: now.as_secs(),
-            zero_usage: settings.hit_usage == HitUsage::Zero,
-            responses_stateless: settings.opt_ins.contains(&OptIn::ResponsesStateless),
+            zero_usage: project.settings.hit_usage == HitUsage::Zero,
+            responses_stateless: project.settings.opt_ins.contains(&OptIn::ResponsesStateless),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();
         match render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh) {
             Ok(body) => Some(body),
             Err(error) => {
-                tracing::error!(project.id = %project, entry.id = %entry.id, error = %error, "an entry is deleted");
-                let change = Change::new(now, Actor::System, "entry.delete").within(project);
+                tracing::error!(project.id = %project.id, entry.id = %entry.id, error = %error, "an entry is deleted");
+                let change = Change::new(now, Actor::System, "entry.delete").within(project.id);
                 let change = change.of(entry.id.to_string()).how(error.to_string());
-                if let Err(error) = store.delete(project, entry.id, &change).await {
+                if let Err(error) = store.delete(project.id, entry.id, &change).await {
                     tracing::warn!(entry.id = %entry.id, error = %error, "it could not be deleted");
                 }
                 None
@@ -246,21 +237,18 @@ impl Engine {
         &self,
         caller: &Admission,
         query: &Arc<Query>,
-        scope: &Scope,
+        scope: ScopeKey,
         started: Instant,
-        log: &Arc<Log>,
+        log: Arc<Log>,
         ended: impl Future<Output = Completed> + Send + 'static,
     ) {
-        let (engine, caller, query, scope) = (self.clone(), caller.clone(), query.clone(), scope.clone());
-        let (log, joined) = (Arc::clone(log), Instant::now());
+        let (engine, caller, query, joined) = (self.clone(), caller.clone(), query.clone(), Instant::now());
         self.tasks.spawn(async move {
             let completed = ended.await;
             let first = log.first_byte().map(|first| first.max(joined));
             let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
             let reply = match &completed {
-                Completed::Answered(fresh) => {
-                    Ok(engine.reply_of_reader(&caller, &scope, &query, fresh).await)
-                }
+                Completed::Answered(fresh) => Ok(engine.reply_of_reader(&caller, scope, &query, fresh).await),
                 Completed::Failed(error) => Err(error.clone()),
                 Completed::Found(..) | Completed::Unshared => Err(QueryError::Unfinished),
             };
@@ -277,7 +265,7 @@ impl Engine {
     async fn reply_of_reader(
         &self,
         caller: &Admission,
-        scope: &Scope,
+        scope: ScopeKey,
         query: &Arc<Query>,
         fresh: &Fresh,
     ) -> Reply {
@@ -287,7 +275,7 @@ impl Engine {
         if fresh.stored.is_ok()
             && let Ok(hit) = judge.judge(candidate)
         {
-            let cost = self.avoided(&caller.project, scope.key(), query, &hit).await;
+            let cost = self.avoided(&caller.project, scope, query, &hit).await;
             let entry = fresh.entry.clone();
             return Reply { entry, source: Source::from(&hit), cost, trace: Trace::default() };
         }

@@ -1,5 +1,6 @@
 //! What is asked of the engine and what it answers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,10 +52,10 @@ impl Query {
     }
 
     /// Where answers to it belong.
-    pub(super) fn scope(&self, project: &Project) -> Scope {
+    pub(super) fn scope(&self, project: &Project) -> Cow<'_, Scope> {
         match &self.wire {
-            None => project.scope(&self.model, self.context.as_deref()),
-            Some(wired) => wired.scope.clone(),
+            None => Cow::Owned(project.scope(&self.model, self.context.as_deref())),
+            Some(wired) => Cow::Borrowed(&wired.scope),
         }
     }
 

@@ -36,16 +36,6 @@ fn fold<V: Vector>(vector: V, f: impl Fn(f32, f32) -> f32) -> f32 {
 }
 
 #[inline(always)]
-fn larger(a: f32, b: f32) -> f32 {
-    if a > b { a } else { b }
-}
-
-#[inline(always)]
-fn smaller(a: f32, b: f32) -> f32 {
-    if a < b { a } else { b }
-}
-
-#[inline(always)]
 fn groups(row: &[f32]) -> &[[f32; LANES]] {
     row.as_chunks().0
 }
@@ -197,7 +187,8 @@ fn put<V: Quantise<I>, I, const R: usize>(
 ) {
     let (mut shifts, mut factors) = (extremes.low, extremes.high);
     for r in 0..R {
-        let (least, most) = (fold(extremes.low[r], smaller), fold(extremes.high[r], larger));
+        let (least, most) =
+            (fold(extremes.low[r], <f32 as Numbers>::min), fold(extremes.high[r], <f32 as Numbers>::max));
         let range = most - least;
         scales[r] = Quantised { step: range / 255.0, least };
         shifts[r] = V::splat(least);
@@ -279,7 +270,7 @@ pub(super) fn softmax<V: Vector, const R: usize>(rows: &mut [f32], len: usize) {
     for at in rows.groups() {
         high = high.max(rows.load(at));
     }
-    let most = folded(high, larger, |most| most);
+    let most = folded(high, <f32 as Numbers>::max, |most| most);
     let mut sums = [V::splat(0.0); R];
     for at in rows.groups() {
         let powers = exp(rows.load(at).sub(most));

@@ -167,7 +167,8 @@ impl From<QueryError> for ApiError {
                 let code = error.class.code();
                 let own = error.code.filter(|code| is_code(code)).unwrap_or_else(|| "none".into());
                 let cause = format!("{code} from {} (its code: {own})", error.provider);
-                let seconds = |wait: Duration| u32::try_from(wait.as_secs().max(1)).unwrap_or(u32::MAX);
+                // Up: who asks again too early is refused again.
+                let seconds = |wait: Duration| (wait.as_secs_f64().ceil() as u32).max(1);
                 Self::Provider { code, cause, retry_after: error.retry_after.map(seconds) }
             }
             QueryError::Internal(cause) => Self::Internal(cause),

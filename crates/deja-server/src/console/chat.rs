@@ -41,7 +41,6 @@ struct ChatPage {
     told: Option<Told>,
     result: Option<Outcome>,
     near: Option<Nearest>,
-    threshold_at: f64,
     /// What a lower threshold is raised to.
     minimum: Option<f64>,
 }
@@ -70,13 +69,17 @@ pub(super) struct Trial {
 
 impl ChatPage {
     /// The page before anything is tried.
-    async fn of(visit: &Visit, project: &Project, form: Trial) -> Result<Self, ConsoleError> {
+    async fn of(
+        visit: &Visit,
+        project: &Project,
+        usable: &Models,
+        form: Trial,
+    ) -> Result<Self, ConsoleError> {
         Ok(Self {
             frame: visit.frame_in(project, "Playground", "Playground"),
             slug: project.slug.to_string(),
-            threshold_at: form.threshold.parse::<f64>().map_or(0.0, |threshold| threshold * 100.0),
             minimum: project.settings.minimum_threshold.map(Threshold::get),
-            models: tried::models(visit, project).await?,
+            models: tried::models(visit, project, usable).await?,
             form,
             told: None,
             result: None,
@@ -98,7 +101,8 @@ impl ChatPage {
 /// `GET /console/p/{slug}/playground/chat`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
-    let model = Models::read(&visit, &project).await?.any().unwrap_or(USUAL_MODEL).to_owned();
+    let usable = Models::read(&visit, &project).await?;
+    let model = usable.any().unwrap_or(USUAL_MODEL).to_owned();
     let form = Trial {
         threshold: project.settings.threshold(None).get().to_string(),
         format: Format::of_model(&model),
@@ -106,7 +110,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         model,
         ..Trial::default()
     };
-    Ok(visit.page(&ChatPage::of(&visit, &project, form).await?))
+    Ok(visit.page(&ChatPage::of(&visit, &project, &usable, form).await?))
 }
 
 /// `POST /console/p/{slug}/playground/chat`.
@@ -118,7 +122,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
     }
     let ask = form.ask == "provider";
     let read = read(&visit, &project, &mut form);
-    let mut page = ChatPage::of(&visit, &project, form).await?;
+    let usable = Models::read(&visit, &project).await?;
+    let mut page = ChatPage::of(&visit, &project, &usable, form).await?;
     let problem = match read {
         Ok((relay, told)) => {
             page.told = Some(told);
@@ -212,7 +217,11 @@ async fn attempt(
     // Looked at first: afterwards a miss would be its own nearest entry.
     let preview = engine.preview_relay(project, relay.clone(), NEAREST).await?;
     let near = (mode == Mode::Semantic).then(|| {
-        Nearest::of(&preview, "There is no entry of this model, with these instructions and members, yet.")
+        Nearest::of(
+            &preview,
+            relay.threshold,
+            "There is no entry of this model, with these instructions and members, yet.",
+        )
     });
     let mut outcome = if ask {
         let caller = Admission::of_console(Arc::new(project.clone()));

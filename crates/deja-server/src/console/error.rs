@@ -155,10 +155,8 @@ impl From<AdminError> for ConsoleError {
     fn from(error: AdminError) -> Self {
         match error {
             AdminError::NotFound(_) => Self::NotFound,
-            AdminError::Invalid(what)
-            | AdminError::Setting { problem: what, .. }
-            | AdminError::Conflict(what) => Self::Refused(what),
             AdminError::Failed(what) => Self::Failed(what),
+            refused => Self::Refused(refused.to_string()),
         }
     }
 }

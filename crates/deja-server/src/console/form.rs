@@ -72,7 +72,7 @@ impl Problem {
 }
 
 /// The number in a field that may be empty. Commas stand between thousands and nowhere else: `1,5` is not fifteen.
-pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Option<N>, ConsoleError> {
+pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Option<N>, String> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
@@ -82,7 +82,7 @@ pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Opt
     let first = groups.next().unwrap_or_default().len();
     let thousands = !whole.contains(',') || (1..=3).contains(&first) && groups.all(|group| group.len() == 3);
     let number = text.replace(',', "").parse().ok().filter(|_| thousands && !fraction.contains(','));
-    let wrong = || ConsoleError::Refused(format!("{what} must be a number such as 1.5 or 10,000"));
+    let wrong = || format!("{what} must be a number such as 1.5 or 10,000");
     number.map(Some).ok_or_else(wrong)
 }
 

@@ -53,7 +53,8 @@ impl Limits {
         } else {
             self.tier.parse().map_err(ConsoleError::Refused)?
         };
-        Ok((tier, number("Requests a minute", &self.per_minute)?, number("Requests at once", &self.burst)?))
+        let read = |what, text| number(what, text).map_err(ConsoleError::Refused);
+        Ok((tier, read("Requests a minute", &self.per_minute)?, read("Requests at once", &self.burst)?))
     }
 }
 

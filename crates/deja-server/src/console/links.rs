@@ -108,17 +108,14 @@ pub(super) async fn post(
     };
     match accepted {
         Ok(operator) => sign_in::begin(&console, &operator, &headers, "/console/projects").await,
-        Err(
-            AdminError::Invalid(problem)
-            | AdminError::Setting { problem, .. }
-            | AdminError::Conflict(problem),
-        ) => {
+        Err(AdminError::NotFound(_)) => Err(ConsoleError::BadLink),
+        Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
+        Err(refused) => {
+            let problem = refused.to_string();
             let mut response = html(&page(&console, &invite, form.email, Some(&problem)).await?);
             *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             Ok(response)
         }
-        Err(AdminError::NotFound(_)) => Err(ConsoleError::BadLink),
-        Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
     }
 }
 

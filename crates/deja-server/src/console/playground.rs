@@ -26,7 +26,6 @@ struct PlaygroundPage {
     models: Vec<String>,
     result: Option<Outcome>,
     near: Option<Nearest>,
-    threshold_at: f64,
     /// What a lower threshold is raised to.
     minimum: Option<f64>,
 }
@@ -43,13 +42,17 @@ pub(super) struct Trial {
 
 impl PlaygroundPage {
     /// The page before anything is tried.
-    async fn of(visit: &Visit, project: &Project, form: Trial) -> Result<Self, ConsoleError> {
+    async fn of(
+        visit: &Visit,
+        project: &Project,
+        usable: &Models,
+        form: Trial,
+    ) -> Result<Self, ConsoleError> {
         Ok(Self {
             frame: visit.frame_in(project, "Playground", "Playground"),
             slug: project.slug.to_string(),
-            threshold_at: form.threshold.parse::<f64>().map_or(0.0, |threshold| threshold * 100.0),
             minimum: project.settings.minimum_threshold.map(Threshold::get),
-            models: models(visit, project).await?,
+            models: models(visit, project, usable).await?,
             form,
             result: None,
             near: None,
@@ -61,10 +64,12 @@ impl PlaygroundPage {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
     let threshold = project.settings.threshold(None).get().to_string();
-    let mut page = PlaygroundPage::of(&visit, &project, Trial { threshold, ..Trial::default() }).await?;
+    let usable = Models::read(&visit, &project).await?;
+    let form = Trial { threshold, ..Trial::default() };
+    let mut page = PlaygroundPage::of(&visit, &project, &usable, form).await?;
     page.form.model = match page.models.first() {
         Some(model) => model.clone(),
-        None => Models::read(&visit, &project).await?.any().unwrap_or(USUAL_MODEL).to_owned(),
+        None => usable.any().unwrap_or(USUAL_MODEL).to_owned(),
     };
     Ok(visit.page(&page))
 }
@@ -79,7 +84,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form):
         Ok(query) => attempt(&visit, &project, query, form.ask == "provider").await,
         Err(problem) => Err(problem),
     };
-    let mut page = PlaygroundPage::of(&visit, &project, form).await?;
+    let usable = Models::read(&visit, &project).await?;
+    let mut page = PlaygroundPage::of(&visit, &project, &usable, form).await?;
     match tried {
         Ok((result, near)) => {
             (page.result, page.near) = (Some(result), Some(near));
@@ -128,7 +134,7 @@ async fn attempt(
     let engine = visit.console.app.engine();
     // Looked at first: afterwards a miss would be its own nearest entry.
     let preview = engine.preview(project, &query, NEAREST).await?;
-    let near = Nearest::of(&preview, "There is no entry of this model and context yet.");
+    let near = Nearest::of(&preview, query.threshold, "There is no entry of this model and context yet.");
     if !ask {
         return Ok((expected(&preview, &query.prompt), near));
     }

@@ -117,6 +117,11 @@ impl Models {
         Ok(Self { own: visit.console.admin.store.providers(project.id).await?, families })
     }
 
+    /// Those of providers of its own.
+    pub(super) fn own(&self) -> impl Iterator<Item = &String> {
+        self.own.iter().flat_map(|provider| &provider.models)
+    }
+
     /// Any: of a provider of its own, or of a family that has credentials.
     pub(super) fn any(&self) -> Option<&str> {
         let own = self.own.iter().find_map(|provider| provider.models.first()).map(String::as_str);

@@ -192,11 +192,8 @@ impl SettingsForm {
 }
 
 /// Says where it is wrong.
-fn at(field: &'static str) -> impl Fn(ConsoleError) -> Problem {
-    move |error| match error {
-        ConsoleError::Refused(text) => Problem::of(field, text),
-        other => Problem::of(field, format!("It cannot be read: {other:?}")),
-    }
+fn at(field: &'static str) -> impl Fn(String) -> Problem {
+    move |text| Problem::of(field, text)
 }
 
 /// What it is called in the form.
@@ -209,17 +206,17 @@ const fn title(guard: Guard) -> &'static str {
 }
 
 /// A form without it keeps what is set.
-fn guard(text: &str) -> Result<Option<Guard>, ConsoleError> {
-    if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(ConsoleError::Refused) }
+fn guard(text: &str) -> Result<Option<Guard>, String> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 
-fn threshold(what: &str, text: &str) -> Result<Option<Threshold>, ConsoleError> {
-    let wrong = || ConsoleError::Refused(format!("{what} must be between 0 and 1, or empty"));
+fn threshold(what: &str, text: &str) -> Result<Option<Threshold>, String> {
+    let wrong = || format!("{what} must be between 0 and 1, or empty");
     number::<f64>(what, text)?.map(|value| Threshold::new(value).ok_or_else(wrong)).transpose()
 }
 
-fn budget(text: &str) -> Result<Option<NanoUsd>, ConsoleError> {
-    let wrong = || ConsoleError::Refused("The budget must be an amount of US dollars".into());
+fn budget(text: &str) -> Result<Option<NanoUsd>, String> {
+    let wrong = || "The budget must be an amount of US dollars".to_owned();
     number("The budget", text)?.map(|usd| NanoUsd::from_dollars(usd).ok_or_else(wrong)).transpose()
 }
 

@@ -14,6 +14,7 @@ use super::form::Problem;
 use super::format;
 use super::page::Visit;
 use super::prices;
+use super::providers::Models;
 
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
@@ -34,6 +35,8 @@ pub(super) struct Nearest {
     pub(super) rows: Vec<Near>,
     /// What is said where there are none.
     pub(super) none: &'static str,
+    /// Where the threshold stands on a scale to 100.
+    pub(super) threshold_at: f64,
 }
 
 pub(super) struct Near {
@@ -64,15 +67,16 @@ fn badge(verdict: Verdict) -> String {
 }
 
 impl Nearest {
-    /// Those of a preview; `none` is said where there are none.
-    pub(super) fn of(preview: &Preview, none: &'static str) -> Self {
+    /// Those of a preview at `threshold`; `none` is said where there are none.
+    pub(super) fn of(preview: &Preview, threshold: Threshold, none: &'static str) -> Self {
         let none = match preview.trace.too_long {
             Some(_) => {
                 "The prompt is too long to be searched by meaning: only the same prompt can answer it."
             }
             None => none,
         };
-        Self { rows: preview.near.iter().map(Near::from).collect(), none }
+        let rows = preview.near.iter().map(Near::from).collect();
+        Self { rows, none, threshold_at: threshold.get() * 100.0 }
     }
 }
 
@@ -239,13 +243,17 @@ pub(super) fn refusal(error: QueryError) -> ConsoleError {
 }
 
 /// The models that the cache has entries of and those of own providers.
-pub(super) async fn models(visit: &Visit, project: &Project) -> Result<Vec<String>, ConsoleError> {
+pub(super) async fn models(
+    visit: &Visit,
+    project: &Project,
+    usable: &Models,
+) -> Result<Vec<String>, ConsoleError> {
     let store = &visit.console.admin.store;
     let mut models: Vec<String> =
         store.models_of(project.id, NEWEST, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
-    for model in store.providers(project.id).await?.into_iter().flat_map(|provider| provider.models) {
-        if !models.contains(&model) {
-            models.push(model);
+    for model in usable.own() {
+        if !models.contains(model) {
+            models.push(model.clone());
         }
     }
     Ok(models)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use deja_core::provider::Endpoint;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(super) const VERSION: &str = "2023-06-01";
 const MAX_TOKENS: u32 = 1024;
 
 /// A wire format that a form offers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Format {
     #[default]
@@ -29,12 +29,7 @@ impl Format {
     pub(super) const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Gemini];
 
     pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Chat => "chat",
-            Self::Responses => "responses",
-            Self::Messages => "messages",
-            Self::Gemini => "gemini",
-        }
+        self.endpoint().wire().as_str()
     }
 
     pub(super) const fn title(self) -> &'static str {

@@ -47,11 +47,6 @@ impl Graphs {
         Self { server, connections, known: Arc::default() }
     }
 
-    /// How much is done of a graph that some replica builds.
-    pub(super) async fn progress(&self) -> Result<Option<f64>, StoreError> {
-        progress(&self.connections).await
-    }
-
     /// Whether there is a graph for vectors of this dimension. If not, has one built.
     pub(super) fn covers(&self, dimension: i32) -> bool {
         let mut known = self.known.lock();
@@ -109,7 +104,7 @@ async fn told<T>(connections: &Connections, building: impl Future<Output = T>) -
 
 /// How much of a graph is built, 0 to 1; `None` if none is being built. Beside the writing of others, entries that came
 /// meanwhile are added in the end, of which PostgreSQL does not say how far it is: the last tenth.
-async fn progress(connections: &Connections) -> Result<Option<f64>, StoreError> {
+pub(super) async fn progress(connections: &Connections) -> Result<Option<f64>, StoreError> {
     let sql = "SELECT CASE WHEN phase LIKE 'building%' THEN 0.9 * coalesce(blocks_done::float8 / nullif(blocks_total, 0), 0)
                            WHEN phase IN ('initializing', 'waiting for writers before build') THEN 0
                            ELSE 0.9 END

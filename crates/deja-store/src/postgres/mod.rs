@@ -84,7 +84,7 @@ impl Store for PostgresStore {
     }
 
     async fn index_build(&self) -> Result<Option<f64>, StoreError> {
-        self.graphs.progress().await
+        graphs::progress(&self.connections).await
     }
 
     async fn close(&self) -> Result<(), StoreError> {

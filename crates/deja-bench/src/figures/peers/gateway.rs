@@ -23,7 +23,7 @@ const KEY: &str = "sk-bench";
 pub(super) struct Gateway {
     pub(super) server: Server,
     pub(super) route: Route,
-    pub(super) provider: Option<Server>,
+    pub(super) provider: Server,
     pub(super) provider_address: String,
     _place: deja::Place,
 }
@@ -47,7 +47,7 @@ fn deja(bench: &Bench, provider: &[&str]) -> Result<Gateway> {
     let deja = Deja::behind(bench, provider)?;
     let route = deja.chat();
     let Deja { server, provider: provider_address, provider_server, place, .. } = deja;
-    Ok(Gateway { server, route, provider: Some(provider_server), provider_address, _place: place })
+    Ok(Gateway { server, route, provider: provider_server, provider_address, _place: place })
 }
 
 /// LiteLLM's proxy, with one worker: a cache in memory belongs to one.
@@ -127,11 +127,5 @@ fn start(
         std::thread::sleep(Duration::from_millis(20));
     }
     let route = Route::chat(&address, KEY);
-    Ok(Gateway {
-        server,
-        route,
-        provider: Some(provider),
-        provider_address,
-        _place: deja::Place::Temporary(data),
-    })
+    Ok(Gateway { server, route, provider, provider_address, _place: deja::Place::Temporary(data) })
 }

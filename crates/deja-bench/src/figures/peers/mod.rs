@@ -3,10 +3,11 @@
 
 mod gateway;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::Bench;
-use crate::load::{self, Job, Route};
+use crate::load::{self, Job, Route, Streams};
+use crate::parts::provider::PACED;
 use crate::prompts;
 use crate::report::Row;
 use gateway::{Gateway, KINDS, Kind};
@@ -19,10 +20,6 @@ const ENTRIES: usize = 100;
 const MISSES_AT_ONCE: usize = 8;
 const MISSES: usize = 200;
 const WARM_UP: usize = 50;
-/// A token each 20 ms; 15 to 35 of them.
-const PACED: [&str; 5] = ["--pause-ms", "20", "--tokens", "15", "35"];
-/// The streams begin one after the other within so many seconds.
-const BEGIN_WITHIN: f64 = 10.0;
 
 /// What one round says of a gateway: each with its unit.
 type Figures = Vec<(String, &'static str, f64)>;
@@ -75,7 +72,7 @@ fn hits(bench: &Bench, mut gateway: Gateway) -> Result<Figures> {
     let bodies: Vec<_> = (0..ENTRIES).map(|number| prompts::chat(&prompts::unlike(number), false)).collect();
     let fill = Job { connections: 1, ..Job::once(gateway.route.clone(), bodies.clone()) };
     load::against(&bench.me, &mut gateway.server, &fill)?;
-    drop(gateway.provider.take());
+    drop(gateway.provider);
     let job = Job::new(gateway.route, bodies, bench.options.seconds);
     let outcome = load::against(&bench.me, &mut gateway.server, &job)?;
     Ok(vec![
@@ -105,25 +102,12 @@ fn misses(bench: &Bench, mut gateway: Gateway, name: &str, stream: bool) -> Resu
 /// Many streams at once, with a token a second.
 fn streams(bench: &Bench, mut gateway: Gateway) -> Result<Figures> {
     let (streams, seconds) = (bench.options.streams / 2, bench.options.stream_seconds / 2);
-    let body = |number| prompts::chat(&prompts::unlike(number), true);
-    let warm_up = (streams..streams + WARM_UP).map(body).collect();
-    let warm_up = Job { connections: WARM_UP, ..Job::once(gateway.route.clone(), warm_up) };
-    load::against(&bench.me, &mut gateway.server, &warm_up)?;
-    let before = gateway.server.resident()?;
-    gateway.server.forget_peak()?;
-    let job = Job::once(gateway.route, (0..streams).map(body).collect());
-    let job = Job { connections: streams, begin_within: BEGIN_WITHIN, ..job };
-    let outcome = load::against(&bench.me, &mut gateway.server, &job).context("streams at once")?;
-    let peak = gateway.server.peak()?;
+    let came = Streams::run(&bench.me, &mut gateway.server, gateway.route, streams, WARM_UP)?;
     let name = |what: &str| format!("{streams} streams of {seconds} s, {what}");
     Ok(vec![
-        (name("peak memory"), "MB", peak as f64 / 1e6),
-        (
-            name("peak memory - before"),
-            "KB/stream",
-            peak.saturating_sub(before) as f64 / 1024.0 / streams as f64,
-        ),
-        (name("server CPU"), "us/token", outcome.cpu_us / (seconds + 1) as f64),
-        (name("first byte p99"), "ms", outcome.first_p99_ms),
+        (name("peak memory"), "MB", came.peak as f64 / 1e6),
+        (name("peak memory - before"), "KB/stream", came.each_kb(streams)),
+        (name("server CPU"), "us/token", came.outcome.cpu_us / (seconds + 1) as f64),
+        (name("first byte p99"), "ms", came.outcome.first_p99_ms),
     ])
 }

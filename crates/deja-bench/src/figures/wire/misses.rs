@@ -8,11 +8,10 @@ use anyhow::Result;
 use crate::Bench;
 use crate::deja::Deja;
 use crate::load::{self, Job, Outcome, Route};
+use crate::parts::provider::PACED;
 use crate::prompts;
 use crate::report::{Row, Target};
 
-/// A token each 20 ms; 15 to 35 of them, half a second on average.
-const PROVIDER: [&str; 5] = ["--pause-ms", "20", "--tokens", "15", "35"];
 /// Prompts that open the connections to the provider.
 const WARM_UP: usize = 200;
 /// The first requests come one after the other, in seconds: 64 at the same instant would be a queue for the embedder, which
@@ -28,7 +27,7 @@ struct Pair {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let mut deja = Deja::behind(bench, &PROVIDER)?;
+    let mut deja = Deja::behind(bench, &PACED)?;
     let direct = Route { address: deja.provider.clone(), ..deja.chat() };
     let mut next = 0;
     let mut bodies = |count: usize, stream: bool| -> Vec<String> {

@@ -154,7 +154,7 @@ async fn scan_if_small(
         FROM (SELECT least($12::bigint * greatest(1, sqrt(greatest(reltuples, 0) / 250000)), 9e18)::bigint AS bound
               FROM pg_class WHERE oid = 'vectors'::regclass) bounds,
              LATERAL (SELECT count(*) AS entries FROM (
-                 SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 LIMIT least(bound, 9e18 - 1)::bigint + 1) these) sizes";
+                 SELECT FROM vectors WHERE project_id = $1 AND scope_key = $2 LIMIT bound + 1) these) sizes";
     let params = [params, &[&store.plans.graph_from, &EARLY]].concat();
     let mut rows = store.connections.query(&best_of(size, SCAN, "LEFT JOIN"), &params).await?;
     let flag = |column| rows.first().map_or(Ok(false), |row| get(row, column));
