@@ -15,9 +15,11 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -27,6 +29,8 @@ import snippets
 
 HERE = pathlib.Path(__file__).resolve().parent
 RUNS = ("direct", "cold", "warm", "swapped")
+# Seconds for one run of one client; the slowest takes a minute on a busy machine.
+LIMIT = 600
 # Name: where it runs, its script. `node` is Node.js, the others are the environments of clients/run.
 CLIENTS = {
     "openai-3": ("newest", "openai_client.py"),
@@ -105,7 +109,7 @@ def watch(home, name, run, url, key, provider):
     place, script = CLIENTS[name]
     environment = {
         "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "NO_PROXY": "127.0.0.1", "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1", "CLIENT_URL": url, "CLIENT_KEY": key, "CLIENT_RUN": run,
+        "PYTHONDONTWRITEBYTECODE": "1", "PYTHONFAULTHANDLER": "1", "CLIENT_URL": url, "CLIENT_KEY": key, "CLIENT_RUN": run,
     }
     if script.endswith("_suite.py"):
         return suite(home, script, environment, provider)
@@ -114,6 +118,9 @@ def watch(home, name, run, url, key, provider):
     provider.taken()
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+        # The faulthandler of Python then writes where the script hangs.
+        limit = threading.Timer(LIMIT, process.send_signal, [signal.SIGABRT])
+        limit.start()
         for line in process.stdout:
             if not line.startswith('{"case"'):
                 continue
@@ -123,8 +130,10 @@ def watch(home, name, run, url, key, provider):
             process.stdin.write("\n")
             process.stdin.flush()
         code = process.wait()
+        limit.cancel()
         errors.seek(0)
-        seen.fault = f"the script ended with {code}\n{errors.read()[-3000:]}" if code else ""
+        late = f", for it hung for {LIMIT} s" if code == -signal.SIGABRT else ""
+        seen.fault = f"the script ended with {code}{late}\n{errors.read()[-3000:]}" if code else ""
     return seen
 
 
@@ -137,6 +146,7 @@ def suite(home, script, environment, provider):
         # LangChain keeps one client for all tests, which is bound to its event loop.
         command += ["-o", "asyncio_default_test_loop_scope=session"]
         command += [f"--junit-xml={folder}/report.xml", f"--rootdir={HERE}/python", str(HERE / "python" / script)]
+        command += ["-o", f"faulthandler_timeout={LIMIT}", "-o", "faulthandler_exit_on_timeout=true"]
         done = subprocess.run(command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         report = pathlib.Path(folder, "report.xml")
         tests = xml.etree.ElementTree.parse(report).iter("testcase") if report.exists() else ()

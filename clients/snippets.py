@@ -73,5 +73,5 @@ def run(home, place, text, key):
         command, folder = {"sh": ["sh", "-s"], "bare": [sys.executable, "-"]}[place], None
     else:
         command, folder = [f"{home}/{place}/bin/python", "-"], None
-    done = subprocess.run(command, input=text, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(command, input=text, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
     return done.returncode, done.stdout + (done.stderr if done.returncode else "")

@@ -1,5 +1,6 @@
 """The client of LiteLLM, which asks in the format of the model's provider."""
 
+import gc
 import json
 import os
 
@@ -9,11 +10,14 @@ import litellm  # noqa: E402
 from case import KEY, ROOT, TOOL, case, streamed  # noqa: E402
 
 litellm.suppress_debug_info = True
+# LiteLLM drops failed streams unclosed. Collected inside a later call, httpcore's pool waits for its own lock forever.
+gc.disable()
 ENDS = {"openai/gpt-4o-mini": f"{ROOT}/v1", "anthropic/claude-sonnet-4-6": ROOT}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": TOOL}}]
 
 
 def ask(model, messages, stream=False, **more):
+    gc.collect()
     messages = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
     asked = {"model": model, "api_base": ENDS[model], "api_key": KEY, "messages": messages, "num_retries": 0, "max_retries": 0, **more}
     if streamed(stream):
