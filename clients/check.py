@@ -25,6 +25,7 @@ import xml.etree.ElementTree
 
 from provider import KEY, Provider
 from server import Deja
+import first_hit
 import snippets
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -70,12 +71,13 @@ class Seen:
 
 
 def main(home, *chosen):
-    unknown = set(chosen) - {*CLIENTS, "snippets"}
+    all_parts = [*CLIENTS, "snippets", "first-hit"]
+    unknown = set(chosen) - set(all_parts)
     if unknown:
-        raise SystemExit(f"clients: no client {', '.join(unknown)}; there are {', '.join([*CLIENTS, 'snippets'])}")
+        raise SystemExit(f"clients: no client {', '.join(unknown)}; there are {', '.join(all_parts)}")
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = [pool.submit(alone, home, name) for name in chosen or [*CLIENTS, "snippets"]]
+        running = [pool.submit(alone, home, name) for name in chosen or all_parts]
         for done in concurrent.futures.as_completed(running):
             name, cases, faults, seconds = done.result()
             faulty = len({case for case, _ in faults})
@@ -89,7 +91,10 @@ def main(home, *chosen):
 
 def alone(home, name):
     """The cases and the faults of a client, and how long it took."""
-    started, provider = time.monotonic(), Provider()
+    started = time.monotonic()
+    if name == "first-hit":
+        return name, *first_hit.check(), time.monotonic() - started
+    provider = Provider()
     with Deja(provider) as deja:
         cases, faults = snippets.check(home, deja, provider) if name == "snippets" else check(home, deja, provider, name)
     provider.stop()

@@ -218,9 +218,9 @@ mod tests {
     fn dashboard_alerts_and_documents_name_the_metrics_that_there_are() {
         let dashboard = include_str!("../../../deploy/grafana.json");
         let alerts = include_str!("../../../deploy/prometheus-rules.yml");
-        let operations = include_str!("../../../docs/operations.md");
+        let page = include_str!("../../../docs/reference/metrics.md");
         for (file, text) in
-            [("grafana.json", dashboard), ("prometheus-rules.yml", alerts), ("operations.md", operations)]
+            [("grafana.json", dashboard), ("prometheus-rules.yml", alerts), ("metrics.md", page)]
         {
             let names = named(text);
             assert!(!names.is_empty(), "{file}");
@@ -229,7 +229,7 @@ mod tests {
             }
         }
         for metric in ALL {
-            assert!(named(operations).contains(&metric), "operations.md does not name {metric}");
+            assert!(named(page).contains(&metric), "metrics.md does not name {metric}");
             assert!(named(dashboard).contains(&metric), "grafana.json does not show {metric}");
         }
     }

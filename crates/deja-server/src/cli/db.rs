@@ -18,7 +18,7 @@ pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> a
         DbTask::Copy(task) => transfer::copy(task, config, out).await,
         DbTask::Backup { file } => {
             if settings.postgres.is_some() {
-                let text = "a backup of PostgreSQL is made with pg_dump: see docs/operations.md";
+                let text = "a backup of PostgreSQL is made with pg_dump: see docs/operations/backup.md";
                 return Err(AdminError::Invalid(text.into()).into());
             }
             if file.exists() {
