@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use opentelemetry::context::FutureExt as _;
 use serde_json::json;
 
+use crate::engine::upstream::Upstream;
 use crate::money::NanoUsd;
 use crate::pricing::{ModelPrice, PriceList, price_for};
 use crate::provider::{Completion, Endpoint, Length, Provider, ProviderError, Providers, Route};
@@ -71,8 +73,12 @@ impl Respondent {
 
     /// Asks for the word alone, by which a hit is decided.
     pub(crate) async fn ask_briefly(&self, question: &Question) -> Result<Word, ProviderError> {
-        let completion = self.provider.ask(&self.model, Some(ASKED), &question.0, Length::Brief).await?;
-        Ok(self.word(question, &completion))
+        let upstream = Upstream::begin(self.provider.name(), Endpoint::Chat, &self.model);
+        let asked = self.provider.ask(&self.model, Some(ASKED), &question.0, Length::Brief);
+        let answer = asked.with_context(upstream.context()).await;
+        upstream.answered(answer.as_ref());
+        upstream.end();
+        Ok(self.word(question, &answer?))
     }
 
     /// Asks, and leaves the model the room to think that it takes.

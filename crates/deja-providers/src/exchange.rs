@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::http::{Client, ReadError};
 use crate::retry;
 use crate::ssrf::UrlError;
+use crate::traces::name_span;
 
 /// A request that is ready to be sent, as often as needed.
 #[derive(Clone, Debug)]
@@ -104,7 +105,9 @@ impl Peer<'_> {
     async fn send(&self, request: &Request) -> Result<Response, Failure> {
         let call = self.client.request(Method::POST, request.url.clone());
         let call = call.map_err(|error| Failure::forbidden(self.provider, &error))?;
-        let call = call.headers(request.headers.clone()).json(&request.body);
+        let mut headers = request.headers.clone();
+        name_span(&mut headers);
+        let call = call.headers(headers).json(&request.body);
         let mut response = call.send().await.map_err(|error| Failure::send(self.provider, error))?;
         if response.status().is_success() {
             return Ok(response);

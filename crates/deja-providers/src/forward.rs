@@ -18,6 +18,7 @@ use crate::exchange::Upstream;
 use crate::failure::Failure;
 use crate::http::{Body, ReadError};
 use crate::retry;
+use crate::traces::{TRACEPARENT, name_span};
 use crate::unpack::{self, Unpacker};
 
 /// Headers of the application that a provider gets to see.
@@ -28,7 +29,7 @@ const UP: [HeaderName; 7] = [
     HeaderName::from_static("anthropic-beta"),
     HeaderName::from_static("openai-beta"),
     HeaderName::from_static("idempotency-key"),
-    HeaderName::from_static("traceparent"),
+    TRACEPARENT,
 ];
 
 /// Headers of an answer that the application gets to see. The last two are the provider's own name of the request.
@@ -54,6 +55,7 @@ impl Upstream {
         let mut headers = listed(&request.headers, &UP);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        name_span(&mut headers);
         headers.extend(own);
         let attempt = |limit| {
             let attempt = self.attempt(&url, &headers, &request.body);

@@ -11,6 +11,7 @@
 //! 4. `forward`: a request of an application, passed on as it is, and its answer; `unpack` where that comes packed.
 //! 5. [`ssrf`]: which addresses deja calls for a user.
 //! 6. [`tokens`], [`prices`], [`embedding`]: counting tokens, fetching the price map, embeddings from a server.
+//! 7. [`traces`]: which trace a call belongs to, and the way of spans to their collector.
 //!
 //! Nothing a provider sends is trusted: unknown members, nulls, wrong types and missing members are accepted,
 //! sizes and times are bounded, and an answer counts as one only if it is complete.
@@ -30,6 +31,7 @@ pub mod registry;
 mod retry;
 pub mod ssrf;
 pub mod tokens;
+pub mod traces;
 mod unpack;
 mod wait;
 
@@ -40,3 +42,4 @@ pub use prices::{Fetched, PriceFetchError, fetch_prices};
 pub use registry::{BuiltIn, Credentials, Registry, RegistryError};
 pub use ssrf::{UrlError, check_url};
 pub use tokens::TokenCounter;
+pub use traces::SpanSender;

@@ -8,6 +8,7 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONNECTION};
 use axum::middleware::Next;
 use axum::response::Response;
+use opentelemetry::context::FutureExt as _;
 use tower_http::request_id::RequestId;
 use tracing::Instrument;
 
@@ -22,7 +23,15 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     let span = tracing::error_span!("request", request.id = id.unwrap_or_default());
     let method = request.method().clone();
     let uri = request.uri().clone();
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let traced = app.traces().and_then(|traces| traces.begin(&request));
+    let answering = next.run(request).instrument(span.clone());
+    let mut response = match traced {
+        None => answering.await,
+        Some(served) => {
+            let response = Box::pin(answering.with_context(served.context())).await;
+            served.answered(response)
+        }
+    };
     let headers = response.headers_mut();
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));
     if app.is_leaving() {

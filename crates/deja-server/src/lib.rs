@@ -19,4 +19,5 @@ pub mod routes;
 pub mod secrets;
 pub mod state;
 pub mod telemetry;
+pub mod traces;
 pub mod wiring;

@@ -187,6 +187,9 @@ impl Server {
             Ok(Err(error)) => tracing::error!(error = %error, "the last counts could not be written"),
             Err(_) => tracing::error!("the last counts could not be written in time"),
         }
+        if let Some(traces) = self.wired.app.traces().cloned() {
+            traces.stop().await;
+        }
         self.wired.store.close().await?;
         Ok(())
     }

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::feeds::upstreams::Upstreams;
 use crate::readiness::Readiness;
+use crate::traces::Traces;
 
 /// Bounds of requests and of their answers.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,7 @@ pub struct App {
     upstreams: Arc<Upstreams>,
     readiness: Readiness,
     leaving: CancellationToken,
+    traces: Option<Traces>,
 }
 
 impl App {
@@ -50,9 +52,10 @@ impl App {
         upstreams: Arc<Upstreams>,
         readiness: Readiness,
         leaving: CancellationToken,
+        traces: Option<Traces>,
     ) -> Self {
         let bodies = Arc::new(Semaphore::new(limits.wire_bytes_in_flight.min(Semaphore::MAX_PERMITS)));
-        Self { engine, limits, bodies, upstreams, readiness, leaving }
+        Self { engine, limits, bodies, upstreams, readiness, leaving, traces }
     }
 
     /// Answers queries.
@@ -78,6 +81,11 @@ impl App {
     /// Whether storage works.
     pub fn readiness(&self) -> &Readiness {
         &self.readiness
+    }
+
+    /// Where spans of requests go, if they do.
+    pub fn traces(&self) -> Option<&Traces> {
+        self.traces.as_ref()
     }
 
     /// Whether shutdown has begun. Requests are still answered; no others should come.

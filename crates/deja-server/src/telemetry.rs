@@ -1,14 +1,16 @@
 //! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
 
+use deja_core::analytics::UsageEvent;
 use deja_core::cache::{Labelled, Met};
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
-use deja_core::store::{NewLabel, StaleCount};
+use deja_core::store::{Admission, NewLabel, StaleCount};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
 use crate::config::LogFormat;
+use crate::traces;
 
 /// Sends the log to standard error. Only the first call of a process takes effect.
 pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
@@ -94,7 +96,8 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
 pub struct Metrics;
 
 impl Listener for Metrics {
-    fn ended(&self, ended: Ended<'_>) {
+    fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>) {
+        traces::tell(caller, counted, ended);
         let outcome = ended.outcome().as_str();
         counter!(QUERIES, "outcome" => outcome).increment(1);
         match ended {

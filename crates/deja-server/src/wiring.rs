@@ -10,7 +10,7 @@ use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
 use deja_embed::{LocalEmbedder, PoolConfig};
 use deja_providers::{
-    BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, TokenCounter,
+    BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, SpanSender, TokenCounter,
 };
 use deja_store::StoreSettings;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,7 @@ use crate::readiness::Readiness;
 use crate::secrets::vault::Vault;
 use crate::state::{App, RequestLimits};
 use crate::telemetry::Metrics;
+use crate::traces::Traces;
 
 /// Everything that runs, joined.
 pub struct Wired {
@@ -51,21 +52,22 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     let own_vault = vault()?;
     own_vault.verify(&*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
+    let http = HttpSettings {
+        connect_timeout: config.upstream.connect_timeout,
+        attempt_timeout: config.upstream.timeout,
+        idle_timeout: config.upstream.idle_timeout,
+        total_deadline: config.upstream.total_timeout,
+        max_response_bytes: config.upstream.max_response_bytes,
+        max_bytes_in_flight: config.upstream.max_bytes_in_flight,
+        max_attempts: config.upstream.max_attempts as usize,
+    };
     let registry = Registry::new(
         BuiltIn {
             openai: credentials(&config.credentials.openai),
             anthropic: credentials(&config.credentials.anthropic),
             google: credentials(&config.credentials.google),
         },
-        HttpSettings {
-            connect_timeout: config.upstream.connect_timeout,
-            attempt_timeout: config.upstream.timeout,
-            idle_timeout: config.upstream.idle_timeout,
-            total_deadline: config.upstream.total_timeout,
-            max_response_bytes: config.upstream.max_response_bytes,
-            max_bytes_in_flight: config.upstream.max_bytes_in_flight,
-            max_attempts: config.upstream.max_attempts as usize,
-        },
+        http.clone(),
         false,
         prices.book.clone(),
     )?;
@@ -102,7 +104,11 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     };
     let readiness = Readiness::new(store.clone(), tasks.clone());
     let engine = Engine::new(parts, tasks);
-    let app = Arc::new(App::new(engine, limits, upstreams.clone(), readiness, leaving));
+    let traces = match &config.traces_url {
+        Some(url) => Some(Traces::start(url, SpanSender::new(&http)?)?),
+        None => None,
+    };
+    let app = Arc::new(App::new(engine, limits, upstreams.clone(), readiness, leaving, traces));
     let admin = admin::over(store.clone(), vault()?, prices.clone(), &config.public_url);
     let (embedder_id, providers) = (embedder.id().clone(), upstreams.clone());
     let admin = Arc::new(Admin { embedder: Some(embedder_id), providers: Some(providers), ..admin });

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use opentelemetry::context::FutureExt as _;
 
 use crate::cache::policy::{NotStored, may_store};
 use crate::cache::{Answer, Candidate, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
@@ -12,6 +13,7 @@ use crate::embedding::{Embedding, Threshold};
 use crate::engine::claim::{Claim, Turn};
 use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::search::Near;
+use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Query, QueryError};
 use crate::id::EntryId;
 use crate::money::NanoUsd;
@@ -53,14 +55,15 @@ impl Engine {
     pub(super) fn lead(&self, leader: Leader, call: Call, at_once: bool) {
         let engine = self.clone();
         let at_once = at_once || call.query.wire.as_ref().is_some_and(|wired| !wired.is_shared());
-        self.tasks.spawn(async move {
+        let flight = async move {
             let completed = if at_once {
                 engine.ask(&leader, &call, None).await
             } else {
                 engine.ask_unless_answered(&leader, call).await
             };
             leader.complete(completed.unwrap_or_else(Completed::Failed));
-        });
+        };
+        self.tasks.spawn(flight.with_current_context());
     }
 
     /// Asks the provider, unless the answer was stored since the caller looked, or another process that shares the
@@ -134,9 +137,14 @@ impl Engine {
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
         let query = &call.query;
+        let upstream = Upstream::begin(provider.name(), query.endpoint(), &query.model);
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
-        let completion = self.unless_down(call.caller.project.id, provider, asked).await?;
+        let asked = asked.with_context(upstream.context());
+        let completion = self.unless_down(call.caller.project.id, provider, asked).await;
         let provider_time = called.elapsed();
+        upstream.answered(completion.as_ref());
+        upstream.end();
+        let completion = completion?;
 
         let verdict = may_store(&completion);
         let entry = Arc::new(self.entry_of(call, provider.name(), completion, None).await?);

@@ -65,8 +65,8 @@ impl<'a> Ended<'a> {
 
 /// Hears of each request that is counted, and of each word of a person, once.
 pub trait Listener: Send + Sync {
-    /// A request ended. Called on the request path: it must not wait.
-    fn ended(&self, ended: Ended<'_>);
+    /// A request of `caller` ended, with `counted` of it. Called on the request path: it must not wait.
+    fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>);
 
     /// A person said whether an entry answers a prompt, and that was kept.
     fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled);
@@ -74,7 +74,7 @@ pub trait Listener: Send + Sync {
 
 /// Nobody listens.
 impl Listener for () {
-    fn ended(&self, _: Ended<'_>) {}
+    fn ended(&self, _: &Admission, _: &UsageEvent<'_>, _: Ended<'_>) {}
 
     fn labelled(&self, _: &NewLabel<'_>, _: Labelled) {}
 }
@@ -102,7 +102,7 @@ impl Engine {
 
     /// Counts a request that did not become a query.
     pub(super) fn count(&self, caller: &Admission, ended: Ended<'_>) {
-        self.count_as(&self.bare(caller, ended), ended);
+        self.count_as(caller, &self.bare(caller, ended), ended);
     }
 
     /// Counts a query, and samples it.
@@ -137,7 +137,7 @@ impl Engine {
             Ended::Passed(None) | Ended::Failed(_, None) => named,
             Ended::Refused | Ended::RateLimited => bare,
         };
-        self.count_as(&event, ended);
+        self.count_as(caller, &event, ended);
         if let Ended::Answered(reply) = ended {
             self.keep_met(caller, query, reply);
         }
@@ -147,9 +147,9 @@ impl Engine {
         UsageEvent::bare(caller.project.id, caller.key.id, ended.outcome(), self.parts.clock.now())
     }
 
-    fn count_as(&self, event: &UsageEvent<'_>, ended: Ended<'_>) {
+    fn count_as(&self, caller: &Admission, event: &UsageEvent<'_>, ended: Ended<'_>) {
         self.recorder.count(event);
-        self.parts.listener.ended(ended);
+        self.parts.listener.ended(caller, event, ended);
     }
 }
 

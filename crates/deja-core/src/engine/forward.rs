@@ -11,6 +11,7 @@ use deja_wire::{Completion, Finish, Mode, Record, Unrecorded, is_event_stream, r
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;
+use opentelemetry::context::FutureExt as _;
 use tokio::time::sleep_until;
 
 use crate::analytics::Surface;
@@ -21,6 +22,7 @@ use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::live::{Head, Log};
 use crate::engine::relay::Wired;
+use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, QueryError, Reply};
 use crate::project::{OnHangup, OptIn};
 use crate::provider::ProviderError;
@@ -54,10 +56,13 @@ impl Engine {
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let called = Instant::now();
         let mut patience = Patience::new(leader, call, wired, self.parts.hangup_timeout);
-        let asked = provider.forward(wired.forward.clone());
-        let asked = self.unless_down(call.caller.project.id, provider, asked).map_err(QueryError::from);
+        let upstream = Upstream::begin(provider.name(), wired.forward.endpoint, &call.query.model);
+        let asked = provider.forward(wired.forward.clone()).with_context(upstream.context());
+        let asked = self.unless_down(call.caller.project.id, provider, asked);
+        let asked = asked.inspect_err(|error| upstream.answered(Err(error))).map_err(QueryError::from);
         let answer = patience.with(asked).await;
         let answer = answer.unwrap_or(Err(QueryError::Unfinished))?;
+        upstream.status(answer.status);
         let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streamed = kind.is_some_and(is_event_stream);
         let head =
@@ -67,9 +72,16 @@ impl Engine {
 
         let ended = read(answer.body, &log, &mut patience).await;
         let landed = match &ended {
-            Read::Whole => self.land(call, wired, &log, streamed, called.elapsed(), claim).await,
-            Read::Broken(error) => Err(error.clone().into()),
-            Read::Abandoned => Err(QueryError::Unfinished),
+            Read::Whole => self.land(call, wired, &log, streamed, called.elapsed(), claim, upstream).await,
+            Read::Broken(error) => {
+                upstream.answered(Err(error));
+                upstream.end();
+                Err(error.clone().into())
+            }
+            Read::Abandoned => {
+                upstream.end();
+                Err(QueryError::Unfinished)
+            }
         };
         let began = wired.began(call.started, log.first_byte());
         if let Ok(fresh) = &landed {
@@ -98,6 +110,7 @@ impl Engine {
         streamed: bool,
         provider_time: Duration,
         claim: Option<&Claim<'_>>,
+        upstream: Upstream,
     ) -> Result<Fresh, QueryError> {
         if log.head.status >= 400 {
             return Err(QueryError::Declined);
@@ -110,6 +123,8 @@ impl Engine {
             Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined),
             Err(_) => return Err(QueryError::Unfinished),
         };
+        upstream.answered(Ok(&completion));
+        upstream.end();
         let verdict = wired.stores().and_then(|()| match may_store(&completion) {
             Err(NotStored::ToolCalls) if keeps_calls(call, wired) => Ok(()),
             verdict => verdict,

@@ -23,6 +23,7 @@ mod savings;
 mod search;
 mod slots;
 mod tokens;
+pub(crate) mod upstream;
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use deja_wire::{Identity, Mode, Rendering, render};
+use opentelemetry::context::FutureExt as _;
 
 use crate::analytics::Surface;
 use crate::audit::{Actor, Change};
@@ -243,7 +244,7 @@ impl Engine {
         ended: impl Future<Output = Completed> + Send + 'static,
     ) {
         let (engine, caller, query, joined) = (self.clone(), caller.clone(), query.clone(), Instant::now());
-        self.tasks.spawn(async move {
+        let counting = async move {
             let completed = ended.await;
             let first = log.first_byte().map(|first| first.max(joined));
             let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
@@ -258,7 +259,8 @@ impl Engine {
                 reply
             });
             engine.count_query(&caller, &query, reply.as_ref());
-        });
+        };
+        self.tasks.spawn(counting.with_current_context());
     }
 
     /// What a request got that read `fresh` along: a hit if it was stored.

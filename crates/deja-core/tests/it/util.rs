@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deja_core::analytics::Outcome;
+use deja_core::analytics::{Outcome, UsageEvent};
 use deja_core::api_key::{ApiKey, PlainKey};
 use deja_core::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
 use deja_core::clock::Clock;
@@ -285,7 +285,7 @@ pub struct Heard(
 );
 
 impl Listener for Heard {
-    fn ended(&self, ended: Ended<'_>) {
+    fn ended(&self, _: &Admission, _: &UsageEvent<'_>, ended: Ended<'_>) {
         if let Ended::Answered(reply) = ended {
             self.2.lock().unwrap().push(reply.trace.began);
         }

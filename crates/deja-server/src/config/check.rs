@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::layers::wrong;
+use super::layers::{OTLP_ENDPOINT, wrong};
 use super::{
     Account, Config, ConfigError, ConnectionSettings, Credentials, EmbedderSettings, EmbedderSource,
     LogFormat, RequestSettings, Settings, UpstreamSettings,
@@ -44,6 +44,7 @@ impl Settings {
                 "json" => LogFormat::Json,
                 other => return Err(wrong("log_format", other, "text or json")),
             },
+            traces_url: self.traces_url()?,
             prices_url: optional(&self.prices_url, |text| web_url("prices_url", text))?,
             prices_refresh: Duration::from_secs(
                 within("prices_refresh_hours", self.prices_refresh_hours, 1..=720)? * 3600,
@@ -115,6 +116,21 @@ impl Settings {
             return Err(wrong("log", &self.log, wanted));
         }
         Ok(self.log.clone())
+    }
+
+    /// Where spans go: `otlp_endpoint`, or what all programs of the machine are told, and behind it what spans are sent to.
+    fn traces_url(&self) -> Result<Option<Url>, ConfigError> {
+        let shared = self.foreign.get(OTLP_ENDPOINT).map_or("", String::as_str);
+        let base = match self.otlp_endpoint.as_str() {
+            "" => optional(shared, |text| {
+                let error = || ConfigError(format!("{OTLP_ENDPOINT} is '{text}', but must be {WEB_URL}"));
+                parse_url(text).ok_or_else(error)
+            })?,
+            own => Some(web_url("otlp_endpoint", own)?),
+        };
+        let Some(mut url) = base else { return Ok(None) };
+        url.set_path(&format!("{}/v1/traces", url.path().trim_end_matches('/')));
+        Ok(Some(url))
     }
 
     fn embedder(&self) -> Result<EmbedderSettings, ConfigError> {

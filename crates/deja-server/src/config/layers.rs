@@ -68,6 +68,7 @@ pub struct Settings {
     pub(super) master_key: String,
     pub(super) log: String,
     pub(super) log_format: String,
+    pub(super) otlp_endpoint: String,
     pub(super) prices_url: String,
     pub(super) prices_refresh_hours: u64,
     pub(super) embedder: String,
@@ -112,7 +113,7 @@ pub struct Settings {
 
 /// Settings that are never shown.
 const SECRET: [&str; 3] = ["database_url", "master_key", "embedder_api_key"];
-const FOREIGN: [&str; 7] = [
+const FOREIGN: [&str; 8] = [
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "ANTHROPIC_API_KEY",
@@ -120,7 +121,10 @@ const FOREIGN: [&str; 7] = [
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
     "GEMINI_BASE_URL",
+    OTLP_ENDPOINT,
 ];
+/// Where spans go, by the name that all of OpenTelemetry's programs know.
+pub(super) const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 impl Settings {
     /// Puts the layers together. Values of the wrong kind and names in a file that are unknown are errors; unknown

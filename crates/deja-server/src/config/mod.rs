@@ -33,6 +33,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Where the metrics listen, if they do.
     pub metrics_listen: Option<SocketAddr>,
+    /// Where spans are sent, if they are.
+    pub traces_url: Option<Url>,
     /// The key for stored secrets; `None` means the file in the data directory.
     pub master_key: Option<SecretString>,
     /// What is logged, as a filter of tracing-subscriber.

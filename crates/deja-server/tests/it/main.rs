@@ -6,7 +6,7 @@
 //! `connections` (clients that read slowly or late), `causes` (the cause of each refusal), `fuzz` (requests that make no sense), `overload` (more than it can
 //! do), `replicas` (three on one PostgreSQL), `databases` (from one kind of store to the other), `prices`, `embedder`
 //! (a change of model), `operations` (running it), `handover` (starting it again), `management` (changing what it does while it runs) and `console`
-//! (its first link, its people, its download) and `wire` (the formats that existing applications speak).
+//! (its first link, its people, its download), `traces` (what a collector gets) and `wire` (the formats that existing applications speak).
 //!
 //! With `DEJA_TEST_BACKEND=postgres` each server keeps its data in a PostgreSQL database of its own: `make test`
 //! runs everything both ways.
@@ -47,5 +47,6 @@ mod secrets;
 mod spec;
 mod statements;
 mod tenants;
+mod traces;
 mod util;
 mod wire;

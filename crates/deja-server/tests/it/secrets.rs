@@ -1,4 +1,4 @@
-//! What must never be written down: keys, provider secrets, prompts and answers in logs and metrics; keys and
+//! What must never be written down: keys, provider secrets, prompts and answers in logs, metrics and traces; keys and
 //! provider secrets in any file.
 
 use std::fs;
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::util::collector::Collector;
 use crate::util::deja::{ANTHROPIC_KEY, GEMINI_KEY, OPENAI_KEY, free_port};
 use crate::util::http::{self, find};
 use crate::util::provider::{Family, completion};
@@ -120,12 +121,13 @@ fn traffic(deja: &Deja, provider: &FakeProvider) -> Vec<String> {
 #[test]
 fn no_secret_and_no_text_is_ever_written_down() {
     let provider = FakeProvider::start();
-    let metrics_port = free_port();
+    let (metrics_port, collector) = (free_port(), Collector::start());
     let mut deja = Deja::builder()
         .provider(&provider)
         .env("DEJA_LOG", "trace")
         .env("DEJA_MASTER_KEY", MASTER_KEY)
         .env("DEJA_METRICS_LISTEN", format!("127.0.0.1:{metrics_port}"))
+        .env("DEJA_OTLP_ENDPOINT", collector.url())
         .start();
     let keys = traffic(&deja, &provider);
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], metrics_port));
@@ -145,6 +147,12 @@ fn no_secret_and_no_text_is_ever_written_down() {
                 panic!("{word:?} is in the {place}: {line}");
             }
         }
+    }
+
+    let traces = collector.bytes();
+    assert!(collector.spans().len() > 20, "traces were really sent");
+    for word in secrets.iter().chain(&TEXTS) {
+        assert!(find(&traces, word.as_bytes()).is_none(), "{word:?} is in the traces");
     }
 
     let all: Vec<(PathBuf, Vec<u8>)> =

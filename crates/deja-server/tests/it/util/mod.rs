@@ -1,5 +1,6 @@
 //! The harness: a server, fake providers, an HTTP client, and tenants to ask with.
 
+pub mod collector;
 pub mod deja;
 pub mod http;
 pub mod provider;

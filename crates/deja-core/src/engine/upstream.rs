@@ -1,0 +1,101 @@
+//! The span of a provider's call, where its request is traced, under OpenTelemetry's names for calls of language models.
+//! It holds no prompt and no answer. Where the request is not traced nothing here costs anything.
+
+use opentelemetry::trace::{SpanKind, Status, TraceContextExt, Tracer};
+use opentelemetry::{Array, Context, KeyValue, StringValue, Value, global};
+
+use crate::provider::{Completion, Endpoint, Finish, ProviderError};
+
+/// A call, until [`Self::end`]; one that is given up ends when this is dropped.
+pub(crate) struct Upstream(Context);
+
+impl Upstream {
+    /// A call of `provider`, for the request whose span is in force.
+    pub(crate) fn begin(provider: &str, endpoint: Endpoint, model: &str) -> Self {
+        let request = Context::current();
+        if !request.has_active_span() {
+            return Self(request);
+        }
+        let (tracer, operation) = (global::tracer("deja"), operation(endpoint));
+        let span = tracer.span_builder(format!("{operation} {model}")).with_kind(SpanKind::Client);
+        let span = span.with_attributes([
+            KeyValue::new("gen_ai.operation.name", operation),
+            KeyValue::new("gen_ai.provider.name", provider_name(provider).to_owned()),
+            KeyValue::new("gen_ai.request.model", model.to_owned()),
+        ]);
+        let span = span.start_with_context(&tracer, &request);
+        Self(request.with_span(span))
+    }
+
+    /// What the call is made in, so that what is sent names the span.
+    pub(crate) fn context(&self) -> Context {
+        self.0.clone()
+    }
+
+    /// The status of an answer that is passed on.
+    pub(crate) fn status(&self, status: u16) {
+        self.set("http.response.status_code", i64::from(status));
+        if status >= 400 {
+            self.fail(status.to_string());
+        }
+    }
+
+    /// What an answer says of itself, or why there is none.
+    pub(crate) fn answered(&self, answer: Result<&Completion, &ProviderError>) {
+        let completion = match answer {
+            Ok(completion) => completion,
+            Err(error) => return self.fail(error.class.code()),
+        };
+        if let Some(model) = &completion.model {
+            self.set("gen_ai.response.model", model.clone());
+        }
+        if let Some(usage) = completion.usage {
+            let tokens = |count| i64::try_from(count).unwrap_or(i64::MAX);
+            self.set("gen_ai.usage.input_tokens", tokens(usage.input_total));
+            self.set("gen_ai.usage.output_tokens", tokens(usage.output_total));
+        }
+        let reasons = Array::String(vec![StringValue::from(finish_reason(completion.finish))]);
+        self.set("gen_ai.response.finish_reasons", Value::Array(reasons));
+    }
+
+    /// Says that it failed, and of what kind that is.
+    pub(crate) fn fail(&self, kind: impl Into<Value>) {
+        self.set("error.type", kind);
+        self.0.span().set_status(Status::error(""));
+    }
+
+    /// It ended.
+    pub(crate) fn end(self) {
+        self.0.span().end();
+    }
+
+    fn set(&self, name: &'static str, value: impl Into<Value>) {
+        self.0.span().set_attribute(KeyValue::new(name, value));
+    }
+}
+
+const fn operation(endpoint: Endpoint) -> &'static str {
+    match endpoint {
+        Endpoint::Chat | Endpoint::Responses | Endpoint::Messages => "chat",
+        Endpoint::Gemini { .. } => "generate_content",
+        Endpoint::CountTokens => "count_tokens",
+        Endpoint::Embeddings => "embeddings",
+        Endpoint::Completions => "text_completion",
+    }
+}
+
+/// The conventions' name of a built-in provider; a project's own provider has the name that the project gave it.
+fn provider_name(provider: &str) -> &str {
+    if provider == "google" { "gcp.gemini" } else { provider }
+}
+
+const fn finish_reason(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "stop",
+        Finish::Length => "length",
+        Finish::ToolCalls => "tool_calls",
+        Finish::ContentFilter => "content_filter",
+        Finish::Refusal => "refusal",
+        Finish::Unknown => "unknown",
+    }
+}
