@@ -8,7 +8,7 @@
 //! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
 //!    the embedding model and to the LLM providers.
 //! 4. [`admin`]: the use cases of operators, one function each.
-//! 5. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`], [`quality`]: the other nouns and their
+//! 5. [`project`], [`api_key`], [`rate_limit`], [`pricing`], [`analytics`], [`request_log`], [`quality`]: the other nouns and their
 //!    rules.
 //!    [`operator`] are the people of the console, [`audit`] is what they changed.
 //!
@@ -32,6 +32,7 @@ pub mod project;
 pub mod provider;
 pub mod quality;
 pub mod rate_limit;
+pub mod request_log;
 mod same_answer;
 pub mod store;
 #[cfg(feature = "testing")]

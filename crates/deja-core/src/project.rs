@@ -19,6 +19,7 @@ use crate::money::NanoUsd;
 use crate::pricing::ModelPrice;
 use crate::quality::DEFAULT_SAMPLES;
 use crate::rate_limit::Quota;
+use crate::request_log::DEFAULT_LOGGED;
 
 pub use wires::{ClientControl, HitUsage, OnHangup, OptIn, UnknownChoice};
 
@@ -203,6 +204,10 @@ pub struct ProjectSettings {
     pub guard: Guard,
     /// Samples of queries kept at most, for the page Quality; 0 keeps none.
     pub samples: u64,
+    /// Requests that the log keeps at most; 0 logs none.
+    pub request_log: u64,
+    /// Days that the log keeps the texts of prompts; 0 keeps none.
+    pub request_texts_days: u64,
     /// The model that decides where the guard is uncertain; `None`: the guard decides alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_model: Option<String>,
@@ -221,8 +226,8 @@ pub struct ProjectSettings {
 }
 
 impl Default for ProjectSettings {
-    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, 1,000 samples, no model
-    /// that decides (if one is set: 1 USD a day), all controls of clients, nothing at a risk, no prices.
+    /// 30 days, 100,000 entries (about 100 MB of index memory), no sharing, the standard guard, 1,000 samples, 10,000
+    /// requests in the log without texts, no model that decides (if one is set: 1 USD a day), all controls of clients, nothing at a risk, no prices.
     fn default() -> Self {
         Self {
             ttl_seconds: Some(30 * 24 * 3600),
@@ -232,6 +237,8 @@ impl Default for ProjectSettings {
             minimum_threshold: None,
             guard: Guard::Standard,
             samples: DEFAULT_SAMPLES,
+            request_log: DEFAULT_LOGGED,
+            request_texts_days: 0,
             guard_model: None,
             guard_budget: NanoUsd::from_nanos(1_000_000_000),
             client_controls: ClientControl::ALL.iter().copied().collect(),

@@ -13,6 +13,7 @@ use deja_core::rate_limit::Decision;
 use serde::Deserialize;
 
 use crate::api::error::ApiError;
+use crate::request_id;
 
 /// A request that may not, and what its answer says of the limit, once the key is known.
 pub struct Refused {
@@ -64,7 +65,7 @@ const UNKNOWN_KEY: &str = "unknown_api_key";
 /// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
 /// be told from one that is somebody else's.
 pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    Ok(engine.admit(&key_of(headers)?, base.0.as_deref()).await?)
+    Ok(engine.admit(&key_of(headers)?, base.0.as_deref(), request_id::in_headers(headers)).await?)
 }
 
 /// The same with a key from any header that clients of providers put theirs into. All of those are taken out: what is left
@@ -76,7 +77,7 @@ pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) ->
         sent |= headers.remove(name).is_some();
     }
     let key = key.ok_or_else(|| keyless(sent))?;
-    Ok(engine.admit(&key, base.0.as_deref()).await?)
+    Ok(engine.admit(&key, base.0.as_deref(), request_id::in_headers(headers)).await?)
 }
 
 /// The same for feedback, which has a limit of its own.

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::http::{Extensions, HeaderName, HeaderValue, Request};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Request};
 use tower_http::request_id::{MakeRequestId, RequestId};
 
 /// The header, of requests and of answers.
@@ -14,6 +14,11 @@ pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub fn of(extensions: &Extensions) -> &str {
     let id = extensions.get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
     id.unwrap_or_default()
+}
+
+/// The same, where only the headers are at hand.
+pub fn in_headers(headers: &HeaderMap) -> Option<&str> {
+    headers.get(REQUEST_ID).and_then(|id| id.to_str().ok())
 }
 
 /// Removes an id that is not fit for a log, so that the request gets a new one.

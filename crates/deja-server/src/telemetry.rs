@@ -104,7 +104,7 @@ impl Listener for Metrics {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => answered(outcome, reply),
             Ended::Failed(QueryError::Overloaded, _) => counter!(SHED).increment(1),
             Ended::Failed(_, Some(part)) => counter!(SPENT).increment(part.spent().as_nanos()),
-            Ended::Passed(None) | Ended::Failed(_, None) | Ended::Refused | Ended::RateLimited => {}
+            Ended::Passed(None) | Ended::Failed(_, None) | Ended::Refused(_) | Ended::RateLimited => {}
         }
     }
 

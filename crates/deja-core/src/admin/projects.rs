@@ -14,6 +14,7 @@ use crate::id::ProjectId;
 use crate::money::NanoUsd;
 use crate::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Project, ProjectSettings, Slug, Tier};
 use crate::rate_limit::{MAX_PER_MINUTE, Quota};
+use crate::request_log::LOGGED_FOR;
 use crate::store::StoreError;
 
 /// Slugs tried for one name before giving up.
@@ -22,6 +23,8 @@ const MAX_TTL_SECONDS: u64 = 10 * 365 * 24 * 3600;
 const MAX_ENTRIES: u64 = 100_000_000;
 /// Samples of a project, where it keeps any: fewer say nothing of a band of similarity, more are not read at once.
 const SAMPLES: RangeInclusive<u64> = 100..=10_000;
+/// Requests in the log of a project: a search by text reads as many.
+const MAX_LOGGED: u64 = 50_000;
 /// As in queries.
 const MAX_MODEL_BYTES: usize = 256;
 const WEEK_HOURS: i64 = 7 * 24;
@@ -62,6 +65,10 @@ pub struct ProjectPatch {
     pub guard: Option<Guard>,
     /// Samples kept at most; 0 deletes what is there.
     pub samples: Option<u64>,
+    /// Requests that the log keeps at most; 0 deletes what is there.
+    pub request_log: Option<u64>,
+    /// Days that the log keeps the texts of prompts; 0 deletes those that are there.
+    pub request_texts_days: Option<u64>,
     /// The model that decides where the guard is uncertain; the empty text is none.
     pub guard_model: Option<String>,
     /// What asking it may cost a day.
@@ -184,6 +191,12 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(samples) = patch.samples {
         project.settings.samples = samples;
     }
+    if let Some(requests) = patch.request_log {
+        project.settings.request_log = requests;
+    }
+    if let Some(days) = patch.request_texts_days {
+        project.settings.request_texts_days = days;
+    }
     if let Some(model) = patch.guard_model {
         project.settings.guard_model = Some(model.trim().to_owned()).filter(|model| !model.is_empty());
     }
@@ -221,6 +234,15 @@ pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
             format!("the number of samples must lie between {least} and {most}, or be 0 to keep none");
         return wrong("samples", problem);
     }
+    if settings.request_log > MAX_LOGGED {
+        let problem = format!("the log keeps at most {MAX_LOGGED} requests; 0 keeps none");
+        return wrong("request_log", problem);
+    }
+    let most = LOGGED_FOR.as_secs() / (24 * 3600);
+    if settings.request_texts_days > most {
+        let problem = format!("the log keeps the texts of prompts for at most {most} days; 0 keeps none");
+        return wrong("request_texts_days", problem);
+    }
     if settings.guard_model.as_ref().is_some_and(|model| model.len() > MAX_MODEL_BYTES) {
         let problem = format!("the guard's model is longer than the limit of {MAX_MODEL_BYTES} bytes");
         return wrong("guard_model", problem);
@@ -248,6 +270,8 @@ fn told(before: &Project, after: &Project) -> String {
             ("minimum threshold", settings.threshold(Some(Threshold::ZERO)).get().to_string()),
             ("guard", settings.guard.as_str().to_owned()),
             ("samples", settings.samples.to_string()),
+            ("request log", settings.request_log.to_string()),
+            ("texts in the request log", format!("{} days", settings.request_texts_days)),
             ("guard model", settings.guard_model.clone().unwrap_or_else(|| "none".into())),
             ("guard budget", format!("{} USD a day", settings.guard_budget.as_dollars())),
             ("client controls", listed(&settings.client_controls)),

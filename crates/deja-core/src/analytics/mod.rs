@@ -10,6 +10,7 @@ mod names;
 mod rollup;
 mod scopes;
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use deja_wire::{Endpoint, Wire};
@@ -61,6 +62,31 @@ impl Outcome {
             Self::RateLimited => "rate_limited",
         }
     }
+
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::ExactHit,
+        Self::SemanticHit,
+        Self::Miss,
+        Self::Passed,
+        Self::Error,
+        Self::Refused,
+        Self::RateLimited,
+    ];
+}
+
+/// A name that no [`Outcome`] or [`Surface`] has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no outcome or surface of a request")]
+pub struct UnknownName(String);
+
+impl FromStr for Outcome {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|outcome| outcome.as_str() == name);
+        found.ok_or_else(|| UnknownName(name.to_owned()))
+    }
 }
 
 /// What a request came through.
@@ -93,6 +119,15 @@ impl Surface {
             Self::Wire(wire) => wire.as_str(),
             Self::Other => "other",
         }
+    }
+}
+
+impl FromStr for Surface {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let found = Self::ALL.into_iter().find(|surface| surface.as_str() == name);
+        found.ok_or_else(|| UnknownName(name.to_owned()))
     }
 }
 

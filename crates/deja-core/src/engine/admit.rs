@@ -30,18 +30,23 @@ pub enum NotAdmitted {
 }
 
 impl Engine {
-    /// Admits the bearer of a key, to the project called `slug` if one is named.
-    pub async fn admit(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
+    /// Admits the bearer of a key with the request of the name `request`, to the project called `slug` if one is named.
+    pub async fn admit(
+        &self,
+        key: &KeyHash,
+        slug: Option<&str>,
+        request: Option<&str>,
+    ) -> Result<Admitted, NotAdmitted> {
         let admission = self.parts.store.admit_within_limit(key, self.parts.clock.now()).await;
         let admission = admission.map_err(NotAdmitted::Store)?;
         let (caller, limit) = admission.ok_or(NotAdmitted::UnknownKey)?;
         let project = &caller.project;
         if !limit.allowed {
-            self.count(&caller, Ended::RateLimited);
+            self.count(&caller, request, Ended::RateLimited);
             return Err(NotAdmitted::RateLimited(limit));
         }
         if let Err(why) = open(project, slug) {
-            self.count(&caller, Ended::Refused);
+            self.count(&caller, request, Ended::Refused(why.code()));
             return Err(NotAdmitted::Forbidden(why, limit));
         }
         Ok(Admitted { caller, limit })

@@ -5,7 +5,8 @@ use std::future::Future;
 use crate::analytics::{Outcome, Placed, UsageEvent};
 use crate::cache::Labelled;
 use crate::embedding::Similarity;
-use crate::engine::{Engine, Query, QueryError, Reply, Source};
+use crate::engine::log::Ending;
+use crate::engine::{Cause, Engine, Query, QueryError, Reply, Source};
 use crate::store::{Admission, NewLabel};
 
 /// How a request ended.
@@ -17,8 +18,8 @@ pub enum Ended<'a> {
     Passed(Option<&'a Reply>),
     /// Without an answer: deja or the provider failed. What came of an answer before it broke off is there: it is paid for.
     Failed(&'a QueryError, Option<&'a Reply>),
-    /// Before it became a query: a wrong shape, a model or project that is not for the key.
-    Refused,
+    /// Before it was looked up: a wrong shape, a model or project that is not for the key; with the cause.
+    Refused(&'static str),
     /// Over the rate limit.
     RateLimited,
 }
@@ -38,11 +39,11 @@ impl<'a> Ended<'a> {
             Err(QueryError::Unfinished) if is_passed => Self::Passed(part),
             Ok(reply) => Self::Answered(reply),
             Err(
-                QueryError::ModelNotSupported { .. }
+                error @ (QueryError::ModelNotSupported { .. }
                 | QueryError::WrongEndpoint { .. }
                 | QueryError::Forbidden(_)
-                | QueryError::NotCached,
-            ) => Self::Refused,
+                | QueryError::NotCached),
+            ) => Self::Refused(error.cause()),
             Err(error) => Self::Failed(error, part),
         }
     }
@@ -57,8 +58,17 @@ impl<'a> Ended<'a> {
             },
             Self::Passed(_) => Outcome::Passed,
             Self::Failed(..) => Outcome::Error,
-            Self::Refused => Outcome::Refused,
+            Self::Refused(_) => Outcome::Refused,
             Self::RateLimited => Outcome::RateLimited,
+        }
+    }
+
+    /// The answer, as far as there is one.
+    pub(super) const fn reply(self) -> Option<&'a Reply> {
+        match self {
+            Self::Answered(reply) => Some(reply),
+            Self::Passed(reply) | Self::Failed(_, reply) => reply,
+            Self::Refused(_) | Self::RateLimited => None,
         }
     }
 }
@@ -80,29 +90,31 @@ impl Listener for () {
 }
 
 impl Engine {
-    /// Answers the query that `read` gives for an admitted caller. What cannot be read is counted as refused. What
-    /// `read` gives besides is handed back.
-    pub async fn request<T, E: From<QueryError>>(
+    /// Answers the query that `read` gives for an admitted caller. What cannot be read is counted as refused, as the
+    /// request of the name `request`. What `read` gives besides is handed back.
+    pub async fn request<T, E: Cause + From<QueryError>>(
         &self,
         caller: &Admission,
+        request: &str,
         read: impl Future<Output = Result<(Query, T), E>>,
     ) -> Result<(Reply, T), E> {
-        let (query, rest) = self.read(caller, read).await?;
+        let (query, rest) = self.read(caller, request, read).await?;
         Ok((self.query(caller, query).await?, rest))
     }
 
     /// What `read` makes of the request of an admitted caller. What cannot be read is counted as refused.
-    pub async fn read<T, E>(
+    pub async fn read<T, E: Cause>(
         &self,
         caller: &Admission,
+        request: &str,
         read: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        read.await.inspect_err(|_| self.count(caller, Ended::Refused))
+        read.await.inspect_err(|error| self.count(caller, Some(request), Ended::Refused(error.cause())))
     }
 
-    /// Counts a request that did not become a query.
-    pub(super) fn count(&self, caller: &Admission, ended: Ended<'_>) {
-        self.count_as(caller, &self.bare(caller, ended), ended);
+    /// Counts a request, of this name, that did not become a query.
+    pub(super) fn count(&self, caller: &Admission, request: Option<&str>, ended: Ended<'_>) {
+        self.count_as(caller, &self.bare(caller, ended), Ending::Unread(request), ended);
     }
 
     /// Counts a query, and samples it.
@@ -135,9 +147,9 @@ impl Engine {
             }
             Ended::Passed(Some(reply)) | Ended::Failed(_, Some(reply)) => of_reply(&named, reply),
             Ended::Passed(None) | Ended::Failed(_, None) => named,
-            Ended::Refused | Ended::RateLimited => bare,
+            Ended::Refused(_) | Ended::RateLimited => bare,
         };
-        self.count_as(caller, &event, ended);
+        self.count_as(caller, &event, Ending::Read(query), ended);
         if let Ended::Answered(reply) = ended {
             self.keep_met(caller, query, reply);
         }
@@ -147,8 +159,9 @@ impl Engine {
         UsageEvent::bare(caller.project.id, caller.key.id, ended.outcome(), self.parts.clock.now())
     }
 
-    fn count_as(&self, caller: &Admission, event: &UsageEvent<'_>, ended: Ended<'_>) {
+    fn count_as(&self, caller: &Admission, event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>) {
         self.recorder.count(event);
+        self.log(&caller.project.settings, event, ending, ended);
         self.parts.listener.ended(caller, event, ended);
     }
 }

@@ -76,6 +76,31 @@ pub enum QueryError {
     Internal(String),
 }
 
+/// An error with a name for programs: the one in `X-Deja-Error` and in the log of requests.
+pub trait Cause {
+    /// The name.
+    fn cause(&self) -> &'static str;
+}
+
+impl Cause for QueryError {
+    fn cause(&self) -> &'static str {
+        match self {
+            Self::Forbidden(why) => why.code(),
+            Self::ModelNotSupported { .. } => "model_not_supported",
+            Self::WrongEndpoint { .. } => "wrong_endpoint",
+            Self::NotCached => "not_cached",
+            Self::Declined => "provider_declined",
+            Self::Unfinished => "unfinished",
+            Self::NoCredentials { .. } => "provider_not_configured",
+            Self::Overloaded => "overloaded",
+            Self::DeadlineExceeded => "query_timeout",
+            Self::Unavailable(_) => "unavailable",
+            Self::Provider(error) => error.class.code(),
+            Self::Internal(_) => "internal",
+        }
+    }
+}
+
 impl QueryError {
     /// Whether it says nothing about another query that waited for the same call: one with another prompt, or, where
     /// models share answers, for another model.

@@ -11,6 +11,7 @@ mod feedback;
 mod flight;
 mod forward;
 mod live;
+mod log;
 mod met;
 mod opinion;
 mod preview;
@@ -41,7 +42,7 @@ use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
 pub use count::{Ended, Listener};
-pub use error::{NotAllowed, QueryError};
+pub use error::{Cause, NotAllowed, QueryError};
 pub use feedback::{Feedback, FeedbackError, Heard, Meant};
 pub use live::{Live, RecordLimits};
 pub use opinion::{Opinion, Said};
@@ -95,6 +96,7 @@ pub struct Engine {
     recorder: Arc<record::Recorder>,
     samples: Arc<Mutex<Reservoir>>,
     met: Arc<met::MetLog>,
+    logger: Arc<log::Logger>,
     providers_down: Arc<circuit::Circuits>,
     models_down: Arc<circuit::Circuits>,
     tasks: TaskTracker,
@@ -112,6 +114,7 @@ impl Engine {
             recorder: Arc::default(),
             samples: Arc::default(),
             met: Arc::default(),
+            logger: Arc::default(),
             providers_down: Arc::new(circuit::Circuits::of_providers()),
             models_down: Arc::new(opinion::circuits()),
             parts: Arc::new(parts),
@@ -129,8 +132,8 @@ impl Engine {
         &self.parts.clock
     }
 
-    /// Writes what was counted, met and sampled since the last call. What cannot be written is kept for the next call, but
-    /// for samples, which are lost.
+    /// Writes what was counted, met, sampled and logged since the last call. What cannot be written is kept for the next
+    /// call, but for samples and the log, which lack it.
     pub async fn flush_counts(&self) -> Result<(), StoreError> {
         self.flush(record::Flush::All).await
     }
@@ -145,6 +148,7 @@ impl Engine {
         let Parts { store, clock, entropy, .. } = &*self.parts;
         let counted = self.recorder.flush(flush, &**store, &**clock, &**entropy).await;
         self.flush_samples().await;
+        self.flush_log().await;
         counted.and(self.met.flush(&**store).await)
     }
 

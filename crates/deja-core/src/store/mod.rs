@@ -16,6 +16,7 @@ mod operators;
 mod opinions;
 mod projects;
 mod providers;
+mod request_log;
 mod samples;
 mod usage;
 mod wrong_answers;
@@ -40,6 +41,7 @@ pub use operators::{Invites, Operators, Sessions};
 pub use opinions::{Opinions, Questions};
 pub use projects::Projects;
 pub use providers::ProviderConfigs;
+pub use request_log::RequestLog;
 pub use samples::Samples;
 pub use usage::Usage;
 pub use wrong_answers::{QUARANTINE_FROM, QUARANTINE_WITHIN, Quarantined, WrongAnswers};
@@ -59,6 +61,7 @@ pub trait Store:
     + Limits
     + Usage
     + Samples
+    + RequestLog
     + ProviderConfigs
     + Operators
     + Invites

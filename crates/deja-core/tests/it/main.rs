@@ -10,6 +10,7 @@ mod feedback;
 mod flights;
 mod relay;
 mod replicas;
+mod request_log;
 mod samples;
 mod store;
 mod util;

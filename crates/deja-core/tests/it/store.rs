@@ -23,10 +23,12 @@ use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
+use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
 use deja_core::store::{
     Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export, Invites, Keys,
     Labels, Limits, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs, Quarantined, Questions,
-    Samples, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
+    RequestLog, Samples, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry,
+    WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -316,6 +318,12 @@ forward! { Samples:
     fn keep_samples(samples: &[NewSample], now: Timestamp) -> ();
     fn samples(project: ProjectId, now: Timestamp) -> Vec<Sample>;
     fn sweep_samples(now: Timestamp, limit: NonZeroUsize) -> u64;
+}
+forward! { RequestLog:
+    fn log_requests(requests: &[LoggedRequest]) -> ();
+    fn logged(project: ProjectId, filter: &LogFilter, before: Option<u64>, limit: NonZeroUsize) -> Vec<LogRow>;
+    fn logged_request(project: ProjectId, number: u64) -> Option<LogRow>;
+    fn sweep_logged(now: Timestamp, limit: NonZeroUsize) -> u64;
 }
 forward! { Opinions:
     fn opinions(project: ProjectId, pairs: &[PairHash]) -> Vec<Option<bool>>;

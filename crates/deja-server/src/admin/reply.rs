@@ -89,6 +89,10 @@ pub struct ProjectView {
     pub guard: String,
     /// Samples of queries kept at most; 0 keeps none.
     pub samples: u64,
+    /// Requests that the log keeps at most; 0 keeps none.
+    pub request_log: u64,
+    /// Days that the log keeps the texts of prompts; 0 keeps none.
+    pub request_texts_days: u64,
     /// The model that decides where the guard is uncertain.
     pub guard_model: Option<String>,
     /// What asking it may cost a day.
@@ -122,6 +126,8 @@ impl From<(Project, Totals)> for ProjectView {
             share_models: project.settings.share_models,
             guard: project.settings.guard.as_str().into(),
             samples: project.settings.samples,
+            request_log: project.settings.request_log,
+            request_texts_days: project.settings.request_texts_days,
             guard_model: project.settings.guard_model,
             guard_budget_usd: project.settings.guard_budget.as_dollars(),
             client_controls: project.settings.client_controls,

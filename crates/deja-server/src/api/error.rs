@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
-use deja_core::engine::{NotAllowed, QueryError};
+use deja_core::engine::{Cause, NotAllowed, QueryError};
 use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -68,11 +68,6 @@ impl ApiError {
         self.parts().1
     }
 
-    /// The cause, for programs: a general text stands for several.
-    pub(super) fn code(&self) -> &'static str {
-        self.parts().2
-    }
-
     /// After how many seconds to ask again.
     pub(super) const fn retry_after(&self) -> Option<u32> {
         match self {
@@ -115,6 +110,12 @@ impl ApiError {
             Self::Internal(cause) => tracing::error!(error.code = "internal", "request failed: {cause}"),
             _ => {}
         }
+    }
+}
+
+impl Cause for ApiError {
+    fn cause(&self) -> &'static str {
+        self.parts().2
     }
 }
 

@@ -216,7 +216,7 @@ async fn answer(app: &App, caller: &Admission, head: &Parts, body: Body) -> Resu
         let (query, asked) = parse(&body, app.limits(), &caller.project.settings)?;
         Ok::<_, ApiError>((Query { request: Some(name.to_owned()), ..query }, asked))
     };
-    let (reply, asked) = app.engine().request(caller, read).await?;
+    let (reply, asked) = app.engine().request(caller, name, read).await?;
     let debug = match asked {
         Some(asked) => Some(debug(name, &reply, asked, count(app, caller).await)),
         None => None,

@@ -25,7 +25,7 @@ const MOST_FEEDBACK: u64 = 100_000;
 /// What a project keeps at most of answered requests, of labels and of wrong answers: the newest.
 const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-/// Forgets old rollups, samples, refused sign-ins, feedback and words of models, and sessions and links that expired.
+/// Forgets old rollups, samples, logged requests, refused sign-ins, feedback and words of models, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         let now = clock.now();
@@ -34,7 +34,7 @@ pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
             continue;
         }
         if let Err(error) = swept.and(store.sweep_sessions(now).await) {
-            tracing::error!(error = %error, "old counts, samples, sessions and refused sign-ins could not be deleted");
+            tracing::error!(error = %error, "old counts, samples, logged requests, sessions and refused sign-ins could not be deleted");
         }
         if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;
@@ -46,10 +46,14 @@ pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
 async fn sweep_batch(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
     let counts = store.sweep_usage(now, SWEEP_BATCH).await?;
     let samples = store.sweep_samples(now, SWEEP_BATCH).await?;
+    let logged = store.sweep_logged(now, SWEEP_BATCH).await?;
     let since = now.minus(REFUSALS_KEPT);
     let refusals = store.sweep_changes(SIGN_IN_REFUSED, since, MOST_REFUSALS, SWEEP_BATCH).await?;
-    let mut swept =
-        counts.max(samples).max(refusals).max(store.sweep_labels(NEWEST_KEPT, SWEEP_BATCH).await?);
+    let mut swept = counts
+        .max(samples)
+        .max(logged)
+        .max(refusals)
+        .max(store.sweep_labels(NEWEST_KEPT, SWEEP_BATCH).await?);
     let since = now.minus(FEEDBACK_KEPT);
     for action in [FEEDBACK_WRONG, FEEDBACK_RIGHT] {
         swept = swept.max(store.sweep_changes(action, since, MOST_FEEDBACK, SWEEP_BATCH).await?);

@@ -27,6 +27,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (13, include_str!("../../migrations/postgres/0013_wires.sql")),
     (14, include_str!("../../migrations/postgres/0014_surfaces.sql")),
     (15, include_str!("../../migrations/postgres/0015_new_scopes.sql")),
+    (16, include_str!("../../migrations/postgres/0016_request_log.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

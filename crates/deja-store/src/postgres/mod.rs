@@ -23,6 +23,7 @@ mod operators;
 mod opinions;
 mod projects;
 mod providers;
+mod request_log;
 mod rows;
 mod samples;
 mod server;

@@ -13,7 +13,7 @@ use super::audit::{Noted, When};
 use super::connections::Params;
 use super::fault::conflict;
 use super::rows::{count, get, id, json, signed, time, to_json, unreadable, uuid};
-use super::samples;
+use super::{request_log, samples};
 
 /// Columns of a project, for [`from_row`].
 pub(super) const COLUMNS: &str =
@@ -62,11 +62,12 @@ impl Projects for PostgresStore {
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
         let (per_minute, burst) = quota_columns(project);
         let parts = format!(
-            "done AS (
+            "{}done AS (
                  UPDATE projects SET name = $2, tier = $3, quota_per_minute = $4, quota_burst = $5, suspended = $6,
                                      settings = $7
                  WHERE project_id = $1 RETURNING 1),
              {}",
+            request_log::let_go(project),
             samples::beyond("$8")
         );
         let params: Params<'_> = &[

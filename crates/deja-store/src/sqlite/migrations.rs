@@ -22,6 +22,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (11, include_str!("../../migrations/sqlite/0011_wires.sql")),
     (12, include_str!("../../migrations/sqlite/0012_surfaces.sql")),
     (13, include_str!("../../migrations/sqlite/0013_new_scopes.sql")),
+    (14, include_str!("../../migrations/sqlite/0014_request_log.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -24,6 +24,7 @@ mod opinions;
 mod projects;
 mod providers;
 mod readers;
+mod request_log;
 mod rows;
 mod samples;
 mod sessions;

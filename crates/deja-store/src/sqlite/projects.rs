@@ -15,7 +15,7 @@ use super::audit;
 use super::entries::remove;
 use super::fault::{conflict, fault};
 use super::rows::{time, unreadable};
-use super::{Done, SqliteStore, samples};
+use super::{Done, SqliteStore, request_log, samples};
 
 #[async_trait]
 impl Projects for SqliteStore {
@@ -91,6 +91,7 @@ impl Projects for SqliteStore {
                     .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
                     .map_err(fault)?;
                 samples::trim(connection, Band::all().map(|band| (given.id, band))).map_err(fault)?;
+                request_log::let_go(connection, &kept, change.at).map_err(fault)?;
                 audit::write(connection, &change)?;
                 Ok(Done::then(true, move || memory.catalog.put_project(kept)))
             })

@@ -19,6 +19,7 @@ mod opinions;
 mod people;
 mod projects;
 mod providers;
+mod request_log;
 mod rollups;
 mod samples;
 mod vectors;
@@ -108,6 +109,7 @@ pub fn cases() -> Vec<Case> {
         providers::cases(),
         rollups::cases(),
         samples::cases(),
+        request_log::cases(),
         browse::cases(),
         labels::cases(),
         wrong_answers::cases(),

@@ -64,7 +64,7 @@ impl State {
         self.quarantine.retain(|place, _| entries.contains_key(place));
     }
 
-    fn next_number(&mut self) -> u64 {
+    pub(super) fn next_number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }

@@ -11,6 +11,7 @@ mod labels;
 mod operators;
 mod opinions;
 mod providers;
+mod request_log;
 mod samples;
 mod usage;
 
@@ -33,6 +34,7 @@ use crate::project::Project;
 use crate::provider::ProviderConfig;
 use crate::quality::{Band, NewSample, SampleId};
 use crate::rate_limit::{Bucket, Decision, Quota, take};
+use crate::request_log::LogRow;
 use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Questions, Store, StoreError};
 
 /// A store without a disk.
@@ -56,13 +58,15 @@ struct State {
     recorders: HashMap<RecorderId, Timestamp>,
     providers: Vec<ProviderConfig>,
     key_check: Option<Vec<u8>>,
-    /// Given out so far, to labels and wrong answers.
+    /// Given out so far, to labels, wrong answers and logged requests.
     numbers: u64,
     labels: Vec<(ProjectId, Label)>,
     answered: BTreeMap<(ProjectId, String), Answered>,
     wrong: Vec<labels::Wrong>,
     quarantine: BTreeMap<(ProjectId, EntryId), Timestamp>,
     samples: BTreeMap<(ProjectId, Band, SampleId), NewSample>,
+    /// By their numbers.
+    logged: Vec<LogRow>,
     /// What was said of a pair, and the day.
     opinions: HashMap<(ProjectId, PairHash), (bool, i64)>,
     questions: BTreeMap<(ProjectId, i64), Questions>,
@@ -153,6 +157,7 @@ impl Projects for MemoryStore {
         let Some(stored) = state.projects.get_mut(&project.id) else { return Ok(false) };
         *stored = Project { slug: stored.slug.clone(), created: stored.created, ..project.clone() };
         state.trim_samples();
+        state.let_go_of_logged(project);
         Ok(state.note_if(true, change))
     }
 
@@ -165,6 +170,7 @@ impl Projects for MemoryStore {
         state.wrong.retain(|wrong| wrong.project != project);
         state.opinions.retain(|(owner, _), _| *owner != project);
         state.questions.retain(|(owner, _), _| *owner != project);
+        state.logged.retain(|row| row.logged.project != project);
         state.providers.retain(|provider| provider.project != project);
         state.buckets.remove(&project);
         state.feedback_buckets.remove(&project);

@@ -61,7 +61,7 @@ pub(super) async fn ask(
     let (mut head, body) = request.into_parts();
     admitted(app, base, endpoint.wire(), &mut head, async |head, caller| {
         let read = read(app, caller, endpoint, model, head, body);
-        let (relay, wanted) = app.engine().read(caller, read).await?;
+        let (relay, wanted) = app.engine().read(caller, request_id::of(&head.extensions), read).await?;
         match app.engine().relay(caller, relay).await? {
             Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, app.engine().clock().now())),
             Relayed::Live(live) => answer::live(&wanted, live).await,

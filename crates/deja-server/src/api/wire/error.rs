@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use deja_core::engine::QueryError;
+use deja_core::engine::{Cause, QueryError};
 use deja_core::store::StoreError;
 use deja_wire::{ErrorKind, Malformed, Wire, error_body};
 
@@ -73,19 +73,6 @@ impl WireError {
         }
     }
 
-    /// What `X-Deja-Error` says, the same in all formats.
-    fn cause(&self) -> &'static str {
-        match self {
-            Self::Any(error) => error.code(),
-            Self::Malformed(_) => "bad_request",
-            Self::NotFound { cause, .. } => cause,
-            Self::TooLarge(_) => "too_large",
-            Self::Packed => "packed",
-            Self::NotCached => "not_cached",
-            Self::Unreadable(_) => "provider_bad_response",
-        }
-    }
-
     /// The answer to a client of `wire`.
     pub(super) fn into_response(self, wire: Wire) -> Response {
         if let Self::Any(error) = &self {
@@ -115,6 +102,21 @@ impl WireError {
     }
 }
 
+/// The same in all formats.
+impl Cause for WireError {
+    fn cause(&self) -> &'static str {
+        match self {
+            Self::Any(error) => error.cause(),
+            Self::Malformed(_) => "bad_request",
+            Self::NotFound { cause, .. } => cause,
+            Self::TooLarge(_) => "too_large",
+            Self::Packed => "packed",
+            Self::NotCached => "not_cached",
+            Self::Unreadable(_) => "provider_bad_response",
+        }
+    }
+}
+
 fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, Option<bool>) {
     let text = Cow::Borrowed(error.detail());
     match error {
@@ -125,7 +127,7 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
         ApiError::MethodNotAllowed => (ErrorKind::Method, text, None, None),
         ApiError::RateLimited(_) => (ErrorKind::RateLimited, text, None, None),
         ApiError::Overloaded | ApiError::Unavailable(_) => (ErrorKind::Overloaded, text, None, None),
-        ApiError::TimedOut => (ErrorKind::Late, text, Some(error.code()), None),
+        ApiError::TimedOut => (ErrorKind::Late, text, Some(error.cause()), None),
         ApiError::Provider { code, .. } => of_provider(code),
         ApiError::Internal(_) => (ErrorKind::Internal, text, None, None),
     }

@@ -81,6 +81,13 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
         #[arg(long, value_name = "N")]
         samples: Option<u64>,
+        /// Requests that the log keeps at most, for the console's page Requests; 0 keeps none and deletes what is there
+        #[arg(long, value_name = "N")]
+        request_log: Option<u32>,
+        /// Days that the log keeps the texts of prompts, 30 at most; 0, as at first, keeps hashes only and deletes the
+        /// texts that are there
+        #[arg(long, value_name = "DAYS")]
+        request_texts_days: Option<u32>,
         /// The model that decides where the guard is uncertain, or none
         #[arg(long, value_name = "MODEL")]
         guard_model: Option<String>,

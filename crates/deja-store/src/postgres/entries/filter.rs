@@ -67,7 +67,7 @@ pub(in super::super) fn passes() -> String {
 
 /// A column of bytes as text with small ASCII letters. A NUL, which no text can have, becomes another control
 /// character.
-fn folded(column: &str) -> String {
+pub(in super::super) fn folded(column: &str) -> String {
     let spaced = format!("regexp_replace(encode({column}, 'hex'), '(..)', ' \\1', 'g')");
     format!(
         "lower(convert_from(

@@ -20,7 +20,7 @@ use super::PostgresStore;
 use super::connections::Params;
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
 
-pub(super) use filter::{Filter, passes};
+pub(super) use filter::{Filter, folded, passes};
 pub(super) use insert::insert;
 pub(super) use nearest::Plans;
 pub(super) use remove::removing;

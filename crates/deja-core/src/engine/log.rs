@@ -1,0 +1,156 @@
+//! The log of requests, off the request path: what ended waits in memory and is written in batches.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::analytics::{ContextKey, Outcome, UsageEvent};
+use crate::cache::{Met, PromptHash};
+use crate::embedding::Similarity;
+use crate::engine::count::Ended;
+use crate::engine::{Cause as _, Engine, Query, Reply, Source};
+use crate::id::{EntryId, ProjectId};
+use crate::project::ProjectSettings;
+use crate::quality::FORBIDDEN;
+use crate::request_log::{LoggedRequest, Logging, MetEntry, kept_text};
+use crate::store::{Store, StoreError};
+
+/// Requests that wait for the next write, about a second, at most: of a project, and of all. More are not logged.
+const MOST_OF_A_PROJECT: usize = 512;
+const MOST: usize = 4096;
+/// Bytes of a name that a caller wrote freely.
+const NAME: usize = 256;
+
+/// Requests that are not written yet.
+#[derive(Default)]
+pub(super) struct Logger {
+    pending: Mutex<Pending>,
+    writing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Pending {
+    requests: Vec<LoggedRequest>,
+    of_project: HashMap<ProjectId, usize>,
+}
+
+impl Logger {
+    /// Whether one more of a project would be kept.
+    fn has_room(&self, project: ProjectId) -> bool {
+        let pending = self.pending();
+        pending.requests.len() < MOST
+            && pending.of_project.get(&project).is_none_or(|waiting| *waiting < MOST_OF_A_PROJECT)
+    }
+
+    fn keep(&self, request: LoggedRequest) {
+        let mut pending = self.pending();
+        *pending.of_project.entry(request.project).or_default() += 1;
+        pending.requests.push(request);
+    }
+
+    /// Writes all that ended before this call. What cannot be written is lost.
+    pub(super) async fn flush(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let _one_at_a_time = self.writing.lock().await;
+        let Pending { requests, .. } = std::mem::take(&mut *self.pending());
+        if requests.is_empty() { Ok(()) } else { store.log_requests(&requests).await }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is known of a request that ended, beside its end.
+#[derive(Clone, Copy)]
+pub(super) enum Ending<'a> {
+    /// It was no query; this is its name.
+    Unread(Option<&'a str>),
+    /// It was this query.
+    Read(&'a Query),
+}
+
+impl Engine {
+    /// Logs a request that is counted as `event`.
+    pub(super) fn log(
+        &self,
+        settings: &ProjectSettings,
+        event: &UsageEvent<'_>,
+        ending: Ending<'_>,
+        ended: Ended<'_>,
+    ) {
+        let logging = Logging::from(settings);
+        if logging.requests > 0 && self.logger.has_room(event.project) {
+            self.logger.keep(logged(event, ending, ended, !logging.texts.is_zero()));
+        }
+    }
+
+    /// Writes what ended since the last call.
+    pub(super) async fn flush_log(&self) {
+        if let Err(error) = self.logger.flush(&*self.parts.store).await {
+            tracing::warn!(error = %error, "requests could not be logged; the log lacks them");
+        }
+    }
+}
+
+fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: bool) -> LoggedRequest {
+    let (request, query) = match ending {
+        Ending::Unread(request) => (request, None),
+        Ending::Read(query) => (query.request.as_deref(), Some(query)),
+    };
+    let reply = ended.reply();
+    // A query that was refused is counted without its names; here it may have them.
+    let model = query.map_or(event.model, |query| &query.model);
+    LoggedRequest {
+        project: event.project,
+        at: event.at,
+        request: request.map(str::to_owned),
+        key: event.key,
+        surface: query.and_then(|query| query.wire.as_ref()).map_or(event.surface, |wired| wired.surface()),
+        model: model[..model.floor_char_boundary(NAME)].to_owned(),
+        context: ContextKey::of(query.and_then(|query| query.context.as_deref())),
+        asked: query.map(|query| PromptHash::of(&query.prompt)),
+        text: query.filter(|_| texts).map(|query| kept_text(&query.prompt)),
+        outcome: event.outcome,
+        cause: cause(query, ended),
+        joined: reply.is_some_and(|reply| reply.trace.joined),
+        met: reply.and_then(met),
+        latency: (!event.latency.is_zero()).then_some(event.latency),
+        saved: event.saved,
+    }
+}
+
+/// Why it was refused, failed or passed on, or its answer not stored.
+fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
+    match ended {
+        Ended::Refused(cause) => Some(cause.to_owned()),
+        Ended::RateLimited => Some(Outcome::RateLimited.as_str().to_owned()),
+        Ended::Failed(error, _) => Some(error.cause().to_owned()),
+        Ended::Passed(_) => {
+            let reasons = query.and_then(|query| query.wire.as_ref()).map(|wired| wired.reasons.join(", "));
+            reasons.filter(|reasons| !reasons.is_empty())
+        }
+        Ended::Answered(reply) => match reply.source {
+            Source::Provider(Err(reason)) => Some(reason.code().to_owned()),
+            _ => None,
+        },
+    }
+}
+
+/// The entry that answered; of a miss, the one that the guard refused, or else the nearest.
+fn met(reply: &Reply) -> Option<MetEntry> {
+    let of = |entry: EntryId, similarity: Similarity, met: Met, reason: Option<&str>| {
+        Some(MetEntry { entry, similarity, met, reason: reason.map(str::to_owned) })
+    };
+    if let Some(similarity) = reply.similarity() {
+        return of(reply.entry.id, similarity, Met::Served, None);
+    }
+    match (reply.refused(), reply.trace.near_miss) {
+        (Some(refused), _) => {
+            of(refused.entry, refused.similarity, Met::Refused, Some(refused.reason.as_str()))
+        }
+        (None, Some(near)) if near.forbidden => {
+            of(near.entry, near.similarity, Met::Refused, Some(FORBIDDEN))
+        }
+        (None, Some(near)) => of(near.entry, near.similarity, Met::NearMiss, None),
+        (None, None) => None,
+    }
+}

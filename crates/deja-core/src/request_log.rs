@@ -1,0 +1,144 @@
+//! The log of a project's requests: what each asked, what it met in the cache, how it ended. Not what is counted
+//! ([`crate::analytics`]), but single requests to look at; bounded, and without texts unless the project wants them
+//! (`docs/adr/0070-request-log.md`).
+
+use std::time::Duration;
+
+use crate::analytics::{ContextKey, Outcome, Surface};
+use crate::cache::{Met, PromptHash};
+use crate::clock::Timestamp;
+use crate::embedding::Similarity;
+use crate::id::{EntryId, KeyId, ProjectId};
+use crate::money::NanoUsd;
+use crate::project::ProjectSettings;
+
+/// Requests that a project's log keeps, unless it says otherwise.
+pub const DEFAULT_LOGGED: u64 = 10_000;
+/// How long a request stays in the log at most.
+pub const LOGGED_FOR: Duration = Duration::from_hours(30 * 24);
+/// Bytes of a prompt that are kept, where a project keeps texts.
+pub const MAX_TEXT_BYTES: usize = 4096;
+
+/// What a project logs of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logging {
+    /// Requests at most; 0 logs none.
+    pub requests: u64,
+    /// How long the texts of prompts are kept; zero keeps none.
+    pub texts: Duration,
+}
+
+impl From<&ProjectSettings> for Logging {
+    fn from(settings: &ProjectSettings) -> Self {
+        let texts = Duration::from_hours(settings.request_texts_days.saturating_mul(24));
+        Self { requests: settings.request_log, texts: texts.min(LOGGED_FOR) }
+    }
+}
+
+/// An entry that a request met: the one that answered, or the best one that did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetEntry {
+    /// The entry. It may be gone.
+    pub entry: EntryId,
+    /// How similar its prompt is.
+    pub similarity: Similarity,
+    /// What became of it.
+    pub met: Met,
+    /// Why it was refused.
+    pub reason: Option<String>,
+}
+
+/// A request that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoggedRequest {
+    /// Whose.
+    pub project: ProjectId,
+    /// When it ended.
+    pub at: Timestamp,
+    /// Its name, as in `X-Request-Id`.
+    pub request: Option<String>,
+    /// The key it came with.
+    pub key: KeyId,
+    /// What it came through.
+    pub surface: Surface,
+    /// The asked model; empty if the request did not get so far.
+    pub model: String,
+    /// The asked context.
+    pub context: ContextKey,
+    /// The hash of what was asked, if the request got so far.
+    pub asked: Option<PromptHash>,
+    /// What was asked, where the project keeps texts: its first [`MAX_TEXT_BYTES`].
+    pub text: Option<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it was refused or failed, as in `X-Deja-Error`; why an answer was not stored; why it was passed on.
+    pub cause: Option<String>,
+    /// Whether its answer came from a call that another request had begun.
+    pub joined: bool,
+    /// The entry that it met, if it met one.
+    pub met: Option<MetEntry>,
+    /// How long the answer took, if there is one.
+    pub latency: Option<Duration>,
+    /// Dollars not spent.
+    pub saved: NanoUsd,
+}
+
+/// A request as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRow {
+    /// Its number: later rows have greater ones. The cursor for paging.
+    pub number: u64,
+    /// The request.
+    pub logged: LoggedRequest,
+}
+
+/// Which requests of a log are meant. The default is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogFilter {
+    /// Only those that ended so.
+    pub outcome: Option<Outcome>,
+    /// Only those with this key.
+    pub key: Option<KeyId>,
+    /// Only those that asked this model.
+    pub model: Option<String>,
+    /// Only those of this context.
+    pub context: Option<ContextKey>,
+    /// Only those that met this entry.
+    pub entry: Option<EntryId>,
+    /// Only those that asked just this, or whose kept text has it in it; ASCII letters match in either case there.
+    pub asked: Option<String>,
+}
+
+/// The first [`MAX_TEXT_BYTES`] of a prompt, cut between characters.
+pub fn kept_text(prompt: &str) -> String {
+    prompt[..prompt.floor_char_boundary(MAX_TEXT_BYTES)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let long = format!("x{}", "ä".repeat(MAX_TEXT_BYTES));
+        let kept = kept_text(&long);
+        assert_eq!((kept.len(), kept.is_empty()), (MAX_TEXT_BYTES - 1, false));
+        assert_eq!(kept_text("short"), "short");
+    }
+
+    #[test]
+    fn a_project_logs_figures_and_no_texts_unless_it_says_so() {
+        let of = |text: &str| Logging::from(&serde_json::from_str::<ProjectSettings>(text).unwrap());
+        assert_eq!(of("{}"), Logging { requests: DEFAULT_LOGGED, texts: Duration::ZERO });
+        let week = Duration::from_hours(7 * 24);
+        assert_eq!(
+            of(r#"{"request_log": 5, "request_texts_days": 7}"#),
+            Logging { requests: 5, texts: week }
+        );
+        assert_eq!(
+            of(r#"{"request_texts_days": 18446744073709551615}"#).texts,
+            LOGGED_FOR,
+            "as long as the row"
+        );
+    }
+}

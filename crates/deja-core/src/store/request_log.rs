@@ -1,0 +1,37 @@
+//! The port to the log of requests.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use crate::clock::Timestamp;
+use crate::id::ProjectId;
+use crate::request_log::{LogFilter, LogRow, LoggedRequest};
+use crate::store::StoreError;
+
+/// The requests of each project, the newest of them. They go with their project; with an entry that they met they do
+/// not. [`Projects::update_project`](crate::store::Projects::update_project) deletes all that a project has when its
+/// settings allow none, and all texts when they allow none.
+#[async_trait]
+pub trait RequestLog: Send + Sync {
+    /// Adds these to the logs of their projects, in this order. Those of projects that are gone are dropped.
+    async fn log_requests(&self, requests: &[LoggedRequest]) -> Result<(), StoreError>;
+
+    /// Up to `limit` of a project's requests that pass the filter, the latest first; with `before` those of a smaller
+    /// number only.
+    async fn logged(
+        &self,
+        project: ProjectId,
+        filter: &LogFilter,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<LogRow>, StoreError>;
+
+    /// One request of a project.
+    async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError>;
+
+    /// Deletes what is older than [`LOGGED_FOR`](crate::request_log::LOGGED_FOR) or not among the newest that the
+    /// settings of its project allow, and the texts that are older than these allow; at most `limit` rows of each
+    /// project and kind. Says how many of the kind of which most went.
+    async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
+}

@@ -1,0 +1,257 @@
+//! The log of requests.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::fixtures::{NOW, bytes, entry, entry_id, later, project, project_id, put, scope, with_project};
+use super::{Subject, register};
+use crate::analytics::{ContextKey, Outcome, Surface};
+use crate::cache::{Met, PromptHash};
+use crate::clock::Timestamp;
+use crate::embedding::Similarity;
+use crate::id::{KeyId, ProjectId};
+use crate::money::NanoUsd;
+use crate::project::{Project, ProjectSettings};
+use crate::request_log::{LOGGED_FOR, LogFilter, LoggedRequest, MetEntry};
+use crate::store::Store;
+use crate::testing::change;
+
+register!["request_log":
+    a_request_comes_back_whole,
+    they_page_latest_first,
+    filters_choose_by_each_column_and_by_what_was_asked,
+    the_newest_that_the_settings_allow_are_kept,
+    texts_end_by_the_settings_and_rows_by_their_age,
+    what_a_project_no_longer_logs_is_gone_at_once,
+    they_stay_with_their_project_and_not_with_their_entry,
+];
+
+const MANY: NonZeroUsize = NonZeroUsize::MAX;
+
+fn of(number: usize) -> NonZeroUsize {
+    NonZeroUsize::new(number).unwrap()
+}
+
+/// A miss that asked `asked`, and nothing more of it.
+fn logged(project: ProjectId, asked: &str) -> LoggedRequest {
+    LoggedRequest {
+        project,
+        at: NOW,
+        request: None,
+        key: KeyId::from_bytes(bytes(1)),
+        surface: Surface::Query,
+        model: "m".into(),
+        context: ContextKey::WITHOUT,
+        asked: Some(PromptHash::of(asked)),
+        text: None,
+        outcome: Outcome::Miss,
+        cause: None,
+        joined: false,
+        met: None,
+        latency: None,
+        saved: NanoUsd::ZERO,
+    }
+}
+
+fn with_text(project: ProjectId, asked: &str, at: Timestamp) -> LoggedRequest {
+    LoggedRequest { at, text: Some(asked.into()), ..logged(project, asked) }
+}
+
+fn met(entry: u32, similarity: f32, met: Met, reason: Option<&str>) -> MetEntry {
+    let (entry, similarity) = (entry_id(entry), Similarity::from_cosine(similarity));
+    MetEntry { entry, similarity, met, reason: reason.map(str::to_owned) }
+}
+
+async fn all(store: &dyn Store, project: ProjectId) -> Vec<LoggedRequest> {
+    let rows = store.logged(project, &LogFilter::default(), None, MANY).await.unwrap();
+    rows.into_iter().map(|row| row.logged).collect()
+}
+
+/// What the requests asked that are left, latest first, by their hashes.
+async fn asked(store: &dyn Store, project: ProjectId, filter: &LogFilter, of: &[&str]) -> Vec<String> {
+    let rows = store.logged(project, filter, None, MANY).await.unwrap();
+    let text = |hash| of.iter().find(|text| hash == Some(PromptHash::of(text))).unwrap();
+    rows.into_iter().map(|row| (*text(row.logged.asked)).to_owned()).collect()
+}
+
+async fn a_request_comes_back_whole(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let full = LoggedRequest {
+        at: later(7),
+        request: Some("r-1".into()),
+        key: KeyId::from_bytes(bytes(9)),
+        model: "m \0 \u{1F98A}".into(),
+        context: ContextKey(-7),
+        text: Some("asked \0 \u{1F408}".into()),
+        outcome: Outcome::SemanticHit,
+        cause: Some("tool_calls".into()),
+        joined: true,
+        met: Some(met(3, 0.875, Met::Refused, Some("numbers"))),
+        latency: Some(Duration::from_nanos(1_234_567)),
+        saved: NanoUsd::from_nanos(5),
+        ..logged(project, "asked \0 \u{1F408}")
+    };
+    let bare = LoggedRequest { model: String::new(), asked: None, ..logged(project, "") };
+    let mut given = vec![full, bare.clone()];
+    given.extend(Outcome::ALL.map(|outcome| LoggedRequest { outcome, ..bare.clone() }));
+    given.extend(Surface::ALL.map(|surface| LoggedRequest { surface, ..bare.clone() }));
+    for (entry, how) in [(1, Met::Served), (2, Met::NearMiss)] {
+        given.push(LoggedRequest { met: Some(met(entry, 1.0, how, None)), ..bare.clone() });
+    }
+    let foreign = logged(project_id(2), "gone");
+    store.log_requests(&[given.clone(), vec![foreign]].concat()).await.unwrap();
+    store.log_requests(&[]).await.unwrap();
+    let store = subject.reopened().await;
+    let mut kept = all(&*store, project).await;
+    kept.reverse();
+    assert_eq!(kept, given);
+    assert_eq!(all(&*store, project_id(2)).await, [], "there is no such project");
+
+    let rows = store.logged(project, &LogFilter::default(), None, MANY).await.unwrap();
+    let last = rows.last().unwrap();
+    assert_eq!(store.logged_request(project, last.number).await.unwrap().as_ref(), Some(last));
+    assert_eq!(store.logged_request(project_id(2), last.number).await.unwrap(), None, "foreign");
+    assert_eq!(store.logged_request(project, u64::MAX).await.unwrap(), None);
+}
+
+async fn they_page_latest_first(mut subject: Subject) {
+    let store = subject.store();
+    let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    for text in ["a", "b", "c", "d", "e"] {
+        store.log_requests(&[logged(project, text), logged(other, "x")]).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let (mut before, mut pages) = (None, Vec::new());
+    loop {
+        let page = store.logged(project, &LogFilter::default(), before, of(2)).await.unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some(last.number);
+        // What comes meanwhile does not move the pages.
+        store.log_requests(&[logged(project, "later")]).await.unwrap();
+        pages.push(page.into_iter().map(|row| row.logged.asked.unwrap()).collect::<Vec<_>>());
+    }
+    let expected: Vec<Vec<_>> = [vec!["e", "d"], vec!["c", "b"], vec!["a"]]
+        .into_iter()
+        .map(|page| page.into_iter().map(PromptHash::of).collect())
+        .collect();
+    assert_eq!(pages, expected);
+}
+
+async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    let names = ["Feed my CAT", "walk \0 dog", "cat", "dog", "plain", "100%"];
+    let [cat, dog, quiet, keyed, plain, percent] = names;
+    let given = [
+        LoggedRequest { context: ContextKey(5), ..with_text(project, cat, NOW) },
+        LoggedRequest { model: "n".into(), ..with_text(project, dog, NOW) },
+        LoggedRequest {
+            met: Some(met(1, 0.9, Met::Served, None)),
+            outcome: Outcome::SemanticHit,
+            ..logged(project, quiet)
+        },
+        LoggedRequest { key: KeyId::from_bytes(bytes(2)), ..logged(project, keyed) },
+        logged(project, plain),
+        with_text(project, percent, NOW),
+    ];
+    store.log_requests(&given).await.unwrap();
+    let find = async |filter: LogFilter| asked(&*store, project, &filter, &names).await;
+    let any = LogFilter::default();
+    assert_eq!(find(LogFilter { context: Some(ContextKey(5)), ..any.clone() }).await, [cat]);
+    assert_eq!(find(LogFilter { model: Some("n".into()), ..any.clone() }).await, [dog]);
+    assert_eq!(find(LogFilter { outcome: Some(Outcome::SemanticHit), ..any.clone() }).await, [quiet]);
+    assert_eq!(find(LogFilter { entry: Some(entry_id(1)), ..any.clone() }).await, [quiet]);
+    assert_eq!(find(LogFilter { entry: Some(entry_id(2)), ..any.clone() }).await, [""; 0]);
+    assert_eq!(find(LogFilter { key: Some(KeyId::from_bytes(bytes(2))), ..any.clone() }).await, [keyed]);
+    let text = |text: &str| LogFilter { asked: Some(text.into()), ..LogFilter::default() };
+    assert_eq!(find(text("cat")).await, [quiet, cat], "just this, and a part of a text that is kept");
+    assert_eq!(find(text("K \0 DOG")).await, [dog]);
+    assert_eq!(find(text("plain")).await, [plain]);
+    assert_eq!(find(text("plai")).await, [""; 0], "without its text only just this");
+    assert_eq!(find(text("0%")).await, [percent]);
+    let both = LogFilter { model: Some("m".into()), ..text("cat") };
+    assert_eq!(find(LogFilter { entry: Some(entry_id(1)), ..both }).await, [quiet]);
+}
+
+/// A project that logs so much.
+async fn logging(store: &dyn Store, number: u32, requests: u64, days: u64) -> ProjectId {
+    let settings =
+        ProjectSettings { request_log: requests, request_texts_days: days, ..ProjectSettings::default() };
+    store.create_project(&Project { settings, ..project(number) }, &change()).await.unwrap();
+    project_id(number)
+}
+
+async fn the_newest_that_the_settings_allow_are_kept(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (logging(&*store, 1, 2, 0).await, logging(&*store, 2, 3, 0).await);
+    let names = ["a", "b", "c", "d", "e"];
+    for text in names {
+        store.log_requests(&[logged(one, text), logged(two, text)]).await.unwrap();
+    }
+    let any = LogFilter::default();
+    while store.sweep_logged(later(1), of(2)).await.unwrap() > 0 {}
+    let store = subject.reopened().await;
+    assert_eq!(asked(&*store, one, &any, &names).await, ["e", "d"]);
+    assert_eq!(asked(&*store, two, &any, &names).await, ["e", "d", "c"]);
+    assert_eq!(store.sweep_logged(later(1), MANY).await.unwrap(), 0);
+}
+
+async fn texts_end_by_the_settings_and_rows_by_their_age(mut subject: Subject) {
+    const DAY: i64 = 24 * 3600;
+    let store = subject.store();
+    let (week, day) = (logging(&*store, 1, 100, 7).await, logging(&*store, 2, 100, 1).await);
+    for project in [week, day] {
+        store
+            .log_requests(&[with_text(project, "a", NOW), with_text(project, "b", later(DAY))])
+            .await
+            .unwrap();
+    }
+    let texts = async |store: &dyn Store, project| -> Vec<bool> {
+        all(store, project).await.into_iter().map(|logged| logged.text.is_some()).collect()
+    };
+    assert_eq!(store.sweep_logged(later(DAY), MANY).await.unwrap(), 0, "a day has not passed");
+    assert_eq!(store.sweep_logged(later(DAY + 1), MANY).await.unwrap(), 1);
+    let store = subject.reopened().await;
+    assert_eq!(texts(&*store, week).await, [true, true]);
+    assert_eq!(texts(&*store, day).await, [true, false]);
+    while store.sweep_logged(later(7 * DAY + 1), MANY).await.unwrap() > 0 {}
+    assert_eq!(texts(&*store, week).await, [true, false]);
+    let month = LOGGED_FOR.as_secs() as i64;
+    while store.sweep_logged(later(month + 1), MANY).await.unwrap() > 0 {}
+    assert_eq!(texts(&*store, week).await, [false]);
+    assert_eq!(texts(&*store, day).await, [false]);
+}
+
+async fn what_a_project_no_longer_logs_is_gone_at_once(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (logging(&*store, 1, 100, 7).await, logging(&*store, 2, 100, 7).await);
+    store.log_requests(&[with_text(one, "a", NOW), with_text(two, "a", NOW)]).await.unwrap();
+    let set = async |store: &dyn Store, requests, days| {
+        let mut changed = store.project("p1").await.unwrap().unwrap();
+        (changed.settings.request_log, changed.settings.request_texts_days) = (requests, days);
+        assert!(store.update_project(&changed, &change()).await.unwrap());
+    };
+    set(&*store, 50, 3).await;
+    assert_eq!(all(&*store, one).await, [with_text(one, "a", NOW)]);
+    set(&*store, 50, 0).await;
+    assert_eq!(all(&*store, one).await, [logged(one, "a")]);
+    set(&*store, 0, 0).await;
+    let store = subject.reopened().await;
+    assert_eq!(all(&*store, one).await, []);
+    assert_eq!(all(&*store, two).await, [with_text(two, "a", NOW)], "another project's stay");
+}
+
+async fn they_stay_with_their_project_and_not_with_their_entry(mut subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    put(&*store, entry(1, &scope(project), "cats")).await;
+    let hit = LoggedRequest { met: Some(met(1, 1.0, Met::Served, None)), ..logged(project, "cats") };
+    store.log_requests(std::slice::from_ref(&hit)).await.unwrap();
+    assert!(store.delete(project, entry_id(1), &change()).await.unwrap());
+    let store = subject.reopened().await;
+    assert_eq!(all(&*store, project).await, [hit]);
+    assert!(store.delete_project(project, &change()).await.unwrap());
+    with_project(&*store, 1).await;
+    assert_eq!(all(&*store, project).await, []);
+}

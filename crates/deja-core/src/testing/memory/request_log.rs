@@ -1,0 +1,106 @@
+//! The log of requests of the reference store.
+
+use std::num::NonZeroUsize;
+
+use async_trait::async_trait;
+
+use super::{MemoryStore, State};
+use crate::cache::PromptHash;
+use crate::clock::Timestamp;
+use crate::id::ProjectId;
+use crate::project::Project;
+use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging};
+use crate::store::{RequestLog, StoreError};
+
+impl State {
+    pub(super) fn let_go_of_logged(&mut self, project: &Project) {
+        let logging = Logging::from(&project.settings);
+        let of = |row: &LogRow| row.logged.project == project.id;
+        self.logged.retain(|row| !of(row) || logging.requests > 0);
+        if logging.texts.is_zero() {
+            self.logged.iter_mut().filter(|row| of(row)).for_each(|row| row.logged.text = None);
+        }
+    }
+
+    /// How many requests of its project are newer.
+    fn newer(&self, row: &LogRow) -> u64 {
+        let same = |other: &&LogRow| other.logged.project == row.logged.project && other.number > row.number;
+        self.logged.iter().filter(same).count() as u64
+    }
+}
+
+fn passes(row: &LogRow, filter: &LogFilter) -> bool {
+    let logged = &row.logged;
+    let met = logged.met.as_ref().map(|met| met.entry);
+    let asks = |text: &String| {
+        let kept = logged.text.as_ref().map(|kept| kept.to_ascii_lowercase());
+        logged.asked == Some(PromptHash::of(text))
+            || kept.is_some_and(|kept| kept.contains(&text.to_ascii_lowercase()))
+    };
+    filter.outcome.is_none_or(|outcome| outcome == logged.outcome)
+        && filter.key.is_none_or(|key| key == logged.key)
+        && filter.model.as_ref().is_none_or(|model| *model == logged.model)
+        && filter.context.is_none_or(|context| context == logged.context)
+        && filter.entry.is_none_or(|entry| Some(entry) == met)
+        && filter.asked.as_ref().is_none_or(asks)
+}
+
+#[async_trait]
+impl RequestLog for MemoryStore {
+    async fn log_requests(&self, requests: &[LoggedRequest]) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for logged in requests {
+            if state.projects.contains_key(&logged.project) {
+                let number = state.next_number();
+                state.logged.push(LogRow { number, logged: logged.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    async fn logged(
+        &self,
+        project: ProjectId,
+        filter: &LogFilter,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<LogRow>, StoreError> {
+        let state = self.state();
+        let of = |row: &&LogRow| {
+            row.logged.project == project
+                && before.is_none_or(|before| row.number < before)
+                && passes(row, filter)
+        };
+        Ok(state.logged.iter().rev().filter(of).take(limit.get()).cloned().collect())
+    }
+
+    async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError> {
+        let state = self.state();
+        let mut of = state.logged.iter().filter(|row| row.logged.project == project);
+        Ok(of.find(|row| row.number == number).cloned())
+    }
+
+    async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let settings = |row: &LogRow| {
+            let project = state.projects.get(&row.logged.project);
+            project.map(|project| Logging::from(&project.settings))
+        };
+        let gone = |row: &&LogRow| {
+            row.logged.at < now.minus(LOGGED_FOR)
+                || settings(row).is_none_or(|logging| state.newer(row) >= logging.requests)
+        };
+        let texts = |row: &&LogRow| {
+            let old = settings(row).is_none_or(|logging| row.logged.at < now.minus(logging.texts));
+            row.logged.text.is_some() && old
+        };
+        let number = |row: &LogRow| row.number;
+        let gone: Vec<_> = state.logged.iter().filter(gone).map(number).take(limit.get()).collect();
+        let texts: Vec<_> = state.logged.iter().filter(texts).map(number).take(limit.get()).collect();
+        for row in state.logged.iter_mut().filter(|row| texts.contains(&row.number)) {
+            row.logged.text = None;
+        }
+        state.logged.retain(|row| !gone.contains(&row.number));
+        Ok(gone.len().max(texts.len()) as u64)
+    }
+}

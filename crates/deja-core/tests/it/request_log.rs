@@ -1,0 +1,134 @@
+//! What the log says of each request, and that it stays bounded.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::Ordering;
+
+use deja_core::analytics::{ContextKey, Outcome, Surface};
+use deja_core::cache::{Met, PromptHash};
+use deja_core::clock::Clock;
+use deja_core::engine::{NotAllowed, Query, QueryError};
+use deja_core::project::{Guard, ProjectSettings};
+use deja_core::provider::FailureClass;
+use deja_core::quality::FORBIDDEN;
+use deja_core::request_log::{LogFilter, LoggedRequest};
+use deja_core::store::RequestLog;
+
+use crate::util::{Bench, failure, query, unguarded};
+
+fn named(name: &str, prompt: &str) -> Query {
+    Query { request: Some(name.into()), ..query(prompt) }
+}
+
+/// What is logged so far, oldest first.
+async fn logged(bench: &Bench) -> Vec<LoggedRequest> {
+    bench.engine.flush_counts().await.unwrap();
+    let all = LogFilter::default();
+    let rows = bench.store.logged(bench.caller.project.id, &all, None, NonZeroUsize::MAX).await.unwrap();
+    rows.into_iter().rev().map(|row| row.logged).collect()
+}
+
+#[tokio::test]
+async fn every_end_of_a_request_is_logged_with_what_it_met() {
+    let bench = Bench::new().await;
+    let first = bench.try_ask(named("r1", "reset|1")).await.unwrap();
+    bench.try_ask(named("r2", "reset|1")).await.unwrap();
+    let semantic = bench.try_ask(Query { context: None, ..named("r3", "reset|2") }).await.unwrap();
+    let context = Some("law".to_owned());
+    bench.try_ask(Query { context: context.clone(), ..named("r4", "reset|1") }).await.unwrap();
+    bench.provider.script(|_| async { Err(failure(FailureClass::Server)) });
+    bench.try_ask(named("r5", "weather")).await.unwrap_err();
+    let unknown = Query { model: "unsupported".into(), ..named("r6", "weather") };
+    bench.try_ask(unknown).await.unwrap_err();
+    let unread = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
+    bench.engine.request(&bench.caller, "r7", unread).await.unwrap_err();
+    bench.store.over_limit.store(true, Ordering::SeqCst);
+    bench.engine.admit(&bench.caller.key.hash, None, Some("r8")).await.unwrap_err();
+    bench.store.over_limit.store(false, Ordering::SeqCst);
+    bench.engine.admit(&bench.caller.key.hash, Some("another"), Some("r9")).await.unwrap_err();
+
+    let logged = logged(&bench).await;
+    let told: Vec<_> = logged
+        .iter()
+        .map(|one| (one.request.as_deref().unwrap(), one.outcome, one.cause.as_deref(), &*one.model))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("r1", Outcome::Miss, None, "cheap"),
+            ("r2", Outcome::ExactHit, None, "cheap"),
+            ("r3", Outcome::SemanticHit, None, "cheap"),
+            ("r4", Outcome::Miss, None, "cheap"),
+            ("r5", Outcome::Error, Some("provider_server_error"), "cheap"),
+            ("r6", Outcome::Refused, Some("model_not_supported"), "unsupported"),
+            ("r7", Outcome::Refused, Some("model_not_allowed"), ""),
+            ("r8", Outcome::RateLimited, Some("rate_limited"), ""),
+            ("r9", Outcome::Refused, Some("other_project"), ""),
+        ]
+    );
+    for one in &logged {
+        assert_eq!((one.key, one.at, one.surface), (bench.caller.key.id, bench.clock.now(), Surface::Query));
+        assert_eq!(one.text, None, "texts are opt-in");
+    }
+    let met = |number: usize| logged[number].met.as_ref().map(|met| (met.entry, met.met));
+    assert_eq!(
+        [0, 1, 2, 3, 4].map(met),
+        [None, Some((first.entry.id, Met::Served)), Some((first.entry.id, Met::Served)), None, None]
+    );
+    assert_eq!(logged[2].met.as_ref().unwrap().similarity, semantic.similarity().unwrap());
+    assert_eq!((logged[1].saved, logged[0].saved.as_nanos()), (first_saving(&bench).await, 0));
+    assert_eq!(logged[2].asked, Some(PromptHash::of("reset|2")));
+    assert_eq!((logged[5].asked.is_some(), logged[6].asked), (true, None));
+    let contexts = [0, 3].map(|number: usize| logged[number].context);
+    assert_eq!(contexts, [ContextKey::WITHOUT, ContextKey::of(context.as_deref())]);
+}
+
+/// What an exact hit saves.
+async fn first_saving(bench: &Bench) -> deja_core::money::NanoUsd {
+    bench.ask("reset|1").await.saved()
+}
+
+#[tokio::test]
+async fn a_miss_says_which_entry_came_near_and_why_it_did_not_answer() {
+    let bench =
+        Bench::with(ProjectSettings { guard: Guard::Standard, ..ProjectSettings::default() }, 100).await;
+    let first = bench.ask("|Which trains run on day 1?").await;
+    bench.ask("|Which trains run on day 2?").await;
+    let one = logged(&bench).await.pop().unwrap();
+    let met = one.met.unwrap();
+    assert_eq!((one.outcome, met.entry, met.met), (Outcome::Miss, first.entry.id, Met::Refused));
+    assert_eq!(met.reason.as_deref(), Some("numbers"));
+
+    let bench = Bench::new().await;
+    let first = bench.ask("chairs|1").await;
+    bench.found_wrong(first.entry.id, "chairs|2").await;
+    bench.ask("chairs|2").await;
+    let met = logged(&bench).await.pop().unwrap().met.unwrap();
+    assert_eq!((met.entry, met.met, met.reason.as_deref()), (first.entry.id, Met::Refused, Some(FORBIDDEN)));
+}
+
+#[tokio::test]
+async fn texts_are_kept_where_the_project_says_so_and_nothing_where_it_logs_nothing() {
+    let bench = Bench::with(ProjectSettings { request_texts_days: 1, ..unguarded() }, 100).await;
+    bench.ask("reset|1").await;
+    assert_eq!(logged(&bench).await[0].text.as_deref(), Some("reset|1"));
+
+    let bench =
+        Bench::with(ProjectSettings { request_log: 0, request_texts_days: 1, ..unguarded() }, 100).await;
+    bench.ask("reset|1").await;
+    assert_eq!(logged(&bench).await, []);
+}
+
+#[tokio::test]
+async fn one_busy_project_does_not_keep_another_out_of_its_log() {
+    let bench = Bench::new().await;
+    let other = Bench { caller: bench.another_project().await, ..bench.clone() };
+    other.ask("reset|1").await;
+    for _ in 0..600 {
+        bench.ask("reset|1").await;
+    }
+    other.ask("reset|1").await;
+    assert_eq!(logged(&bench).await.len(), 512);
+    assert_eq!(logged(&other).await.len(), 2);
+    bench.ask("reset|1").await;
+    assert_eq!(logged(&bench).await.len(), 513, "after a write there is room again");
+}

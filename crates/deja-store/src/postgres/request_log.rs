@@ -1,0 +1,253 @@
+//! The log of requests.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deja_core::analytics::{ContextKey, Outcome};
+use deja_core::cache::PromptHash;
+use deja_core::clock::Timestamp;
+use deja_core::embedding::Similarity;
+use deja_core::id::{EntryId, KeyId, ProjectId};
+use deja_core::money::NanoUsd;
+use deja_core::project::Project;
+use deja_core::request_log::{
+    DEFAULT_LOGGED, LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry,
+};
+use deja_core::store::{RequestLog, StoreError};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::PostgresStore;
+use super::connections::Params;
+use super::entries::folded;
+use super::rows::{before, count, get, id, limit, signed, text, text_or_none, time, unreadable, uuid, word};
+
+const SELECT: &str =
+    "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
+                             joined, entry_id, similarity, met, reason, latency, saved FROM request_log";
+const DAY: i64 = 24 * 3600 * 1_000_000_000;
+
+/// A part of a statement that changes the project $1: deletes what it lets go for good. What it only has less of is
+/// swept. Nothing, if it lets nothing go.
+pub(super) fn let_go(project: &Project) -> &'static str {
+    let logging = Logging::from(&project.settings);
+    match (logging.requests, logging.texts.is_zero()) {
+        (0, _) => "log_gone AS (DELETE FROM request_log WHERE project_id = $1),",
+        (_, true) => {
+            "log_gone AS (UPDATE request_log SET asked = NULL WHERE project_id = $1 AND asked IS NOT NULL),"
+        }
+        (_, false) => "",
+    }
+}
+
+#[async_trait]
+impl RequestLog for PostgresStore {
+    async fn log_requests(&self, requests: &[LoggedRequest]) -> Result<(), StoreError> {
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let columns = Columns::of(requests);
+        let sql = "
+            WITH held AS (SELECT p.project_id FROM projects p WHERE p.project_id = ANY ($1::uuid[])
+                          ORDER BY p.project_id FOR KEY SHARE)
+            INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked,
+                                     outcome, cause, joined, entry_id, similarity, met, reason, latency, saved)
+            SELECT g.project_id, g.at, g.request, g.key_id, g.surface, g.model, g.context, g.asked_hash, g.asked,
+                   g.outcome, g.cause, g.joined, g.entry_id, g.similarity, g.met, g.reason, g.latency, g.saved
+            FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $5::text[], $6::bytea[], $7::bigint[],
+                        $8::bytea[], $9::bytea[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::real[],
+                        $15::text[], $16::text[], $17::bigint[], $18::bigint[])
+                 WITH ORDINALITY
+                 AS g (project_id, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
+                       joined, entry_id, similarity, met, reason, latency, saved, place)
+                 JOIN held USING (project_id)
+            ORDER BY g.place";
+        let params: Params<'_> = &[
+            &columns.projects,
+            &columns.times,
+            &columns.names,
+            &columns.keys,
+            &columns.surfaces,
+            &columns.models,
+            &columns.contexts,
+            &columns.hashes,
+            &columns.texts,
+            &columns.outcomes,
+            &columns.causes,
+            &columns.joined,
+            &columns.entries,
+            &columns.similarities,
+            &columns.mets,
+            &columns.reasons,
+            &columns.latencies,
+            &columns.saved,
+        ];
+        self.connections.bulk(sql, params).await.map(drop)
+    }
+
+    async fn logged(
+        &self,
+        project: ProjectId,
+        filter: &LogFilter,
+        before_number: Option<u64>,
+        at_most: NonZeroUsize,
+    ) -> Result<Vec<LogRow>, StoreError> {
+        let sql = format!(
+            "{SELECT} WHERE project_id = $1 AND number < $2 AND ($4::text IS NULL OR outcome = $4)
+                 AND ($5::uuid IS NULL OR key_id = $5) AND ($6::bytea IS NULL OR model = $6)
+                 AND ($7::bigint IS NULL OR context = $7) AND {}
+                 AND ($9::bytea IS NULL OR asked_hash = $9 OR strpos({}, {}) > 0)
+             ORDER BY number DESC LIMIT $3",
+            // The entry's own index is used where there is one.
+            if filter.entry.is_some() { "entry_id = $8" } else { "$8::uuid IS NULL" },
+            folded("asked"),
+            folded("$10::bytea"),
+        );
+        let hash = filter.asked.as_deref().map(PromptHash::of);
+        let params: Params<'_> = &[
+            &uuid(project.as_bytes()),
+            &before(before_number),
+            &limit(at_most),
+            &filter.outcome.map(Outcome::as_str),
+            &filter.key.map(|key| uuid(key.as_bytes())),
+            &filter.model.as_ref().map(String::as_bytes),
+            &filter.context.map(|context| context.0),
+            &filter.entry.map(|entry| uuid(entry.as_bytes())),
+            &hash.as_ref().map(|hash| hash.0.as_slice()),
+            &filter.asked.as_ref().map(String::as_bytes),
+        ];
+        let rows = if filter.asked.is_some() {
+            self.connections.search(&sql, params).await?
+        } else {
+            self.connections.query(&sql, params).await?
+        };
+        rows.iter().map(|row| from_row(project, row)).collect()
+    }
+
+    async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError> {
+        let sql = format!("{SELECT} WHERE project_id = $1 AND number = $2");
+        let row = self.connections.query_opt(&sql, &[&uuid(project.as_bytes()), &signed(number)]).await?;
+        row.map(|row| from_row(project, &row)).transpose()
+    }
+
+    async fn sweep_logged(&self, now: Timestamp, at_most: NonZeroUsize) -> Result<u64, StoreError> {
+        let old = "WITH old AS (SELECT ctid FROM request_log WHERE at < $1 LIMIT $2),
+                        gone AS (DELETE FROM request_log WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
+                   SELECT count(*) FROM gone";
+        let surplus = format!(
+            "WITH old AS (
+                 SELECT o.ctid FROM projects p CROSS JOIN LATERAL (
+                     SELECT l.ctid FROM request_log l WHERE l.project_id = p.project_id
+                     ORDER BY l.number DESC
+                     OFFSET coalesce((p.settings::json->>'request_log')::bigint, {DEFAULT_LOGGED}) LIMIT $1) o
+                 LIMIT $1),
+             gone AS (DELETE FROM request_log WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
+             SELECT count(*) FROM gone"
+        );
+        let texts = format!(
+            "WITH old AS (
+                 SELECT l.ctid FROM projects p JOIN request_log l ON l.project_id = p.project_id
+                 WHERE l.asked IS NOT NULL
+                       AND l.at < $1 - least(coalesce((p.settings::json->>'request_texts_days')::bigint, 0), 30) * {DAY}
+                 LIMIT $2),
+             gone AS (UPDATE request_log SET asked = NULL WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
+             SELECT count(*) FROM gone"
+        );
+        let (since, at_most) = (now.minus(LOGGED_FOR).as_nanos(), limit(at_most));
+        let mut most = 0;
+        let sweeps: [(&str, Params<'_>); 3] =
+            [(old, &[&since, &at_most]), (&surplus, &[&at_most]), (&texts, &[&now.as_nanos(), &at_most])];
+        for (sql, params) in sweeps {
+            let rows = self.connections.bulk(sql, params).await?;
+            most = rows.first().map_or(Ok(0), |row| count(row, 0))?.max(most);
+        }
+        Ok(most)
+    }
+}
+
+/// Requests, column by column.
+#[derive(Default)]
+struct Columns<'a> {
+    projects: Vec<Uuid>,
+    times: Vec<i64>,
+    names: Vec<Option<&'a str>>,
+    keys: Vec<Uuid>,
+    surfaces: Vec<&'a str>,
+    models: Vec<&'a [u8]>,
+    contexts: Vec<i64>,
+    hashes: Vec<Option<&'a [u8]>>,
+    texts: Vec<Option<&'a [u8]>>,
+    outcomes: Vec<&'a str>,
+    causes: Vec<Option<&'a str>>,
+    joined: Vec<bool>,
+    entries: Vec<Option<Uuid>>,
+    similarities: Vec<Option<f32>>,
+    mets: Vec<Option<&'a str>>,
+    reasons: Vec<Option<&'a str>>,
+    latencies: Vec<Option<i64>>,
+    saved: Vec<i64>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(requests: &'a [LoggedRequest]) -> Self {
+        let mut columns = Self::default();
+        for one in requests {
+            let met = one.met.as_ref();
+            columns.projects.push(uuid(one.project.as_bytes()));
+            columns.times.push(one.at.as_nanos());
+            columns.names.push(one.request.as_deref());
+            columns.keys.push(uuid(one.key.as_bytes()));
+            columns.surfaces.push(one.surface.as_str());
+            columns.models.push(one.model.as_bytes());
+            columns.contexts.push(one.context.0);
+            columns.hashes.push(one.asked.as_ref().map(|hash| hash.0.as_slice()));
+            columns.texts.push(one.text.as_deref().map(str::as_bytes));
+            columns.outcomes.push(one.outcome.as_str());
+            columns.causes.push(one.cause.as_deref());
+            columns.joined.push(one.joined);
+            columns.entries.push(met.map(|met| uuid(met.entry.as_bytes())));
+            columns.similarities.push(met.map(|met| met.similarity.get()));
+            columns.mets.push(met.map(|met| met.met.as_str()));
+            columns.reasons.push(met.and_then(|met| met.reason.as_deref()));
+            let nanos = |latency: Duration| i64::try_from(latency.as_nanos()).unwrap_or(i64::MAX);
+            columns.latencies.push(one.latency.map(nanos));
+            columns.saved.push(signed(one.saved.as_nanos()));
+        }
+        columns
+    }
+}
+
+fn from_row(project: ProjectId, row: &Row) -> Result<LogRow, StoreError> {
+    let met = match get::<Option<Uuid>>(row, 12)? {
+        Some(entry) => Some(MetEntry {
+            entry: EntryId::from_bytes(entry.into_bytes()),
+            similarity: Similarity::from_cosine(get(row, 13)?),
+            met: word(row, 14)?,
+            reason: get(row, 15)?,
+        }),
+        None => None,
+    };
+    let hash: Option<&[u8]> = get(row, 7)?;
+    let hash = hash.map(|bytes| bytes.try_into().map_err(|_| unreadable(7, "not 32 bytes"))).transpose()?;
+    Ok(LogRow {
+        number: count(row, 0)?,
+        logged: LoggedRequest {
+            project,
+            at: time(row, 1)?,
+            request: get(row, 2)?,
+            key: KeyId::from_bytes(id(row, 3)?),
+            surface: word(row, 4)?,
+            model: text(row, 5)?,
+            context: ContextKey(get(row, 6)?),
+            asked: hash.map(PromptHash),
+            text: text_or_none(row, 8)?,
+            outcome: word(row, 9)?,
+            cause: get(row, 10)?,
+            joined: get(row, 11)?,
+            met,
+            latency: get::<Option<i64>>(row, 16)?.map(|nanos| Duration::from_nanos(nanos.unsigned_abs())),
+            saved: NanoUsd::from_nanos(count(row, 17)?),
+        },
+    })
+}

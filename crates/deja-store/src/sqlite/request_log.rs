@@ -1,0 +1,221 @@
+//! The log of requests.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deja_core::analytics::{ContextKey, Outcome};
+use deja_core::cache::PromptHash;
+use deja_core::clock::Timestamp;
+use deja_core::embedding::Similarity;
+use deja_core::id::{EntryId, KeyId, ProjectId};
+use deja_core::money::NanoUsd;
+use deja_core::project::Project;
+use deja_core::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry};
+use deja_core::store::{RequestLog, StoreError};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::fault::fault;
+use super::rows::{count, limit_of, number_before, signed, time, word};
+use super::{Done, SqliteStore};
+
+const SELECT: &str =
+    "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
+                             joined, entry_id, similarity, met, reason, latency, saved FROM request_log";
+
+#[async_trait]
+impl RequestLog for SqliteStore {
+    async fn log_requests(&self, requests: &[LoggedRequest]) -> Result<(), StoreError> {
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let requests = requests.to_vec();
+        self.writer
+            .write(move |connection| insert(connection, &requests).map(Done::quiet).map_err(fault))
+            .await
+    }
+
+    async fn logged(
+        &self,
+        project: ProjectId,
+        filter: &LogFilter,
+        before: Option<u64>,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<LogRow>, StoreError> {
+        let filter = filter.clone();
+        let readers = if filter.asked.is_some() { &self.searches } else { &self.readers };
+        readers
+            .read(move |connection| {
+                let sql = format!(
+                    "{SELECT} WHERE project_id = ?1 AND number < ?2 AND (?4 IS NULL OR outcome = ?4)
+                         AND (?5 IS NULL OR key_id = ?5) AND (?6 IS NULL OR model = ?6) AND (?7 IS NULL OR context = ?7)
+                         AND {} AND (?9 IS NULL OR asked_hash = ?9 OR instr(lower(asked), lower(?10)) > 0)
+                     ORDER BY number DESC LIMIT ?3",
+                    // The entry's own index is used where there is one.
+                    if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" }
+                );
+                connection
+                    .prepare_cached(&sql)?
+                    .query_map(
+                        params![
+                            project.as_bytes(),
+                            number_before(before),
+                            limit_of(limit),
+                            filter.outcome.map(Outcome::as_str),
+                            filter.key.as_ref().map(KeyId::as_bytes),
+                            filter.model,
+                            filter.context.map(|context| context.0),
+                            filter.entry.as_ref().map(EntryId::as_bytes),
+                            filter.asked.as_deref().map(|asked| PromptHash::of(asked).0),
+                            filter.asked,
+                        ],
+                        |row| from_row(project, row),
+                    )?
+                    .collect()
+            })
+            .await
+    }
+
+    async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                connection
+                    .prepare_cached(&format!("{SELECT} WHERE project_id = ?1 AND number = ?2"))?
+                    .query_row(params![project.as_bytes(), signed(number)], |row| from_row(project, row))
+                    .optional()
+            })
+            .await
+    }
+
+    async fn sweep_logged(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
+        let projects = self.memory.catalog.projects();
+        self.writer
+            .write(move |connection| {
+                let mut most = delete_old(connection, now, limit).map_err(fault)?;
+                for project in projects {
+                    let logging = Logging::from(&project.settings);
+                    most = most
+                        .max(delete_surplus(connection, project.id, logging.requests, limit).map_err(fault)?)
+                        .max(forget_texts(connection, project.id, logging.texts, now, limit).map_err(fault)?);
+                }
+                Ok(Done::quiet(most))
+            })
+            .await
+    }
+}
+
+/// Deletes what a project that was just changed lets go for good. What it only has less of is swept.
+pub(super) fn let_go(connection: &Connection, project: &Project, now: Timestamp) -> rusqlite::Result<()> {
+    let (logging, all) = (Logging::from(&project.settings), NonZeroUsize::MAX);
+    if logging.requests == 0 {
+        delete_surplus(connection, project.id, 0, all)?;
+    }
+    if logging.texts.is_zero() {
+        forget_texts(connection, project.id, Duration::ZERO, now, all)?;
+    }
+    Ok(())
+}
+
+fn insert(connection: &Connection, requests: &[LoggedRequest]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked, outcome,
+                                  cause, joined, entry_id, similarity, met, reason, latency, saved)
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
+         WHERE EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)",
+    )?;
+    for one in requests {
+        let met = one.met.as_ref();
+        insert.execute(params![
+            one.project.as_bytes(),
+            one.at.as_nanos(),
+            one.request,
+            one.key.as_bytes(),
+            one.surface.as_str(),
+            one.model,
+            one.context.0,
+            one.asked.map(|hash| hash.0),
+            one.text,
+            one.outcome.as_str(),
+            one.cause,
+            one.joined,
+            met.map(|met| *met.entry.as_bytes()),
+            met.map(|met| f64::from(met.similarity.get())),
+            met.map(|met| met.met.as_str()),
+            met.and_then(|met| met.reason.as_deref()),
+            one.latency.map(|latency| i64::try_from(latency.as_nanos()).unwrap_or(i64::MAX)),
+            signed(one.saved.as_nanos()),
+        ])?;
+    }
+    Ok(())
+}
+
+fn delete_old(connection: &Connection, now: Timestamp, limit: NonZeroUsize) -> rusqlite::Result<u64> {
+    let sql =
+        "DELETE FROM request_log WHERE number IN (SELECT number FROM request_log WHERE at < ?1 LIMIT ?2)";
+    let since = now.minus(LOGGED_FOR).as_nanos();
+    connection.prepare_cached(sql)?.execute(params![since, limit_of(limit)]).map(|gone| gone as u64)
+}
+
+/// Deletes what a project has beyond its newest.
+fn delete_surplus(
+    connection: &Connection,
+    project: ProjectId,
+    newest: u64,
+    limit: NonZeroUsize,
+) -> rusqlite::Result<u64> {
+    let sql = "DELETE FROM request_log WHERE number IN (
+                   SELECT number FROM request_log WHERE project_id = ?1 ORDER BY number DESC LIMIT ?3 OFFSET ?2)";
+    let gone =
+        connection.prepare_cached(sql)?.execute(params![project.as_bytes(), signed(newest), limit_of(limit)]);
+    gone.map(|gone| gone as u64)
+}
+
+/// Forgets the texts of a project that are older than it keeps them.
+fn forget_texts(
+    connection: &Connection,
+    project: ProjectId,
+    kept: Duration,
+    now: Timestamp,
+    limit: NonZeroUsize,
+) -> rusqlite::Result<u64> {
+    let sql = "UPDATE request_log SET asked = NULL WHERE number IN (
+                   SELECT number FROM request_log
+                   WHERE project_id = ?1 AND asked IS NOT NULL AND (?2 IS NULL OR at < ?2) LIMIT ?3)";
+    let since = (!kept.is_zero()).then(|| now.minus(kept).as_nanos());
+    let forgotten =
+        connection.prepare_cached(sql)?.execute(params![project.as_bytes(), since, limit_of(limit)]);
+    forgotten.map(|forgotten| forgotten as u64)
+}
+
+fn from_row(project: ProjectId, row: &Row<'_>) -> rusqlite::Result<LogRow> {
+    let entry: Option<[u8; 16]> = row.get(12)?;
+    let met = match entry {
+        Some(entry) => Some(MetEntry {
+            entry: EntryId::from_bytes(entry),
+            similarity: Similarity::from_cosine(row.get::<_, f64>(13)? as f32),
+            met: word(row, 14)?,
+            reason: row.get(15)?,
+        }),
+        None => None,
+    };
+    Ok(LogRow {
+        number: count(row, 0)?,
+        logged: LoggedRequest {
+            project,
+            at: time(row, 1)?,
+            request: row.get(2)?,
+            key: KeyId::from_bytes(row.get(3)?),
+            surface: word(row, 4)?,
+            model: row.get(5)?,
+            context: ContextKey(row.get(6)?),
+            asked: row.get::<_, Option<[u8; 32]>>(7)?.map(PromptHash),
+            text: row.get(8)?,
+            outcome: word(row, 9)?,
+            cause: row.get(10)?,
+            joined: row.get(11)?,
+            met,
+            latency: row.get::<_, Option<i64>>(16)?.map(|nanos| Duration::from_nanos(nanos.unsigned_abs())),
+            saved: NanoUsd::from_nanos(count(row, 17)?),
+        },
+    })
+}
