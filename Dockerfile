@@ -1,6 +1,10 @@
 # syntax=docker/dockerfile:1
-# One static-looking binary on an image without a shell. Build: docker build -t deja .
+# One binary on an image without a shell.
+#   docker build -t deja .                               # in the repository: built from the source
+#   docker build -t deja --build-arg BINARY=archive .    # in an unpacked archive (make dist): the published binary and its licences
 # Run: docker run --read-only -v deja:/data -p 8080:8080 -e OPENAI_API_KEY deja
+
+ARG BINARY=source
 
 FROM rust:1.95-slim-trixie AS build
 # For SQLite, the allocator and TLS, which bring their own C sources.
@@ -10,14 +14,26 @@ WORKDIR /src
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
     cargo build --release --locked -p deja-server --bin deja \
-    && cp target/release/deja /usr/local/bin/deja
+    && strip --strip-all -o /usr/local/bin/deja target/release/deja
+
+FROM scratch AS source
+COPY --from=build /usr/local/bin/deja /usr/local/bin/deja
+COPY LICENSE NOTICE /usr/local/share/doc/deja/
+
+FROM scratch AS archive
+COPY deja /usr/local/bin/deja
+COPY LICENSE NOTICE THIRD_PARTY sbom.cdx.json /usr/local/share/doc/deja/
+
+FROM ${BINARY} AS published
+
+FROM debian:trixie-slim AS data
 # A new volume takes owner and mode from the image.
 RUN install -d -m 0700 -o 65532 -g 65532 /data
 
 # glibc, certificates, and a user without rights; no shell, no package manager.
 FROM gcr.io/distroless/cc-debian13:nonroot
-COPY --from=build /usr/local/bin/deja /usr/local/bin/deja
-COPY --from=build --chown=65532:65532 /data /data
+COPY --from=published /usr/local /usr/local
+COPY --from=data --chown=65532:65532 /data /data
 # Inside a container every interface is the right one: what is published is said outside.
 ENV DEJA_LISTEN=0.0.0.0:8080 DEJA_DATA_DIR=/data DEJA_LOG_FORMAT=json
 USER 65532:65532

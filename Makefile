@@ -31,12 +31,13 @@ trust:
 # The same as e2e, and takes the pictures of docs/images anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
-# Format, lints, the documentation's links, and what may be linked in.
+# Format, lints, the documentation's links, what may be linked in, and the manifests of Kubernetes.
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' cargo doc --workspace --all-features --no-deps --document-private-items
 	scripts/deny
+	scripts/kubernetes
 bench:
 	cargo build --release -p deja-server -p deja-bench
 	target/release/deja-bench all

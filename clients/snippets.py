@@ -1,4 +1,4 @@
-"""Runs every snippet of docs/start/clients.md twice: the second time its answer is a hit. Those that the console shows are
+"""Runs every snippet of README.md and of docs/start/clients.md twice: the second time its answer is a hit. Those that the console shows are
 copied from there, and so are those of deja's own API. The others are as they stand on the page."""
 
 import os
@@ -9,7 +9,8 @@ import sys
 
 import console
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "start" / "clients.md"
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "docs/start/clients.md"]
 SNIPPET = re.compile(r"^## (.+?)$|^<!-- clients/run: (\w+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 ADDRESS = "http://127.0.0.1:8080"
 
@@ -21,7 +22,7 @@ OWN = {"deja’s own API, curl": "sh", "deja’s own API, Python without any pac
 def found(overview):
     """Name, place and text of each."""
     heading, number, shown = "", 0, dict(overview.snippets)
-    for title, place, text in SNIPPET.findall(PAGE.read_text()):
+    for title, place, text in (snippet for page in PAGES for snippet in SNIPPET.findall(page.read_text())):
         if title:
             heading, number = title, 0
         else:

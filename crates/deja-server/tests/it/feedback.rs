@@ -1,12 +1,10 @@
 //! Feedback: what people say of an answer holds from the next request on.
 
-use std::net::SocketAddr;
-
 use serde_json::{Value, json};
 
 use crate::util::deja::free_port;
 use crate::util::tenant::{MODEL, Tenant};
-use crate::util::{Deja, FakeProvider, Response, World, http, provider::answer_to};
+use crate::util::{Deja, FakeProvider, Response, World, metrics, provider::answer_to};
 
 pub const FEEDBACK: &str = "/v1/cache/feedback";
 const RESET: &str = "How do I reset my password?";
@@ -221,14 +219,13 @@ fn what_is_wrong_with_a_body_is_400_and_says_so() {
 #[test]
 fn words_are_counted() {
     let (provider, port) = (FakeProvider::start(), free_port());
-    let metrics = format!("127.0.0.1:{port}");
-    let deja = Deja::builder().provider(&provider).env("DEJA_METRICS_LISTEN", metrics).start();
+    let deja =
+        Deja::builder().provider(&provider).env("DEJA_METRICS_LISTEN", format!("127.0.0.1:{port}")).start();
     let tenant = Tenant::create(&deja, "counted", &[]);
     ask_at(&tenant, RESET, 0.85);
     let (request, _) = names(&ask_at(&tenant, REWORDED, 0.85));
     assert_eq!(effect(&tenant, &json!({"request_id": request, "correct": false})), "blocked");
-    let metrics = http::once(SocketAddr::from(([127, 0, 0, 1], port)), "GET", "/metrics", &[], b"").unwrap();
-    let text = metrics.text();
+    let text = metrics(port);
     let line = text.lines().find(|line| line.starts_with("deja_feedback_total")).unwrap_or_default();
     for part in [r#"source="api""#, r#"judged="hit""#, r#"correct="false""#, r#"effect="blocked""#, "} 1"] {
         assert!(line.contains(part), "no {part} in {line:?} of\n{text}");

@@ -1,12 +1,10 @@
 //! The guard: what is similar enough and asks something else is refused, on every way to an answer.
 
-use std::net::SocketAddr;
-
 use serde_json::{Value, json};
 
 use crate::util::deja::free_port;
 use crate::util::tenant::{MODEL, Tenant};
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, World, http, provider::answer_to};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, World, metrics, provider::answer_to};
 
 const ENABLE: &str = "How do I enable read receipts?";
 const DISABLE: &str = "How do I disable read receipts?";
@@ -156,9 +154,9 @@ fn refusals_are_counted_by_reason() {
     for prompt in [ENABLE, DISABLE, DISABLE, &one, &two] {
         ask(&tenant, prompt, 0.75, "guard-metrics");
     }
-    let metrics = http::once(SocketAddr::from(([127, 0, 0, 1], port)), "GET", "/metrics", &[], b"").unwrap();
+    let text = metrics(port);
     for reason in ["opposite", "numbers"] {
         let line = format!(r#"deja_guard_refusals_total{{reason="{reason}"}} 1"#);
-        assert!(metrics.text().lines().any(|said| said == line), "{line} in {}", metrics.text());
+        assert!(text.lines().any(|said| said == line), "{line} in {text}");
     }
 }

@@ -1,7 +1,7 @@
 //! Running it: health, metrics, documents, start, stop, and the command line against a running server.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::util::deja::{free_port, wait};
 use crate::util::http::{self, Connection, PATIENCE};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, World};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, World, metrics};
 
 #[test]
 fn health_is_told_in_json_and_without_a_key() {
@@ -33,9 +33,7 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     for _ in 0..3 {
         tenant.ask_for("Who wrote Faust?");
     }
-    let metrics = http::once(SocketAddr::from(([127, 0, 0, 1], port)), "GET", "/metrics", &[], b"").unwrap();
-    assert_eq!(metrics.status, 200);
-    let text = metrics.text();
+    let text = metrics(port);
     let version = format!(r#"deja_build_info{{version="{}"}} 1"#, env!("CARGO_PKG_VERSION"));
     let outcomes =
         [r#"deja_queries_total{outcome="miss"} 1"#, r#"deja_queries_total{outcome="exact_hit"} 2"#];

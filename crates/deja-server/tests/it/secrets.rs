@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::util::collector::Collector;
 use crate::util::deja::{ANTHROPIC_KEY, GEMINI_KEY, OPENAI_KEY, free_port};
-use crate::util::http::{self, find};
+use crate::util::http::find;
 use crate::util::provider::{Family, completion};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Reaction, Tenant};
+use crate::util::{Deja, FakeProvider, Reaction, Tenant, metrics};
 
 const MASTER_KEY: &str = "6d61737465722d6b65792d6f662d6120746573742d6f6e6c792d333262797421";
 const PROVIDER_SECRET: &str = "house-secret-77e1b0";
@@ -130,9 +130,7 @@ fn no_secret_and_no_text_is_ever_written_down() {
         .env("DEJA_OTLP_ENDPOINT", collector.url())
         .start();
     let keys = traffic(&deja, &provider);
-    let address = std::net::SocketAddr::from(([127, 0, 0, 1], metrics_port));
-    let metrics = http::once(address, "GET", "/metrics", &[], b"").unwrap();
-    assert_eq!(metrics.status, 200);
+    let metrics = metrics(metrics_port);
     assert!(deja.stop().success());
 
     let log = deja.log();
@@ -141,7 +139,7 @@ fn no_secret_and_no_text_is_ever_written_down() {
     secrets.extend(keys.iter().map(String::as_str));
     // The seven characters that listings show are no secret; what comes after them is.
     secrets.extend(keys.iter().map(|key| &key[7..]));
-    for (place, text) in [("log", log.as_str()), ("metrics", metrics.text().as_str())] {
+    for (place, text) in [("log", log.as_str()), ("metrics", metrics.as_str())] {
         for word in secrets.iter().chain(&TEXTS) {
             if let Some(line) = text.lines().find(|line| line.contains(word)) {
                 panic!("{word:?} is in the {place}: {line}");

@@ -3,6 +3,7 @@
 pub mod collector;
 pub mod deja;
 pub mod http;
+pub mod metrics;
 pub mod provider;
 pub mod random;
 pub mod server;
@@ -13,6 +14,7 @@ use std::sync::OnceLock;
 
 pub use deja::Deja;
 pub use http::Response;
+pub use metrics::metrics;
 pub use provider::{FakeProvider, Gate, Reaction};
 pub use random::Random;
 pub use tenant::Tenant;
