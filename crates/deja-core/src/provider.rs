@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 pub use deja_wire::{Completion, Endpoint, Finish, TokenUsage};
 use futures::stream::BoxStream;
-use http::HeaderMap;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -161,10 +161,37 @@ pub struct Forward {
     pub model: String,
     /// The body, as it came.
     pub body: Bytes,
-    /// Headers of the application, without its credentials. The provider gets to see those that it may, and its own secret.
+    /// Headers of the application: the provider gets to see those in [`Forward::HEADERS`].
     pub headers: HeaderMap,
     /// What stands behind the `?`, as far as the provider may see it, such as `beta=true`.
     pub query: Option<String>,
+}
+
+impl Forward {
+    /// Headers of the application that a provider gets to see.
+    pub const HEADERS: [HeaderName; 7] = [
+        CONTENT_TYPE,
+        ACCEPT,
+        HeaderName::from_static("anthropic-version"),
+        HeaderName::from_static("anthropic-beta"),
+        HeaderName::from_static("openai-beta"),
+        HeaderName::from_static("idempotency-key"),
+        HeaderName::from_static("traceparent"),
+    ];
+}
+
+/// The headers of `list` among `all`, each with bytes of its own: those of a request share the buffer that it was read
+/// into, which they would hold as long as a stream lasts.
+pub fn listed(all: &HeaderMap, list: &[HeaderName]) -> HeaderMap {
+    let mut listed = HeaderMap::new();
+    for name in list {
+        for value in all.get_all(name) {
+            // What was a value is one.
+            let own = HeaderValue::from_bytes(value.as_bytes()).unwrap_or_else(|_| value.clone());
+            listed.append(name, own);
+        }
+    }
+    listed
 }
 
 /// The answer to a [`Forward`], as it comes.
@@ -292,6 +319,19 @@ pub struct TokenCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_listed_is_copied_and_nothing_else() {
+        let read = Bytes::from_static(b"text/html, a long line of a request");
+        let mut all = HeaderMap::new();
+        all.insert(ACCEPT, HeaderValue::from_maybe_shared(read.slice(..9)).unwrap());
+        all.append(ACCEPT, HeaderValue::from_static("b"));
+        all.insert("authorization", HeaderValue::from_static("secret"));
+        let listed = listed(&all, &Forward::HEADERS);
+        assert_eq!(listed.get_all(ACCEPT).iter().collect::<Vec<_>>(), ["text/html", "b"]);
+        assert_eq!(listed.keys().collect::<Vec<_>>(), [ACCEPT]);
+        assert_ne!(listed[ACCEPT].as_bytes().as_ptr(), read.as_ptr(), "it has bytes of its own");
+    }
 
     #[test]
     fn a_secret_is_bound_to_provider_and_host() {

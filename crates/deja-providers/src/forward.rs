@@ -5,7 +5,7 @@
 //! instead: its text may show part of the key, and the application would take it for a word about its own.
 
 use bytes::Bytes;
-use deja_core::provider::{FailureClass, Forward, Forwarded, ProviderError};
+use deja_core::provider::{FailureClass, Forward, Forwarded, ProviderError, listed};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -18,19 +18,8 @@ use crate::exchange::Upstream;
 use crate::failure::Failure;
 use crate::http::{Body, ReadError};
 use crate::retry;
-use crate::traces::{TRACEPARENT, name_span};
+use crate::traces::name_span;
 use crate::unpack::{self, Unpacker};
-
-/// Headers of the application that a provider gets to see.
-const UP: [HeaderName; 7] = [
-    CONTENT_TYPE,
-    HeaderName::from_static("accept"),
-    HeaderName::from_static("anthropic-version"),
-    HeaderName::from_static("anthropic-beta"),
-    HeaderName::from_static("openai-beta"),
-    HeaderName::from_static("idempotency-key"),
-    TRACEPARENT,
-];
 
 /// Headers of an answer that the application gets to see. The last two are the provider's own name of the request.
 const DOWN: [HeaderName; 6] = [
@@ -52,7 +41,7 @@ impl Upstream {
         request: Forward,
     ) -> Result<Forwarded, ProviderError> {
         url.set_query(request.query.as_deref());
-        let mut headers = listed(&request.headers, &UP);
+        let mut headers = listed(&request.headers, &Forward::HEADERS);
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         name_span(&mut headers);
@@ -69,7 +58,7 @@ impl Upstream {
         let call = self.client.request(Method::POST, url.clone());
         let call = call.map_err(|error| Failure::forbidden(&self.name, &error))?;
         let call = call.headers(headers.clone()).body(body.clone());
-        let response = call.send().await.map_err(|error| Failure::send(&self.name, error))?;
+        let mut response = call.send().await.map_err(|error| Failure::send(&self.name, error))?;
         let status = response.status();
         if status.is_redirection() {
             return Err(Failure::bad_response(&self.name, "the provider sends the request elsewhere"));
@@ -82,6 +71,8 @@ impl Upstream {
             headers.clear();
         }
         let body = if status.is_success() {
+            // They would hold the buffer that they were read into as long as the answer lasts.
+            *response.headers_mut() = HeaderMap::new();
             self.pass(response, unpacker)
         } else {
             let body = self.refusal(response, unpacker).await?;
@@ -127,15 +118,4 @@ impl Upstream {
         let key = self.key.as_ref().map_or("", |key| key.expose_secret().trim()).as_bytes();
         !key.is_empty() && bytes.windows(key.len()).any(|window| window == key)
     }
-}
-
-/// The headers of `list` among `all`.
-fn listed(all: &HeaderMap, list: &[HeaderName]) -> HeaderMap {
-    let mut listed = HeaderMap::new();
-    for name in list {
-        for value in all.get_all(name) {
-            listed.append(name, value.clone());
-        }
-    }
-    listed
 }

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use opentelemetry::context::FutureExt as _;
 
 use crate::cache::policy::{NotStored, may_store};
-use crate::cache::{Answer, Candidate, Entry, Inserted, Judge, NewEntry, PromptHash, Scope};
+use crate::cache::{Answer, Candidate, Entry, Hit, Inserted, Judge, NewEntry, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Threshold};
 use crate::engine::claim::{Claim, Turn};
 use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::search::Near;
 use crate::engine::upstream::Upstream;
-use crate::engine::{Engine, Query, QueryError};
+use crate::engine::{Engine, Opinion, Query, QueryError};
 use crate::id::EntryId;
 use crate::money::NanoUsd;
 use crate::provider::{Completion, Provider, Route};
@@ -70,20 +70,9 @@ impl Engine {
     /// store asks.
     async fn ask_unless_answered(&self, leader: &Leader, mut call: Call) -> Result<Completed, QueryError> {
         let Some(claims) = self.parts.store.claims() else {
-            let (judge, query) = (call.judge(), &call.query);
-            let exact = self.exact(query, &call.scope, call.prompt_hash, &judge).await;
-            if let Some(hit) = query.or_open(exact)? {
-                return Ok(Completed::Found(hit, None));
+            if let Some((hit, opinion)) = self.look_again(&mut call).await? {
+                return Ok(Completed::Found(hit, opinion));
             }
-            // Further down than a hit needs: analytics shows it to choose a threshold by.
-            let floor = judge.threshold().min(Threshold::NEAR);
-            let vector = call.vector.as_ref();
-            let found = self.nearest(query, &call.scope, vector, &judge, floor).await;
-            let found = query.or_open(found)?;
-            if let Some(hit) = found.hit {
-                return Ok(Completed::Found(hit, found.near.opinion));
-            }
-            (call.near, call.uncertain) = (found.near, found.uncertain);
             return self.settle_or_ask(leader, &mut call, None).await;
         };
         let flight =
@@ -106,6 +95,25 @@ impl Engine {
                 completed
             }
         }
+    }
+
+    /// What was stored since the caller looked, if it answers; otherwise notes what is near.
+    async fn look_again(&self, call: &mut Call) -> Result<Option<(Hit, Option<Opinion>)>, QueryError> {
+        let (judge, query) = (call.judge(), &call.query);
+        let exact = self.exact(query, &call.scope, call.prompt_hash, &judge).await;
+        if let Some(hit) = query.or_open(exact)? {
+            return Ok(Some((hit, None)));
+        }
+        // Further down than a hit needs: analytics shows it to choose a threshold by.
+        let floor = judge.threshold().min(Threshold::NEAR);
+        let vector = call.vector.as_ref();
+        let found = self.nearest(query, &call.scope, vector, &judge, floor).await;
+        let found = query.or_open(found)?;
+        if let Some(hit) = found.hit {
+            return Ok(Some((hit, found.near.opinion)));
+        }
+        (call.near, call.uncertain) = (found.near, found.uncertain);
+        Ok(None)
     }
 
     /// Has the project's model decide where the guard is uncertain, and asks the provider if that gives no answer.
