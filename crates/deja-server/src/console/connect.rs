@@ -15,10 +15,11 @@ const DOCUMENTED: &str = include_str!("../../../../docs/start/clients.md");
 const ADDRESS: &str = "http://127.0.0.1:8080";
 
 /// A library: the id and heading of its snippet, whose models it asks for, and the one that the snippet names.
-const LIBRARIES: [(&str, &str, ProviderKind, &str); 5] = [
+const LIBRARIES: [(&str, &str, ProviderKind, &str); 6] = [
     ("openai-python", "OpenAI, Python", ProviderKind::OpenAi, "gpt-4o-mini"),
     ("openai-node", "OpenAI, Node", ProviderKind::OpenAi, "gpt-4o-mini"),
     ("anthropic-python", "Anthropic, Python", ProviderKind::Anthropic, "claude-sonnet-4-6"),
+    ("google-genai", "google-genai", ProviderKind::Gemini, "gemini-2.5-flash"),
     ("langchain", "LangChain, OpenAI", ProviderKind::OpenAi, "gpt-4o-mini"),
     ("ai-sdk", "Vercel AI SDK", ProviderKind::OpenAi, "gpt-4.1-mini"),
 ];

@@ -235,6 +235,7 @@ async fn snippets_name_the_address_of_the_browser_and_a_model_that_can_be_asked_
         ("openai-python", "OpenAI(base_url=\"https://deja.test/p/shop/v1\","),
         ("openai-node", "baseURL: \"https://deja.test/p/shop/v1\""),
         ("anthropic-python", "Anthropic(base_url=\"https://deja.test/p/shop\","),
+        ("google-genai", "HttpOptions(base_url=\"https://deja.test/p/shop\")"),
         ("langchain", "base_url=\"https://deja.test/p/shop/v1\""),
         ("ai-sdk", "createOpenAI({ baseURL: \"https://deja.test/p/shop/v1\""),
         ("curl", "curl https://deja.test/p/shop/v1/cache/query "),
