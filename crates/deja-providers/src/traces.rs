@@ -16,7 +16,7 @@ use url::Url;
 use crate::http::{Client, ClientError, HttpSettings, Trust, chain};
 
 /// The header in which W3C's Trace Context names a trace, and the span that a call was made in.
-pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// Longest time for a collector to take spans.
 const LIMIT: Duration = Duration::from_secs(10);
 /// What a collector says is a few bytes.
