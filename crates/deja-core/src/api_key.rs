@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
 use crate::id::{Entropy, EntropyError, KeyId, ProjectId};
+use crate::rate_limit::Quota;
 
 const PREFIX: &str = "dj_";
 const HEX_LENGTH: usize = 32;
@@ -81,6 +82,10 @@ pub struct ApiKey {
     pub hash: KeyHash,
     /// The models it may ask for; `None` means all.
     pub models: Option<Vec<String>>,
+    /// Its own limit, besides its project's; `None`: only the project's.
+    pub quota: Option<Quota>,
+    /// From when on it is refused; `None`: until it is revoked.
+    pub expires: Option<Timestamp>,
     /// When it was created.
     pub created: Timestamp,
     /// When it was revoked; `None` while it is active.
@@ -88,9 +93,18 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// Whether requests may use it.
-    pub fn status(&self) -> KeyStatus {
-        if self.revoked.is_some() { KeyStatus::Revoked } else { KeyStatus::Active }
+    /// Whether requests may use it at `now`.
+    pub fn status(&self, now: Timestamp) -> KeyStatus {
+        match self.revoked {
+            Some(_) => KeyStatus::Revoked,
+            None if self.has_expired(now) => KeyStatus::Expired,
+            None => KeyStatus::Active,
+        }
+    }
+
+    /// Whether its time is over.
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
     }
 
     /// Whether it may ask for `model`.
@@ -99,13 +113,26 @@ impl ApiKey {
     }
 }
 
-/// The two states of a key. There is no way out of `Revoked`.
+/// The states of a key. There is no way out of `Expired` but to `Revoked`, and none out of `Revoked`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeyStatus {
     /// Requests may use it.
     Active,
+    /// Its time is over: every request with it is refused with 401.
+    Expired,
     /// Every request with it is refused with 401.
     Revoked,
+}
+
+impl KeyStatus {
+    /// The name in listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "Active",
+            Self::Expired => "Expired",
+            Self::Revoked => "Revoked",
+        }
+    }
 }
 
 /// How much a key was used. Written in batches, so a second or so late.

@@ -69,11 +69,22 @@ pub struct Bucket {
     pub full_at: Timestamp,
 }
 
+/// Whose limit it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitOf {
+    /// The project's.
+    Project,
+    /// A key's own.
+    Key,
+}
+
 /// What the limiter said, with what the response headers tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the request may go on.
     pub allowed: bool,
+    /// Whose limit says so.
+    pub of: LimitOf,
     /// `X-RateLimit-Limit`: requests a minute.
     pub limit: u32,
     /// `X-RateLimit-Remaining`: whole requests left, never above `limit`.
@@ -82,6 +93,21 @@ pub struct Decision {
     pub reset: i64,
     /// `Retry-After` in seconds, rounded up; 0 when allowed.
     pub retry_after: u32,
+}
+
+impl Decision {
+    /// The same of a key's own limit.
+    #[must_use]
+    pub const fn of_key(self) -> Self {
+        Self { of: LimitOf::Key, ..self }
+    }
+
+    /// Of what a key's own limit and then its project's said, the one that tells the caller more: the refusal, or else
+    /// the one that leaves fewer requests.
+    #[must_use]
+    pub const fn or_tighter(self, project: Self) -> Self {
+        if project.allowed && self.remaining < project.remaining { self } else { project }
+    }
 }
 
 /// Takes one request from `bucket`. A refused request takes nothing.
@@ -99,6 +125,7 @@ pub fn take(bucket: Bucket, quota: Quota, now: Timestamp) -> (Bucket, Decision) 
     let wait = if allowed { 0 } else { after - now - capacity };
     let decision = Decision {
         allowed,
+        of: LimitOf::Project,
         limit: quota.per_minute,
         remaining: u32::try_from(left).unwrap_or(0).min(quota.per_minute),
         reset: full_at.saturating_add(999_999_999).div_euclid(1_000_000_000),

@@ -61,6 +61,7 @@ static KEY_HEADERS: [HeaderName; 4] = [
 /// The causes of a 401, in `X-Deja-Error`.
 const NO_KEY: &str = "no_api_key";
 const UNKNOWN_KEY: &str = "unknown_api_key";
+const EXPIRED_KEY: &str = "expired_api_key";
 
 /// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
 /// be told from one that is somebody else's.
@@ -102,6 +103,7 @@ impl From<NotAdmitted> for Refused {
     fn from(why: NotAdmitted) -> Self {
         let (error, limit) = match why {
             NotAdmitted::UnknownKey => (ApiError::Unauthorized(UNKNOWN_KEY), None),
+            NotAdmitted::ExpiredKey => (ApiError::Unauthorized(EXPIRED_KEY), None),
             NotAdmitted::RateLimited(limit) => (ApiError::RateLimited(limit), Some(limit)),
             NotAdmitted::Forbidden(why, limit) => (ApiError::Forbidden(why), Some(limit)),
             NotAdmitted::Store(error) => (error.into(), None),

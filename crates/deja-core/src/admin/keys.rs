@@ -1,9 +1,62 @@
 //! Keys: make, list, revoke.
 
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
 use super::names::{models_of, name_of, shown};
-use super::{Acting, AdminError};
-use crate::api_key::{ApiKey, KeyStatus, KeyUsage, PlainKey};
+use super::{Acting, AdminError, projects};
+use crate::api_key::{ApiKey, KeyUsage, PlainKey};
+use crate::clock::Timestamp;
 use crate::id::KeyId;
+use crate::project::Project;
+use crate::rate_limit::Quota;
+
+/// How far ahead a key's end may lie: beyond it there is no sense in one.
+const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
+
+/// A key to make.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeyWish {
+    /// What it is for.
+    pub name: String,
+    /// The models it may ask for; none are all.
+    pub models: Vec<String>,
+    /// From when on it is refused; `None`: until it is revoked.
+    pub expires: Option<Expiry>,
+    /// Requests a minute, at most its project's.
+    pub per_minute: Option<u32>,
+    /// Requests at once, at most its project's.
+    pub burst: Option<u32>,
+}
+
+/// The end of a key or a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expiry {
+    /// So many seconds after it was made.
+    In(u64),
+    /// At this moment.
+    At(jiff::Timestamp),
+}
+
+impl Expiry {
+    /// The moment, which must lie ahead of `now`, and 100 years ahead at most.
+    pub(super) fn moment(self, now: Timestamp) -> Result<Timestamp, AdminError> {
+        let at = match self {
+            Self::In(seconds) => now.plus(Duration::from_secs(seconds)),
+            Self::At(at) => {
+                let nanos = at.as_nanosecond().clamp(i64::MIN.into(), i64::MAX.into());
+                Timestamp::from_nanos(i64::try_from(nanos).unwrap_or_default())
+            }
+        };
+        if at > now && at <= now.plus(LONGEST) {
+            return Ok(at);
+        }
+        Err(AdminError::Invalid("the expiry must lie ahead, by 36500 days at most".into()))
+    }
+}
 
 /// A key that was just made.
 #[derive(Debug)]
@@ -14,18 +67,15 @@ pub struct NewKey {
     pub key: ApiKey,
 }
 
-/// Makes a key; without `models` it may ask for all.
-pub async fn create(
-    by: &Acting<'_>,
-    slug: &str,
-    name: &str,
-    models: Vec<String>,
-) -> Result<NewKey, AdminError> {
-    let name = name_of("the name", name)?;
-    let models = if models.is_empty() { None } else { Some(models_of(models)?) };
-    let project = by.project(slug).await?;
-    let plain = PlainKey::generate(by.entropy())?;
+/// Makes a key.
+pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey, AdminError> {
+    let name = name_of("the name", &wish.name)?;
+    let models = if wish.models.is_empty() { None } else { Some(models_of(wish.models)?) };
     let now = by.now();
+    let expires = wish.expires.map(|expiry| expiry.moment(now)).transpose()?;
+    let project = by.project(slug).await?;
+    let quota = quota_within(&project, wish.per_minute, wish.burst)?;
+    let plain = PlainKey::generate(by.entropy())?;
     let key = ApiKey {
         id: KeyId::generate(now, by.entropy())?,
         project: project.id,
@@ -33,12 +83,41 @@ pub async fn create(
         shown: plain.shown(),
         hash: plain.hash(),
         models,
+        quota,
+        expires,
         created: now,
         revoked: None,
     };
     let change = by.change("key.create").within(project.id).of(format!("{} {}", key.shown, key.name));
+    let change = change.how(told(&key));
     by.store().create_key(&key, &change).await?;
     Ok(NewKey { plain, key })
+}
+
+/// A key's own limit; `None` without one. What is left out of it follows from the other number, within the project's.
+fn quota_within(
+    project: &Project,
+    per_minute: Option<u32>,
+    burst: Option<u32>,
+) -> Result<Option<Quota>, AdminError> {
+    let most = project.quota();
+    let burst = burst.or_else(|| per_minute.map(|rate| rate.saturating_add(rate / 5).min(most.burst())));
+    let Some(quota) = projects::quota(most, per_minute, burst)? else { return Ok(None) };
+    if quota.per_minute() <= most.per_minute() && quota.burst() <= most.burst() {
+        return Ok(Some(quota));
+    }
+    let (rate, at_once) = (most.per_minute(), most.burst());
+    Err(AdminError::Invalid(format!(
+        "the key's limit must lie within its project's: {rate} requests a minute, {at_once} at once"
+    )))
+}
+
+/// What holds for a key besides, in a few words.
+fn told(key: &ApiKey) -> String {
+    let models = key.models.as_ref().map(|models| format!("for {}", models.join(", ")));
+    let limit = key.quota.map(|quota| format!("{} a minute, {} at once", quota.per_minute(), quota.burst()));
+    let until = key.expires.map(|at| format!("until {}", jiff::Timestamp::from(at)));
+    models.into_iter().chain(limit).chain(until).collect::<Vec<_>>().join("; ")
 }
 
 /// The project's keys, and how much each was used.
@@ -47,7 +126,7 @@ pub async fn list(by: &Acting<'_>, slug: &str) -> Result<Vec<(ApiKey, KeyUsage)>
     Ok(by.store().keys(project.id).await?)
 }
 
-/// Revokes the active key that `named` means: its id, its shown prefix, or the key itself. The very next request with
+/// Revokes the key that `named` means and that is not revoked yet: its id, its shown prefix, or the key itself. The very next request with
 /// it is refused.
 pub async fn revoke(by: &Acting<'_>, named: &str, slug: Option<&str>) -> Result<ApiKey, AdminError> {
     let text = named.trim();
@@ -62,7 +141,7 @@ pub async fn revoke(by: &Acting<'_>, named: &str, slug: Option<&str>) -> Result<
         }
         None => by.store().find_keys(text).await?,
     };
-    found.retain(|key| key.status() == KeyStatus::Active && project.is_none_or(|id| key.project == id));
+    found.retain(|key| key.revoked.is_none() && project.is_none_or(|id| key.project == id));
     // No more than listings show: it may be a key with a typing error.
     let named: String = shown(text).chars().take(if text.starts_with("dj_") { 7 } else { 60 }).collect();
     let none = || AdminError::NotFound(format!("there is no active key '{named}'"));

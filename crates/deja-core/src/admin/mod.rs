@@ -84,7 +84,8 @@ impl<'a> Acting<'a> {
         self.alone.as_deref().unwrap_or(&*self.admin.store)
     }
 
-    fn now(&self) -> Timestamp {
+    /// Now, by the clock of the use cases.
+    pub fn now(&self) -> Timestamp {
         self.admin.clock.now()
     }
 

@@ -59,8 +59,10 @@ pub struct ProjectPatch {
     pub max_entries: Option<u64>,
     /// Whether models share answers.
     pub share_models: Option<bool>,
-    /// The thresholds.
-    pub thresholds: Option<Thresholds>,
+    /// The threshold of queries that name none.
+    pub default_threshold: Option<Chosen<Threshold>>,
+    /// What queries that ask for less get.
+    pub minimum_threshold: Option<Chosen<Threshold>>,
     /// How strictly a similar prompt is judged.
     pub guard: Option<Guard>,
     /// Samples kept at most; 0 deletes what is there.
@@ -83,13 +85,17 @@ pub struct ProjectPatch {
     pub on_hangup: Option<OnHangup>,
 }
 
-/// What counts as a hit; `None` is deja's own.
+/// A setting that a project need not have; `None` takes it away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thresholds {
-    /// For queries that name none.
-    pub default: Option<Threshold>,
-    /// What queries that ask for less get.
-    pub minimum: Option<Threshold>,
+pub struct Chosen<T> {
+    /// What it is to be.
+    pub value: Option<T>,
+}
+
+impl<T> From<Option<T>> for Chosen<T> {
+    fn from(value: Option<T>) -> Self {
+        Self { value }
+    }
 }
 
 /// How long answers are served, in seconds; `None` is until they are evicted.
@@ -181,9 +187,11 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(share) = patch.share_models {
         project.settings.share_models = share;
     }
-    if let Some(thresholds) = patch.thresholds {
-        project.settings.default_threshold = thresholds.default;
-        project.settings.minimum_threshold = thresholds.minimum;
+    if let Some(threshold) = patch.default_threshold {
+        project.settings.default_threshold = threshold.value;
+    }
+    if let Some(threshold) = patch.minimum_threshold {
+        project.settings.minimum_threshold = threshold.value;
     }
     if let Some(guard) = patch.guard {
         project.settings.guard = guard;
@@ -292,7 +300,11 @@ fn listed(words: &BTreeSet<impl Display>) -> String {
 
 /// The limit that replaces `base`, if one is asked for. Without a burst it is six fifths of the rate, as in
 /// the tiers.
-fn quota(base: Quota, per_minute: Option<u32>, burst: Option<u32>) -> Result<Option<Quota>, AdminError> {
+pub(super) fn quota(
+    base: Quota,
+    per_minute: Option<u32>,
+    burst: Option<u32>,
+) -> Result<Option<Quota>, AdminError> {
     if per_minute.is_none() && burst.is_none() {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::projects::{self, ProjectPatch, Thresholds};
+use super::projects::{self, ProjectPatch};
 use super::{Acting, AdminError};
 use crate::analytics::{Slice, Step, hour_of};
 use crate::cache::LabelSource;
@@ -115,7 +115,7 @@ pub async fn apply(by: &Acting<'_>, slug: &str, setting: Setting) -> Result<Proj
             least.get()
         )));
     }
-    let thresholds = Some(Thresholds { default: Some(setting.threshold), minimum });
-    let patch = ProjectPatch { thresholds, guard: Some(setting.guard), ..ProjectPatch::default() };
+    let default_threshold = Some(Some(setting.threshold).into());
+    let patch = ProjectPatch { default_threshold, guard: Some(setting.guard), ..ProjectPatch::default() };
     projects::set(by, slug, patch).await
 }

@@ -5,7 +5,7 @@ use crate::engine::count::Ended;
 use crate::engine::{Engine, NotAllowed};
 use crate::project::Project;
 use crate::rate_limit::Decision;
-use crate::store::{Admission, StoreError};
+use crate::store::{Admission, Door, StoreError};
 
 /// A request that may go on.
 #[derive(Debug)]
@@ -19,9 +19,11 @@ pub struct Admitted {
 /// Why a request may not go on.
 #[derive(Debug)]
 pub enum NotAdmitted {
-    /// No active key.
+    /// No key, or one that was revoked.
     UnknownKey,
-    /// Over the project's limit.
+    /// A key whose time is over.
+    ExpiredKey,
+    /// Over the limit of the key or of its project.
     RateLimited(Decision),
     /// The project is suspended, or not the one that was named.
     Forbidden(NotAllowed, Decision),
@@ -37,9 +39,12 @@ impl Engine {
         slug: Option<&str>,
         request: Option<&str>,
     ) -> Result<Admitted, NotAdmitted> {
-        let admission = self.parts.store.admit_within_limit(key, self.parts.clock.now()).await;
-        let admission = admission.map_err(NotAdmitted::Store)?;
-        let (caller, limit) = admission.ok_or(NotAdmitted::UnknownKey)?;
+        let door = self.parts.store.admit_within_limit(key, self.parts.clock.now()).await;
+        let (caller, limit) = match door.map_err(NotAdmitted::Store)? {
+            Door::Unknown => return Err(NotAdmitted::UnknownKey),
+            Door::Expired => return Err(NotAdmitted::ExpiredKey),
+            Door::Open(caller, limit) => (caller, limit),
+        };
         let project = &caller.project;
         if !limit.allowed {
             self.count(&caller, request, Ended::RateLimited);
@@ -58,6 +63,9 @@ impl Engine {
         let store = &self.parts.store;
         let caller = store.admit(key).await.map_err(NotAdmitted::Store)?.ok_or(NotAdmitted::UnknownKey)?;
         let (project, now) = (&caller.project, self.parts.clock.now());
+        if caller.key.has_expired(now) {
+            return Err(NotAdmitted::ExpiredKey);
+        }
         let limit =
             store.take_feedback(project.id, project.quota(), now).await.map_err(NotAdmitted::Store)?;
         if !limit.allowed {

@@ -8,6 +8,7 @@ use crate::api_key::{ApiKey, KeyHash, KeyUsage};
 use crate::audit::Change;
 use crate::id::{KeyId, ProjectId};
 use crate::project::Project;
+use crate::rate_limit::Decision;
 use crate::store::StoreError;
 
 /// What an admission says of the project's own providers.
@@ -42,11 +43,24 @@ impl Admission {
             shown: String::new(),
             hash: KeyHash([0; 32]),
             models: None,
+            quota: None,
+            expires: None,
             created: project.created,
             revoked: None,
         };
         Self { key: Arc::new(key), project, providers: OwnProviders::Unknown }
     }
+}
+
+/// What the bearer of a key finds.
+#[derive(Clone, Debug)]
+pub enum Door {
+    /// No key, or one that was revoked.
+    Unknown,
+    /// A key whose time is over. It took nothing from any limit.
+    Expired,
+    /// A key that works, and what the limiter said.
+    Open(Admission, Decision),
 }
 
 /// API keys.
@@ -55,8 +69,8 @@ pub trait Keys: Send + Sync {
     /// Adds a key; durable when it returns. [`StoreError::Conflict`] if its project does not exist.
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError>;
 
-    /// The active key with this hash and its project with its own providers, as they are now: a key revoked before
-    /// this call is not found.
+    /// The key with this hash and its project with its own providers, as they are now: a key revoked before this call is
+    /// not found. One that has expired is.
     async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError>;
 
     /// The project's keys with their usage, oldest first, revoked ones included.
@@ -66,6 +80,6 @@ pub trait Keys: Send + Sync {
     async fn find_keys(&self, text: &str) -> Result<Vec<ApiKey>, StoreError>;
 
     /// Revokes a key for the very next request, at the time of the change; durable when it returns. `false` if
-    /// it is not an active key of this project.
+    /// it is no key of this project, or is revoked already.
     async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError>;
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::clock::Timestamp;
-use crate::id::ProjectId;
+use crate::id::{KeyId, ProjectId};
 use crate::rate_limit::{Decision, Quota};
 use crate::store::StoreError;
 
@@ -13,6 +13,15 @@ pub trait Limits: Send + Sync {
     /// Takes one request from the project's bucket by [`crate::rate_limit::take`], atomically: concurrent
     /// calls never let more through than one after the other would. A project that is gone has no bucket.
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError>;
+
+    /// The same from the bucket of one key of the project, whose limit of its own `quota` is.
+    async fn take_of_key(
+        &self,
+        project: ProjectId,
+        key: KeyId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError>;
 
     /// The same from a bucket of the project that is for feedback alone.
     async fn take_feedback(

@@ -25,7 +25,6 @@ use async_trait::async_trait;
 
 use crate::api_key::KeyHash;
 use crate::clock::Timestamp;
-use crate::rate_limit::Decision;
 
 pub use audit::Audit;
 pub use browse::{Browse, EntryCursor};
@@ -34,7 +33,7 @@ pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
 };
 pub use export::{Export, PAGE_BYTES, WholeEntry};
-pub use keys::{Admission, Keys, OwnProviders};
+pub use keys::{Admission, Door, Keys, OwnProviders};
 pub use labels::{Labels, NewLabel};
 pub use limits::Limits;
 pub use operators::{Invites, Operators, Sessions};
@@ -71,16 +70,27 @@ pub trait Store:
     /// Whether a read and a write would work now.
     async fn ready(&self) -> Result<(), StoreError>;
 
-    /// [`Keys::admit`], and if it admits, [`Limits::take`] by the project's quota: in one round trip where that
-    /// is to a server.
-    async fn admit_within_limit(
-        &self,
-        hash: &KeyHash,
-        now: Timestamp,
-    ) -> Result<Option<(Admission, Decision)>, StoreError> {
-        let Some(admission) = self.admit(hash).await? else { return Ok(None) };
-        let decision = self.take(admission.project.id, admission.project.quota(), now).await?;
-        Ok(Some((admission, decision)))
+    /// [`Keys::admit`], and if the key has not expired, [`Limits::take_of_key`] where it has a limit of its own, and
+    /// unless that refuses, [`Limits::take`] by the project's quota: in one round trip where that is to a server. What a
+    /// key's own limit refuses takes nothing from its project's.
+    async fn admit_within_limit(&self, hash: &KeyHash, now: Timestamp) -> Result<Door, StoreError> {
+        let Some(admission) = self.admit(hash).await? else { return Ok(Door::Unknown) };
+        let (key, project) = (&admission.key, &admission.project);
+        if key.has_expired(now) {
+            return Ok(Door::Expired);
+        }
+        let own = match key.quota {
+            Some(quota) => Some(self.take_of_key(project.id, key.id, quota, now).await?.of_key()),
+            None => None,
+        };
+        let decision = match own {
+            Some(own) if !own.allowed => own,
+            own => {
+                let of_project = self.take(project.id, project.quota(), now).await?;
+                own.map_or(of_project, |own| own.or_tighter(of_project))
+            }
+        };
+        Ok(Door::Open(admission, decision))
     }
 
     /// Flights shared with other processes; `None` if this store serves one process only.

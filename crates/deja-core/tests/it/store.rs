@@ -141,6 +141,16 @@ impl Limits for OddStore {
         Ok(Decision { allowed, ..decision })
     }
 
+    async fn take_of_key(
+        &self,
+        project: ProjectId,
+        key: KeyId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        self.inner.take_of_key(project, key, quota, now).await
+    }
+
     async fn take_feedback(
         &self,
         project: ProjectId,

@@ -452,6 +452,8 @@ async fn admission(
         hash: key.hash(),
         models: None,
         created: clock.now(),
+        quota: None,
+        expires: None,
         revoked: None,
     };
     store.create_key(&api_key, &change()).await.unwrap();

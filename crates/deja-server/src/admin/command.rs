@@ -2,6 +2,7 @@
 
 use deja_core::admin::Hidden;
 use deja_core::admin::judging::Limits;
+use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
 use deja_core::admin::quality::Labellers;
@@ -28,7 +29,7 @@ pub enum Command {
     /// Deletes a project with all it has.
     ProjectDelete { project: String },
     /// Makes a key.
-    KeyCreate { project: String, name: String, models: Vec<String> },
+    KeyCreate { project: String, wish: KeyWish },
     /// The project's keys.
     KeyList { project: String },
     /// Revokes a key, named by its id, its shown prefix, or itself.

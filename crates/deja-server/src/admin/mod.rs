@@ -10,8 +10,8 @@ mod tune;
 use std::sync::Arc;
 
 use deja_core::admin::{
-    Acting, Admin, AdminError, audit, cache, judging, keys, operators, prices, projects, providers, quality,
-    transfer,
+    Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, operators, prices, projects, providers,
+    quality, transfer,
 };
 use deja_core::clock::SystemClock;
 use deja_core::id::SystemEntropy;
@@ -73,12 +73,18 @@ async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError
             Reply::Project(projects::set(by, &project, patch).await?.into())
         }
         Command::ProjectDelete { project } => done(projects::delete(by, &project).await?),
-        Command::KeyCreate { project, name, models } => {
-            keys::create(by, &project, &name, models).await?.into()
+        Command::KeyCreate { project, wish } => {
+            let made = keys::create(by, &project, wish).await?;
+            let key = Hidden::from(made.plain.reveal().to_owned());
+            Reply::KeyCreated { key, view: KeyView::of(made.key, by.now()) }
         }
-        Command::KeyList { project } => Reply::Keys(views(keys::list(by, &project).await?)),
+        Command::KeyList { project } => {
+            let keys = keys::list(by, &project).await?;
+            Reply::Keys(keys.into_iter().map(|(key, usage)| KeyView::new(key, usage, by.now())).collect())
+        }
         Command::KeyRevoke { key, project } => {
-            Reply::KeyRevoked(keys::revoke(by, key.expose(), project.as_deref()).await?.into())
+            let revoked = keys::revoke(by, key.expose(), project.as_deref()).await?;
+            Reply::KeyRevoked(KeyView::of(revoked, by.now()))
         }
         Command::ProviderAdd(new) => Reply::Provider(providers::add(by, new).await?.into()),
         Command::ProviderList { project } => Reply::Providers(views(providers::list(by, &project).await?)),

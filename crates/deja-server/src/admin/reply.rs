@@ -6,16 +6,18 @@ use deja_core::admin::Hidden;
 use deja_core::admin::audit::AuditLine;
 use deja_core::admin::cache::CacheStats;
 use deja_core::admin::judging::{Judging, Plan};
-use deja_core::admin::keys::NewKey;
 use deja_core::admin::operators::Link;
 use deja_core::admin::prices::PriceInForce;
 use deja_core::admin::transfer::{Imported, Record};
 use deja_core::analytics::Totals;
-use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
+use deja_core::api_key::{ApiKey, KeyUsage};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::Threshold;
 use deja_core::operator::Operator;
 use deja_core::pricing::{PicoUsdPerToken, PriceList};
 use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, Project};
 use deja_core::provider::{ProviderConfig, ProviderKind};
+use deja_core::rate_limit::Quota;
 use deja_core::store::StaleCount;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +87,10 @@ pub struct ProjectView {
     pub ttl_seconds: Option<u64>,
     pub max_entries: u64,
     pub share_models: bool,
+    /// The threshold of queries that name none; `None` is 0.85.
+    pub default_threshold: Option<f64>,
+    /// What queries that ask for less get.
+    pub minimum_threshold: Option<f64>,
     /// `off`, `standard` or `strict`.
     pub guard: String,
     /// Samples of queries kept at most; 0 keeps none.
@@ -124,6 +130,8 @@ impl From<(Project, Totals)> for ProjectView {
             ttl_seconds: project.settings.ttl_seconds,
             max_entries: project.settings.max_entries,
             share_models: project.settings.share_models,
+            default_threshold: project.settings.default_threshold.map(Threshold::get),
+            minimum_threshold: project.settings.minimum_threshold.map(Threshold::get),
             guard: project.settings.guard.as_str().into(),
             samples: project.settings.samples,
             request_log: project.settings.request_log,
@@ -193,44 +201,41 @@ pub struct KeyView {
     pub name: String,
     /// The models it may ask for; `None` means all.
     pub models: Option<Vec<String>>,
+    /// Its own limit; `None` is its project's alone.
+    pub requests_per_minute: Option<u32>,
+    pub burst: Option<u32>,
     pub created: jiff::Timestamp,
+    /// From when on it is refused.
+    pub expires: Option<jiff::Timestamp>,
     pub last_used: Option<jiff::Timestamp>,
     pub requests: u64,
-    /// `active` or `revoked`.
+    /// `Active`, `Expired` or `Revoked`.
     pub status: String,
     pub revoked: Option<jiff::Timestamp>,
 }
 
-impl From<(ApiKey, KeyUsage)> for KeyView {
-    fn from((key, usage): (ApiKey, KeyUsage)) -> Self {
-        let status = match key.status() {
-            KeyStatus::Active => "Active",
-            KeyStatus::Revoked => "Revoked",
-        };
+impl KeyView {
+    /// A key as it is at `now`.
+    pub fn new(key: ApiKey, usage: KeyUsage, now: Timestamp) -> Self {
         Self {
+            status: key.status(now).as_str().into(),
             prefix: key.shown,
             id: key.id.to_string(),
             name: key.name,
             models: key.models,
+            requests_per_minute: key.quota.map(Quota::per_minute),
+            burst: key.quota.map(Quota::burst),
             created: moment::whole(key.created),
+            expires: key.expires.map(moment::whole),
             last_used: usage.last_used.map(moment::whole),
             requests: usage.requests,
-            status: status.into(),
             revoked: key.revoked.map(moment::whole),
         }
     }
-}
 
-/// One that was just made or revoked: how much it was used is not looked up.
-impl From<ApiKey> for KeyView {
-    fn from(key: ApiKey) -> Self {
-        Self::from((key, KeyUsage::default()))
-    }
-}
-
-impl From<NewKey> for Reply {
-    fn from(new: NewKey) -> Self {
-        Self::KeyCreated { key: Hidden::from(new.plain.reveal().to_owned()), view: new.key.into() }
+    /// One that was just made or revoked: how much it was used is not looked up.
+    pub fn of(key: ApiKey, now: Timestamp) -> Self {
+        Self::new(key, KeyUsage::default(), now)
     }
 }
 

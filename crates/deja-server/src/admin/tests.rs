@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deja_core::admin::Hidden;
-use deja_core::admin::keys::NewKey;
+use deja_core::admin::keys::{Expiry, KeyWish, NewKey};
 use deja_core::admin::operators::{Link, Setup, accept, set_up};
 use deja_core::admin::projects::{NewProject, ProjectPatch, Ttl};
 use deja_core::admin::providers::{NewProvider, ProviderPatch};
@@ -40,7 +40,7 @@ async fn project(by: &Acting<'_>, name: &str) -> String {
 }
 
 async fn key(by: &Acting<'_>, project: &str) -> NewKey {
-    keys::create(by, project, "ci", vec![]).await.unwrap()
+    keys::create(by, project, KeyWish { name: "ci".into(), ..KeyWish::default() }).await.unwrap()
 }
 
 fn provider(project: &str, url: &str) -> NewProvider {
@@ -117,6 +117,23 @@ async fn a_key_is_revoked_by_prefix_id_or_itself() {
             "{again}"
         );
     }
+}
+
+#[tokio::test]
+async fn the_end_and_the_limit_of_a_key_move_with_it() {
+    let ((_, here), (there_store, there)) = (admin(), admin());
+    let (by, to) = (here.acting(Actor::Cli), there.acting(Actor::Cli));
+    let slug = project(&by, "a").await;
+    let expires = Some(Expiry::In(3600));
+    let wish = KeyWish { name: "ci".into(), expires, per_minute: Some(7), ..KeyWish::default() };
+    let made = keys::create(&by, &slug, wish).await.unwrap().key;
+    let wanted = transfer::Head { project: slug, settings: true, keys: true, secrets: false };
+    let records = transfer::head(&by, &wanted).await.unwrap();
+    let batch = transfer::Batch { records, skip_bad: false, first: true };
+    transfer::import(&to, batch).await.unwrap();
+    let moved = (*there_store.admit(&made.hash).await.unwrap().unwrap().key).clone();
+    assert_eq!((moved.quota, moved.expires, moved.id), (made.quota, made.expires, made.id));
+    assert!(moved.quota.is_some() && moved.expires.is_some());
 }
 
 #[tokio::test]

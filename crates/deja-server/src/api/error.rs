@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
-use deja_core::rate_limit::Decision;
+use deja_core::rate_limit::{Decision, LimitOf};
 use deja_core::store::StoreError;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -29,7 +29,7 @@ pub enum ApiError {
     BadRequest(String),
     /// 400: nobody serves the model; the text says what to do.
     ModelNotSupported(String),
-    /// 401: no key, or none that is active; the code says which.
+    /// 401: no key, or none that works; the code says which.
     Unauthorized(&'static str),
     /// 403: the key opens another project, its project is suspended, or the model is not for it.
     Forbidden(NotAllowed),
@@ -39,7 +39,7 @@ pub enum ApiError {
     Unknown(&'static str),
     /// 405: the path takes another method.
     MethodNotAllowed,
-    /// 429: over the project's limit.
+    /// 429: over the limit of the project or of the key.
     RateLimited(Decision),
     /// 503: too busy.
     Overloaded,
@@ -89,7 +89,13 @@ impl ApiError {
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", "method_not_allowed")
             }
-            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, "rate_limited"),
+            Self::RateLimited(decision) => {
+                let cause = match decision.of {
+                    LimitOf::Project => "rate_limited",
+                    LimitOf::Key => "key_rate_limited",
+                };
+                (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, cause)
+            }
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, "overloaded"),
             Self::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, TIMED_OUT, "query_timeout"),
             Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "unavailable"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context as _;
+use deja_core::admin::keys::KeyWish;
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
 use deja_core::admin::{AdminError, Hidden};
@@ -57,47 +58,31 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
         ProjectTask::List { form } => (Command::ProjectList, form.json),
         ProjectTask::Suspend { slug } => (Command::ProjectSuspend { project: slug }, false),
         ProjectTask::Resume { slug } => (Command::ProjectResume { project: slug }, false),
-        ProjectTask::Set {
-            slug,
-            name,
-            tier,
-            rpm,
-            burst,
-            ttl,
-            max_entries,
-            share_models,
-            guard,
-            guard_model,
-            guard_budget,
-            samples,
-            request_log,
-            request_texts_days,
-            client_controls,
-            opt_ins,
-            hit_usage,
-            on_hangup,
-        } => {
+        ProjectTask::Set(wanted) => {
             let patch = ProjectPatch {
-                name,
-                tier,
-                per_minute: rpm,
-                burst,
-                ttl,
-                max_entries,
-                share_models,
-                thresholds: None,
-                guard,
-                samples,
-                request_log: request_log.map(u64::from),
-                request_texts_days: request_texts_days.map(u64::from),
-                guard_model: guard_model.map(|model| if model == "none" { String::new() } else { model }),
-                guard_budget,
-                client_controls,
-                opt_ins,
-                hit_usage,
-                on_hangup,
+                name: wanted.name,
+                tier: wanted.tier,
+                per_minute: wanted.rpm,
+                burst: wanted.burst,
+                ttl: wanted.ttl,
+                max_entries: wanted.max_entries,
+                share_models: wanted.share_models,
+                default_threshold: wanted.threshold,
+                minimum_threshold: wanted.minimum_threshold,
+                guard: wanted.guard,
+                samples: wanted.samples,
+                request_log: wanted.request_log.map(u64::from),
+                request_texts_days: wanted.request_texts_days.map(u64::from),
+                guard_model: wanted
+                    .guard_model
+                    .map(|model| if model == "none" { String::new() } else { model }),
+                guard_budget: wanted.guard_budget,
+                client_controls: wanted.client_controls,
+                opt_ins: wanted.opt_ins,
+                hit_usage: wanted.hit_usage,
+                on_hangup: wanted.on_hangup,
             };
-            (Command::ProjectSet { project: slug, patch }, false)
+            (Command::ProjectSet { project: wanted.slug, patch }, false)
         }
         ProjectTask::Delete { slug, sure } => {
             ask(sure, &format!("Delete the project '{slug}' with its keys, cache, providers and counts?"))?;
@@ -108,8 +93,9 @@ fn project(task: ProjectTask) -> anyhow::Result<(Command, bool)> {
 
 fn key(task: KeyTask) -> (Command, bool) {
     match task {
-        KeyTask::Create { of, name, models } => {
-            (Command::KeyCreate { project: of.project, name, models }, false)
+        KeyTask::Create { of, name, models, expires, rpm, burst } => {
+            let wish = KeyWish { name, models, expires, per_minute: rpm, burst };
+            (Command::KeyCreate { project: of.project, wish }, false)
         }
         KeyTask::List { of, form } => (Command::KeyList { project: of.project }, form.json),
         KeyTask::Revoke { key, project } => (Command::KeyRevoke { key: Hidden::from(key), project }, false),

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use axum::routing::post;
 use axum::{Json, Router};
+use deja_core::admin::keys::{self, KeyWish};
+use deja_core::admin::operators;
 use deja_core::admin::projects::{self, NewProject};
-use deja_core::admin::{keys, operators};
 use deja_core::audit::Actor;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Query, Source};
@@ -91,7 +92,8 @@ async fn prepare(server: &Server) -> anyhow::Result<String> {
     let by = server.wired.admin.acting(Actor::Cli);
     let new = NewProject { name: "demo".into(), tier: Tier::Free, per_minute: None, burst: None };
     let project = projects::create(&by, new).await?;
-    let made = keys::create(&by, project.slug.as_str(), "demo", Vec::new()).await?;
+    let wish = KeyWish { name: "demo".into(), ..KeyWish::default() };
+    let made = keys::create(&by, project.slug.as_str(), wish).await?;
     Ok(made.plain.reveal().to_owned())
 }
 

@@ -85,20 +85,33 @@ fn projects(list: &[ProjectView], out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn keys(list: &[KeyView], out: &mut dyn Write) -> anyhow::Result<()> {
-    let head = ["PREFIX", "ID", "NAME", "MODELS", "CREATED", "LAST USED", "REQUESTS", "STATUS"];
+    let head = [
+        "PREFIX",
+        "ID",
+        "NAME",
+        "MODELS",
+        "PER MINUTE",
+        "CREATED",
+        "EXPIRES",
+        "LAST USED",
+        "REQUESTS",
+        "STATUS",
+    ];
     let rows = list.iter().map(|key| {
         [
             key.prefix.clone(),
             key.id.clone(),
             clean(&key.name),
             key.models.as_ref().map_or_else(|| "all".into(), |models| clean(&models.join(","))),
+            key.requests_per_minute.map_or_else(|| "-".into(), |rate| rate.to_string()),
             key.created.to_string(),
+            key.expires.map_or_else(|| "never".into(), |at| at.to_string()),
             key.last_used.map_or_else(|| "never".into(), |at| at.to_string()),
             key.requests.to_string(),
             key.status.clone(),
         ]
     });
-    table(head, &[6], rows, out)
+    table(head, &[4, 8], rows, out)
 }
 
 fn providers(list: &[ProviderView], out: &mut dyn Write) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! A project's API keys: create (shown once), list, revoke (confirmed, for the very next request).
 
 use askama::Template;
+use deja_core::admin::keys::{Expiry, KeyWish};
 use deja_core::admin::{AdminError, keys};
 use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
 use deja_core::project::Project;
@@ -8,7 +9,7 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Query};
+use super::form::{Form, Path, Query, number};
 use super::format::{self, Moment};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
@@ -32,7 +33,21 @@ struct Row {
     last_used: Option<Moment>,
     requests: String,
     models: String,
-    active: bool,
+    /// Its own limit.
+    limit: Option<String>,
+    expires: Option<Moment>,
+    status: KeyStatus,
+}
+
+impl Row {
+    fn is_active(&self) -> bool {
+        self.status == KeyStatus::Active
+    }
+
+    /// An expired key can be revoked, so that its row says so.
+    fn is_revoked(&self) -> bool {
+        self.status == KeyStatus::Revoked
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -40,6 +55,26 @@ pub(super) struct NewForm {
     name: String,
     #[serde(default)]
     models: String,
+    #[serde(default)]
+    days: String,
+    #[serde(default)]
+    per_minute: String,
+    #[serde(default)]
+    burst: String,
+}
+
+impl NewForm {
+    fn read(&self) -> Result<KeyWish, String> {
+        let models = self.models.split([',', '\n']).map(str::trim).filter(|model| !model.is_empty());
+        let days = number::<u64>("The days until it expires", &self.days)?;
+        Ok(KeyWish {
+            name: self.name.clone(),
+            models: models.map(str::to_owned).collect(),
+            expires: days.map(|days| Expiry::In(days.saturating_mul(24 * 3600))),
+            per_minute: number("Requests a minute", &self.per_minute)?,
+            burst: number("Requests at once", &self.burst)?,
+        })
+    }
 }
 
 /// `GET /console/p/{slug}/keys`.
@@ -59,12 +94,19 @@ async fn page(
     let keys = visit.console.admin.store.keys(project.id).await?;
     // Those that work come first, of each the newest.
     let place = |(key, _): &(ApiKey, KeyUsage)| {
-        format!("{}-{:019}-{}", u8::from(key.revoked.is_some()), i64::MAX - key.created.as_nanos(), key.id)
+        format!(
+            "{}-{:019}-{}",
+            u8::from(key.status(visit.now()) != KeyStatus::Active),
+            i64::MAX - key.created.as_nanos(),
+            key.id
+        )
     };
     let page = paged.page(&format!("/console/p/{}/keys", project.slug), keys, place);
     let rows = page.rows.into_iter().map(|(key, usage)| Row {
         id: key.id.to_string(),
-        active: key.status() == KeyStatus::Active,
+        status: key.status(visit.now()),
+        limit: key.quota.map(|quota| format!("{} a minute, {} at once", quota.per_minute(), quota.burst())),
+        expires: key.expires.map(|at| visit.moment(at)),
         name: key.name,
         prefix: key.shown,
         created: visit.moment(key.created),
@@ -85,9 +127,11 @@ async fn page(
 /// `POST /console/p/{slug}/keys`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<NewForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    let models =
-        form.models.split([',', '\n']).map(str::trim).filter(|m| !m.is_empty()).map(str::to_owned).collect();
-    match keys::create(&visit.acting(), &slug, &form.name, models).await {
+    let made = match form.read() {
+        Ok(wish) => keys::create(&visit.acting(), &slug, wish).await,
+        Err(problem) => Err(AdminError::Invalid(problem)),
+    };
+    match made {
         // Shown where the snippets are that take it.
         Ok(made) => visit.to(&format!("/console/p/{slug}"), &Flash::secret("key", made.plain.reveal())),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
@@ -103,7 +147,7 @@ pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, Strin
     let keys = visit.console.admin.store.keys(project.id).await?;
     let (key, usage) =
         keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;
-    if key.status() == KeyStatus::Revoked {
+    if key.revoked.is_some() {
         let said = Flash::bad(format!("The key “{}” is revoked already.", key.name));
         return visit.to(&format!("/console/p/{slug}/keys"), &said);
     }

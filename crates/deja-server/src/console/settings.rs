@@ -1,9 +1,10 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
 use askama::Template;
-use deja_core::admin::projects::{self, ProjectPatch, Thresholds, Ttl};
+use deja_core::admin::projects::{self, Chosen, ProjectPatch, Ttl};
 use deja_core::admin::{AdminError, cache, judging};
 use deja_core::analytics::Step;
+use deja_core::api_key::KeyStatus;
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Project};
@@ -178,10 +179,12 @@ impl SettingsForm {
             ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
             max_entries: Some(entries.ok_or_else(missing)?),
             share_models: Some(self.share_models),
-            thresholds: Some(Thresholds {
-                default: threshold("The default threshold", &self.threshold).map_err(at("threshold"))?,
-                minimum: threshold("The minimum threshold", &self.minimum).map_err(at("minimum"))?,
-            }),
+            default_threshold: Some(
+                threshold("The default threshold", &self.threshold).map_err(at("threshold"))?,
+            ),
+            minimum_threshold: Some(
+                threshold("The minimum threshold", &self.minimum).map_err(at("minimum"))?,
+            ),
             guard: guard(&self.guard).map_err(at("guard"))?,
             samples: number("Samples at most", &self.samples).map_err(at("samples"))?,
             guard_model: Some(self.guard_model.clone()),
@@ -210,9 +213,10 @@ fn guard(text: &str) -> Result<Option<Guard>, String> {
     if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 
-fn threshold(what: &str, text: &str) -> Result<Option<Threshold>, String> {
+fn threshold(what: &str, text: &str) -> Result<Chosen<Threshold>, String> {
     let wrong = || format!("{what} must be between 0 and 1, or empty");
-    number::<f64>(what, text)?.map(|value| Threshold::new(value).ok_or_else(wrong)).transpose()
+    let value = number::<f64>(what, text)?.map(|value| Threshold::new(value).ok_or_else(wrong));
+    Ok(value.transpose()?.into())
 }
 
 fn budget(text: &str) -> Result<Option<NanoUsd>, String> {
@@ -262,7 +266,12 @@ pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Fo
 pub(super) async fn confirm_delete(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
     let store = &visit.console.admin.store;
-    let keys = store.keys(project.id).await?.iter().filter(|(key, _)| key.revoked.is_none()).count();
+    let keys = store
+        .keys(project.id)
+        .await?
+        .iter()
+        .filter(|(key, _)| key.status(visit.now()) == KeyStatus::Active)
+        .count();
     let text = format!(
         "{} cached entries, {keys} active API keys, the project’s providers and all its counts go for good. Requests \
          with its keys get 401 from then on.",

@@ -143,7 +143,10 @@ fn projects_from_first_to_last() {
     assert_eq!(project["on_hangup"], "abort");
     let told = deja.error(2, &["project", "set", "my-team", "--opt-ins", "everything"]);
     assert!(told.contains("share_end_users"), "{told}");
-    deja.ok(&["project", "set", "my-team", "--guard-model", "none"]);
+    deja.ok(&["project", "set", "my-team", "--threshold", "0.9", "--minimum-threshold", "0.8"]);
+    deja.ok(&["project", "set", "my-team", "--guard-model", "none", "--minimum-threshold", "none"]);
+    let project = &deja.json(&["project", "list", "--json"])[0];
+    assert_eq!((&project["default_threshold"], &project["minimum_threshold"]), (&0.9.into(), &Value::Null));
     assert_eq!(deja.json(&["project", "list", "--json"])[0]["guard_model"], Value::Null);
     deja.error(2, &["project", "delete", "my-team"]);
     deja.ok(&["project", "delete", "my-team", "--yes"]);
@@ -191,6 +194,36 @@ fn keys_from_first_to_last() {
     deja.key(&["--project", "a", "--name", "c"]);
     let id = deja.json(&["key", "list", "--project", "a", "--json"])[2]["id"].clone();
     deja.ok(&["key", "revoke", id.as_str().unwrap()]);
+}
+
+#[test]
+fn keys_with_an_end_and_a_limit_of_their_own() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a", "--rpm", "50", "--burst", "55"]);
+    deja.key(&["--project", "a", "--name", "b", "--rpm", "50"]);
+    deja.key(&["--project", "a", "--name", "c", "--burst", "5", "--expires", "2099-01-31T00:00:00Z"]);
+    deja.key(&["--project", "a", "--name", "d", "--rpm", "10", "--expires", "90d"]);
+    let listed = deja.json(&["key", "list", "--project", "a", "--json"]);
+    let limit = |at: usize| (listed[at]["requests_per_minute"].clone(), listed[at]["burst"].clone());
+    assert_eq!(
+        [limit(0), limit(1), limit(2)],
+        [(50, 55), (50, 5), (10, 12)].map(|(a, b)| (a.into(), b.into()))
+    );
+    assert_eq!((&listed[0]["expires"], &listed[2]["status"]), (&Value::Null, &"Active".into()));
+    assert!(listed[2]["expires"].as_str() > listed[2]["created"].as_str());
+    let create = |flags: &[&str]| {
+        let of = ["key", "create", "--project", "a", "--name", "x"];
+        deja.error(2, &[&of[..], flags].concat())
+    };
+    for wide in [&["--rpm", "51"][..], &["--burst", "56"], &["--rpm", "1", "--burst", "99"]] {
+        assert!(create(wide).contains("50 requests a minute, 55 at once"), "{wide:?}");
+    }
+    for past in ["0s", "2020-01-31T00:00:00Z", "99999d", "9999-12-31T00:00:00Z", "tomorrow"] {
+        let told = create(&["--expires", past]);
+        assert!(told.contains("36500 days") || told.contains("such as 90d"), "{past}: {told}");
+    }
+    let rows = deja.json(&["audit", "list", "--project", "a", "--json"]);
+    assert!(rows[0]["detail"].as_str().unwrap().starts_with("10 a minute, 12 at once; until 20"), "{rows}");
 }
 
 #[test]

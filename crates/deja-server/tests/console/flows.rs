@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use deja_core::admin::operators;
-use deja_core::admin::projects::{self, ProjectPatch, Thresholds};
+use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
-use deja_core::api_key::PlainKey;
+use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::cache::{Frame, Kind, LabelSource, Met, Parameters};
 use deja_core::embedding::{Similarity, Threshold};
+use deja_core::id::KeyId;
 use deja_core::operator::Role;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn};
 use deja_core::provider::ProviderKind;
@@ -50,6 +51,38 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     let row = rows.iter().find(|row| row.change.action == "key.revoke").unwrap();
     assert_eq!(row.change.actor.name(), "member-0@example.com");
     assert!(!format!("{rows:?}").contains(key.reveal()));
+}
+
+#[tokio::test]
+async fn a_key_has_an_end_and_a_limit_of_its_own() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let wish = |days: &'static str, per_minute: &'static str| {
+        [("name", "ci"), ("days", days), ("per_minute", per_minute), ("burst", "")]
+    };
+    for (days, per_minute, says) in
+        [("0", "", "36500 days"), ("soon", "", "days until it expires"), ("", "101", "100 requests a minute")]
+    {
+        let page = member.post("/console/p/shop/keys", &wish(days, per_minute)).await;
+        assert_eq!(page.status, 422);
+        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+        assert_eq!(page.attributes("#days", "value"), [days]);
+    }
+    member.submit("/console/p/shop/keys", &wish("90", "20")).await;
+    let page = member.get("/console/p/shop/keys").await;
+    assert!(page.one("tbody tr").contains("20 a minute, 24 at once"), "{}", page.one("tbody tr"));
+    assert!(page.one("tbody tr").contains("in 89 days") || page.one("tbody tr").contains("in 90 days"));
+    let mut brief = world.wired.store.keys(project.id).await.unwrap().remove(0).0;
+    brief.id = KeyId::from_bytes([9; 16]);
+    brief.hash = KeyHash([9; 32]);
+    brief.expires = Some(brief.created);
+    world.wired.store.create_key(&brief, &deja_core::testing::change()).await.unwrap();
+    let page = member.get("/console/p/shop/keys").await;
+    assert_eq!(page.all("tbody .badge"), ["Active", "Expired"], "those that work come first");
+    let revoke = page.attributes("td.do a", "href").remove(1);
+    let page = member.submit(&revoke, &[]).await;
+    assert_eq!(page.all("tbody .badge"), ["Active", "Revoked"]);
 }
 
 #[tokio::test]
@@ -234,10 +267,8 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Miss", "Miss"]);
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
     // A project's threshold is shown and sent in full.
-    let patch = ProjectPatch {
-        thresholds: Some(Thresholds { default: Threshold::new(0.975), minimum: None }),
-        ..ProjectPatch::default()
-    };
+    let patch =
+        ProjectPatch { default_threshold: Some(Threshold::new(0.975).into()), ..ProjectPatch::default() };
     projects::set(&world.acting(), "furnished", patch).await.unwrap();
     let page = member.get("/console/p/furnished/playground").await;
     assert_eq!(
@@ -250,15 +281,15 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     let page = member.post("/console/p/furnished/playground", &long).await;
     assert!(page.one("section[aria-labelledby=near] p").contains("too long to be searched by meaning"));
     // What the project's minimum makes a miss with the API is one here.
-    let minimum = Thresholds { default: None, minimum: Threshold::new(0.999) };
-    let patch = ProjectPatch { thresholds: Some(minimum), ..ProjectPatch::default() };
+    let minimum_threshold = Some(Threshold::new(0.999).into());
+    let none = Some(None.into());
+    let patch = ProjectPatch { default_threshold: none, minimum_threshold, ..ProjectPatch::default() };
     projects::set(&world.acting(), "furnished", patch).await.unwrap();
     let page = member.post("/console/p/furnished/playground", &form("0.9")).await;
     assert_eq!(page.one("#result .badge"), "Miss");
     assert_eq!(page.attributes("#threshold", "value"), ["0.999"]);
     assert_eq!(page.one("#threshold-hint"), "This project’s minimum is 0.999.");
-    let minimum = Thresholds { default: None, minimum: None };
-    let patch = ProjectPatch { thresholds: Some(minimum), ..ProjectPatch::default() };
+    let patch = ProjectPatch { minimum_threshold: none, ..ProjectPatch::default() };
     projects::set(&world.acting(), "furnished", patch).await.unwrap();
     // Without credentials, asking says what is missing.
     let mut ask = form("1");

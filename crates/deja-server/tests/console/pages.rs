@@ -7,7 +7,7 @@ use deja_core::operator::Role;
 use deja_server::console::listed;
 use scraper::{Html, Selector};
 
-use crate::util::{Page, World};
+use crate::util::{Page, World, key};
 
 /// What holds for every page.
 #[track_caller]
@@ -173,7 +173,7 @@ async fn projects_and_keys_are_paged() {
     let project = world.project("Keys").await;
     for number in 0..101 {
         world.project(&format!("Other {number:03}")).await;
-        keys::create(&world.acting(), "keys", &format!("key {number}"), vec![]).await.unwrap();
+        keys::create(&world.acting(), "keys", key(&format!("key {number}"))).await.unwrap();
     }
     let all = world.wired.store.keys(project.id).await.unwrap();
     keys::revoke(&world.acting(), &all[40].0.id.to_string(), None).await.unwrap();

@@ -8,8 +8,9 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use axum::http::{Request, Response};
+use deja_core::admin::Acting;
+use deja_core::admin::keys::{self, KeyWish};
 use deja_core::admin::projects::{self, NewProject};
-use deja_core::admin::{Acting, keys};
 use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{EmbedderId, Embedding};
@@ -199,11 +200,16 @@ impl World {
     /// All there is to look at in one project.
     pub async fn furnished(self: &Arc<Self>) -> (Project, EntryId) {
         let project = self.project("Furnished").await;
-        keys::create(&self.acting(), "furnished", "first", vec![]).await.unwrap();
+        keys::create(&self.acting(), "furnished", key("first")).await.unwrap();
         let entry = self.entry(&project, "What is the capital of France?", "Paris.", None).await;
         self.entry(&project, "How do I reset my password?", "Like this.", Some("Be brief.")).await;
         (project, entry)
     }
+}
+
+/// A key that may ask for everything.
+pub fn key(name: &str) -> KeyWish {
+    KeyWish { name: name.into(), ..KeyWish::default() }
 }
 
 /// A browser: cookies, forms, and pages as parsed HTML.

@@ -58,6 +58,14 @@ fn each_refusal_names_its_cause() {
         let answers = [(); 3].map(|()| tenant.post_as(&tenant.key, path, &body));
         refused(&answers[2], 429, "rate_limited");
     }
+    let own = other.new_key(&["--rpm", "1", "--burst", "1"]);
+    for (path, body) in &bodies {
+        let body = body.to_string().into_bytes();
+        let answers = [(); 3].map(|()| other.post_as(&own, path, &body));
+        refused(&answers[2], 429, "key_rate_limited");
+        assert_eq!(answers[2].header("x-ratelimit-limit"), Some("1"));
+        assert_ne!(other.post_as(&other.key, path, &body).status, 429, "the project goes on");
+    }
     deja.cli(&["project", "suspend", &other.slug]);
     for (path, body) in &bodies {
         refused(&other.post_as(&other.key, path, body.to_string().as_bytes()), 403, "suspended");

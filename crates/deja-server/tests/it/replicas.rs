@@ -104,6 +104,42 @@ fn what_a_projects_model_said_of_a_pair_is_remembered_on_every_replica() {
 }
 
 #[test]
+fn an_expired_key_is_refused_by_the_very_next_request_on_every_replica() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let tenant = Tenant::create(&replicas[0], "expired", &[]);
+    let (lasting, brief) = (tenant.new_key(&["--expires", "1h"]), tenant.new_key(&["--expires", "2s"]));
+    let made = Instant::now();
+    for replica in &replicas {
+        assert_eq!(ask(replica, &lasting, "Who wrote Faust?").0, 200);
+    }
+    std::thread::sleep(Duration::from_secs(2).saturating_sub(made.elapsed()));
+    for replica in &replicas {
+        let of = Tenant { deja: replica, slug: tenant.slug.clone(), key: brief.clone() };
+        for path in [PATH, FEEDBACK, "/v1/chat/completions"] {
+            let refused = of.post_as(&brief, path, b"{}");
+            let said = (refused.status, refused.header("x-deja-error"));
+            assert_eq!(said, (401, Some("expired_api_key")), "{path}");
+        }
+        assert_eq!(ask(replica, &lasting, "Who wrote Faust?").0, 200);
+    }
+}
+
+#[test]
+fn the_limit_of_a_key_holds_over_all_replicas() {
+    let provider = FakeProvider::start();
+    let replicas = three(&provider);
+    let tenant = Tenant::create(&replicas[0], "own-limit", &[]);
+    let key = tenant.new_key(&["--rpm", "1", "--burst", "4"]);
+    let statuses: Vec<u16> =
+        (0..9).map(|turn| ask(&replicas[turn % 3], &key, "Who wrote Faust?").0).collect();
+    // One more comes with each minute.
+    let answered = statuses.iter().filter(|status| **status == 200).count();
+    assert!((4..=6).contains(&answered), "{statuses:?}");
+    assert_eq!(ask(&replicas[1], &tenant.key, "Who wrote Faust?").0, 200, "the project goes on");
+}
+
+#[test]
 fn a_revoked_key_is_refused_by_the_very_next_request_on_every_replica() {
     let provider = FakeProvider::start();
     let replicas = three(&provider);

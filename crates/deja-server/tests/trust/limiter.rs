@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, ProjectSettings, Tier};
-use deja_core::rate_limit::{Bucket, Decision, MINUTE, Quota, take};
+use deja_core::rate_limit::{Bucket, Decision, LimitOf, MINUTE, Quota, take};
 use deja_core::store::Store;
 use deja_core::testing::change;
 use deja_store::{StoreSettings, open};
@@ -46,6 +46,7 @@ impl Tokens {
         }
         let seconds = |nanos: i128| (nanos + 999_999_999).div_euclid(1_000_000_000);
         Decision {
+            of: LimitOf::Project,
             allowed,
             limit: quota.per_minute(),
             remaining: u32::try_from(self.level / interval).unwrap().min(quota.per_minute()),

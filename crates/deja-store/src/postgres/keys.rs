@@ -9,29 +9,31 @@ use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::project::Tier;
 use deja_core::rate_limit::{Decision, MINUTE, Quota};
-use deja_core::store::{Admission, Keys, OwnProviders, StoreError};
+use deja_core::store::{Admission, Door, Keys, OwnProviders, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::connections::{Connections, Params};
 use super::fault::conflict;
-use super::limits::{QUERIES, SKEW, decision, take_from};
-use super::rows::{count, get, hash, id, json, time, time_or_none, to_json, uuid};
+use super::limits::{KEYS, QUERIES, SKEW, decision, take_from};
+use super::rows::{count, get, hash, id, json, quota, quota_columns, time, time_or_none, to_json, uuid};
 use super::{PostgresStore, projects};
 
 /// Columns of a key, from number 0.
 const COLUMNS: &str = "k.project_id, k.key_id, k.name, k.shown, k.hash, k.models, k.created, k.revoked,
-                       k.requests, k.last_used";
+                       k.requests, k.last_used, k.quota_per_minute, k.quota_burst, k.expires";
 /// How many they are.
-const WIDTH: usize = 10;
+const WIDTH: usize = 13;
 
 #[async_trait]
 impl Keys for PostgresStore {
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
         let models = key.models.as_ref().map(to_json).transpose()?;
+        let (per_minute, burst) = quota_columns(key.quota);
         let parts = "done AS (
-            INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING 1)";
+            INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
+                              quota_per_minute, quota_burst, expires)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING 1)";
         let params: Params<'_> = &[
             &uuid(key.project.as_bytes()),
             &uuid(key.id.as_bytes()),
@@ -41,6 +43,9 @@ impl Keys for PostgresStore {
             &models,
             &key.created.as_nanos(),
             &key.revoked.map(Timestamp::as_nanos),
+            &per_minute,
+            &burst,
+            &key.expires.map(Timestamp::as_nanos),
         ];
         let created = self.change(parts, params, change).await;
         let what = || format!("the key {} is there already, or project {} is not", key.shown, key.project);
@@ -89,38 +94,57 @@ impl Keys for PostgresStore {
 static ADMIT: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH admitted AS (
-             SELECT p.project_id, coalesce(p.quota_per_minute, {per_minute})::bigint AS per_minute,
+             SELECT p.project_id, k.key_id, k.quota_per_minute::bigint AS own_per_minute, k.quota_burst AS own_burst,
+                    coalesce(p.quota_per_minute, {per_minute})::bigint AS per_minute,
                     coalesce(p.quota_burst, {burst}) AS burst
              FROM keys k JOIN projects p ON p.project_id = k.project_id
-             WHERE k.hash = $3 AND k.revoked IS NULL),
+             WHERE k.hash = $3 AND k.revoked IS NULL AND (k.expires IS NULL OR k.expires > $1)),
+         key_quota AS (
+             SELECT project_id, key_id, step, step * own_burst AS capacity
+             FROM (SELECT *, ({MINUTE} + own_per_minute - 1) / own_per_minute AS step FROM admitted
+                   WHERE own_per_minute IS NOT NULL) AS stepped),
+         key_taken AS ({key_taken}),
          quota AS (
              SELECT project_id, step, step * burst AS capacity
-             FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step FROM admitted) AS stepped),
+             FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step FROM admitted
+                   WHERE own_per_minute IS NULL OR (SELECT allowed FROM key_taken)) AS stepped),
          taken AS ({taken})
-         SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.allowed
-         FROM taken t JOIN projects p ON p.project_id = t.project_id
-              JOIN keys k ON k.project_id = t.project_id AND k.hash = $3",
+         SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.allowed,
+                kt.full_at, kt.seen, kt.allowed
+         FROM keys k JOIN projects p ON p.project_id = k.project_id
+              LEFT JOIN taken t ON true LEFT JOIN key_taken kt ON true
+         WHERE k.hash = $3 AND k.revoked IS NULL",
         per_minute = by_tier(Quota::per_minute),
         burst = by_tier(Quota::burst),
+        key_taken = take_from(KEYS),
         taken = take_from(QUERIES),
         project = projects::COLUMNS,
     )
 });
 
-/// [`Keys::admit`] and [`Limits::take`](deja_core::store::Limits::take) in one statement.
+/// [`Store::admit_within_limit`](deja_core::store::Store::admit_within_limit) in one statement.
 pub(super) async fn admit_within_limit(
     connections: &Connections,
     hash: &KeyHash,
     now: Timestamp,
-) -> Result<Option<(Admission, Decision)>, StoreError> {
+) -> Result<Door, StoreError> {
+    const TAKEN: usize = WIDTH + projects::WIDTH + 1;
+    const OWN: usize = TAKEN + 3;
     let params: Params<'_> = &[&now.as_nanos(), &SKEW, &hash.0.as_slice()];
-    let row = connections.query_opt(&ADMIT, params).await?;
-    row.map(|row| {
-        let admission = admission(&row)?;
-        let decision = decision(&row, WIDTH + projects::WIDTH + 1, admission.project.quota())?;
-        Ok((admission, decision))
-    })
-    .transpose()
+    let Some(row) = connections.query_opt(&ADMIT, params).await? else { return Ok(Door::Unknown) };
+    let admission = admission(&row)?;
+    if admission.key.has_expired(now) {
+        return Ok(Door::Expired);
+    }
+    let own = admission.key.quota.map(|quota| decision(&row, OWN, quota)).transpose()?.map(Decision::of_key);
+    let decision = match own {
+        Some(own) if !own.allowed => own,
+        own => {
+            let of_project = decision(&row, TAKEN, admission.project.quota())?;
+            own.map_or(of_project, |own| own.or_tighter(of_project))
+        }
+    };
+    Ok(Door::Open(admission, decision))
 }
 
 /// A number of the project's tier, as an expression.
@@ -145,6 +169,8 @@ fn from_row(row: &Row) -> Result<ApiKey, StoreError> {
         shown: get(row, 3)?,
         hash: KeyHash(hash(row, 4)?),
         models: if models.is_some() { Some(json(row, 5)?) } else { None },
+        quota: quota(row, 10)?,
+        expires: time_or_none(row, 12)?,
         created: time(row, 6)?,
         revoked: time_or_none(row, 7)?,
     })

@@ -1,4 +1,4 @@
-//! The rate limiter's buckets: one row a project, one statement a request, exact however many replicas ask.
+//! The rate limiter's buckets: one row a project, or a key with a limit of its own, one statement a request, exact however many replicas ask.
 //!
 //! The statement is [`deja_core::rate_limit::take`] in SQL. Time comes from the replicas, and their clocks
 //! differ: a bucket's own time never goes back by up to [`SKEW`], or else a slow clock would hand back what a
@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
-use deja_core::id::ProjectId;
+use deja_core::id::{KeyId, ProjectId};
 use deja_core::rate_limit::{Bucket, Decision, Quota, take};
 use deja_core::store::{Limits, StoreError};
 use tokio_postgres::Row;
@@ -18,22 +18,34 @@ use super::rows::{get, time, uuid};
 /// Nanoseconds that replicas' clocks may lie apart.
 pub(super) const SKEW: i64 = 60_000_000_000;
 
-/// The buckets of queries.
-pub(super) const QUERIES: &str = "buckets";
-/// Those of feedback.
-const FEEDBACK: &str = "feedback_buckets";
+/// A table of buckets.
+#[derive(Clone, Copy)]
+pub(super) struct Buckets {
+    table: &'static str,
+    /// What names a bucket.
+    of: &'static str,
+    /// Where a statement says which bucket is meant, and what it holds.
+    quota: &'static str,
+}
 
-/// Takes a request from the bucket in this table of the project that `quota (project_id, step, capacity)` names, if it
-/// names one; $1 now, $2 skew.
-pub(super) fn take_from(buckets: &str) -> String {
+/// The buckets of queries.
+pub(super) const QUERIES: Buckets = Buckets { table: "buckets", of: "project_id", quota: "quota" };
+/// Those of keys with a limit of their own.
+pub(super) const KEYS: Buckets =
+    Buckets { table: "key_buckets", of: "project_id, key_id", quota: "key_quota" };
+/// Those of feedback.
+const FEEDBACK: Buckets = Buckets { table: "feedback_buckets", ..QUERIES };
+
+/// Takes a request from the bucket that `quota` (what names it, step, capacity) names, if it names one; $1 now, $2 skew.
+pub(super) fn take_from(Buckets { table, of, quota }: Buckets) -> String {
     format!(
-        "INSERT INTO {buckets} AS b (project_id, full_at, seen, allowed)
-         SELECT project_id, $1::bigint + step, $1, true FROM quota
-         ON CONFLICT (project_id) DO UPDATE SET (full_at, seen, allowed) = (
+        "INSERT INTO {table} AS b ({of}, full_at, seen, allowed)
+         SELECT {of}, $1::bigint + step, $1, true FROM {quota}
+         ON CONFLICT ({of}) DO UPDATE SET (full_at, seen, allowed) = (
              SELECT CASE WHEN fits THEN start + step ELSE start END, now, fits
              FROM (SELECT now, start, step, start + step - now <= capacity AS fits
                    FROM (SELECT now, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
-                         FROM quota, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
+                         FROM {quota}, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
                                              AS now) AS clock)
                         AS bucket)
                   AS request)
@@ -44,7 +56,17 @@ pub(super) fn take_from(buckets: &str) -> String {
 #[async_trait]
 impl Limits for PostgresStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
-        self.take_of(QUERIES, project, quota, now).await
+        self.take_of(QUERIES, project, None, quota, now).await
+    }
+
+    async fn take_of_key(
+        &self,
+        project: ProjectId,
+        key: KeyId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        self.take_of(KEYS, project, Some(key), quota, now).await
     }
 
     async fn take_feedback(
@@ -53,26 +75,29 @@ impl Limits for PostgresStore {
         quota: Quota,
         now: Timestamp,
     ) -> Result<Decision, StoreError> {
-        self.take_of(FEEDBACK, project, quota, now).await
+        self.take_of(FEEDBACK, project, None, quota, now).await
     }
 }
 
 impl PostgresStore {
     async fn take_of(
         &self,
-        buckets: &str,
+        buckets: Buckets,
         project: ProjectId,
+        key: Option<KeyId>,
         quota: Quota,
         now: Timestamp,
     ) -> Result<Decision, StoreError> {
         let sql = format!(
-            "WITH quota AS (SELECT $3::uuid AS project_id, $4::bigint AS step, $5::bigint AS capacity),
+            "WITH {} AS (SELECT $3::uuid AS project_id, $6::uuid AS key_id, $4::bigint AS step, $5::bigint AS capacity),
                   taken AS ({})
              SELECT full_at, seen, allowed FROM taken",
+            buckets.quota,
             take_from(buckets)
         );
         let (step, capacity) = (quota.interval(), quota.capacity());
-        let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity];
+        let key = key.as_ref().map(|key| uuid(key.as_bytes()));
+        let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity, &key];
         decision(&self.connections.query_one(&sql, params).await?, 0, quota)
     }
 }

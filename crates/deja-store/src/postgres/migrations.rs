@@ -28,6 +28,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (14, include_str!("../../migrations/postgres/0014_surfaces.sql")),
     (15, include_str!("../../migrations/postgres/0015_new_scopes.sql")),
     (16, include_str!("../../migrations/postgres/0016_request_log.sql")),
+    (17, include_str!("../../migrations/postgres/0017_keys.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

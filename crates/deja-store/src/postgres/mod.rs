@@ -38,8 +38,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
-use deja_core::rate_limit::Decision;
-use deja_core::store::{Admission, Claims, Store, StoreError};
+use deja_core::store::{Claims, Door, Store, StoreError};
 
 use claims::Notifications;
 use connections::Connections;
@@ -67,11 +66,7 @@ impl Store for PostgresStore {
         self.connections.query(sql, &[]).await.map(drop)
     }
 
-    async fn admit_within_limit(
-        &self,
-        hash: &KeyHash,
-        now: Timestamp,
-    ) -> Result<Option<(Admission, Decision)>, StoreError> {
+    async fn admit_within_limit(&self, hash: &KeyHash, now: Timestamp) -> Result<Door, StoreError> {
         keys::admit_within_limit(&self.connections, hash, now).await
     }
 

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, Slug, Tier};
-use deja_core::rate_limit::Quota;
 use deja_core::store::{Projects, StoreError};
 use tokio_postgres::Row;
 
@@ -12,7 +11,7 @@ use super::PostgresStore;
 use super::audit::{Noted, When};
 use super::connections::Params;
 use super::fault::conflict;
-use super::rows::{count, get, id, json, signed, time, to_json, unreadable, uuid};
+use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, unreadable, uuid};
 use super::{request_log, samples};
 
 /// Columns of a project, for [`from_row`].
@@ -25,7 +24,7 @@ pub(super) const WIDTH: usize = 9;
 #[async_trait]
 impl Projects for PostgresStore {
     async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError> {
-        let (per_minute, burst) = quota_columns(project);
+        let (per_minute, burst) = quota_columns(project.custom_quota);
         let parts = "done AS (
             INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst, suspended,
                                   settings, created)
@@ -60,7 +59,7 @@ impl Projects for PostgresStore {
     }
 
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
-        let (per_minute, burst) = quota_columns(project);
+        let (per_minute, burst) = quota_columns(project.custom_quota);
         let parts = format!(
             "{}done AS (
                  UPDATE projects SET name = $2, tier = $3, quota_per_minute = $4, quota_burst = $5, suspended = $6,
@@ -86,6 +85,7 @@ impl Projects for PostgresStore {
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
         // Keys, entries, vectors, counts and providers go by their foreign keys.
         let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
+                     key_bucket AS (DELETE FROM key_buckets WHERE project_id = $1),
                      feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
                      done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
         let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(change));
@@ -94,29 +94,15 @@ impl Projects for PostgresStore {
     }
 }
 
-fn quota_columns(project: &Project) -> (Option<i32>, Option<i32>) {
-    let column = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
-    let quota = project.custom_quota;
-    (quota.map(|quota| column(quota.per_minute())), quota.map(|quota| column(quota.burst())))
-}
-
 /// A project whose columns begin at number `first`.
 pub(super) fn from_row(row: &Row, first: usize) -> Result<Project, StoreError> {
     let at = |column| first + column;
-    let custom_quota = match (get::<Option<i32>>(row, at(4))?, get::<Option<i32>>(row, at(5))?) {
-        (Some(per_minute), Some(burst)) => {
-            let number = |column: i32| u32::try_from(column).unwrap_or(0);
-            let quota = Quota::new(number(per_minute), number(burst));
-            Some(quota.map_err(|error| unreadable(at(4), error))?)
-        }
-        _ => None,
-    };
     Ok(Project {
         id: ProjectId::from_bytes(id(row, at(0))?),
         slug: get::<&str>(row, at(1))?.parse().map_err(|error| unreadable(at(1), error))?,
         name: get(row, at(2))?,
         tier: get::<&str>(row, at(3))?.parse::<Tier>().map_err(|error| unreadable(at(3), error))?,
-        custom_quota,
+        custom_quota: quota(row, at(4))?,
         suspended: get(row, at(6))?,
         settings: json(row, at(7))?,
         created: time(row, at(8))?,

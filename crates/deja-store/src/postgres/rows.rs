@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use deja_core::cache::Parameters;
 use deja_core::clock::Timestamp;
+use deja_core::rate_limit::Quota;
 use deja_core::store::StoreError;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -59,6 +60,24 @@ pub(super) fn signed(count: u64) -> i64 {
 /// A count from the database.
 pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
     Ok(u64::try_from(get::<i64>(row, column)?).unwrap_or(0))
+}
+
+/// A limit on its way into two columns.
+pub(super) fn quota_columns(quota: Option<Quota>) -> (Option<i32>, Option<i32>) {
+    let column = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+    (quota.map(|quota| column(quota.per_minute())), quota.map(|quota| column(quota.burst())))
+}
+
+/// A limit in a column and the next one, or none.
+pub(super) fn quota(row: &Row, column: usize) -> Result<Option<Quota>, StoreError> {
+    match (get::<Option<i32>>(row, column)?, get::<Option<i32>>(row, column + 1)?) {
+        (Some(per_minute), Some(burst)) => {
+            let number = |column: i32| u32::try_from(column).unwrap_or(0);
+            let quota = Quota::new(number(per_minute), number(burst));
+            quota.map(Some).map_err(|error| unreadable(column, error))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// A text kept as bytes.

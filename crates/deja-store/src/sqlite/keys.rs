@@ -1,4 +1,4 @@
-//! API keys: active ones in memory, all of them with their usage in the database.
+//! API keys: those that are not revoked in memory, all of them with their usage in the database.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, ProjectId};
+use deja_core::rate_limit::Quota;
 use deja_core::store::{Admission, Keys, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::audit;
 use super::fault::{conflict, fault};
-use super::rows::{count, names, time, time_or_none};
+use super::rows::{count, names, quota, time, time_or_none};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -37,8 +38,9 @@ impl Keys for SqliteStore {
                     .map_err(|error| StoreError::Internal(error.into()))?;
                 connection
                     .prepare_cached(
-                        "INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                        "INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
+                                           quota_per_minute, quota_burst, expires)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                     )
                     .and_then(|mut insert| {
                         insert.execute(params![
@@ -50,6 +52,9 @@ impl Keys for SqliteStore {
                             models,
                             key.created.as_nanos(),
                             key.revoked.map(Timestamp::as_nanos),
+                            key.quota.map(Quota::per_minute),
+                            key.quota.map(Quota::burst),
+                            key.expires.map(Timestamp::as_nanos),
                         ])
                     })
                     .map_err(|error| conflict(error, || format!("the key {}", key.shown)))?;
@@ -115,10 +120,11 @@ impl Keys for SqliteStore {
 }
 
 const SELECT: &str =
-    "SELECT project_id, key_id, name, shown, hash, models, created, revoked, requests, last_used
+    "SELECT project_id, key_id, name, shown, hash, models, created, revoked, requests, last_used,
+                             quota_per_minute, quota_burst, expires
                       FROM keys";
 
-/// The keys that requests may use.
+/// The keys that are not revoked.
 pub(super) fn load_active(connection: &Connection) -> rusqlite::Result<Vec<ApiKey>> {
     connection.prepare(&format!("{SELECT} WHERE revoked IS NULL"))?.query_map([], from_row)?.collect()
 }
@@ -132,6 +138,8 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
         shown: row.get(3)?,
         hash: KeyHash(row.get(4)?),
         models: models.map(|text| names(&text, 5)).transpose()?,
+        quota: quota(row, 10)?,
+        expires: time_or_none(row, 12)?,
         created: time(row, 6)?,
         revoked: time_or_none(row, 7)?,
     })

@@ -1,46 +1,46 @@
 //! The rate limiter's buckets: in memory only, full again after a restart.
 //!
 //! A bucket holds a minute or so of history. Writing it for each request would cost an fsync a request, and
-//! losing it gives a project at most one burst too many.
+//! losing it gives a project, or a key with a limit of its own, at most one burst too many.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
-use deja_core::id::ProjectId;
+use deja_core::id::{KeyId, ProjectId};
 use deja_core::rate_limit::{Bucket, Decision, Quota, take};
 use deja_core::store::{Limits, StoreError};
 use parking_lot::Mutex;
 
 use super::SqliteStore;
 
-/// The buckets. One lock: it is held for a few nanoseconds.
-#[derive(Default)]
-pub(super) struct Buckets {
-    buckets: Mutex<HashMap<ProjectId, Bucket>>,
+/// The buckets of projects, or of keys. One lock: it is held for a few nanoseconds.
+pub(super) struct Buckets<K = ProjectId> {
+    buckets: Mutex<HashMap<K, Bucket>>,
 }
 
-impl Buckets {
-    /// Takes a request. A new bucket is kept if `is_there` says so of the project, asked under the lock: of one that
-    /// is deleted meanwhile it is forgotten after that.
-    fn take(
-        &self,
-        project: ProjectId,
-        quota: Quota,
-        now: Timestamp,
-        is_there: impl FnOnce() -> bool,
-    ) -> Decision {
+impl<K> Default for Buckets<K> {
+    fn default() -> Self {
+        Self { buckets: Mutex::default() }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Buckets<K> {
+    /// Takes a request from the bucket `of` it. A new bucket is kept if `is_there` says so of the project, asked under the
+    /// lock: of one that is deleted meanwhile it is forgotten after that.
+    fn take(&self, of: K, quota: Quota, now: Timestamp, is_there: impl FnOnce() -> bool) -> Decision {
         let mut buckets = self.buckets.lock();
-        let known = buckets.get(&project).copied();
+        let known = buckets.get(&of).copied();
         let (left, decision) = take(known.unwrap_or_default(), quota, now);
         if known.is_some() || is_there() {
-            buckets.insert(project, left);
+            buckets.insert(of, left);
         }
         decision
     }
 
-    pub(super) fn forget(&self, project: ProjectId) {
-        self.buckets.lock().remove(&project);
+    pub(super) fn forget(&self, is_gone: impl Fn(&K) -> bool) {
+        self.buckets.lock().retain(|of, _| !is_gone(of));
     }
 }
 
@@ -49,6 +49,17 @@ impl Limits for SqliteStore {
     async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
         let memory = &self.memory;
         Ok(memory.buckets.take(project, quota, now, || memory.catalog.has_project(project)))
+    }
+
+    async fn take_of_key(
+        &self,
+        project: ProjectId,
+        key: KeyId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        let memory = &self.memory;
+        Ok(memory.key_buckets.take((project, key), quota, now, || memory.catalog.has_project(project)))
     }
 
     async fn take_feedback(
@@ -68,12 +79,12 @@ mod tests {
 
     #[test]
     fn a_project_that_is_gone_gets_no_bucket_again() {
-        let (buckets, project) = (Buckets::default(), ProjectId::from_bytes([1; 16]));
+        let (buckets, project) = (Buckets::<ProjectId>::default(), ProjectId::from_bytes([1; 16]));
         let (quota, now) = (Quota::new(60, 10).unwrap(), Timestamp::from_secs(1_700_000_000));
         buckets.take(project, quota, now, || true);
         assert_eq!(buckets.take(project, quota, now, || true).remaining, 8);
         // The last request was admitted before the project was deleted.
-        buckets.forget(project);
+        buckets.forget(|of| *of == project);
         assert!(buckets.take(project, quota, now, || false).allowed);
         assert!(buckets.buckets.lock().is_empty());
     }

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::cache::Entry;
 use deja_core::embedding::EmbedderId;
+use deja_core::id::{KeyId, ProjectId};
 use deja_core::store::{EntryFilter, Store, StoreError};
 
 pub(crate) use backup::backup;
@@ -61,6 +62,7 @@ struct Memory {
     index: Index,
     scans: Arc<Scans>,
     buckets: Buckets,
+    key_buckets: Buckets<(ProjectId, KeyId)>,
     feedback_buckets: Buckets,
     forbidden: Forbidden,
     /// Whose vectors the index holds.
@@ -121,7 +123,6 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::sync::mpsc;
 
-    use deja_core::id::ProjectId;
     use deja_core::store::{Browse, Entries, Usage};
     use deja_core::testing::change;
 

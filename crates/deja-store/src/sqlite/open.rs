@@ -113,10 +113,21 @@ fn load(
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
         .build();
     let forbidden = super::Forbidden::load(&connection, own)?;
-    let (buckets, feedback_buckets) = (super::Buckets::default(), super::Buckets::default());
+    let (buckets, key_buckets, feedback_buckets) = Default::default();
     let stale_claims = super::StaleClaims::default();
     let scans = Arc::default();
-    Ok(Memory { catalog, index, scans, buckets, feedback_buckets, forbidden, embedder, stale_claims, texts })
+    Ok(Memory {
+        catalog,
+        index,
+        scans,
+        buckets,
+        key_buckets,
+        feedback_buckets,
+        forbidden,
+        embedder,
+        stale_claims,
+        texts,
+    })
 }
 
 /// Rebuilds the index: one thread reads who is where, the other the vectors of this embedder.

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, params};
 use super::audit;
 use super::entries::remove;
 use super::fault::{conflict, fault};
-use super::rows::{time, unreadable};
+use super::rows::{quota, time, unreadable};
 use super::{Done, SqliteStore, request_log, samples};
 
 #[async_trait]
@@ -111,8 +111,9 @@ impl Projects for SqliteStore {
                 audit::write_if(connection, &change, deleted > 0)?;
                 Ok(Done::then(deleted > 0, move || {
                     memory.catalog.remove_project(project);
-                    memory.buckets.forget(project);
-                    memory.feedback_buckets.forget(project);
+                    memory.buckets.forget(|of| *of == project);
+                    memory.key_buckets.forget(|(of, _)| *of == project);
+                    memory.feedback_buckets.forget(|of| *of == project);
                     memory.forbidden.forget(project);
                     memory.forget(&gone);
                 }))
@@ -135,18 +136,12 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
     let slug: String = row.get(1)?;
     let tier: String = row.get(3)?;
     let settings: String = row.get(7)?;
-    let custom_quota = match (row.get(4)?, row.get(5)?) {
-        (Some(per_minute), Some(burst)) => {
-            Some(Quota::new(per_minute, burst).map_err(|error| unreadable(4, error))?)
-        }
-        _ => None,
-    };
     Ok(Project {
         id: ProjectId::from_bytes(row.get(0)?),
         slug: slug.parse::<Slug>().map_err(|error| unreadable(1, error))?,
         name: row.get(2)?,
         tier: tier.parse::<Tier>().map_err(|error| unreadable(3, error))?,
-        custom_quota,
+        custom_quota: quota(row, 4)?,
         suspended: row.get(6)?,
         settings: serde_json::from_str(&settings).map_err(|error| unreadable(7, error))?,
         created: time(row, 8)?,

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use deja_core::cache::Parameters;
 use deja_core::clock::Timestamp;
+use deja_core::rate_limit::Quota;
 use rusqlite::Row;
 use rusqlite::types::Type;
 
@@ -41,6 +42,16 @@ pub(super) fn signed(count: u64) -> i64 {
 /// A count from the database.
 pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+}
+
+/// A limit in a column and the next one, or none.
+pub(super) fn quota(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Quota>> {
+    match (row.get(column)?, row.get(column + 1)?) {
+        (Some(per_minute), Some(burst)) => {
+            Quota::new(per_minute, burst).map(Some).map_err(|error| unreadable(column, error))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// A list of names in a JSON column.

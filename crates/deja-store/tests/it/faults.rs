@@ -49,6 +49,8 @@ fn key(number: u8) -> ApiKey {
         hash: KeyHash([number; 32]),
         models: None,
         created: NOW,
+        quota: None,
+        expires: None,
         revoked: None,
     }
 }
@@ -75,6 +77,9 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
     }
     call!("admit", |store| async move { store.admit(&key(1).hash).await });
     call!("take", |store| async move { store.take(project_id(1), Quota::new(60, 10).unwrap(), NOW).await });
+    call!("take_of_key", |store| async move {
+        store.take_of_key(project_id(1), key(1).id, Quota::new(60, 10).unwrap(), NOW).await
+    });
     call!("take_feedback", |store| async move {
         store.take_feedback(project_id(1), Quota::new(60, 10).unwrap(), NOW).await
     });

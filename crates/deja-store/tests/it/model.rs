@@ -87,6 +87,8 @@ fn key(number: u8) -> ApiKey {
         hash: KeyHash([number; 32]),
         models: None,
         created: NOW,
+        quota: None,
+        expires: None,
         revoked: None,
     }
 }

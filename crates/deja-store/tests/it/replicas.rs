@@ -66,6 +66,8 @@ async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
             hash: KeyHash([number; 32]),
             models: None,
             created: NOW,
+            quota: None,
+            expires: None,
             revoked: None,
         };
         let turn = usize::from(number);

@@ -64,6 +64,8 @@ async fn measure(settings: &StoreSettings, address: &str) -> Result<(Vec<f64>, u
             hash: plain.hash(),
             models: None,
             created: now,
+            quota: None,
+            expires: None,
             revoked: None,
         };
         let change = |action| Change::new(SystemClock.now(), Actor::System, action).within(project);

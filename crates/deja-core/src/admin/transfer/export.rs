@@ -98,6 +98,9 @@ fn key_record(slug: &str, key: &ApiKey) -> Record {
         shown: key.shown.clone(),
         hash: Hidden::from(hex::encode(key.hash.0)),
         models: key.models.clone(),
+        requests_per_minute: key.quota.map(Quota::per_minute),
+        burst: key.quota.map(Quota::burst),
+        expires: key.expires.map(Into::into),
         created: key.created.into(),
         revoked: key.revoked.map(Into::into),
     })

@@ -160,10 +160,7 @@ async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Ref
     if by.store().project(slug.as_str()).await?.is_some() {
         return Ok(Imported::There);
     }
-    let custom_quota = match (record.requests_per_minute, record.burst) {
-        (Some(rate), Some(burst)) => Some(Quota::new(rate, burst).map_err(|error| error.to_string())?),
-        _ => None,
-    };
+    let custom_quota = quota(record.requests_per_minute, record.burst)?;
     projects::check(&record.settings)?;
     let project = Project {
         id: id(&record.id)?,
@@ -178,6 +175,11 @@ async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Ref
     let change = by.change("project.create").within(project.id).of(project.slug.as_str()).how("imported");
     by.store().create_project(&project, &change).await?;
     Ok(Imported::Stored)
+}
+
+fn quota(per_minute: Option<u32>, burst: Option<u32>) -> Result<Option<Quota>, String> {
+    let both = per_minute.zip(burst);
+    both.map(|(rate, burst)| Quota::new(rate, burst).map_err(|error| error.to_string())).transpose()
 }
 
 async fn provider(
@@ -229,6 +231,8 @@ async fn key(
         shown: record.shown.chars().take(7).collect(),
         hash: KeyHash(hash),
         models: record.models.map(models_of).transpose()?,
+        quota: quota(record.requests_per_minute, record.burst)?,
+        expires: record.expires.map(timestamp).transpose()?,
         created: timestamp(record.created)?,
         revoked: record.revoked.map(timestamp).transpose()?,
     };

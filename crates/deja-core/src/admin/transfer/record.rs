@@ -111,6 +111,15 @@ pub struct KeyRecord {
     pub hash: Hidden,
     /// The models it may ask for; `None` means all.
     pub models: Option<Vec<String>>,
+    /// Its own limit; both or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// Requests at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u32>,
+    /// From when on it is refused; `None` is until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<jiff::Timestamp>,
     /// When it was made.
     pub created: jiff::Timestamp,
     /// When it was revoked; `None` while it is active.

@@ -11,7 +11,8 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
 use crate::id::{EntryId, KeyId, ProjectId};
 use crate::project::{Project, ProjectSettings, Tier};
-use crate::store::{Probe, Store};
+use crate::rate_limit::Decision;
+use crate::store::{Admission, Door, Probe, Store};
 use crate::testing::change;
 
 /// When the cases play.
@@ -66,9 +67,18 @@ pub(super) fn key(number: u32, project: ProjectId) -> ApiKey {
         shown: format!("dj_{number:04}"),
         hash: KeyHash(hash),
         models: None,
+        quota: None,
+        expires: None,
         created: later(i64::from(number)),
         revoked: None,
     }
+}
+
+/// What a key that works finds.
+#[track_caller]
+pub(super) fn opened(door: Door) -> (Admission, Decision) {
+    let opened = if let Door::Open(admission, decision) = door { Some((admission, decision)) } else { None };
+    opened.unwrap()
 }
 
 pub(super) fn embedder(name: &str) -> EmbedderId {

@@ -2,13 +2,14 @@
 
 use tokio::task::JoinSet;
 
-use super::fixtures::{bytes, key, later, project, with_project};
+use super::fixtures::{bytes, key, later, opened, project, with_project};
 use super::{Subject, register};
 use crate::analytics::{Outcome, UsageBatch, UsageEvent};
 use crate::api_key::{ApiKey, KeyUsage};
 use crate::id::KeyId;
 use crate::project::Project;
-use crate::store::StoreError;
+use crate::rate_limit::Quota;
+use crate::store::{Door, StoreError};
 use crate::testing::{change, change_at};
 
 register!["keys":
@@ -18,6 +19,7 @@ register!["keys":
     need_a_project,
     have_a_hash_of_their_own,
     revoked_are_refused_at_once,
+    expired_are_told_apart_and_can_be_revoked,
     are_revoked_once_and_by_their_project,
     of_a_suspended_project_say_so_at_once,
     usage_adds_up,
@@ -27,7 +29,9 @@ register!["keys":
 async fn open_their_project(mut subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
-    let narrow = ApiKey { models: Some(vec!["a".to_owned(), String::new()]), ..key(1, id) };
+    let (quota, expires) = (Quota::new(7, 3).ok(), Some(later(1_000_000)));
+    let models = Some(vec!["a".to_owned(), String::new()]);
+    let narrow = ApiKey { models, quota, expires, ..key(1, id) };
     store.create_key(&narrow, &change()).await.unwrap();
     let store = subject.reopened().await;
     let admission = store.admit(&narrow.hash).await.unwrap().unwrap();
@@ -94,6 +98,30 @@ async fn revoked_are_refused_at_once(mut subject: Subject) {
     let store = subject.reopened().await;
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
     assert!(store.admit(&key(2, id).hash).await.unwrap().is_some());
+}
+
+async fn expired_are_told_apart_and_can_be_revoked(mut subject: Subject) {
+    let store = subject.store();
+    let id = with_project(&*store, 1).await;
+    let brief = ApiKey { expires: Some(later(9)), ..key(1, id) };
+    store.create_key(&brief, &change()).await.unwrap();
+    let store = subject.reopened().await;
+    let door = async |at| store.admit_within_limit(&brief.hash, later(at)).await.unwrap();
+    let (admission, decision) = opened(door(8).await);
+    assert_eq!((&*admission.key, decision.remaining), (&brief, 100));
+    for at in [9, 10] {
+        assert!(matches!(door(at).await, Door::Expired), "{at}");
+    }
+    let quota = project(1).quota();
+    assert_eq!(
+        store.take(id, quota, later(8)).await.unwrap().remaining,
+        100,
+        "of 120 at once, two were taken"
+    );
+    assert_eq!(store.take(id, quota, later(8)).await.unwrap().reset, later(10).as_secs());
+    assert_eq!(store.admit(&brief.hash).await.unwrap().unwrap().key.expires, brief.expires);
+    assert!(store.revoke_key(id, brief.id, &change_at(later(20))).await.unwrap());
+    assert!(matches!(door(8).await, Door::Unknown));
 }
 
 async fn are_revoked_once_and_by_their_project(mut subject: Subject) {

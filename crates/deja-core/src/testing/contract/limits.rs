@@ -2,10 +2,12 @@
 
 use tokio::task::JoinSet;
 
-use super::fixtures::{NOW, key, later, project, project_id, with_project};
+use super::fixtures::{NOW, key, later, opened, project, project_id, with_project};
 use super::{Subject, register};
+use crate::api_key::ApiKey;
 use crate::project::{Project, Tier};
-use crate::rate_limit::{Bucket, Quota, take};
+use crate::rate_limit::{Bucket, Decision, LimitOf, Quota, take};
+use crate::store::{Door, Store};
 use crate::testing::change;
 
 register!["limits":
@@ -15,6 +17,8 @@ register!["limits":
     hold_at_admission_for_each_tier,
     are_not_touched_by_who_is_not_admitted,
     feedback_has_a_bucket_of_its_own,
+    of_a_key_hold_besides_its_projects,
+    of_a_key_is_never_overdrawn,
 ];
 
 async fn a_bucket_is_never_overdrawn(subject: Subject) {
@@ -70,7 +74,8 @@ async fn hold_at_admission_for_each_tier(subject: Subject) {
         let mut bucket = Bucket::default();
         // Some come at once, some later: each is told what the rule says.
         for at in [0, 0, 0, 0, 1, 9, 9].map(later) {
-            let (admission, decision) = store.admit_within_limit(&key.hash, at).await.unwrap().unwrap();
+            let door = store.admit_within_limit(&key.hash, at).await.unwrap();
+            let (admission, decision) = opened(door);
             assert_eq!((&*admission.key, &*admission.project), (&key, &project));
             let (next, expected) = take(bucket, project.quota(), at);
             assert_eq!(decision, expected, "{tier:?} {custom_quota:?} {at:?}");
@@ -86,7 +91,7 @@ async fn are_not_touched_by_who_is_not_admitted(subject: Subject) {
     store.create_key(&revoked, &change()).await.unwrap();
     store.revoke_key(id, revoked.id, &change()).await.unwrap();
     for hash in [revoked.hash, key(2, id).hash] {
-        assert!(store.admit_within_limit(&hash, NOW).await.unwrap().is_none());
+        assert!(matches!(store.admit_within_limit(&hash, NOW).await.unwrap(), Door::Unknown));
     }
     let quota = Quota::new(60, 5).unwrap();
     assert_eq!(store.take(id, quota, NOW).await.unwrap().remaining, 4);
@@ -110,4 +115,57 @@ async fn feedback_has_a_bucket_of_its_own(subject: Subject) {
         store.take_feedback(project_id(1), quota, NOW).await.unwrap().allowed,
         "a new project, a full bucket"
     );
+}
+
+/// A key of project 1, whose limit is 5 at once, with a limit of its own.
+async fn limited(store: &dyn Store, number: u32, own: Option<Quota>) -> ApiKey {
+    let key = ApiKey { quota: own, ..key(number, project_id(1)) };
+    store.create_key(&key, &change()).await.unwrap();
+    key
+}
+
+async fn said(store: &dyn Store, key: &ApiKey, at: i64) -> Decision {
+    opened(store.admit_within_limit(&key.hash, later(at)).await.unwrap()).1
+}
+
+async fn of_a_key_hold_besides_its_projects(subject: Subject) {
+    let store = subject.store();
+    let custom_quota = Quota::new(60, 5).ok();
+    store.create_project(&Project { custom_quota, ..project(1) }, &change()).await.unwrap();
+    let narrow = limited(&*store, 1, Quota::new(60, 2).ok()).await;
+    let wide = limited(&*store, 2, None).await;
+    for left in [1, 0] {
+        let own = said(&*store, &narrow, 0).await;
+        assert_eq!((own.allowed, own.of, own.remaining), (true, LimitOf::Key, left));
+    }
+    let refused = said(&*store, &narrow, 0).await;
+    assert_eq!((refused.allowed, refused.of, refused.retry_after), (false, LimitOf::Key, 1));
+    // What the key's own limit refused took nothing from its project's.
+    for left in [2, 1, 0] {
+        let whole = said(&*store, &wide, 0).await;
+        assert_eq!((whole.allowed, whole.of, whole.remaining), (true, LimitOf::Project, left));
+    }
+    assert!(!said(&*store, &wide, 0).await.allowed);
+    // A second later there is one request in each bucket: the project's is gone first.
+    assert!(said(&*store, &wide, 1).await.allowed);
+    let refused = said(&*store, &narrow, 1).await;
+    assert_eq!((refused.allowed, refused.of), (false, LimitOf::Project));
+}
+
+async fn of_a_key_is_never_overdrawn(subject: Subject) {
+    let store = subject.store();
+    with_project(&*store, 1).await;
+    let key = limited(&*store, 1, Quota::new(60, 10).ok()).await;
+    let mut tasks = JoinSet::new();
+    for _ in 0..30 {
+        let (store, key) = (subject.store(), key.clone());
+        tasks.spawn(async move { said(&*store, &key, 0).await.allowed });
+    }
+    let allowed = tasks.join_all().await.into_iter().filter(|allowed| *allowed).count();
+    assert_eq!(allowed, 10);
+    store.delete_project(project_id(1), &change()).await.unwrap();
+    with_project(&*store, 1).await;
+    let quota = Quota::new(60, 10).unwrap();
+    let first = store.take_of_key(project_id(1), key.id, quota, NOW).await.unwrap();
+    assert_eq!(first.remaining, 9, "a new project, a full bucket");
 }

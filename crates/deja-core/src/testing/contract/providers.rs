@@ -1,6 +1,6 @@
 //! Custom providers and the check of the master key.
 
-use super::fixtures::{NOW, bytes, key, project_id, with_project};
+use super::fixtures::{NOW, bytes, key, opened, project_id, with_project};
 use super::{Subject, register};
 use crate::api_key::ApiKey;
 use crate::id::ProviderId;
@@ -147,7 +147,7 @@ async fn each_change_is_another_state(mut subject: Subject) {
 
 /// What both ways of admission say.
 async fn admitted(store: &dyn Store, key: &ApiKey) -> OwnProviders {
-    let (admission, _) = store.admit_within_limit(&key.hash, NOW).await.unwrap().unwrap();
+    let (admission, _) = opened(store.admit_within_limit(&key.hash, NOW).await.unwrap());
     assert_eq!(store.admit(&key.hash).await.unwrap().unwrap().providers, admission.providers);
     admission.providers
 }

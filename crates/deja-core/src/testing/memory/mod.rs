@@ -16,6 +16,7 @@ mod samples;
 mod usage;
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -27,7 +28,7 @@ use crate::audit::Change;
 use crate::cache::{Answered, Entry, Label, PairHash, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
-use crate::id::{EntryId, ProjectId, RecorderId};
+use crate::id::{EntryId, KeyId, ProjectId, RecorderId};
 use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
@@ -51,6 +52,7 @@ struct State {
     keys: Vec<(ApiKey, KeyUsage)>,
     entries: BTreeMap<(ProjectId, EntryId), Stored>,
     buckets: HashMap<ProjectId, Bucket>,
+    key_buckets: HashMap<(ProjectId, KeyId), Bucket>,
     feedback_buckets: HashMap<ProjectId, Bucket>,
     rollups: BTreeMap<RollupKey, Rollup>,
     contexts: BTreeMap<(ProjectId, ContextKey), ContextLabel>,
@@ -173,6 +175,7 @@ impl Projects for MemoryStore {
         state.logged.retain(|row| row.logged.project != project);
         state.providers.retain(|provider| provider.project != project);
         state.buckets.remove(&project);
+        state.key_buckets.retain(|(owner, _), _| *owner != project);
         state.feedback_buckets.remove(&project);
         let found = state.projects.remove(&project).is_some();
         state.trim_samples();
@@ -180,17 +183,17 @@ impl Projects for MemoryStore {
     }
 }
 
-/// Takes from the bucket of a project, if it is there.
-fn take_from(
-    buckets: &mut HashMap<ProjectId, Bucket>,
-    project: ProjectId,
+/// Takes from the bucket `of` a project or a key, if the project is there.
+fn take_from<K: Eq + Hash>(
+    buckets: &mut HashMap<K, Bucket>,
+    of: K,
     is_there: bool,
     quota: Quota,
     now: Timestamp,
 ) -> Decision {
-    let (left, decision) = take(buckets.get(&project).copied().unwrap_or_default(), quota, now);
+    let (left, decision) = take(buckets.get(&of).copied().unwrap_or_default(), quota, now);
     if is_there {
-        buckets.insert(project, left);
+        buckets.insert(of, left);
     }
     decision
 }
@@ -201,6 +204,18 @@ impl Limits for MemoryStore {
         let mut state = self.state();
         let is_there = state.projects.contains_key(&project);
         Ok(take_from(&mut state.buckets, project, is_there, quota, now))
+    }
+
+    async fn take_of_key(
+        &self,
+        project: ProjectId,
+        key: KeyId,
+        quota: Quota,
+        now: Timestamp,
+    ) -> Result<Decision, StoreError> {
+        let mut state = self.state();
+        let is_there = state.projects.contains_key(&project);
+        Ok(take_from(&mut state.key_buckets, (project, key), is_there, quota, now))
     }
 
     async fn take_feedback(

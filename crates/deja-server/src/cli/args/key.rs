@@ -1,13 +1,16 @@
 //! `deja key`.
 
 use clap::Subcommand;
+use deja_core::admin::keys::Expiry;
 
-use super::shared::{Form, Of};
+use super::shared::{Form, Of, expiry};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum KeyTask {
     /// Make a key; prints it alone on the last line, and never again
-    #[command(after_help = "Example:\n  deja key create --project my-team --name ci --model gpt-4o-mini")]
+    #[command(
+        after_help = "Example:\n  deja key create --project my-team --name ci --model gpt-4o-mini --expires 90d --rpm 20"
+    )]
     Create {
         #[command(flatten)]
         of: Of,
@@ -17,6 +20,15 @@ pub(in crate::cli) enum KeyTask {
         /// A model the key may ask for; may be given again. Without it: all models
         #[arg(long = "model", value_name = "MODEL")]
         models: Vec<String>,
+        /// When it is refused: after 90d or 12h, or at 2030-01-31T00:00:00Z. Without it: when it is revoked
+        #[arg(long, value_name = "TIME", value_parser = expiry)]
+        expires: Option<Expiry>,
+        /// Requests a minute of this key, at most its project's
+        #[arg(long, value_name = "N")]
+        rpm: Option<u32>,
+        /// Requests at once of this key, at most its project's
+        #[arg(long, value_name = "N")]
+        burst: Option<u32>,
     },
     /// The project's keys, by the prefix that may be shown
     #[command(after_help = "Example:\n  deja key list --project my-team")]

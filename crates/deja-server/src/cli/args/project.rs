@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use clap::Subcommand;
-use deja_core::admin::projects::Ttl;
+use clap::{Args, Subcommand};
+use deja_core::admin::projects::{Chosen, Ttl};
+use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier, UnknownChoice};
 
-use super::shared::{Form, Sure};
+use super::shared::{Form, Sure, seconds};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProjectTask {
@@ -51,65 +52,7 @@ Example:
   deja project set my-team --tier pro --ttl 7d
 
 A new tier without --rpm or --burst brings the tier's own limit.")]
-    Set {
-        /// The project
-        slug: String,
-        /// The name for people; the slug stays
-        #[arg(long)]
-        name: Option<String>,
-        /// free, pro or enterprise
-        #[arg(long, value_parser = tier)]
-        tier: Option<Tier>,
-        /// Requests a minute
-        #[arg(long, value_name = "N")]
-        rpm: Option<u32>,
-        /// Requests at once
-        #[arg(long, value_name = "N")]
-        burst: Option<u32>,
-        /// How long new answers are served: 30d, 12h, 45m, 90s, or none for as long as there is room
-        #[arg(long, value_name = "TIME", value_parser = ttl)]
-        ttl: Option<Ttl>,
-        /// Entries kept at most
-        #[arg(long, value_name = "N")]
-        max_entries: Option<u64>,
-        /// Whether an answer of one model may be served for another
-        #[arg(long, value_name = "true|false")]
-        share_models: Option<bool>,
-        /// How strictly a similar prompt is judged by its words: off, standard or strict
-        #[arg(long, value_parser = guard)]
-        guard: Option<Guard>,
-        /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
-        #[arg(long, value_name = "N")]
-        samples: Option<u64>,
-        /// Requests that the log keeps at most, for the console's page Requests; 0 keeps none and deletes what is there
-        #[arg(long, value_name = "N")]
-        request_log: Option<u32>,
-        /// Days that the log keeps the texts of prompts, 30 at most; 0, as at first, keeps hashes only and deletes the
-        /// texts that are there
-        #[arg(long, value_name = "DAYS")]
-        request_texts_days: Option<u32>,
-        /// The model that decides where the guard is uncertain, or none
-        #[arg(long, value_name = "MODEL")]
-        guard_model: Option<String>,
-        /// What asking it may cost a day, in US dollars
-        #[arg(long, value_name = "USD", value_parser = dollars)]
-        guard_budget: Option<NanoUsd>,
-        /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl, debug and
-        /// pace, with commas between
-        #[arg(long, value_name = "LIST", value_parser = list::<ClientControl>)]
-        client_controls: Option<Words<ClientControl>>,
-        /// More hits on the endpoints of OpenAI, Anthropic and Gemini, each at a risk that the console's page Settings
-        /// explains: none, or of share_end_users, semantic_history, semantic_tools, store_tool_calls,
-        /// semantic_json and responses_stateless, with commas between
-        #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
-        opt_ins: Option<Words<OptIn>>,
-        /// The tokens that a hit on those endpoints reports: stored or zero
-        #[arg(long, value_name = "stored|zero")]
-        hit_usage: Option<HitUsage>,
-        /// What becomes of an answer there when all who wait for it hang up: store or abort
-        #[arg(long, value_name = "store|abort")]
-        on_hangup: Option<OnHangup>,
-    },
+    Set(Box<Wanted>),
     /// Delete a project with its keys, cache, providers and counts
     #[command(after_help = "Example:\n  deja project delete my-team --yes")]
     Delete {
@@ -118,6 +61,74 @@ A new tier without --rpm or --burst brings the tier's own limit.")]
         #[command(flatten)]
         sure: Sure,
     },
+}
+
+/// What is to change.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Wanted {
+    /// The project
+    pub(in crate::cli) slug: String,
+    /// The name for people; the slug stays
+    #[arg(long)]
+    pub(in crate::cli) name: Option<String>,
+    /// free, pro or enterprise
+    #[arg(long, value_parser = tier)]
+    pub(in crate::cli) tier: Option<Tier>,
+    /// Requests a minute
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) rpm: Option<u32>,
+    /// Requests at once
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) burst: Option<u32>,
+    /// How long new answers are served: 30d, 12h, 45m, 90s, or none for as long as there is room
+    #[arg(long, value_name = "TIME", value_parser = ttl)]
+    pub(in crate::cli) ttl: Option<Ttl>,
+    /// Entries kept at most
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) max_entries: Option<u64>,
+    /// Whether an answer of one model may be served for another
+    #[arg(long, value_name = "true|false")]
+    pub(in crate::cli) share_models: Option<bool>,
+    /// How similar a prompt must be where a query says nothing: 0 to 1, or default for 0.85
+    #[arg(long, value_name = "NUMBER", value_parser = threshold)]
+    pub(in crate::cli) threshold: Option<Chosen<Threshold>>,
+    /// Queries that ask for less get this one: 0 to 1, or none
+    #[arg(long, value_name = "NUMBER", value_parser = threshold)]
+    pub(in crate::cli) minimum_threshold: Option<Chosen<Threshold>>,
+    /// How strictly a similar prompt is judged by its words: off, standard or strict
+    #[arg(long, value_parser = guard)]
+    pub(in crate::cli) guard: Option<Guard>,
+    /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) samples: Option<u64>,
+    /// Requests that the log keeps at most, for the console's page Requests; 0 keeps none and deletes what is there
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) request_log: Option<u32>,
+    /// Days that the log keeps the texts of prompts, 30 at most; 0, as at first, keeps hashes only and deletes the
+    /// texts that are there
+    #[arg(long, value_name = "DAYS")]
+    pub(in crate::cli) request_texts_days: Option<u32>,
+    /// The model that decides where the guard is uncertain, or none
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) guard_model: Option<String>,
+    /// What asking it may cost a day, in US dollars
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub(in crate::cli) guard_budget: Option<NanoUsd>,
+    /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl, debug and
+    /// pace, with commas between
+    #[arg(long, value_name = "LIST", value_parser = list::<ClientControl>)]
+    pub(in crate::cli) client_controls: Option<Words<ClientControl>>,
+    /// More hits on the endpoints of OpenAI, Anthropic and Gemini, each at a risk that the console's page Settings
+    /// explains: none, or of share_end_users, semantic_history, semantic_tools, store_tool_calls,
+    /// semantic_json and responses_stateless, with commas between
+    #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
+    pub(in crate::cli) opt_ins: Option<Words<OptIn>>,
+    /// The tokens that a hit on those endpoints reports: stored or zero
+    #[arg(long, value_name = "stored|zero")]
+    pub(in crate::cli) hit_usage: Option<HitUsage>,
+    /// What becomes of an answer there when all who wait for it hang up: store or abort
+    #[arg(long, value_name = "store|abort")]
+    pub(in crate::cli) on_hangup: Option<OnHangup>,
 }
 
 fn tier(text: &str) -> Result<Tier, String> {
@@ -141,26 +152,63 @@ fn guard(text: &str) -> Result<Guard, String> {
     text.parse()
 }
 
+/// The one of the two words that the help of a flag names takes the setting away.
+fn threshold(text: &str) -> Result<Chosen<Threshold>, String> {
+    if matches!(text, "default" | "none") {
+        return Ok(None.into());
+    }
+    let value = text.parse().ok().and_then(Threshold::new);
+    value.map(|value| Some(value).into()).ok_or_else(|| "use a number between 0 and 1".into())
+}
+
 fn ttl(text: &str) -> Result<Ttl, String> {
     if text == "none" {
         return Ok(Ttl { seconds: None });
     }
     let wanted = || "use a number with s, m, h or d, such as 30d, or none".to_owned();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "s" | "" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 24 * 3600,
-        _ => return Err(wanted()),
-    };
-    let number: u64 = digits.parse().map_err(|_| wanted())?;
-    Ok(Ttl { seconds: Some(number.checked_mul(unit).ok_or_else(wanted)?) })
+    Ok(Ttl { seconds: Some(seconds(text).ok_or_else(wanted)?) })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Subcommand as _;
+    use deja_core::project::ProjectSettings;
+
     use super::*;
+
+    #[test]
+    fn each_setting_has_a_flag_or_a_command_of_its_own() {
+        let command = ProjectTask::augment_subcommands(clap::Command::new("project"));
+        let set = command.find_subcommand("set").unwrap();
+        let flags: Vec<_> = set.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let all = ProjectSettings {
+            default_threshold: Some(Threshold::DEFAULT),
+            minimum_threshold: Some(Threshold::DEFAULT),
+            guard_model: Some("m".into()),
+            ..ProjectSettings::default()
+        };
+        let settings = serde_json::to_value(&all).unwrap();
+        assert!(settings.as_object().unwrap().len() > 10);
+        for setting in settings.as_object().unwrap().keys() {
+            let flag = match setting.as_str() {
+                "ttl_seconds" => "ttl".to_owned(),
+                "default_threshold" => "threshold".to_owned(),
+                // `deja price set`.
+                "prices" => continue,
+                other => other.replace('_', "-"),
+            };
+            assert!(flags.contains(&flag.as_str()), "{setting}: no --{flag} among {flags:?}");
+        }
+    }
+
+    #[test]
+    fn a_threshold_is_a_number_or_none() {
+        assert_eq!(threshold("0.9").map(|chosen| chosen.value), Ok(Threshold::new(0.9)));
+        assert_eq!(threshold("default"), Ok(None.into()));
+        for text in ["", "1.1", "-0.1", "NaN", "0,9"] {
+            assert!(threshold(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn lists_have_commas_and_none_is_empty() {

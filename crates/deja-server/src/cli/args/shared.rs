@@ -1,6 +1,7 @@
 //! Options that several commands have.
 
 use clap::Args;
+use deja_core::admin::keys::Expiry;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Of {
@@ -14,6 +15,26 @@ pub(in crate::cli) struct Form {
     /// Print JSON, for scripts
     #[arg(long)]
     pub(in crate::cli) json: bool,
+}
+
+/// The seconds of a time such as `30d`, `12h`, `45m` or `90s`.
+pub(super) fn seconds(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" | "" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A time from now, or a moment.
+pub(super) fn expiry(text: &str) -> Result<Expiry, String> {
+    let moment = || text.parse().ok().map(Expiry::At);
+    let wanted = "use a time such as 90d or 12h, or a moment such as 2030-01-31T00:00:00Z";
+    seconds(text).map(Expiry::In).or_else(moment).ok_or_else(|| wanted.into())
 }
 
 #[derive(Clone, Copy, Debug, Args)]
