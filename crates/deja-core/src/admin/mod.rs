@@ -15,6 +15,7 @@ pub mod prices;
 pub mod projects;
 pub mod providers;
 pub mod quality;
+pub mod requests;
 pub mod sessions;
 pub mod transfer;
 

@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// Writes what ended since the last call.
-    pub(super) async fn flush_log(&self) {
+    pub(crate) async fn flush_log(&self) {
         if let Err(error) = self.logger.flush(&*self.parts.store).await {
             tracing::warn!(error = %error, "requests could not be logged; the log lacks them");
         }

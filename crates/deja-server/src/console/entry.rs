@@ -1,14 +1,10 @@
 //! One entry: all that is kept of it, delete it, say that it answered another prompt wrongly, and take that back.
 
 use askama::Template;
-use deja_core::admin::cache;
-use deja_core::cache::{Answered, LabelSource, Labelled};
-use deja_core::embedding::Embedding;
-use deja_core::engine::FeedbackError;
+use deja_core::admin::{cache, requests};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::pricing::price_for;
-use deja_core::store::NewLabel;
 use serde::Deserialize;
 
 use super::cache::Row;
@@ -18,6 +14,7 @@ use super::form::{Form, Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
+use super::requests as said;
 use super::turns::{self, Turn};
 
 #[derive(Template)]
@@ -40,6 +37,8 @@ struct EntryPage {
     expires: Option<Moment>,
     quarantined: Option<Moment>,
     asked: String,
+    /// The last requests that it answered.
+    rows: Vec<said::Row>,
 }
 
 #[derive(Default, Deserialize)]
@@ -48,6 +47,13 @@ pub(super) struct Asked {
     asked: String,
     /// Set if the entry is to go, too.
     delete: String,
+}
+
+impl Asked {
+    /// The prompt. Browsers send lines with CR LF; prompts come with LF.
+    fn asked(&self) -> String {
+        self.asked.replace("\r\n", "\n")
+    }
 }
 
 /// `GET /console/p/{slug}/cache/{entry}`.
@@ -60,6 +66,7 @@ pub(super) async fn get(
     let (store, entry) = (&visit.console.admin.store, id(&entry)?);
     let detail = store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
     let quarantined = store.quarantined(project.id, entry).await?;
+    let rows = said::answered_by(&visit, &project, entry).await?;
     let row = Row::of(&visit, &detail);
     let turns = turns::turns(&detail);
     let parameters = turns::parameters(&detail);
@@ -93,6 +100,7 @@ pub(super) async fn get(
         expires: detail.entry.expires.map(|at| visit.moment(at)),
         quarantined: quarantined.map(|since| visit.moment(since)),
         asked,
+        rows,
     };
     Ok(visit.page(&page))
 }
@@ -103,63 +111,41 @@ pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, Stri
     visit.done(&format!("/console/p/{slug}/cache"), done, "The entry is deleted.")
 }
 
-/// `POST /console/p/{slug}/cache/{entry}/wrong`.
+/// `POST /console/p/{slug}/cache/{entry}/wrong`: for a prompt that the entry answered, as the log has it.
 pub(super) async fn wrong(
     visit: Visit,
     Path((slug, entry)): Path<(String, String)>,
-    Form(Asked { asked, delete }): Form<Asked>,
+    Form(form): Form<Asked>,
 ) -> Answer {
-    let (project, entry) = (visit.project(&slug).await?, id(&entry)?);
+    let (entry, asked) = (id(&entry)?, form.asked());
     let here = format!("/console/p/{slug}/cache/{entry}");
-    // Browsers send lines with CR LF; prompts come with LF.
-    let asked = asked.replace("\r\n", "\n");
     if asked.trim().is_empty() {
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
         return visit.to(&here, &Flash::bad(problem));
     }
-    let problem = match visit.console.app.engine().pair(project.id, entry, &asked).await {
-        Ok((pair, vector)) => return forbid(&visit, &slug, &pair, &vector, !delete.is_empty()).await,
-        Err(FeedbackError::Query(error)) => return Err(error.into()),
-        Err(FeedbackError::Unknown) => {
-            let said = Flash::bad("This entry is gone already.");
-            return visit.to(&format!("/console/p/{slug}/cache"), &said);
-        }
-        Err(FeedbackError::OwnPrompt) => {
-            "This is the entry's own prompt, which it always answers. If the answer is wrong, delete the entry."
-        }
-        // What is too long for the embedding is found by the same prompt only.
-        Err(FeedbackError::TooLong) => {
-            "This entry answered another prompt: one as long as this is answered by the very same only."
-        }
-    };
-    visit.to(&here, &Flash::bad(problem))
-}
-
-/// Forbids a pair of prompts, and deletes the entry if that is wanted too.
-async fn forbid(visit: &Visit, slug: &str, pair: &Answered, vector: &Embedding, delete: bool) -> Answer {
-    let label = NewLabel {
-        entry: pair.entry,
-        asked: &pair.asked,
-        vector: Some((visit.console.app.engine().embedder(), vector)),
-        similarity: pair.similarity,
-        met: pair.met,
-        answers: false,
-        source: LabelSource::Console,
-        note: None,
-    };
-    let list = format!("/console/p/{slug}/cache");
-    let done = cache::label(&visit.acting(), visit.console.app.engine(), slug, label).await;
-    if done.is_ok() && delete {
-        let done = cache::delete(&visit.acting(), slug, pair.entry).await;
+    let (project, engine) = (visit.project(&slug).await?, visit.console.app.engine());
+    if visit.console.admin.store.entry(project.id, entry).await?.is_none() {
+        let list = format!("/console/p/{slug}/cache");
+        return visit.to(&list, &Flash::bad("This entry is gone already."));
+    }
+    let done = requests::wrong_for(&visit.acting(), engine, &slug, entry, &asked).await;
+    if done.is_ok() && !form.delete.is_empty() {
+        let done = cache::delete(&visit.acting(), &slug, entry).await;
+        let list = format!("/console/p/{slug}/cache");
         return visit.done(&list, done, "The pair is forbidden, and the entry is deleted.");
     }
-    let good = match done {
-        Ok(Labelled::Quarantined) => {
-            "The pair is forbidden, and the entry is in quarantine: it answers its own prompt only."
-        }
-        _ => "The pair is forbidden: neither prompt is answered with the other's entry any more.",
-    };
-    visit.done(&list, done, good)
+    said::forbidden(&visit, &here, &slug, done)
+}
+
+/// `POST /console/p/{slug}/playground/{entry}/wrong`: for a prompt that was tried.
+pub(super) async fn wrong_if_asked(
+    visit: Visit,
+    Path((slug, entry)): Path<(String, String)>,
+    Form(form): Form<Asked>,
+) -> Answer {
+    let (entry, engine) = (id(&entry)?, visit.console.app.engine());
+    let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked()).await;
+    said::forbidden(&visit, &format!("/console/p/{slug}/playground"), &slug, done)
 }
 
 /// `POST /console/p/{slug}/cache/wrong/{number}/undo`.

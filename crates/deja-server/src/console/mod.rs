@@ -41,6 +41,7 @@ mod purge;
 mod quality;
 mod range;
 mod ranking;
+mod requests;
 mod routes;
 mod session;
 mod settings;

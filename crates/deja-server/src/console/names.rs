@@ -48,7 +48,12 @@ impl Names {
         name.unwrap_or_default()
     }
 
-    fn key(&self, id: KeyId) -> String {
+    /// All keys, as choices.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (String, String)> {
+        self.keys.iter().map(|key| (key.id.to_string(), self.key(key.id)))
+    }
+
+    pub(super) fn key(&self, id: KeyId) -> String {
         match self.keys.iter().find(|key| key.id == id) {
             Some(key) => format!("{} ({}…)", key.name, key.shown),
             // Who asks at the console has no key.
@@ -57,7 +62,7 @@ impl Names {
         }
     }
 
-    fn context(&self, context: ContextKey) -> String {
+    pub(super) fn context(&self, context: ContextKey) -> String {
         match (context, self.contexts.get(&context).map(String::as_str)) {
             (ContextKey::WITHOUT, _) => "(no context)".into(),
             (ContextKey::OTHER, _) => "(other contexts)".into(),

@@ -52,11 +52,12 @@ pub(super) struct Tab {
 }
 
 /// The pages of a project: path below the project's, and name.
-const TABS: [(&str, &str); 8] = [
+const TABS: [(&str, &str); 9] = [
     ("", "Overview"),
     ("/keys", "API Keys"),
     ("/analytics", "Analytics"),
     ("/quality", "Quality"),
+    ("/requests", "Requests"),
     ("/cache", "Cache"),
     ("/playground", "Playground"),
     ("/providers", "Providers"),
@@ -120,7 +121,7 @@ impl Frame {
     }
 
     #[expect(clippy::unused_self, reason = "templates call methods")]
-    pub(super) fn tabs(&self) -> [(&'static str, &'static str); 8] {
+    pub(super) fn tabs(&self) -> [(&'static str, &'static str); 9] {
         TABS
     }
 

@@ -16,6 +16,7 @@ use super::form::{Form, Path};
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use super::tried::{self, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
+use crate::request_id;
 
 #[derive(Template)]
 #[template(path = "playground.html")]
@@ -120,7 +121,7 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Con
         model: form.model.trim().to_owned(),
         threshold,
         context: (!form.context.is_empty()).then(|| form.context.clone()),
-        request: None,
+        request: Some(request_id::new()),
         wire: None,
     })
 }

@@ -11,8 +11,8 @@ use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
     Console, account, analytics, apply, assets, audit, cache, chat, entry, export, guard, keys, labelling,
-    links, operators, overview, playground, prices, projects, providers, purge, quality, settings, sign_in,
-    wires,
+    links, operators, overview, playground, prices, projects, providers, purge, quality, requests, settings,
+    sign_in, wires,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -52,6 +52,9 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/quality/apply", Member, get(apply::get)),
         ("POST", "/p/{slug}/quality/apply", Member, post(apply::post)),
         ("GET", "/p/{slug}/quality/{chart}", Member, get(quality::csv)),
+        ("GET", "/p/{slug}/requests", Member, get(requests::get)),
+        ("GET", "/p/{slug}/requests/log.csv", Member, get(requests::csv)),
+        ("POST", "/p/{slug}/requests/{number}/wrong", Member, post(requests::wrong)),
         ("GET", "/p/{slug}/cache", Member, get(cache::get)),
         ("GET", "/p/{slug}/cache/purge", Member, get(purge::get)),
         ("POST", "/p/{slug}/cache/purge", Member, post(purge::post)),
@@ -63,6 +66,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/export", Member, get(export::get)),
         ("GET", "/p/{slug}/playground", Member, get(playground::get)),
         ("POST", "/p/{slug}/playground", Member, post(playground::post)),
+        ("POST", "/p/{slug}/playground/{entry}/wrong", Member, post(entry::wrong_if_asked)),
         ("GET", "/p/{slug}/playground/chat", Member, get(chat::get)),
         ("POST", "/p/{slug}/playground/chat", Member, post(chat::post)),
         ("GET", "/p/{slug}/providers", Member, get(providers::get)),

@@ -67,6 +67,8 @@ pub(super) struct SettingsForm {
     minimum: String,
     guard: String,
     samples: String,
+    request_log: String,
+    request_texts_days: String,
     /// Empty for none.
     guard_model: String,
     /// US dollars a day.
@@ -147,7 +149,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
 
 /// The field of a setting.
 fn field_of(setting: &str) -> &'static str {
-    const FIELDS: [&str; 4] = ["ttl", "max_entries", "samples", "guard_model"];
+    const FIELDS: [&str; 6] =
+        ["ttl", "max_entries", "samples", "request_log", "request_texts_days", "guard_model"];
     FIELDS.into_iter().find(|field| *field == setting).unwrap_or("form")
 }
 
@@ -164,6 +167,8 @@ impl SettingsForm {
             minimum: text(settings.minimum_threshold),
             guard: settings.guard.as_str().into(),
             samples: settings.samples.to_string(),
+            request_log: settings.request_log.to_string(),
+            request_texts_days: settings.request_texts_days.to_string(),
             guard_model: settings.guard_model.clone().unwrap_or_default(),
             guard_budget: settings.guard_budget.as_dollars().to_string(),
             share_models: settings.share_models,
@@ -187,6 +192,9 @@ impl SettingsForm {
             ),
             guard: guard(&self.guard).map_err(at("guard"))?,
             samples: number("Samples at most", &self.samples).map_err(at("samples"))?,
+            request_log: number("Requests in the log", &self.request_log).map_err(at("request_log"))?,
+            request_texts_days: number("Days of texts in the log", &self.request_texts_days)
+                .map_err(at("request_texts_days"))?,
             guard_model: Some(self.guard_model.clone()),
             guard_budget: budget(&self.guard_budget).map_err(at("guard_budget"))?,
             ..ProjectPatch::default()

@@ -134,6 +134,9 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
     assert!(page.one("[role=alert]").contains("Say which prompt"));
     let asked = "What is the capital of\r\nFrench Guiana?";
     let page = member.submit(&place, &[("asked", asked)]).await;
+    assert!(page.one("[role=alert]").contains("Nothing like it was asked"), "{}", page.text());
+    world.answered(&project, entry, &["What is the capital of\nFrench Guiana?"]).await;
+    let page = member.submit(&place, &[("asked", asked)]).await;
     assert!(page.text().contains("What is the capital of French Guiana?"));
     assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_some());
     let pair = world
@@ -159,6 +162,8 @@ async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
     let mut member = world.browser_of(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
     let cells = "section[aria-labelledby=wrong] tbody td";
+    let asked = ["What is the capital of French Guiana?", "What is the capital of Ghana?"];
+    world.answered(&project, entry, &asked).await;
     member.submit(&place, &[("asked", "What is the capital of French Guiana?")]).await;
     let page = member.get("/console/p/furnished/cache").await;
     assert_eq!(page.all(cells)[3], "Console");
@@ -189,6 +194,7 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
         let page = member.get("/console/p/furnished/cache").await;
         assert!(page.all(held).is_empty(), "{asked}");
         let asked = format!("What is the capital of {asked}?");
+        world.answered(&project, entry, &[&asked]).await;
         let page = member.submit(&format!("{place}/wrong"), &[("asked", &asked)]).await;
         assert!(!asked.contains("Guinea?") || page.text().contains("in quarantine"), "{}", page.text());
     }
@@ -232,6 +238,7 @@ async fn wrong_answers_are_told_apart_and_paged() {
     assert_eq!(page.one("section[aria-labelledby=wrong] td.num"), "same prompt");
     for number in 0..24 {
         let entry = world.entry(&project, &format!("Prompt {number}"), "An answer.", None).await;
+        world.answered(&project, entry, &["Another prompt"]).await;
         member.submit(&format!("/console/p/wrong/cache/{entry}/wrong"), &[("asked", "Another prompt")]).await;
     }
     let row = "section[aria-labelledby=wrong] tbody tr";
@@ -326,7 +333,7 @@ async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on(
     assert_eq!(page.attributes(row, "data-refused"), ["Miss: opposite"]);
     let page = member.post(place, &form("0.7", "cache")).await;
     assert_eq!((page.one("#result .badge"), page.one(&verdict)), ("Hit".into(), "Hit".into()));
-    let wrong = format!("/console/p/guarded/cache/{entry}/wrong");
+    let wrong = format!("/console/p/guarded/playground/{entry}/wrong");
     member.submit(&wrong, &[("asked", "How do I enable read receipts?")]).await;
     let page = member.post(place, &form("0.7", "cache")).await;
     assert_eq!(
@@ -376,7 +383,10 @@ async fn a_chat_is_tried_as_an_application_would_send_it() {
             && page.one("#identity pre").starts_with("POST /v1/chat")
     );
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Hit"]);
-    assert_eq!(page.attributes("#result form", "action"), [format!("/console/p/shop/cache/{entry}/wrong")]);
+    assert_eq!(
+        page.attributes("#result form", "action"),
+        [format!("/console/p/shop/playground/{entry}/wrong")]
+    );
     let brief = ("instructions", "Be brief.");
     for other in [
         [asked, ("instructions", "Be kind."), ("version", "")],

@@ -98,7 +98,10 @@ async fn no_text_of_a_stranger_becomes_markup() {
         let tried = owner.post(&at("/playground/chat"), &chat).await;
         assert_eq!(tried.one("#result .badge"), "Miss", "{evil}");
         harmless(&tried, "chat");
-        owner.submit(&at(&format!("/cache/{entry}/wrong")), &[("asked", evil)]).await;
+        owner.submit(&at(&format!("/playground/{entry}/wrong")), &[("asked", evil)]).await;
+        harmless(&owner.get(&at("/requests")).await, "requests");
+        let csv = owner.get(&at("/requests/log.csv")).await;
+        assert!(!csv.body.lines().any(|line| line.starts_with(['=', '+', '@'])), "{}", csv.body);
         harmless(&owner.get(&at("/cache")).await, "wrong answers");
         let csv = owner.get(&at("/analytics/prompts.csv")).await;
         assert!(!csv.body.lines().any(|line| line.starts_with(['=', '+', '@'])), "{}", csv.body);

@@ -8,6 +8,7 @@ mod flows;
 mod hostile;
 mod pages;
 mod quality;
+mod requests;
 mod roles;
 mod sign_in;
 mod util;

@@ -1,0 +1,150 @@
+//! The log of requests: what an operator says of the answer to one of them.
+
+use std::num::NonZeroUsize;
+
+use super::{Acting, AdminError, cache};
+use crate::cache::{Answered, LabelSource, Labelled, Met, PromptHash};
+use crate::embedding::Embedding;
+use crate::engine::{Engine, FeedbackError};
+use crate::id::{EntryId, ProjectId};
+use crate::request_log::{LogFilter, LogRow};
+use crate::store::NewLabel;
+
+/// Requests with a text in them that are looked through for the one that asked just this.
+const LOOKED_AT: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+
+/// Says that the entry which answered the request of this number is wrong for what it asked.
+pub async fn wrong(
+    by: &Acting<'_>,
+    engine: &Engine,
+    slug: &str,
+    number: u64,
+) -> Result<Labelled, AdminError> {
+    let project = by.project(slug).await?;
+    let row = by.store().logged_request(project.id, number).await?;
+    let row = row.ok_or_else(|| AdminError::NotFound("this request is no longer in the log".into()))?;
+    let served = row.logged.met.as_ref().filter(|met| met.met == Met::Served).map(|met| met.entry);
+    let entry = served.ok_or_else(|| AdminError::Invalid("no entry answered this request".into()))?;
+    let asked = asked_by(by, project.id, entry, &row).await?;
+    let pair = pair(engine, project.id, entry, &asked).await?;
+    forbid(by, engine, slug, &pair).await
+}
+
+/// Says that an entry's answer is wrong for a prompt that it answered, as the log has it.
+pub async fn wrong_for(
+    by: &Acting<'_>,
+    engine: &Engine,
+    slug: &str,
+    entry: EntryId,
+    asked: &str,
+) -> Result<Labelled, AdminError> {
+    let project = by.project(slug).await?;
+    let pair = pair(engine, project.id, entry, asked).await?;
+    engine.flush_log().await;
+    let filter = LogFilter { asked: Some(asked.to_owned()), ..LogFilter::default() };
+    let rows = by.store().logged(project.id, &filter, None, LOOKED_AT).await?;
+    let refuse = |problem: &str| Err(AdminError::Invalid(problem.into()));
+    match answered(&rows, entry, asked) {
+        Some(true) => forbid(by, engine, slug, &pair).await,
+        Some(false) => refuse(
+            "This was asked, and another entry or the provider answered it: the page Requests says which.",
+        ),
+        None if project.settings.request_log == 0 => refuse(
+            "This project logs no requests, so nothing tells whether this was asked: set how many the log keeps on the \
+             page Settings.",
+        ),
+        None if rows.is_empty() => refuse(
+            "Nothing like it was asked, as far as the log of requests reaches: choose a request on the page Requests.",
+        ),
+        None => refuse(
+            "Just this was not asked, but longer prompts with it in them: choose one on the page Requests.",
+        ),
+    }
+}
+
+/// Whether this entry answered one that asked just this; `None` if none of these did.
+fn answered(rows: &[LogRow], entry: EntryId, asked: &str) -> Option<bool> {
+    let hash = PromptHash::of(asked);
+    let mut answered = None;
+    for row in rows.iter().filter(|row| row.logged.asked == Some(hash)) {
+        let met = row.logged.met.as_ref();
+        let by_it = met.is_some_and(|met| met.entry == entry && met.met == Met::Served);
+        answered = Some(by_it || answered == Some(true));
+    }
+    answered
+}
+
+/// Says that an entry's answer would be wrong for a prompt that was tried.
+pub async fn wrong_if_asked(
+    by: &Acting<'_>,
+    engine: &Engine,
+    slug: &str,
+    entry: EntryId,
+    asked: &str,
+) -> Result<Labelled, AdminError> {
+    let project = by.project(slug).await?;
+    let pair = pair(engine, project.id, entry, asked).await?;
+    forbid(by, engine, slug, &pair).await
+}
+
+/// What a request asked: as the log has it, or else as it is kept for feedback.
+async fn asked_by(
+    by: &Acting<'_>,
+    project: ProjectId,
+    entry: EntryId,
+    row: &LogRow,
+) -> Result<String, AdminError> {
+    let is_it = |text: &String| row.logged.asked == Some(PromptHash::of(text));
+    if let Some(text) = row.logged.text.clone().filter(is_it) {
+        return Ok(text);
+    }
+    let kept = match &row.logged.request {
+        Some(request) => by.store().answered(project, request).await?,
+        None => None,
+    };
+    let kept = kept.filter(|kept| kept.entry == entry).map(|kept| kept.asked).filter(is_it);
+    kept.ok_or_else(|| {
+        AdminError::Invalid(
+            "The prompt of this request is not kept any more: give it on the entry's page, or delete the entry.".into(),
+        )
+    })
+}
+
+/// What an entry is to a prompt, with the prompt's vector.
+async fn pair(
+    engine: &Engine,
+    project: ProjectId,
+    entry: EntryId,
+    asked: &str,
+) -> Result<(Answered, Embedding), AdminError> {
+    engine.pair(project, entry, asked).await.map_err(|error| match error {
+        FeedbackError::Query(error) => AdminError::Failed(error.to_string()),
+        FeedbackError::Unknown => AdminError::NotFound("This entry is gone already.".into()),
+        FeedbackError::OwnPrompt => AdminError::Invalid(
+            "This is the entry's own prompt, which it always answers. If the answer is wrong, delete the entry.".into(),
+        ),
+        // What is too long for the embedding is found by the same prompt only.
+        FeedbackError::TooLong => AdminError::Invalid(
+            "This entry answered another prompt: one as long as this is answered by the very same only.".into(),
+        ),
+    })
+}
+
+async fn forbid(
+    by: &Acting<'_>,
+    engine: &Engine,
+    slug: &str,
+    (pair, vector): &(Answered, Embedding),
+) -> Result<Labelled, AdminError> {
+    let label = NewLabel {
+        entry: pair.entry,
+        asked: &pair.asked,
+        vector: Some((engine.embedder(), vector)),
+        similarity: pair.similarity,
+        met: pair.met,
+        answers: false,
+        source: LabelSource::Console,
+        note: None,
+    };
+    cache::label(by, engine, slug, label).await
+}

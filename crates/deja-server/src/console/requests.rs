@@ -1,0 +1,369 @@
+//! The log of requests: filters, a view that renews itself, a file, and "wrong answer" at each that was a hit by meaning.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, REFRESH};
+use axum::response::IntoResponse;
+use deja_core::admin::{AdminError, requests};
+use deja_core::analytics::{ContextKey, Outcome, Surface};
+use deja_core::cache::{Labelled, Met, PromptHash};
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::project::Project;
+use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
+use futures::stream;
+use serde::Deserialize;
+
+use super::chart;
+use super::error::ConsoleError;
+use super::filter::{Select, query};
+use super::flash::Flash;
+use super::form::{Path, Query};
+use super::format::{self, Moment};
+use super::names::{Names, model_name};
+use super::page::{Answer, Frame, Visit};
+use crate::moment;
+
+const PAGE: usize = 50;
+/// Rows that a file reads at a time.
+const CHUNK: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
+/// A view that renews itself does so as often, in seconds.
+const RENEWED: HeaderValue = HeaderValue::from_static("3");
+/// Prompts that an entry's page shows.
+const LAST: usize = 10;
+
+#[derive(Template)]
+#[template(path = "requests.html")]
+struct RequestsPage {
+    frame: Frame,
+    slug: String,
+    form: Wanted,
+    selects: Vec<Select>,
+    rows: Vec<Row>,
+    /// What the project keeps.
+    kept: Kept,
+    filtered: bool,
+    /// The address of the file, of the view that renews itself and of the one that does not.
+    csv: String,
+    live: String,
+    still: String,
+    next: Option<String>,
+    first: Option<String>,
+}
+
+/// What a project's log holds, as said on its page.
+struct Kept {
+    requests: String,
+    none: bool,
+    /// Days of texts, if they are kept.
+    texts: Option<u64>,
+}
+
+/// A request in a list.
+pub(super) struct Row {
+    pub(super) number: u64,
+    pub(super) at: Moment,
+    pub(super) request: Option<String>,
+    /// Its text, if that is kept.
+    pub(super) text: Option<String>,
+    /// The first characters of its hash.
+    pub(super) hash: Option<String>,
+    pub(super) outcome: &'static str,
+    pub(super) badge: &'static str,
+    pub(super) cause: Option<String>,
+    pub(super) met: Option<MetRow>,
+    pub(super) model: String,
+    pub(super) surface: Option<&'static str>,
+    pub(super) context: Option<String>,
+    pub(super) key: String,
+    pub(super) latency: String,
+    pub(super) saved: String,
+    /// Whether its answer may be wrong for what it asked.
+    pub(super) judged: bool,
+}
+
+/// What it met.
+pub(super) struct MetRow {
+    pub(super) entry: String,
+    pub(super) similarity: String,
+    pub(super) verdict: String,
+}
+
+impl Row {
+    fn of(visit: &Visit, names: &Names, row: LogRow) -> Self {
+        let LogRow { number, logged } = row;
+        let (outcome, badge) = shown(logged.outcome);
+        Self {
+            number,
+            at: visit.moment(logged.at),
+            text: logged.text.as_deref().map(format::excerpt),
+            hash: logged.asked.as_ref().map(short),
+            outcome: if logged.joined { "joined" } else { outcome },
+            badge,
+            judged: logged.outcome == Outcome::SemanticHit,
+            met: logged.met.as_ref().map(|met| MetRow {
+                entry: met.entry.to_string(),
+                similarity: format!("{:.3}", met.similarity.get()),
+                verdict: match (met.met, &met.reason) {
+                    (Met::Served, _) => "answered".into(),
+                    (Met::Refused, Some(reason)) => format!("refused: {reason}"),
+                    (Met::Refused, None) => "refused".into(),
+                    (Met::NearMiss, _) => "not similar enough".into(),
+                },
+            }),
+            model: model_name(&logged.model),
+            surface: (logged.surface != Surface::Query).then(|| logged.surface.as_str()),
+            context: (logged.context != ContextKey::WITHOUT).then(|| names.context(logged.context)),
+            key: names.key(logged.key),
+            latency: logged
+                .latency
+                .map_or("–".into(), |latency| format::millis(latency.as_secs_f64() * 1e3)),
+            saved: format::money(logged.saved),
+            cause: logged.cause,
+            request: logged.request,
+        }
+    }
+}
+
+/// The first characters of a hash.
+fn short(hash: &PromptHash) -> String {
+    hash.0[..6].iter().fold(String::new(), |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// What an outcome is called, and its colour.
+const fn shown(outcome: Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::ExactHit => ("exact hit", "good"),
+        Outcome::SemanticHit => ("hit by meaning", "good"),
+        Outcome::Miss => ("miss", "info"),
+        Outcome::Passed => ("passed on", "info"),
+        Outcome::Error => ("failed", "bad"),
+        Outcome::Refused => ("refused", "warn"),
+        Outcome::RateLimited => ("over the limit", "warn"),
+    }
+}
+
+/// What the address asks for.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    /// What was asked, or a part of it.
+    q: String,
+    outcome: String,
+    key: String,
+    model: String,
+    /// A context's number.
+    context: String,
+    entry: String,
+    before: String,
+    live: String,
+}
+
+impl Wanted {
+    fn filter(&self) -> LogFilter {
+        let some = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+        LogFilter {
+            outcome: self.outcome.parse().ok(),
+            key: self.key.parse().ok(),
+            model: some(&self.model),
+            context: self.context.parse().ok().map(ContextKey),
+            entry: self.entry.parse().ok(),
+            asked: some(&self.q),
+        }
+    }
+
+    /// The address of these filters and `more`.
+    fn place(&self, slug: &str, below: &str, more: &[(&str, &str)]) -> String {
+        let own = [
+            ("q", self.q.as_str()),
+            ("outcome", &self.outcome),
+            ("key", &self.key),
+            ("model", &self.model),
+            ("context", &self.context),
+            ("entry", &self.entry),
+        ];
+        format!("/console/p/{slug}/requests{below}{}", query(&[&own, more].concat()))
+    }
+
+    /// The choices: what is on the page, and what is chosen.
+    fn selects(&self, names: &Names, rows: &[LogRow]) -> Vec<Select> {
+        let outcomes = Outcome::ALL.map(|outcome| (outcome.as_str().to_owned(), shown(outcome).0.to_owned()));
+        let mut models: Vec<_> = rows.iter().map(|row| row.logged.model.clone()).collect();
+        models.retain(|model| !model.is_empty());
+        models.sort();
+        models.dedup();
+        let mut contexts: Vec<_> = rows.iter().map(|row| row.logged.context).collect();
+        contexts.sort();
+        contexts.dedup();
+        let models = models.into_iter().map(|model| (model.clone(), model));
+        let contexts = contexts.into_iter().map(|context| (context.0.to_string(), names.context(context)));
+        vec![
+            Select::new("outcome", "Outcome", &self.outcome, outcomes.into_iter()),
+            Select::new("key", "Key", &self.key, names.keys()),
+            Select::new("model", "Model", &self.model, models),
+            Select::new("context", "Context", &self.context, contexts),
+        ]
+    }
+}
+
+/// `GET /console/p/{slug}/requests`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let filter = wanted.filter();
+    let before = wanted.before.parse().ok();
+    let limit = NonZeroUsize::MIN.saturating_add(PAGE);
+    let mut found = visit.console.admin.store.logged(project.id, &filter, before, limit).await?;
+    let more = found.len() > PAGE;
+    found.truncate(PAGE);
+    let names = Names::read(&visit, &project, found.iter().map(|row| row.logged.context)).await?;
+    let next = found.last().filter(|_| more).map(|last| last.number.to_string());
+    let page = RequestsPage {
+        frame: visit.frame_in(&project, "Requests", "Requests"),
+        selects: wanted.selects(&names, &found),
+        rows: found.into_iter().map(|row| Row::of(&visit, &names, row)).collect(),
+        kept: Kept {
+            requests: format::count(project.settings.request_log),
+            none: project.settings.request_log == 0,
+            texts: Some(project.settings.request_texts_days).filter(|days| *days > 0),
+        },
+        filtered: filter != LogFilter::default(),
+        csv: wanted.place(&slug, "/log.csv", &[]),
+        live: wanted.place(&slug, "", &[("live", "1")]),
+        still: wanted.place(&slug, "", &[]),
+        next: next.map(|before| wanted.place(&slug, "", &[("before", &before)])),
+        first: before.map(|_| wanted.place(&slug, "", &[])),
+        slug,
+        form: wanted,
+    };
+    let mut response = visit.page(&page);
+    if !page.form.live.is_empty() {
+        response.headers_mut().insert(REFRESH, RENEWED);
+    }
+    Ok(response)
+}
+
+/// The last prompts that an entry answered.
+pub(super) async fn answered_by(
+    visit: &Visit,
+    project: &Project,
+    entry: EntryId,
+) -> Result<Vec<Row>, ConsoleError> {
+    let filter = LogFilter { entry: Some(entry), ..LogFilter::default() };
+    let limit = NonZeroUsize::MIN.saturating_add(10 * LAST);
+    let mut found = visit.console.admin.store.logged(project.id, &filter, None, limit).await?;
+    found.retain(|row| row.logged.met.as_ref().is_some_and(|met| met.met == Met::Served));
+    found.truncate(LAST);
+    let names = Names::read(visit, project, found.iter().map(|row| row.logged.context)).await?;
+    Ok(found.into_iter().map(|row| Row::of(visit, &names, row)).collect())
+}
+
+/// `POST /console/p/{slug}/requests/{number}/wrong`.
+pub(super) async fn wrong(visit: Visit, Path((slug, number)): Path<(String, String)>) -> Answer {
+    let number = number.parse().map_err(|_| ConsoleError::NotFound)?;
+    let done = requests::wrong(&visit.acting(), visit.console.app.engine(), &slug, number).await;
+    forbidden(&visit, &format!("/console/p/{slug}/requests"), &slug, done)
+}
+
+/// Says what came of forbidding a pair; where it was done, on the page of wrong answers.
+pub(super) fn forbidden(visit: &Visit, back: &str, slug: &str, done: Result<Labelled, AdminError>) -> Answer {
+    let good = match done {
+        Err(error) => return visit.done::<()>(back, Err(error), ""),
+        Ok(Labelled::Quarantined) => {
+            "The pair is forbidden, and the entry is in quarantine: it answers its own prompt only."
+        }
+        Ok(_) => "The pair is forbidden: neither prompt is answered with the other's entry any more.",
+    };
+    visit.to(&format!("/console/p/{slug}/cache"), &Flash::good(good))
+}
+
+const HEAD: [&str; 17] = [
+    "time",
+    "request",
+    "asked",
+    "hash",
+    "outcome",
+    "cause",
+    "joined",
+    "entry",
+    "similarity",
+    "judgement",
+    "reason",
+    "model",
+    "context",
+    "surface",
+    "key",
+    "seconds",
+    "saved_usd",
+];
+
+/// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, read while the browser takes them.
+pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
+    let project = visit.project(&slug).await?;
+    let headers = [
+        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-requests.csv\"")),
+    ];
+    let (visit, filter) = (Arc::new(visit), Arc::new(wanted.filter()));
+    let pages = stream::try_unfold(Some(None), move |place| {
+        let (visit, filter) = (Arc::clone(&visit), Arc::clone(&filter));
+        async move {
+            match place {
+                Some(before) => lines(&visit, project.id, &filter, before).await.map(Some),
+                None => Ok(None),
+            }
+        }
+    });
+    Ok((headers, Body::from_stream(pages)).into_response())
+}
+
+/// The lines of the rows before `before`, the head in front of the first; and where to go on, if there are more.
+async fn lines(
+    visit: &Visit,
+    project: ProjectId,
+    filter: &LogFilter,
+    before: Option<u64>,
+) -> Result<(Vec<u8>, Option<Option<u64>>), AdminError> {
+    let rows = visit.console.admin.store.logged(project, filter, before, CHUNK).await?;
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let failed = |error: csv::Error| AdminError::Failed(error.to_string());
+    if before.is_none() {
+        writer.write_record(HEAD).map_err(failed)?;
+    }
+    for row in &rows {
+        writer.write_record(fields(&row.logged)).map_err(failed)?;
+    }
+    let lines = writer.into_inner().map_err(|error| AdminError::Failed(error.to_string()))?;
+    let more = rows.last().filter(|_| rows.len() == CHUNK.get());
+    Ok((lines, more.map(|last| Some(last.number))))
+}
+
+fn fields(logged: &LoggedRequest) -> [String; 17] {
+    let text = |text: &Option<String>| text.as_deref().map(chart::cell).unwrap_or_default();
+    let met = logged.met.as_ref();
+    [
+        moment::whole(logged.at).to_string(),
+        text(&logged.request),
+        text(&logged.text),
+        logged.asked.as_ref().map(short).unwrap_or_default(),
+        logged.outcome.as_str().into(),
+        text(&logged.cause),
+        logged.joined.to_string(),
+        met.map(|met| met.entry.to_string()).unwrap_or_default(),
+        met.map(|met| met.similarity.get().to_string()).unwrap_or_default(),
+        met.map(|met| met.met.as_str().to_owned()).unwrap_or_default(),
+        met.map(|met| text(&met.reason)).unwrap_or_default(),
+        chart::cell(&logged.model),
+        logged.context.0.to_string(),
+        logged.surface.as_str().into(),
+        logged.key.to_string(),
+        logged.latency.map(|latency| latency.as_secs_f64().to_string()).unwrap_or_default(),
+        logged.saved.as_dollars().to_string(),
+    ]
+}

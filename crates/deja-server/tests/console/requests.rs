@@ -1,0 +1,176 @@
+//! The log of requests: its page, its file, and what is said of a request there.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use deja_core::admin::projects::{self, ProjectPatch};
+use deja_core::cache::{Answered, Met};
+use deja_core::embedding::Similarity;
+use deja_core::operator::Role;
+
+use crate::util::World;
+
+const ASKED: &str = "What's the capital of French Guiana?";
+const ROWS: &str = "table tbody tr";
+
+async fn keeping_texts(world: &World, slug: &str) -> deja_core::project::Project {
+    let patch = ProjectPatch { request_texts_days: Some(7), ..ProjectPatch::default() };
+    projects::set(&world.acting(), slug, patch).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_page_shows_hashes_or_texts_and_filters() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/requests").await;
+    assert!(page.text().contains("No request yet"), "{}", page.text());
+    world.answered(&project, entry, &[ASKED]).await;
+    let page = member.get("/console/p/furnished/requests").await;
+    let row = page.one(ROWS);
+    assert!(row.contains("hit by meaning") && row.contains("0.900") && row.contains("answered"), "{row}");
+    assert!(row.contains("Console") && row.contains("$1.50") && row.contains("3.00 ms"), "{row}");
+    assert!(!page.body.contains("French Guiana"), "a text that nobody asked for");
+    assert_eq!(page.headers.get("refresh"), None);
+
+    let project = keeping_texts(&world, "furnished").await;
+    world.answered(&project, entry, &["Is Paris nice?"]).await;
+    let page = member.get("/console/p/furnished/requests").await;
+    assert_eq!(page.all(ROWS).len(), 2);
+    assert!(page.all(ROWS)[0].contains("Is Paris nice?"), "the latest first");
+    for (filter, rows) in [
+        ("q=paris+nice", 1),
+        ("q=What's+the+capital+of+French+Guiana?", 1),
+        ("q=capital", 0),
+        ("outcome=semantic_hit", 2),
+        ("outcome=miss", 0),
+        ("model=gpt-4o-mini", 2),
+        ("model=other", 0),
+        (&format!("entry={entry}"), 2),
+    ] {
+        let page = member.get(&format!("/console/p/furnished/requests?{filter}")).await;
+        assert_eq!(page.all(ROWS).len(), rows, "{filter}: {}", page.text());
+    }
+    let live = member.get("/console/p/furnished/requests?live=1&outcome=semantic_hit").await;
+    assert_eq!(live.headers["refresh"], "3");
+    let stop = live.attributes("nav[aria-label=View] a", "href").remove(0);
+    assert_eq!(stop, "/console/p/furnished/requests?outcome=semantic_hit", "it stops with the same filters");
+}
+
+#[tokio::test]
+async fn a_file_has_all_that_pass_the_filter_and_each_once() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let prompts: Vec<String> = (0..1200).map(|number| format!("prompt {number}")).collect();
+    let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
+    world.answered(&project, entry, &prompts).await;
+    let project = keeping_texts(&world, "furnished").await;
+    world.answered(&project, entry, &["=1+1"]).await;
+    let csv = member.get("/console/p/furnished/requests/log.csv?outcome=semantic_hit").await;
+    let mut lines = csv.body.lines();
+    assert!(lines.next().unwrap().starts_with("time,request,asked,hash,outcome"));
+    let lines: Vec<&str> = lines.collect();
+    assert_eq!(lines.len(), 1201);
+    assert!(lines[0].contains(",'=1+1,"), "no formula: {}", lines[0]);
+    assert_eq!(
+        member.get("/console/p/furnished/requests/log.csv?outcome=miss").await.body.lines().count(),
+        1
+    );
+    // Page by page it is the same.
+    let (mut place, mut rows) = ("/console/p/furnished/requests".to_owned(), 0);
+    loop {
+        let page = member.get(&place).await;
+        rows += page.all(ROWS).len();
+        let Some(next) = page.attributes("a[rel=next]", "href").pop() else { break };
+        place = next;
+    }
+    assert_eq!(rows, 1201);
+}
+
+#[tokio::test]
+async fn wrong_is_one_click_where_the_prompt_is_known() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    world.answered(&project, entry, &[ASKED]).await;
+    let page = member.get(&format!("/console/p/furnished/cache/{entry}")).await;
+    let answered = "section[aria-labelledby=answered]";
+    assert_eq!(page.all(&format!("{answered} tbody tr")).len(), 1, "{}", page.text());
+    let click = page.attributes(&format!("{answered} form"), "action").remove(0);
+    let page = member.submit(&click, &[]).await;
+    assert!(page.one("[role=alert]").contains("is not kept any more"), "{}", page.text());
+
+    // As feedback keeps it, without texts in the log.
+    let kept = Answered {
+        project: project.id,
+        request: "request-0".into(),
+        at: world.wired.admin.clock.now(),
+        asked: ASKED.into(),
+        entry,
+        similarity: Similarity::from_cosine(0.9),
+        met: Met::Served,
+    };
+    world.wired.store.keep_answered(&[Answered { asked: "another".into(), ..kept.clone() }]).await.unwrap();
+    let page = member.submit(&click, &[]).await;
+    assert!(page.one("[role=alert]").contains("is not kept any more"), "another request of that name");
+    world.wired.store.keep_answered(&[kept]).await.unwrap();
+    let page = member.submit(&click, &[]).await;
+    assert!(page.one("[role=status]").contains("The pair is forbidden"), "{}", page.text());
+    let pairs = world.wired.store.wrong_answers(project.id, None, NonZeroUsize::MAX).await.unwrap();
+    assert_eq!(pairs.iter().map(|pair| &*pair.asked).collect::<Vec<_>>(), [ASKED]);
+
+    let project = keeping_texts(&world, "furnished").await;
+    world.answered(&project, entry, &["What is the capital of Ghana?"]).await;
+    let click =
+        member.get("/console/p/furnished/requests").await.attributes("td.do form", "action").remove(0);
+    let page = member.submit(&click, &[]).await;
+    assert!(page.one("[role=status]").contains("The pair is forbidden"), "{}", page.text());
+    for (path, status) in [("furnished/requests/x/wrong", 404), ("furnished/requests/999999/wrong", 303)] {
+        assert_eq!(member.post(&format!("/console/p/{path}"), &[]).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_of_another_project_is_not_there() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    world.answered(&project, entry, &[ASKED]).await;
+    world.project("Other").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let click =
+        member.get("/console/p/furnished/requests").await.attributes("td.do form", "action").remove(0);
+    let foreign = click.replace("/furnished/", "/other/");
+    let page = member.submit(&foreign, &[]).await;
+    assert!(page.one("[role=alert]").contains("no longer in the log"), "{}", page.text());
+    assert!(member.get("/console/p/other/requests").await.all(ROWS).is_empty());
+}
+
+#[tokio::test]
+async fn settings_say_what_is_logged_and_for_how_long() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    world.answered(&project, entry, &[ASKED]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let set = |requests: &'static str, days: &'static str| {
+        [
+            ("name", "Furnished"),
+            ("max_entries", "100"),
+            ("request_log", requests),
+            ("request_texts_days", days),
+        ]
+    };
+    let place = "/console/p/furnished/settings";
+    let page = member.post(place, &set("100", "31")).await;
+    assert!(page.one("#request_texts_days-problem").contains("at most 30 days"), "{}", page.text());
+    let page = member.post(place, &set("50001", "1")).await;
+    assert!(page.one("#request_log-problem").contains("at most 50000"), "{}", page.text());
+    member.submit(place, &set("0", "0")).await;
+    let page = member.get("/console/p/furnished/requests").await;
+    assert!(page.text().contains("logs no requests") && page.all(ROWS).is_empty(), "{}", page.text());
+    let asked = [("asked", ASKED)];
+    let page = member.submit(&format!("/console/p/furnished/cache/{entry}/wrong"), &asked).await;
+    assert!(page.one("[role=alert]").contains("logs no requests"), "{}", page.text());
+    let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();
+    assert!(rows[0].change.detail.contains("request log: 10000 -> 0"), "{:?}", rows[0].change);
+}
