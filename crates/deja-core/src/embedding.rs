@@ -227,6 +227,9 @@ pub trait Embedder: Send + Sync {
     /// The number of components of every vector.
     fn dimension(&self) -> usize;
 
+    /// Tokens of the longest text that has a vector.
+    fn window(&self) -> u32;
+
     /// The vector of `text`, or word that it is too long for one. Sheds load instead of queueing without bound.
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError>;
 }

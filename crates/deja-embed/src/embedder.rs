@@ -13,6 +13,7 @@ use crate::pool::{Pool, PoolConfig};
 pub struct LocalEmbedder {
     id: EmbedderId,
     dimension: usize,
+    window: u32,
     pool: Pool,
 }
 
@@ -35,7 +36,8 @@ impl LocalEmbedder {
             move |text: &str| session.embed(text)
         };
         let pool = Pool::start(config, make).map_err(|error| LoadError::new("embedding threads", error))?;
-        Ok(Self { id: model.id().clone(), dimension: model.dimension(), pool })
+        let window = u32::try_from(model.window()).unwrap_or(u32::MAX);
+        Ok(Self { id: model.id().clone(), dimension: model.dimension(), window, pool })
     }
 }
 
@@ -47,6 +49,10 @@ impl Embedder for LocalEmbedder {
 
     fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    fn window(&self) -> u32 {
+        self.window
     }
 
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {

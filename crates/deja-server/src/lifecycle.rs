@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::get;
 use deja_core::admin::operators::{self, Setup};
 use deja_core::clock::{Clock, SystemClock};
-use deja_core::store::Store;
+use deja_core::store::{Store, StoreError};
 use listenfd::ListenFd;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
@@ -211,7 +211,23 @@ async fn scraped(metrics: PrometheusHandle, store: Arc<dyn Store>) -> String {
         Ok(done) => telemetry::index_build(done),
         Err(error) => tracing::debug!(error = %error, "how far an index is cannot be read"),
     }
-    telemetry::render(&metrics)
+    let entries = entries_by_project(&*store).await.unwrap_or_else(|error| {
+        tracing::debug!(error = %error, "entries cannot be counted");
+        Vec::new()
+    });
+    telemetry::render(&metrics, &entries)
+}
+
+/// Entries of each project, by its slug.
+async fn entries_by_project(store: &dyn Store) -> Result<Vec<(String, u64)>, StoreError> {
+    let counts = store.count_by_project().await?;
+    let entries = |id| counts.get(&id).copied().unwrap_or(0);
+    Ok(store
+        .projects()
+        .await?
+        .into_iter()
+        .map(|project| (project.slug.to_string(), entries(project.id)))
+        .collect())
 }
 
 async fn observe(

@@ -3,6 +3,7 @@
 use deja_core::analytics::UsageEvent;
 use deja_core::cache::{Labelled, Met};
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
+use deja_core::money::NanoUsd;
 use deja_core::store::{Admission, NewLabel, StaleCount};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -38,6 +39,7 @@ const FEEDBACK: &str = "deja_feedback_total";
 const SHED: &str = "deja_shed_total";
 const DROPPED: &str = "deja_counts_dropped_total";
 const UPSTREAM_CALLS: &str = "deja_upstream_calls";
+const ENTRIES: &str = "deja_entries";
 const NOT_EMBEDDED: &str = "deja_entries_not_embedded";
 const INDEX_BUILD: &str = "deja_index_build_ratio";
 const PRICE_AGE: &str = "deja_price_table_age_seconds";
@@ -54,7 +56,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     let _already_set = metrics::set_global_recorder(recorder);
     describe_counter!(
         QUERIES,
-        "Requests of known keys by outcome: exact_hit, semantic_hit, miss, passed, error, refused, rate_limited."
+        "Requests of known keys by project and outcome: exact_hit, semantic_hit, miss, passed, error, refused, rate_limited."
     );
     describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
     describe_histogram!(EMBEDDING_SECONDS, "Time to embed a prompt, waiting included.");
@@ -98,13 +100,17 @@ pub struct Metrics;
 impl Listener for Metrics {
     fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>) {
         traces::tell(caller, counted, ended);
-        let outcome = ended.outcome().as_str();
-        counter!(QUERIES, "outcome" => outcome).increment(1);
+        let (outcome, project) = (counted.outcome.as_str(), caller.project.slug.as_str());
+        counter!(QUERIES, "outcome" => outcome, "project" => project.to_owned()).increment(1);
+        for (name, amount) in [(SAVED, counted.saved), (SPENT, counted.spent)] {
+            if amount > NanoUsd::ZERO {
+                counter!(name, "project" => project.to_owned()).increment(amount.as_nanos());
+            }
+        }
         match ended {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => answered(outcome, reply),
             Ended::Failed(QueryError::Overloaded, _) => counter!(SHED).increment(1),
-            Ended::Failed(_, Some(part)) => counter!(SPENT).increment(part.spent().as_nanos()),
-            Ended::Passed(None) | Ended::Failed(_, None) | Ended::Refused(_) | Ended::RateLimited => {}
+            Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited => {}
         }
     }
 
@@ -128,8 +134,6 @@ fn answered(outcome: &'static str, reply: &Reply) {
     if !reply.trace.embedding.is_zero() {
         histogram!(EMBEDDING_SECONDS).record(reply.trace.embedding);
     }
-    counter!(SAVED).increment(reply.saved().as_nanos());
-    counter!(SPENT).increment(reply.spent().as_nanos());
     if let Some(opinion) = reply.trace.opinion {
         counter!(OPINIONS, "said" => opinion.said.as_str()).increment(1);
         counter!(OPINIONS_SPENT).increment(opinion.cost.as_nanos());
@@ -168,10 +172,18 @@ fn process() -> metrics_process::Collector {
     metrics_process::Collector::default()
 }
 
-/// All metrics as text, those of the process as they are now.
-pub fn render(metrics: &PrometheusHandle) -> String {
+/// All metrics as text, those of the process as they are now. What is told of `entries`, by project, is forgotten after
+/// that: a project that is gone is told of no more.
+pub fn render(metrics: &PrometheusHandle, entries: &[(String, u64)]) -> String {
     process().collect();
-    metrics.render()
+    let now = PrometheusBuilder::new().build_recorder();
+    metrics::with_local_recorder(&now, || {
+        describe_gauge!(ENTRIES, "Entries, by project; expired ones that are not swept yet are among them.");
+        for (project, count) in entries {
+            gauge!(ENTRIES, "project" => project.clone()).set(*count as f64);
+        }
+    });
+    metrics.render() + &now.handle().render()
 }
 
 /// Tells the states that nobody counts as they change.
@@ -188,7 +200,8 @@ mod tests {
 
     use super::*;
 
-    const ALL: [&str; 19] = [
+    const ALL: [&str; 20] = [
+        ENTRIES,
         BUILD,
         QUERIES,
         QUERY_SECONDS,

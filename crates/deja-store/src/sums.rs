@@ -23,6 +23,12 @@ pub(crate) const SUMS: [&str; Totals::FIELDS] = [
     "new_contexts",
     "new_end_users",
     "new_parameters",
+    "unknown_models",
+    "forbidden_models",
+    "closed_projects",
+    "not_cached",
+    "unpriced",
+    "too_long",
 ];
 
 /// Each column in the form that `form` gives it, as a list.

@@ -99,9 +99,15 @@ impl UsageBatch {
     pub fn add(&mut self, event: &UsageEvent<'_>) -> bool {
         let hour = Step::Hour.period_of(event.at);
         let mut new = None;
-        let (model, context) = self.names.of(event.project, hour, event.model, event.context, |key, text| {
-            new = Some((key, ContextLabel { text: label(text), hour }));
-        });
+        let (model, context) = self.names.of(
+            event.project,
+            hour,
+            (event.model, event.refused.is_some()),
+            event.context,
+            |key, text| {
+                new = Some((key, ContextLabel { text: label(text), hour }));
+            },
+        );
         let minute = Step::Minute.period_of(event.at);
         let cell = Cell { project: event.project, minute, key: event.key, model, context };
         let Some(counted) = slot(&mut self.cells, cell, MOST) else { return false };
@@ -194,9 +200,11 @@ impl Counted {
             Outcome::Miss => totals.misses += 1,
             Outcome::Passed => totals.passed += 1,
             Outcome::Error => totals.errors += 1,
-            Outcome::Refused => totals.refused += 1,
+            Outcome::Refused => totals.count_refused(event.refused),
             Outcome::RateLimited => totals.rate_limited += 1,
         }
+        totals.unpriced += u64::from(event.unpriced);
+        totals.too_long += u64::from(event.too_long);
         totals.saved = totals.saved.plus(event.saved);
         totals.spent = totals.spent.plus(event.spent);
         if matches!(event.outcome, Outcome::ExactHit | Outcome::SemanticHit) {
@@ -224,6 +232,9 @@ impl Counted {
             histograms.count_latency(Distribution::StreamBegan, began);
         }
         histograms.count_latency(latency, event.latency);
+        if event.outcome == Outcome::SemanticHit {
+            histograms.count_latency(Distribution::SemanticHitLatency, event.latency);
+        }
         if let Some(found) = event.similarity {
             histograms.count_similarity(similarity, found);
         }
@@ -237,7 +248,9 @@ mod tests {
     use deja_wire::Wire;
 
     use super::*;
-    use crate::analytics::{MAX_NAMES_PER_HOUR, OTHER_MODELS, OfSurface, Placed};
+    use crate::analytics::{
+        MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS, OfSurface, Placed, RefusedFor, Totals,
+    };
     use crate::cache::{Frame, Kind, Parameters, Scope};
 
     fn event<'a>(model: &'a str, context: Option<&'a str>, seconds: i64) -> UsageEvent<'a> {
@@ -334,6 +347,38 @@ mod tests {
         assert!(batch.add(&event("m999", Some("user 999"), 3600)));
         assert!(only(&batch, 2).iter().any(|slice| slice.model.as_deref() == Some("m999")));
         const { assert!(MAX_NAMES_PER_HOUR < 1000, "more names than that are asked for above") };
+    }
+
+    #[test]
+    fn models_of_refused_requests_take_no_place_of_others() {
+        let mut batch = UsageBatch::default();
+        let refused = |model| UsageEvent {
+            outcome: Outcome::Refused,
+            refused: Some(RefusedFor::UnknownModel),
+            ..event(model, None, 0)
+        };
+        let typed: Vec<String> = (0..1000).map(|n| format!("typo {n}")).collect();
+        for model in &typed {
+            assert!(batch.add(&refused(model)));
+        }
+        let served: Vec<String> = (0..MAX_NAMES_PER_HOUR).map(|n| format!("m{n}")).collect();
+        for model in &served {
+            assert!(batch.add(&event(model, None, 0)));
+            assert!(batch.add(&refused(model)));
+        }
+        let models = |outcome: fn(&Totals) -> u64| -> Vec<String> {
+            let rows = batch.rollups().into_iter();
+            let rows = rows.filter(|(key, _)| key.step == Step::Minute && key.slice.dimensions() == 2);
+            let rows = rows.filter(|(_, rollup)| outcome(&rollup.totals) > 0);
+            rows.map(|(key, _)| key.slice.model.unwrap().to_string()).collect()
+        };
+        assert_eq!(models(|totals| totals.misses).len(), MAX_NAMES_PER_HOUR, "each by its name");
+        assert!(!models(|totals| totals.misses).contains(&OTHER_MODELS.into()));
+        assert_eq!(models(|totals| totals.refused).len(), MAX_NAMES_PER_HOUR + MAX_REFUSED_PER_HOUR + 1);
+        let rows = batch.rollups();
+        let all =
+            rows.iter().find(|(key, _)| key.step == Step::Day && key.slice == Slice::default()).unwrap();
+        assert_eq!(all.1.totals.unknown_models, 1000 + MAX_NAMES_PER_HOUR as u64, "all are counted");
     }
 
     #[test]

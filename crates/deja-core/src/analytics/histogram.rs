@@ -13,12 +13,14 @@ pub const LATENCY_BUCKETS: usize = 48;
 /// Buckets of 0.02 over 0..=1.
 pub const SIMILARITY_BUCKETS: usize = 50;
 /// Buckets of all distributions, and of what is counted of each wire format.
-pub const BUCKETS: usize = WIRES + Wire::ALL.len() * OfWire::COUNT;
+pub const BUCKETS: usize = SEMANTIC + LATENCY_BUCKETS;
 
 const STREAMS: usize = 2 * LATENCY_BUCKETS + 2 * SIMILARITY_BUCKETS;
 const WIRES: usize = STREAMS + LATENCY_BUCKETS;
-/// Their numbers are bytes.
-const _: () = assert!(BUCKETS <= 256);
+const SEMANTIC: usize = WIRES + Wire::ALL.len() * OfWire::COUNT;
+/// As bytes their numbers are one byte each; this many higher ones follow a pair without a count.
+const PAGE: u16 = 256;
+const _: () = assert!(BUCKETS <= 2 * PAGE as usize);
 
 const FIRST_BOUND_SECONDS: f64 = 16e-6;
 
@@ -27,6 +29,8 @@ const FIRST_BOUND_SECONDS: f64 = 16e-6;
 pub enum Distribution {
     /// Time to answer from the cache.
     HitLatency,
+    /// Of these, time to answer by a similar prompt. Counted later than the others were: older rollups lack it.
+    SemanticHitLatency,
     /// Time to answer from the provider.
     MissLatency,
     /// Similarity of prompts that were answered from the cache.
@@ -65,6 +69,7 @@ impl Distribution {
             Self::HitSimilarity => SIMILARITIES..SIMILARITIES + SIMILARITY_BUCKETS,
             Self::NearMiss => SIMILARITIES + SIMILARITY_BUCKETS..STREAMS,
             Self::StreamBegan => STREAMS..WIRES,
+            Self::SemanticHitLatency => SEMANTIC..BUCKETS,
         }
     }
 }
@@ -114,7 +119,7 @@ pub fn quantile(counts: &[u64], q: f64) -> Option<Duration> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histograms {
     /// By bucket number, each once, in order; no zero counts.
-    counts: Vec<(u8, u64)>,
+    counts: Vec<(u16, u64)>,
 }
 
 impl Histograms {
@@ -140,7 +145,7 @@ impl Histograms {
     }
 
     fn bump(&mut self, bucket: usize, by: u64) {
-        let bucket = bucket as u8;
+        let bucket = bucket as u16;
         match self.counts.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
             Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(by),
             Err(at) => self.counts.insert(at, (bucket, by)),
@@ -169,12 +174,12 @@ impl Histograms {
     }
 
     /// All buckets in use, by number below [`BUCKETS`], in order: what a store keeps.
-    pub fn buckets(&self) -> impl Iterator<Item = (u8, u64)> + '_ {
+    pub fn buckets(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.counts.iter().copied()
     }
 
     /// The distributions with these buckets. Unknown numbers are left out.
-    pub fn from_buckets(buckets: impl IntoIterator<Item = (u8, u64)>) -> Self {
+    pub fn from_buckets(buckets: impl IntoIterator<Item = (u16, u64)>) -> Self {
         let mut histograms = Self::default();
         for (bucket, count) in buckets {
             if usize::from(bucket) < BUCKETS && count > 0 {
@@ -184,11 +189,16 @@ impl Histograms {
         histograms
     }
 
-    /// As bytes: for each bucket its number and its count, the latter in 7-bit groups, lowest first (LEB128).
+    /// As bytes: for each bucket its number and its count, the latter in 7-bit groups, lowest first (LEB128). A pair of
+    /// zeros says that 256 is to be added to the numbers behind it.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.counts.len() * 3);
+        let (mut bytes, mut first) = (Vec::with_capacity(self.counts.len() * 3), 0);
         for (bucket, count) in &self.counts {
-            bytes.push(*bucket);
+            if *bucket >= first + PAGE {
+                bytes.extend([0, 0]);
+                first += PAGE;
+            }
+            bytes.push((bucket - first) as u8);
             let mut left = *count;
             while left >= 0x80 {
                 bytes.push(left as u8 | 0x80);
@@ -201,7 +211,7 @@ impl Histograms {
 
     /// What [`Self::to_bytes`] wrote; `None` if it did not write this.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut buckets = Vec::new();
+        let (mut buckets, mut first) = (Vec::new(), 0u16);
         let mut bytes = bytes.iter();
         while let Some(bucket) = bytes.next() {
             let (mut count, mut shift) = (0u64, 0);
@@ -213,7 +223,10 @@ impl Histograms {
                     break;
                 }
             }
-            buckets.push((*bucket, count));
+            match count {
+                0 => first = first.saturating_add(PAGE),
+                _ => buckets.push((first.saturating_add(u16::from(*bucket)), count)),
+            }
         }
         Some(Self::from_buckets(buckets))
     }
@@ -281,11 +294,23 @@ mod tests {
         }
     }
 
+    /// Files of before hold numbers below 256 only.
+    #[test]
+    fn bytes_of_before_are_read() {
+        let mut histograms = Histograms::default();
+        histograms.count_wire(Wire::Gemini, OfWire::Passed);
+        assert_eq!(histograms.to_bytes(), [255, 1]);
+        histograms.count_latency(Distribution::SemanticHitLatency, Duration::ZERO);
+        assert_eq!(histograms.to_bytes(), [255, 1, 0, 0, 0, 1]);
+    }
+
     #[test]
     fn bytes_come_back() {
         let mut histograms = Histograms::default();
         assert_eq!(Histograms::from_bytes(&histograms.to_bytes()), Some(histograms.clone()));
-        for (bucket, count) in [(195, 1), (0, 127), (7, 128), (96, u64::from(u32::MAX)), (100, u64::MAX)] {
+        for (bucket, count) in
+            [(195, 1), (0, 127), (7, 128), (96, u64::from(u32::MAX)), (100, u64::MAX), (256, 3), (303, 300)]
+        {
             histograms.bump(bucket, count);
         }
         let bytes = histograms.to_bytes();

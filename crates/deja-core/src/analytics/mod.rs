@@ -26,7 +26,7 @@ pub use histogram::{
     BUCKETS, Distribution, Histograms, LATENCY_BUCKETS, OfWire, SIMILARITY_BUCKETS, latency_bound, quantile,
     similarity_bucket,
 };
-pub use names::{ContextKey, MAX_NAMES_PER_HOUR, OTHER_MODELS};
+pub use names::{ContextKey, MAX_NAMES_PER_HOUR, MAX_REFUSED_PER_HOUR, OTHER_MODELS};
 pub use rollup::{Dimension, OfSurface, Rollup, RollupKey, Slice, Step, Totals};
 pub use scopes::Cause;
 
@@ -47,6 +47,21 @@ pub enum Outcome {
     Refused,
     /// Refused: over the rate limit.
     RateLimited,
+}
+
+/// Why a request was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RefusedFor {
+    /// It could not be read.
+    Shape,
+    /// Nobody serves its model, or not at this endpoint.
+    UnknownModel,
+    /// Its key is not for its model.
+    ForbiddenModel,
+    /// Its project is suspended, or not the one that was named.
+    Project,
+    /// Nothing in the cache answered it, and the provider was not to be asked.
+    NotCached,
 }
 
 impl Outcome {
@@ -162,6 +177,8 @@ pub struct UsageEvent<'a> {
     pub context: Option<&'a str>,
     /// How it ended.
     pub outcome: Outcome,
+    /// Why, if it was refused.
+    pub refused: Option<RefusedFor>,
     /// What it came through.
     pub surface: Surface,
     /// Where its answer belongs, if it could have been a hit: of requests in wire formats.
@@ -182,6 +199,10 @@ pub struct UsageEvent<'a> {
     pub saved: NanoUsd,
     /// Dollars spent, where the price is known.
     pub spent: NanoUsd,
+    /// Whether there were tokens whose price nobody knew.
+    pub unpriced: bool,
+    /// Whether the prompt was longer than the embedding model reads, so that only the same one could answer.
+    pub too_long: bool,
     /// When it was answered.
     pub at: Timestamp,
 }
@@ -195,6 +216,7 @@ impl UsageEvent<'_> {
             model: "",
             context: None,
             outcome,
+            refused: None,
             surface: Surface::Query,
             placed: None,
             began: None,
@@ -205,6 +227,8 @@ impl UsageEvent<'_> {
             output_tokens: 0,
             saved: NanoUsd::ZERO,
             spent: NanoUsd::ZERO,
+            unpriced: false,
+            too_long: false,
             at,
         }
     }

@@ -12,6 +12,10 @@ use crate::id::ProjectId;
 /// "other" until the next one begins.
 pub const MAX_NAMES_PER_HOUR: usize = 64;
 
+/// Models of a project that are told apart in one hour though requests for them were refused: they may be any word of a
+/// client's, and take no place of those that answer.
+pub const MAX_REFUSED_PER_HOUR: usize = 16;
+
 /// Stands for the models beyond [`MAX_NAMES_PER_HOUR`]. No model is called so: names have no blank in front.
 pub const OTHER_MODELS: &str = " other";
 
@@ -59,6 +63,8 @@ struct Hour {
     /// By a keyed hash of the text, so that texts are neither kept nor hashed slowly for each request.
     contexts: HashMap<u64, ContextKey>,
     models: HashMap<Box<str>, Arc<str>>,
+    /// Those of refused requests.
+    refused: HashMap<Box<str>, Arc<str>>,
 }
 
 impl Names {
@@ -67,7 +73,7 @@ impl Names {
         &mut self,
         project: ProjectId,
         hour: i64,
-        model: &str,
+        (model, refused): (&str, bool),
         context: Option<&str>,
         new: impl FnOnce(ContextKey, &str),
     ) -> (Arc<str>, ContextKey) {
@@ -75,20 +81,31 @@ impl Names {
         if names.number != hour {
             *names = Hour { number: hour, ..Hour::default() };
         }
-        (names.model(model), context.map_or(ContextKey::WITHOUT, |text| names.context(&self.hash, text, new)))
+        (
+            names.model(model, refused),
+            context.map_or(ContextKey::WITHOUT, |text| names.context(&self.hash, text, new)),
+        )
     }
 }
 
 impl Hour {
-    fn model(&mut self, model: &str) -> Arc<str> {
+    fn model(&mut self, model: &str, refused: bool) -> Arc<str> {
         if let Some(known) = self.models.get(model) {
             return Arc::clone(known);
         }
-        if self.models.len() >= MAX_NAMES_PER_HOUR {
+        let (names, most) = if refused {
+            (&mut self.refused, MAX_REFUSED_PER_HOUR)
+        } else {
+            (&mut self.models, MAX_NAMES_PER_HOUR)
+        };
+        if let Some(known) = names.get(model) {
+            return Arc::clone(known);
+        }
+        if names.len() >= most {
             return OTHER_MODELS.into();
         }
         let name: Arc<str> = model.into();
-        self.models.insert(model.into(), Arc::clone(&name));
+        names.insert(model.into(), Arc::clone(&name));
         name
     }
 

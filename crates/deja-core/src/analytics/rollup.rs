@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deja_wire::Wire;
 
-use crate::analytics::{Cause, ContextKey, Histograms, OfWire, Surface};
+use crate::analytics::{Cause, ContextKey, Histograms, OfWire, RefusedFor, Surface};
 use crate::clock::Timestamp;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
@@ -186,6 +186,18 @@ pub struct Totals {
     pub new_end_users: u64,
     /// Of the rest, those with another parameter that it had not seen.
     pub new_parameters: u64,
+    /// Refused requests for a model that nobody serves.
+    pub unknown_models: u64,
+    /// Refused requests for a model that their key is not for.
+    pub forbidden_models: u64,
+    /// Requests refused for their project: it was suspended, or another one was named.
+    pub closed_projects: u64,
+    /// Requests that were to be answered from the cache alone, and could not be.
+    pub not_cached: u64,
+    /// Requests with tokens whose price nobody knew then.
+    pub unpriced: u64,
+    /// Prompts longer than the embedding model reads, of those that were not answered by the same prompt.
+    pub too_long: u64,
 }
 
 /// What came through one surface.
@@ -273,6 +285,29 @@ impl Totals {
         }
     }
 
+    /// Counts a request that was refused.
+    pub(super) const fn count_refused(&mut self, why: Option<RefusedFor>) {
+        self.refused += 1;
+        match why {
+            Some(RefusedFor::UnknownModel) => self.unknown_models += 1,
+            Some(RefusedFor::ForbiddenModel) => self.forbidden_models += 1,
+            Some(RefusedFor::Project) => self.closed_projects += 1,
+            Some(RefusedFor::NotCached) => self.not_cached += 1,
+            Some(RefusedFor::Shape) | None => {}
+        }
+    }
+
+    /// Refused requests that could not be read.
+    pub const fn unreadable(&self) -> u64 {
+        let told = self.unknown_models + self.forbidden_models + self.closed_projects + self.not_cached;
+        self.refused.saturating_sub(told)
+    }
+
+    /// Prompts that were not in the cache word for word: by meaning they were looked for, if at all.
+    pub const fn not_exact(&self) -> u64 {
+        self.semantic_hits + self.misses
+    }
+
     /// New scopes of a new model, or of nothing new but together.
     pub const fn new_models(&self) -> u64 {
         let told = self.new_instructions + self.new_turns + self.new_contexts;
@@ -290,7 +325,7 @@ impl Totals {
     }
 
     /// Number of sums.
-    pub const FIELDS: usize = 19;
+    pub const FIELDS: usize = 25;
 
     /// The sums in the order of the fields, money in nano-dollars: what a store keeps as columns.
     pub const fn as_array(&self) -> [u64; Self::FIELDS] {
@@ -314,6 +349,12 @@ impl Totals {
             self.new_contexts,
             self.new_end_users,
             self.new_parameters,
+            self.unknown_models,
+            self.forbidden_models,
+            self.closed_projects,
+            self.not_cached,
+            self.unpriced,
+            self.too_long,
         ]
     }
 
@@ -339,6 +380,12 @@ impl Totals {
             new_contexts,
             new_end_users,
             new_parameters,
+            unknown_models,
+            forbidden_models,
+            closed_projects,
+            not_cached,
+            unpriced,
+            too_long,
         ] = sums;
         Self {
             exact_hits,
@@ -360,6 +407,12 @@ impl Totals {
             new_contexts,
             new_end_users,
             new_parameters,
+            unknown_models,
+            forbidden_models,
+            closed_projects,
+            not_cached,
+            unpriced,
+            too_long,
         }
     }
 }

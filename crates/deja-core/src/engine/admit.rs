@@ -51,7 +51,7 @@ impl Engine {
             return Err(NotAdmitted::RateLimited(limit));
         }
         if let Err(why) = open(project, slug) {
-            self.count(&caller, request, Ended::Refused(why.code()));
+            self.count(&caller, request, Ended::Refused(why.refused_for(), why.code()));
             return Err(NotAdmitted::Forbidden(why, limit));
         }
         Ok(Admitted { caller, limit })

@@ -30,6 +30,8 @@ pub(super) struct Call {
     pub scope: Scope,
     pub prompt_hash: PromptHash,
     pub vector: Option<Embedding>,
+    /// Set if the prompt is too long for one.
+    pub too_long: Option<(u32, u32)>,
     pub route: Route,
     /// What was there and did not answer, as far as it was looked for.
     pub near: Near,

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::analytics::{Outcome, Placed, UsageEvent};
+use crate::analytics::{Outcome, Placed, RefusedFor, UsageEvent};
 use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::log::Ending;
@@ -18,15 +18,14 @@ pub enum Ended<'a> {
     Passed(Option<&'a Reply>),
     /// Without an answer: deja or the provider failed. What came of an answer before it broke off is there: it is paid for.
     Failed(&'a QueryError, Option<&'a Reply>),
-    /// Before it was looked up: a wrong shape, a model or project that is not for the key; with the cause.
-    Refused(&'static str),
+    /// Before the provider was asked: why, and the cause by its name.
+    Refused(RefusedFor, &'static str),
     /// Over the rate limit.
     RateLimited,
 }
 
 impl<'a> Ended<'a> {
-    /// The end of a query, with what came of an answer that is none. A model that nobody knows is the caller's free text: it
-    /// must not become a row, or a label.
+    /// The end of a query, with what came of an answer that is none.
     pub(super) fn of(
         query: &Query,
         answered: Result<&'a Reply, &'a QueryError>,
@@ -38,13 +37,10 @@ impl<'a> Ended<'a> {
             // What is not kept is not read for a sense either.
             Err(QueryError::Unfinished) if is_passed => Self::Passed(part),
             Ok(reply) => Self::Answered(reply),
-            Err(
-                error @ (QueryError::ModelNotSupported { .. }
-                | QueryError::WrongEndpoint { .. }
-                | QueryError::Forbidden(_)
-                | QueryError::NotCached),
-            ) => Self::Refused(error.cause()),
-            Err(error) => Self::Failed(error, part),
+            Err(error) => match error.refusal() {
+                Some(why) => Self::Refused(why, error.cause()),
+                None => Self::Failed(error, part),
+            },
         }
     }
 
@@ -58,7 +54,7 @@ impl<'a> Ended<'a> {
             },
             Self::Passed(_) => Outcome::Passed,
             Self::Failed(..) => Outcome::Error,
-            Self::Refused(_) => Outcome::Refused,
+            Self::Refused(..) => Outcome::Refused,
             Self::RateLimited => Outcome::RateLimited,
         }
     }
@@ -68,7 +64,7 @@ impl<'a> Ended<'a> {
         match self {
             Self::Answered(reply) => Some(reply),
             Self::Passed(reply) | Self::Failed(_, reply) => reply,
-            Self::Refused(_) | Self::RateLimited => None,
+            Self::Refused(..) | Self::RateLimited => None,
         }
     }
 }
@@ -109,7 +105,8 @@ impl Engine {
         request: &str,
         read: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        read.await.inspect_err(|error| self.count(caller, Some(request), Ended::Refused(error.cause())))
+        let refused = |error: &E| Ended::Refused(RefusedFor::Shape, error.cause());
+        read.await.inspect_err(|error| self.count(caller, Some(request), refused(error)))
     }
 
     /// Counts a request, of this name, that did not become a query.
@@ -147,7 +144,9 @@ impl Engine {
             }
             Ended::Passed(Some(reply)) | Ended::Failed(_, Some(reply)) => of_reply(&named, reply),
             Ended::Passed(None) | Ended::Failed(_, None) => named,
-            Ended::Refused(_) | Ended::RateLimited => bare,
+            // It was looked for nowhere.
+            Ended::Refused(..) => UsageEvent { placed: None, ..named },
+            Ended::RateLimited => bare,
         };
         self.count_as(caller, &event, Ending::Read(query), ended);
         if let Ended::Answered(reply) = ended {
@@ -156,7 +155,10 @@ impl Engine {
     }
 
     fn bare(&self, caller: &Admission, ended: Ended<'_>) -> UsageEvent<'static> {
-        UsageEvent::bare(caller.project.id, caller.key.id, ended.outcome(), self.parts.clock.now())
+        let bare =
+            UsageEvent::bare(caller.project.id, caller.key.id, ended.outcome(), self.parts.clock.now());
+        let refused = if let Ended::Refused(why, _) = ended { Some(why) } else { None };
+        UsageEvent { refused, ..bare }
     }
 
     fn count_as(&self, caller: &Admission, event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>) {
@@ -180,6 +182,8 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
         output_tokens: reply.cost.output_tokens,
         saved: reply.saved(),
         spent: reply.spent(),
+        unpriced: reply.cost.price.is_none(),
+        too_long: reply.trace.too_long.is_some(),
         ..*named
     }
 }

@@ -1,5 +1,6 @@
 //! Why a query has no answer.
 
+use crate::analytics::RefusedFor;
 use crate::embedding::EmbedError;
 use crate::provider::{FailureClass, ProviderError};
 use crate::store::StoreError;
@@ -16,6 +17,14 @@ pub enum NotAllowed {
 }
 
 impl NotAllowed {
+    /// What a request that asks it is refused for.
+    pub(super) const fn refused_for(self) -> RefusedFor {
+        match self {
+            Self::Suspended | Self::OtherProject => RefusedFor::Project,
+            Self::Model => RefusedFor::ForbiddenModel,
+        }
+    }
+
     /// The name in `X-Deja-Error`.
     pub const fn code(self) -> &'static str {
         match self {
@@ -102,6 +111,16 @@ impl Cause for QueryError {
 }
 
 impl QueryError {
+    /// Why the request was refused; `None` if it failed.
+    pub(super) const fn refusal(&self) -> Option<RefusedFor> {
+        match self {
+            Self::ModelNotSupported { .. } | Self::WrongEndpoint { .. } => Some(RefusedFor::UnknownModel),
+            Self::Forbidden(why) => Some(why.refused_for()),
+            Self::NotCached => Some(RefusedFor::NotCached),
+            _ => None,
+        }
+    }
+
     /// Whether it says nothing about another query that waited for the same call: one with another prompt, or, where
     /// models share answers, for another model.
     pub(super) const fn is_callers_own(&self, same_model: bool) -> bool {

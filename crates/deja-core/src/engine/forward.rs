@@ -171,7 +171,7 @@ impl Engine {
         let mut reply = self.reply_of_provider(&call.caller, &call.query, fresh, fresh.spent);
         (reply.trace.total, reply.trace.began) = (call.started.elapsed(), began);
         reply.trace.provider = Some(fresh.provider_time);
-        reply.trace.near_miss = fresh.near.best;
+        (reply.trace.near_miss, reply.trace.too_long) = (fresh.near.best, call.too_long);
         (reply.trace.refused, reply.trace.opinion) = (fresh.near.refused, fresh.near.opinion);
         reply
     }

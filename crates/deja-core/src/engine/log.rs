@@ -97,7 +97,7 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
         Ending::Read(query) => (query.request.as_deref(), Some(query)),
     };
     let reply = ended.reply();
-    // A query that was refused is counted without its names; here it may have them.
+    // One over the limit is counted without its names; here it may have them.
     let model = query.map_or(event.model, |query| &query.model);
     LoggedRequest {
         project: event.project,
@@ -121,7 +121,7 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
 /// Why it was refused, failed or passed on, or its answer not stored.
 fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
     match ended {
-        Ended::Refused(cause) => Some(cause.to_owned()),
+        Ended::Refused(_, cause) => Some(cause.to_owned()),
         Ended::RateLimited => Some(Outcome::RateLimited.as_str().to_owned()),
         Ended::Failed(error, _) => Some(error.cause().to_owned()),
         Ended::Passed(_) => {

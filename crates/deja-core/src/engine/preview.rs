@@ -101,6 +101,11 @@ impl Engine {
         Ok(embedded.vector().cloned())
     }
 
+    /// Tokens of the longest prompt that is found by its meaning.
+    pub fn window(&self) -> u32 {
+        self.parts.embedder.window()
+    }
+
     /// Who makes vectors.
     pub fn embedder(&self) -> &EmbedderId {
         self.parts.embedder.id()

@@ -105,6 +105,7 @@ impl Engine {
                 scope: Scope::clone(&scope),
                 prompt_hash,
                 vector,
+                too_long: trace.too_long,
                 route: route.clone(),
                 near: found.near,
                 uncertain: found.uncertain,

@@ -1,5 +1,6 @@
 //! The ports to cache entries and their vectors.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -75,6 +76,9 @@ pub trait Entries: Send + Sync {
 
     /// The project's entries, expired ones not yet swept included.
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError>;
+
+    /// The same of each project that has some.
+    async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError>;
 
     /// Deletes one entry of a project. `false` if there is none.
     async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError>;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deja_core::analytics::Outcome::{Error, ExactHit, Miss, RateLimited, Refused, SemanticHit};
-use deja_core::analytics::{BatchId, Step, Totals, UsageBatch, hour_of};
+use deja_core::analytics::{BatchId, ContextKey, Slice, Step, Totals, UsageBatch, hour_of};
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
 use deja_core::engine::{NotAdmitted, NotAllowed, Query, QueryError};
@@ -101,6 +101,39 @@ async fn a_request_for_another_project_is_refused_and_counted() {
     assert!(matches!(unknown, Err(NotAdmitted::UnknownKey)));
     flush(&bench).await.unwrap();
     assert_eq!(totals(&bench).await.refused, 1);
+}
+
+#[tokio::test]
+async fn a_refused_query_is_counted_under_its_model_and_context_with_its_reason() {
+    let bench = Bench::new().await;
+    let unknown = Query { model: "unsupported".into(), context: Some("shop".into()), ..query("reset|1") };
+    let refused = bench.try_ask(unknown).await;
+    assert!(matches!(refused, Err(QueryError::ModelNotSupported { .. })), "{refused:?}");
+    refuse_by_shape(&bench).await;
+    flush(&bench).await.unwrap();
+    let (project, hour) = (bench.caller.project.id, hour_of(bench.clock.now()));
+    let of = async |slice: Slice| {
+        let series = bench.store.usage_series(project, &slice, Step::Hour, hour..hour + 1).await.unwrap();
+        series.into_values().map(|rollup| rollup.totals).next().unwrap_or_default()
+    };
+    let model = of(Slice { model: Some("unsupported".into()), ..Slice::default() }).await;
+    assert_eq!((model.refused, model.unknown_models), (1, 1));
+    let context = of(Slice { context: Some(ContextKey::of(Some("shop"))), ..Slice::default() }).await;
+    assert_eq!((context.refused, context.unknown_models), (1, 1));
+    let all = of(Slice::default()).await;
+    assert_eq!((all.refused, all.unknown_models, all.unreadable()), (2, 1, 1));
+}
+
+#[tokio::test]
+async fn prompts_without_a_vector_and_answers_without_a_price_are_counted() {
+    let bench = Bench::new().await;
+    bench.ask("reset my password|1").await;
+    bench.ask("long story").await;
+    bench.ask("long story").await;
+    flush(&bench).await.unwrap();
+    let totals = totals(&bench).await;
+    assert_eq!((totals.misses, totals.exact_hits), (2, 1));
+    assert_eq!((totals.too_long, totals.not_exact(), totals.unpriced), (1, 2, 0));
 }
 
 #[tokio::test]

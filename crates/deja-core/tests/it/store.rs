@@ -115,6 +115,10 @@ impl Entries for OddStore {
         self.inner.count(project).await
     }
 
+    async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError> {
+        self.inner.count_by_project().await
+    }
+
     async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {
         self.inner.delete(project, entry, change).await
     }

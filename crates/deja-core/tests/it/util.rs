@@ -88,6 +88,10 @@ impl Embedder for FakeEmbedder {
         DIMENSION
     }
 
+    fn window(&self) -> u32 {
+        512
+    }
+
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let gate = self.gate.lock().unwrap().clone();

@@ -223,6 +223,10 @@ impl Embedder for RemoteEmbedder {
         self.dimension
     }
 
+    fn window(&self) -> u32 {
+        self.window
+    }
+
     async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
         let _permit = self.in_flight.try_acquire().map_err(|_| EmbedError::Overloaded)?;
         timeout(self.deadline, self.read(text)).await.map_err(|_| EmbedError::Timeout)?

@@ -68,6 +68,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let tables = vec![
         ranking::surfaces(&project, &asked, &all),
         ranking::scopes(&project, &asked, &all),
+        ranking::refusals(&project, &asked, &all),
         top_prompts(&visit, &project, &asked).await?,
         table(Dimension::Key, &keys),
         table(Dimension::Model, &models),
@@ -121,6 +122,8 @@ pub(super) async fn csv(
         ranking::surfaces(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
     } else if name == ranking::SCOPES {
         ranking::scopes(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
+    } else if name == ranking::REFUSALS {
+        ranking::refusals(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
     } else if let Some(by) = ranking::dimension(name) {
         let counts = ranking::usage(&visit, &project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
@@ -171,16 +174,54 @@ fn sum(bars: &[Rollup]) -> Rollup {
     all
 }
 
+/// What took its time.
+#[derive(Clone, Copy)]
+enum Latency {
+    Exact,
+    Semantic,
+    Miss,
+    /// Until a stream began.
+    FirstByte,
+}
+
 /// A latency in milliseconds.
-fn latency(rollup: &Rollup, of: Distribution, q: f64) -> Option<f64> {
-    quantile(&rollup.histograms.counts(of), q).map(|latency| latency.as_secs_f64() * 1e3)
+fn latency(rollup: &Rollup, of: Latency, q: f64) -> Option<f64> {
+    let counts = |of| rollup.histograms.counts(of);
+    let counts = match of {
+        Latency::Exact => exact_hits(rollup)?,
+        Latency::Semantic => counts(Distribution::SemanticHitLatency),
+        Latency::Miss => counts(Distribution::MissLatency),
+        Latency::FirstByte => counts(Distribution::StreamBegan),
+    };
+    quantile(&counts, q).map(|latency| latency.as_secs_f64() * 1e3)
+}
+
+/// The latencies of exact hits: those of hits without those by meaning. `None` where the latter were not counted yet.
+fn exact_hits(rollup: &Rollup) -> Option<Vec<u64>> {
+    let semantic = rollup.histograms.counts(Distribution::SemanticHitLatency);
+    if semantic.iter().sum::<u64>() < rollup.totals.semantic_hits {
+        return None;
+    }
+    let all = rollup.histograms.counts(Distribution::HitLatency);
+    Some(all.iter().zip(semantic).map(|(all, semantic)| all.saturating_sub(semantic)).collect())
+}
+
+fn latencies(name: &'static str, all: &Rollup, of: Latency) -> (&'static str, String, String) {
+    let ms = |q| latency(all, of, q).map_or("–".into(), format::millis);
+    (name, ms(0.5), format!("p95 {}, p99 {}", ms(0.95), ms(0.99)))
+}
+
+/// What is to be known of an amount.
+fn unpriced(totals: &Totals) -> String {
+    match totals.unpriced {
+        0 => String::new(),
+        some => format!(", {} answers without a price", format::count(some)),
+    }
 }
 
 fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
     let totals = &all.totals;
     let count = format::count;
-    let ms = |of, q| latency(all, of, q).map_or("–".into(), format::millis);
-    let percentiles = |of| format!("p95 {}, p99 {}", ms(of, 0.95), ms(of, 0.99));
     vec![
         ("Requests", count(totals.requests()), format!("{} answered by the provider", count(totals.misses))),
         (
@@ -189,14 +230,19 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
             format!("{} exact, {} semantic", count(totals.exact_hits), count(totals.semantic_hits)),
         ),
         ("Hit rate", format::percent(totals.hit_rate()), "of requests that could have been hits".into()),
-        ("Saved", format::money(totals.saved), format!("{} spent", format::money(totals.spent))),
+        (
+            "Saved",
+            format::money_known(totals.saved, totals.unpriced),
+            format!("{} spent{}", format::money_known(totals.spent, totals.unpriced), unpriced(totals)),
+        ),
         (
             "Tokens saved",
             format::short((totals.saved_input_tokens + totals.saved_output_tokens) as f64),
             format!("{} bought", format::short((totals.input_tokens + totals.output_tokens) as f64)),
         ),
-        ("Latency of hits", ms(Distribution::HitLatency, 0.5), percentiles(Distribution::HitLatency)),
-        ("Latency of misses", ms(Distribution::MissLatency, 0.5), percentiles(Distribution::MissLatency)),
+        latencies("Latency of exact hits", all, Latency::Exact),
+        latencies("Latency of hits by meaning", all, Latency::Semantic),
+        latencies("Latency of misses", all, Latency::Miss),
         streams(all),
         scopes(all),
         ("Passed on", count(totals.passed), "could not have been hits: no part of the hit rate".into()),
@@ -239,7 +285,7 @@ fn plain(rollup: &Rollup) -> u64 {
 
 /// How many answers were streams, and how long it took until they began.
 fn streams(all: &Rollup) -> (&'static str, String, String) {
-    let ms = |q| latency(all, Distribution::StreamBegan, q).map_or("–".into(), format::millis);
+    let ms = |q| latency(all, Latency::FirstByte, q).map_or("–".into(), format::millis);
     let answered = all.totals.hits() + all.totals.misses;
     let share = (answered > 0).then(|| streamed(all) as f64 / answered as f64);
     ("Streams", format::percent(share), format!("first byte: p50 {}, p99 {}", ms(0.5), ms(0.99)))
@@ -314,20 +360,15 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
                 total("bought, out", 1, |t| t.output_tokens as f64),
             ],
         ),
+        chart("exact-latency", "Latency of exact hits", Kind::Lines, Unit::Millis, quantiles(Latency::Exact)),
         chart(
-            "hit-latency",
-            "Latency of hits",
+            "semantic-latency",
+            "Latency of hits by meaning",
             Kind::Lines,
             Unit::Millis,
-            quantiles(Distribution::HitLatency),
+            quantiles(Latency::Semantic),
         ),
-        chart(
-            "miss-latency",
-            "Latency of misses",
-            Kind::Lines,
-            Unit::Millis,
-            quantiles(Distribution::MissLatency),
-        ),
+        chart("miss-latency", "Latency of misses", Kind::Lines, Unit::Millis, quantiles(Latency::Miss)),
         chart(
             "streams",
             "Streams and plain answers",
@@ -342,7 +383,7 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
             "Time to first byte of streams",
             Kind::Lines,
             Unit::Millis,
-            quantiles(Distribution::StreamBegan),
+            quantiles(Latency::FirstByte),
         ),
         chart(
             "errors",

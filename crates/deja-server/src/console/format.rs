@@ -52,6 +52,11 @@ pub(super) fn money(amount: NanoUsd) -> String {
     dollars(amount.as_dollars())
 }
 
+/// As [`money`], of requests of which `unpriced` had no known price: zero of those is not known to be zero.
+pub(super) fn money_known(amount: NanoUsd, unpriced: u64) -> String {
+    if amount == NanoUsd::ZERO && unpriced > 0 { "no price".into() } else { money(amount) }
+}
+
 /// `72.4%`; a dash where there is nothing to divide by.
 pub(super) fn percent(rate: Option<f64>) -> String {
     rate.map_or("–".into(), |rate| format!("{:.1}%", rate * 100.0))

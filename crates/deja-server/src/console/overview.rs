@@ -24,6 +24,8 @@ struct OverviewPage {
     secret: Option<String>,
     /// What, how much, and a remark.
     figures: Vec<(&'static str, String, String)>,
+    /// What can be found by its meaning.
+    window: String,
     connect: Connect,
 }
 
@@ -37,6 +39,13 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
     for rollup in store.usage_series(project.id, &Slice::default(), Step::Hour, today).await?.values() {
         totals.add(&rollup.totals);
     }
+    let day = Step::Day.period_of(visit.now());
+    let mut week = Totals::default();
+    for rollup in
+        store.usage_series(project.id, &Slice::default(), Step::Day, day - 6..day + 1).await?.values()
+    {
+        week.add(&rollup.totals);
+    }
     let entries = store.count(project.id).await?;
     let has_keys = store.keys(project.id).await?.iter().any(|(key, _)| key.revoked.is_none());
     let secret = visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key);
@@ -47,6 +56,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
         suspended: project.suspended,
         has_keys,
         figures: figures(&totals, entries, project.settings.max_entries),
+        window: window(visit.console.app.engine().window(), &week),
         connect: Connect::read(&visit, &project, &origin, secret.as_deref()).await?,
         secret,
         name: project.name,
@@ -72,7 +82,29 @@ fn figures(totals: &Totals, entries: u64, max_entries: u64) -> Vec<(&'static str
                 format::count(totals.semantic_hits)
             ),
         ),
-        ("Saved", format::money(totals.saved), format!("{} spent on misses", format::money(totals.spent))),
+        (
+            "Saved",
+            format::money_known(totals.saved, totals.unpriced),
+            format!("{} spent on misses", format::money_known(totals.spent, totals.unpriced)),
+        ),
         ("Entries", format::count(entries), format!("of {} at most", format::count(max_entries))),
     ]
+}
+
+/// What is said of prompts that are longer than the embedding model reads.
+fn window(tokens: u32, week: &Totals) -> String {
+    let count = format::count;
+    let rule = format!(
+        "A prompt of up to {} tokens is found by its meaning, a longer one by the very same prompt only.",
+        count(u64::from(tokens))
+    );
+    match week.not_exact() {
+        0 => rule,
+        all => format!(
+            "{rule} Of the last 7 days’ prompts that were not stored word for word {} were longer ({} of {}).",
+            format::percent(Some(week.too_long as f64 / all as f64)),
+            count(week.too_long),
+            count(all)
+        ),
+    }
 }

@@ -64,7 +64,7 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
             suspended: project.suspended,
             requests: (format::count(week.requests()), spark(|day| day.requests() as f64)),
             hit_rate: (format::percent(week.hit_rate()), spark(|day| day.hit_rate().unwrap_or(0.0))),
-            saved: (format::money(week.saved), spark(|day| day.saved.as_dollars())),
+            saved: (format::money_known(week.saved, week.unpriced), spark(|day| day.saved.as_dollars())),
         }
     });
     let page = ProjectsPage {

@@ -171,7 +171,7 @@ pub(super) fn usage_table(
         csv: file(project, asked, id),
         note: None,
         none: "Nothing in this range.",
-        head: vec!["Name", "Requests", "Hit rate", "Saved", "Spent", "Not answered"],
+        head: vec!["Name", "Requests", "Hit rate", "Saved", "Spent", "Refused", "Not answered"],
         rows: counts.iter().map(row).collect(),
     }
 }
@@ -239,12 +239,46 @@ pub(super) fn scopes(project: &Project, asked: &Asked, all: &Rollup) -> Table {
     }
 }
 
+/// The id of the table of refusals.
+pub(super) const REFUSALS: &str = "refusals";
+
+/// Why requests were refused.
+pub(super) fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table {
+    let totals = &all.totals;
+    let reasons = [
+        ("a model that nobody serves (400)", totals.unknown_models),
+        ("a model that the key is not for (403)", totals.forbidden_models),
+        ("a body or header that is wrong (400)", totals.unreadable()),
+        ("the project: suspended, or another one was named (403)", totals.closed_projects),
+        ("nothing in the cache, and the provider was not to be asked (504)", totals.not_cached),
+        ("over the limit (429)", totals.rate_limited),
+    ];
+    let row = |(reason, requests): (&'static str, u64)| Ranked {
+        name: reason.into(),
+        href: None,
+        cells: vec![Cell::count(requests)],
+    };
+    Table {
+        id: REFUSALS,
+        title: "Refused requests",
+        csv: file(project, asked, REFUSALS),
+        note: Some(
+            "The models that were asked for stand under Usage per model; of those that nobody serves 16 an hour are told \
+             apart. What could not be read, or came over the limit, has no model.",
+        ),
+        none: "Nothing in this range.",
+        head: vec!["Reason", "Requests"],
+        rows: reasons.into_iter().filter(|(_, requests)| *requests > 0).map(row).collect(),
+    }
+}
+
 /// Where the CSV file of a chart or table is.
 pub(super) fn file(project: &Project, asked: &Asked, id: &str) -> String {
     format!("/console/p/{}/analytics/{id}.csv{}", project.slug, asked.query())
 }
 
-/// Models of these counts without a known price. One that has some money has or had one.
+/// Models of these counts with answers whose price was not known, which is no price of zero even if there is one by now.
+/// Of what was counted before that was counted it is the present that tells, and one that has some money had a price.
 pub(super) async fn unpriced(
     visit: &Visit,
     project: &Project,
@@ -254,16 +288,24 @@ pub(super) async fn unpriced(
         totals.hits() + totals.misses > 0 && totals.saved.plus(totals.spent) == NanoUsd::ZERO
     });
     let models = free.filter_map(|(slice, _)| slice.model.clone()).collect();
-    Ok(prices::unknown(&visit.acting(), project, models).await?)
+    let mut unknown = prices::unknown(&visit.acting(), project, models).await?;
+    let told = counts.iter().filter(|(_, totals)| totals.unpriced > 0);
+    unknown.extend(told.filter_map(|(slice, _)| slice.model.clone()));
+    Ok(unknown)
 }
 
 fn cells(totals: &Totals, priced: bool) -> Vec<Cell> {
-    let money = |amount| if priced { Cell::money(amount) } else { Cell::Unknown("no price") };
+    let known = priced && totals.unpriced == 0;
+    let money = |amount| match amount {
+        NanoUsd::ZERO if !known => Cell::Unknown("no price"),
+        amount => Cell::money(amount),
+    };
     vec![
         Cell::count(totals.requests()),
         Cell::Number(Unit::Percent, totals.hit_rate()),
         money(totals.saved),
         money(totals.spent),
+        Cell::count(totals.refused),
         Cell::count(totals.unanswered()),
     ]
 }
@@ -287,7 +329,12 @@ pub(super) async fn top_prompts(
     let rows = found.iter().map(|top| Ranked {
         name: format::excerpt(&top.entry.prompt),
         href: Some(format!("/console/p/{slug}/cache/{}", top.entry.id)),
-        cells: vec![Cell::Text(top.entry.model.clone()), Cell::count(top.hits), Cell::money(top.saved)],
+        cells: vec![
+            Cell::Text(top.entry.model.clone()),
+            Cell::Text(top.context.as_deref().map(format::excerpt).unwrap_or_default()),
+            Cell::count(top.hits),
+            Cell::money(top.saved),
+        ],
     });
     Ok(Table {
         id: "prompts",
@@ -299,7 +346,7 @@ pub(super) async fn top_prompts(
              leaves this table as it is.",
         ),
         none,
-        head: vec!["Prompt", "Model", "Hits since stored", "Saved since stored"],
+        head: vec!["Prompt", "Model", "Context", "Hits since stored", "Saved since stored"],
         rows: rows.collect(),
     })
 }

@@ -177,6 +177,10 @@ mod tests {
             2
         }
 
+        fn window(&self) -> u32 {
+            256
+        }
+
         async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
             if text == "bad" || self.down.load(Ordering::SeqCst) {
                 return Err(EmbedError::Failed("no".into()));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::analytics::{ContextKey, EntryHits, Outcome, Placed, Step, Surface, UsageBatch, UsageEvent};
+use deja_core::analytics::{
+    ContextKey, EntryHits, Outcome, Placed, RefusedFor, Step, Surface, UsageBatch, UsageEvent,
+};
 use deja_core::cache::{Frame, Kind, PairHash, Parameters, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::EntryId;
@@ -51,9 +53,12 @@ async fn top_prompts_say_since_when_they_are_counted() {
 
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/analytics?range=1h").await;
-    assert_eq!(page.all("#prompts thead th"), ["Prompt", "Model", "Hits since stored", "Saved since stored"]);
+    assert_eq!(
+        page.all("#prompts thead th"),
+        ["Prompt", "Model", "Context", "Hits since stored", "Saved since stored"]
+    );
     assert!(page.one("#prompts .hint").contains("since each entry was stored"));
-    assert_eq!(page.all("#prompts tbody tr:first-child td"), ["gpt-4o-mini", "1,234", "$0.00560"]);
+    assert_eq!(page.all("#prompts tbody tr:first-child td"), ["gpt-4o-mini", "", "1,234", "$0.00560"]);
     assert_eq!(page.all("#prompts tbody th")[0], "What is the capital of France?");
     let context = ContextKey::of(Some("Be brief.")).0;
     let page = member.get(&format!("/console/p/furnished/analytics?range=1h&context={context}")).await;
@@ -61,9 +66,9 @@ async fn top_prompts_say_since_when_they_are_counted() {
     let csv = member.get("/console/p/furnished/analytics/prompts.csv?range=1h").await;
     assert_eq!(
         csv.body,
-        "Prompt,Model,Hits since stored,Saved since stored\n\
-         What is the capital of France?,gpt-4o-mini,1234,0.0056\n\
-         '=How long is a day?,gpt-4o-mini,2,0.000045\n"
+        "Prompt,Model,Context,Hits since stored,Saved since stored\n\
+         What is the capital of France?,gpt-4o-mini,,1234,0.0056\n\
+         '=How long is a day?,gpt-4o-mini,Be brief.,2,0.000045\n"
     );
 }
 
@@ -369,17 +374,116 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
     assert!(note.contains(" blend-1, blend-2, blend-3, blend-4, blend-5 and 1 more: "), "{note}");
     assert_eq!(page.attributes("#unpriced a", "href"), ["/console/p/furnished/providers"]);
     let row = page.all("#models tbody tr:first-child td");
-    assert_eq!(row, ["2", "50.0%", "no price", "no price", "0"]);
+    assert_eq!(row, ["2", "50.0%", "no price", "no price", "0", "0"]);
     let rows = page.all("#models tbody tr");
     let told = |name: &str| rows.iter().find(|row| row.starts_with(name)).unwrap();
     assert!(told("own-free").contains("$0.00$0.00") && told("gpt-4o-mini").contains("$0.00$0.00"));
     assert!(told("had-one").contains("$0.00250") && told("refused").contains("$0.00"));
     let file = member.get(&format!("{address}/models.csv")).await;
-    assert!(file.body.contains("\nblend-1,2,0.5,,,0\n"), "{}", file.body);
+    assert!(file.body.contains("\nblend-1,2,0.5,,,0,0\n"), "{}", file.body);
     // One that gets a price is one less.
     let price = [("model", "blend-6"), ("input", "1"), ("output", "2")];
     member.submit("/console/p/furnished/prices", &price).await;
     assert!(member.get(address).await.one("#unpriced").contains("blend-4, blend-5: "));
+}
+
+#[tokio::test]
+async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let hit = UsageEvent { outcome: Outcome::ExactHit, model: "blend", unpriced: true, ..event };
+    record(&world, [hit, hit]).await;
+    let address = "/console/p/furnished/analytics";
+    let price = [("model", "blend"), ("input", "1"), ("output", "2")];
+    member.submit("/console/p/furnished/prices", &price).await;
+    let page = member.get(address).await;
+    let told = ("no price".into(), "no price spent, 2 answers without a price".into());
+    assert_eq!(figure(&page, "Saved"), told);
+    assert!(page.one("#unpriced").contains(" blend: "), "{}", page.one("#unpriced"));
+    for table in ["#models", "#keys", "#contexts"] {
+        let row = page.all(&format!("{table} tbody td"));
+        assert_eq!(row, ["2", "100.0%", "no price", "no price", "0", "0"], "{table}");
+    }
+    assert_eq!(figure(&member.get("/console/p/furnished").await, "Saved").0, "no price");
+    assert!(member.get("/console/projects").await.all("tbody td.num").contains(&"no price".into()));
+    // From then on there is money.
+    record(&world, [UsageEvent { unpriced: false, saved: NanoUsd::from_nanos(2_500_000), ..hit }]).await;
+    let page = member.get(address).await;
+    assert_eq!(figure(&page, "Saved").0, "$0.00250");
+    assert!(page.one("#unpriced").contains(" blend: "));
+}
+
+#[tokio::test]
+async fn refused_requests_stand_under_their_model_and_reason() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let refused = |model, why| UsageEvent { outcome: Outcome::Refused, refused: Some(why), model, ..event };
+    let typo = UsageEvent { context: Some("shop"), ..refused("gpt-4o-minni", RefusedFor::UnknownModel) };
+    let shape = UsageEvent { model: "", ..refused("", RefusedFor::Shape) };
+    let limited = UsageEvent { outcome: Outcome::RateLimited, ..event };
+    let closed = refused("claude-haiku-4-5", RefusedFor::ForbiddenModel);
+    record(&world, [typo, typo, shape, limited, closed]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics").await;
+    let rows = page.all("#refusals tbody tr");
+    assert_eq!(
+        rows,
+        [
+            "a model that nobody serves (400)2",
+            "a model that the key is not for (403)1",
+            "a body or header that is wrong (400)1",
+            "over the limit (429)1",
+        ]
+    );
+    let row = |page: &Page, table: &str, name: &str| {
+        let rows = page.all(&format!("{table} tbody tr"));
+        rows.into_iter().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name} in {table}"))
+    };
+    assert_eq!(row(&page, "#models", "gpt-4o-minni"), "gpt-4o-minni2–$0.00$0.0022");
+    assert_eq!(row(&page, "#contexts", "shop"), "shop2–$0.00$0.0022");
+    let page = member.get("/console/p/furnished/analytics?model=claude-haiku-4-5").await;
+    assert_eq!(page.all("#refusals tbody tr"), ["a model that the key is not for (403)1"]);
+    let file = member.get("/console/p/furnished/analytics/refusals.csv").await;
+    assert!(file.body.starts_with("Reason,Requests\na model that nobody serves (400),2\n"), "{}", file.body);
+}
+
+#[tokio::test]
+async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let hit = |outcome, millis| UsageEvent { outcome, latency: Duration::from_millis(millis), ..event };
+    record(
+        &world,
+        [hit(Outcome::ExactHit, 1), hit(Outcome::SemanticHit, 400), hit(Outcome::SemanticHit, 400)],
+    )
+    .await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=1h").await;
+    let millis = |name| {
+        let text = figure(&page, name).0;
+        text.strip_suffix(" ms").unwrap_or_else(|| panic!("{text}")).parse::<f64>().unwrap()
+    };
+    assert!((0.5..2.0).contains(&millis("Latency of exact hits")));
+    assert!((250.0..600.0).contains(&millis("Latency of hits by meaning")));
+    for file in ["exact-latency", "semantic-latency", "miss-latency"] {
+        member.get(&format!("/console/p/furnished/analytics/{file}.csv")).await;
+    }
+}
+
+#[tokio::test]
+async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let told = member.get("/console/p/furnished").await.one("#window");
+    assert!(told.starts_with("A prompt of up to 256 tokens is found by its meaning"), "{told}");
+    assert!(!told.contains('%'), "{told}");
+    let long = UsageEvent { too_long: true, ..event };
+    let exact = UsageEvent { outcome: Outcome::ExactHit, ..event };
+    record(&world, [event, event, event, long, exact]).await;
+    let told = member.get("/console/p/furnished").await.one("#window");
+    assert!(told.contains(" 25.0% were longer (1 of 4)"), "{told}");
 }
 
 #[tokio::test]

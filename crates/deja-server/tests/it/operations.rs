@@ -33,16 +33,24 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     for _ in 0..3 {
         tenant.ask_for("Who wrote Faust?");
     }
+    // A model that nobody knows is the caller's mistake, and no error.
+    tenant.send(&json!({"prompt": "Who wrote Faust?", "model": "nobody-knows"})).detail(400);
     let text = metrics(port);
     let version = format!(r#"deja_build_info{{version="{}"}} 1"#, env!("CARGO_PKG_VERSION"));
-    let outcomes =
-        [r#"deja_queries_total{outcome="miss"} 1"#, r#"deja_queries_total{outcome="exact_hit"} 2"#];
-    for line in
-        outcomes.into_iter().chain([version.as_str(), "process_open_fds ", "process_resident_memory_bytes "])
-    {
+    let outcomes = [("miss", 1), ("exact_hit", 2), ("refused", 1)].map(|(outcome, requests)| {
+        format!(r#"deja_queries_total{{outcome="{outcome}",project="metrics"}} {requests}"#)
+    });
+    let entries = r#"deja_entries{project="metrics"} 1"#;
+    for line in outcomes.iter().map(String::as_str).chain([
+        version.as_str(),
+        entries,
+        "process_open_fds ",
+        "process_resident_memory_bytes ",
+    ]) {
         assert!(text.contains(line), "no {line} in\n{text}");
     }
-    assert!(text.contains("deja_saved_nanodollars_total 900000"), "two hits of 1000 and 500 tokens:\n{text}");
+    let saved = r#"deja_saved_nanodollars_total{project="metrics"} 900000"#;
+    assert!(text.contains(saved), "two hits of 1000 and 500 tokens:\n{text}");
     deja.get("/metrics").detail(404);
 }
 

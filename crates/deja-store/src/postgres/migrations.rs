@@ -29,6 +29,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (15, include_str!("../../migrations/postgres/0015_new_scopes.sql")),
     (16, include_str!("../../migrations/postgres/0016_request_log.sql")),
     (17, include_str!("../../migrations/postgres/0017_keys.sql")),
+    (18, include_str!("../../migrations/postgres/0018_refused.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

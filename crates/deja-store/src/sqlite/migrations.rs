@@ -24,6 +24,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (13, include_str!("../../migrations/sqlite/0013_new_scopes.sql")),
     (14, include_str!("../../migrations/sqlite/0014_request_log.sql")),
     (15, include_str!("../../migrations/sqlite/0015_keys.sql")),
+    (16, include_str!("../../migrations/sqlite/0016_refused.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -68,6 +68,7 @@ async fn sweep_deletes_what_expired(mut subject: Subject) {
     assert_eq!(store.sweep(later(15), MANY).await.unwrap(), 2);
     let store = subject.reopened().await;
     assert_eq!((store.count(one).await.unwrap(), store.count(two).await.unwrap()), (2, 0));
+    assert_eq!(store.count_by_project().await.unwrap(), [(one, 2)].into());
     // Really gone, not only hidden: not there at an earlier time either.
     assert_found(&*store, &scope(one), "short", NOW, false).await;
     assert_found(&*store, &scope(one), "long", NOW, true).await;

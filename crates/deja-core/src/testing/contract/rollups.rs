@@ -8,8 +8,8 @@ use deja_wire::Wire;
 use super::fixtures::{NOW, entry, entry_id, key, later, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::analytics::{
-    ContextKey, Dimension, Distribution, EntryHits, OfSurface, Outcome, Placed, Slice, Step, Surface,
-    UsageBatch, UsageEvent, quantile,
+    ContextKey, Dimension, Distribution, EntryHits, OfSurface, Outcome, Placed, RefusedFor, Slice, Step,
+    Surface, UsageBatch, UsageEvent, quantile,
 };
 use crate::cache::{Frame, Kind, Parameters, Scope};
 use crate::embedding::Similarity;
@@ -22,6 +22,7 @@ register!["rollups":
     series_tell_every_slice,
     series_come_by_period,
     distributions_add_up,
+    refusals_and_unknown_prices_add_up,
     surfaces_and_scopes_add_up,
     totals_come_by_dimension,
     days_add_up,
@@ -149,6 +150,42 @@ async fn distributions_add_up(mut subject: Subject) {
     assert!((Duration::from_micros(700)..Duration::from_micros(1500)).contains(&median), "{median:?}");
     assert_eq!((rollup.totals.input_tokens, rollup.totals.output_tokens), (60, 18));
     assert_eq!((rollup.totals.refused, rollup.totals.requests()), (1, 10));
+}
+
+async fn refusals_and_unknown_prices_add_up(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    let (hit, bare) =
+        (event(one, 1, "m", None, 0), UsageEvent::bare(one, key(1, one).id, Outcome::Miss, NOW));
+    let refused = |why| UsageEvent { outcome: Outcome::Refused, refused: Some(why), model: "m", ..bare };
+    let refusals = [
+        RefusedFor::Shape,
+        RefusedFor::UnknownModel,
+        RefusedFor::UnknownModel,
+        RefusedFor::ForbiddenModel,
+        RefusedFor::Project,
+        RefusedFor::NotCached,
+    ];
+    let exact = UsageEvent { outcome: Outcome::ExactHit, ..hit };
+    let unpriced = UsageEvent { unpriced: true, ..hit };
+    let long = UsageEvent { outcome: Outcome::Miss, too_long: true, unpriced: true, ..hit };
+    // Twice, so that it is added to what is there.
+    for _ in 0..2 {
+        record(&*store, &refusals.map(refused)).await;
+        record(&*store, &[exact, unpriced, long]).await;
+    }
+    let store = subject.reopened().await;
+    let minute = Step::Minute.period_of(NOW);
+    let series =
+        store.usage_series(one, &slice(None, Some("m"), None), Step::Minute, minute..minute + 1).await;
+    let rollup = series.unwrap().remove(&minute).unwrap();
+    let totals = rollup.totals;
+    assert_eq!((totals.refused, totals.unreadable()), (12, 2));
+    let told = (totals.unknown_models, totals.forbidden_models, totals.closed_projects, totals.not_cached);
+    assert_eq!(told, (4, 2, 2, 2));
+    assert_eq!((totals.unpriced, totals.too_long, totals.not_exact()), (4, 2, 4));
+    let sum = |of| rollup.histograms.counts(of).iter().sum::<u64>();
+    assert_eq!((sum(Distribution::HitLatency), sum(Distribution::SemanticHitLatency)), (4, 2));
 }
 
 async fn surfaces_and_scopes_add_up(mut subject: Subject) {

@@ -1,5 +1,6 @@
 //! Entries and vectors of the reference store.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -183,6 +184,14 @@ impl Entries for MemoryStore {
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
         Ok(self.state().count(project))
+    }
+
+    async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError> {
+        let mut counts = BTreeMap::new();
+        for (project, _) in self.state().entries.keys() {
+            *counts.entry(*project).or_default() += 1;
+        }
+        Ok(counts)
     }
 
     async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {

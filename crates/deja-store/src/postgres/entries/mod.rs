@@ -5,6 +5,7 @@ mod insert;
 mod nearest;
 mod remove;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -75,6 +76,12 @@ impl Entries for PostgresStore {
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(sum(entries), 0)::bigint FROM entry_counts WHERE project_id = $1";
         count(&self.connections.query_one(sql, &[&uuid(project.as_bytes())]).await?, 0)
+    }
+
+    async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError> {
+        let sql = "SELECT project_id, sum(entries)::bigint FROM entry_counts GROUP BY project_id HAVING sum(entries) > 0";
+        let rows = self.connections.bulk(sql, &[]).await?;
+        rows.iter().map(|row| Ok((ProjectId::from_bytes(id(row, 0)?), count(row, 1)?))).collect()
     }
 
     async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {

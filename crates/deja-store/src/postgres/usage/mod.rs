@@ -208,7 +208,7 @@ fn seconds(step: Step) -> i32 {
 fn histograms(buckets: &[i64]) -> Histograms {
     let mask = (1 << COUNT_BITS) - 1;
     Histograms::from_buckets(buckets.iter().filter_map(|bucket| {
-        Some((u8::try_from(bucket >> COUNT_BITS).ok()?, (bucket & mask).unsigned_abs()))
+        Some((u16::try_from(bucket >> COUNT_BITS).ok()?, (bucket & mask).unsigned_abs()))
     }))
 }
 

@@ -4,6 +4,7 @@ mod insert;
 pub(super) mod remove;
 pub(super) mod texts;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -101,6 +102,10 @@ impl Entries for SqliteStore {
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
         Ok(self.memory.index.count(project))
+    }
+
+    async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError> {
+        Ok(self.memory.index.counts())
     }
 
     async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {

@@ -14,7 +14,7 @@ mod sketch;
 mod top;
 mod vector;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use deja_core::cache::{PromptHash, ScopeKey};
@@ -195,6 +195,11 @@ impl Index {
     /// Entries of a project.
     pub(super) fn count(&self, project: ProjectId) -> u64 {
         self.counts.read().get(&project).copied().unwrap_or(0)
+    }
+
+    /// Entries of each project that has some.
+    pub(super) fn counts(&self) -> BTreeMap<ProjectId, u64> {
+        self.counts.read().iter().map(|(project, count)| (*project, *count)).collect()
     }
 
     /// Makes room for entries of so many scopes that are about to be added.
