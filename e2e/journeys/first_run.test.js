@@ -44,6 +44,8 @@ test("first run, key, query, hit, wrong answer, miss, revoked", async () => {
   assert.equal(await nearest.textContent(), "Hit");
   await page.getByLabel("Threshold").fill("1");
   assert.equal(await nearest.textContent(), "Miss", "the slider shows what would become of it");
+  assert.equal(await page.locator("#result .badge").textContent(), "Miss", "and so does the verdict");
+  assert.match(await page.locator("#result p").first().textContent(), /^At a threshold of 1 a query would ask the provider/);
   await page.getByRole("button", { name: "This was a wrong answer" }).click();
   await page.getByRole("status").filter({ hasText: "The pair is forbidden" }).waitFor();
   await page.getByRole("heading", { name: "Wrong answers, latest first" }).waitFor();

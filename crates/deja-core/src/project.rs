@@ -39,10 +39,11 @@ impl Slug {
         &self.0
     }
 
-    /// A slug made from a free name: "My Team" gives `my-team`. `None` if nothing usable is left.
+    /// A slug made from a free name, whatever its script: "My Team" gives `my-team`, "Привет" `privet`. `None` if nothing
+    /// usable is left.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut slug = String::new();
-        for c in name.chars() {
+        for c in deunicode::deunicode(name).chars() {
             if c.is_ascii_alphanumeric() {
                 slug.push(c.to_ascii_lowercase());
             } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -365,6 +366,13 @@ mod tests {
     #[test]
     fn slugs_come_from_names() {
         assert_eq!(Slug::from_name("My Team (2)").unwrap().as_str(), "my-team-2");
+        for (name, slug) in [
+            ("Übersetzung für Ärzte", "ubersetzung-fur-arzte"),
+            ("Привет мир", "privet-mir"),
+            ("北京", "bei-jing"),
+        ] {
+            assert_eq!(Slug::from_name(name).unwrap().as_str(), slug);
+        }
         assert_eq!(Slug::from_name("  --  "), None);
         assert_eq!(Slug::from_name(&"x".repeat(80)).unwrap().as_str().len(), 40);
         assert_eq!(Slug::from_name(&"x".repeat(80)).unwrap().numbered(12).as_str().len(), 40);

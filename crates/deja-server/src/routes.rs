@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use tower::ServiceBuilder;
 use tower::util::MapRequestLayer;
@@ -41,6 +41,8 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .route("/p/{slug}/v1/cache/query", post(query::query))
         .route("/v1/cache/feedback", post(feedback::feedback))
         .route("/p/{slug}/v1/cache/feedback", post(feedback::feedback))
+        // Who types the address into a browser is a person.
+        .route("/", get(|| async { Redirect::to("/console") }))
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/openapi.json", get(openapi_json))

@@ -22,7 +22,7 @@ use super::form::{Form, Path, Problem};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
-use super::tried::{self, NEAREST, Nearest, Outcome};
+use super::tried::{self, Beyond, NEAREST, Nearest, Outcome};
 use super::wire_body::{self, Format, Parts};
 
 /// Largest answer that is shown, in bytes.
@@ -231,7 +231,7 @@ async fn attempt(
         }
     } else {
         match mode {
-            Mode::Semantic => tried::expected(&preview, &text),
+            Mode::Semantic => tried::expected(&preview, &text, &Beyond::Provider),
             Mode::Exact | Mode::Bypass => as_a_whole(&preview),
         }
     };
@@ -256,6 +256,7 @@ fn as_a_whole(preview: &deja_core::engine::Preview) -> Outcome {
             Some(_) => "A request would get its answer.".into(),
             None => "A request would go to the provider.".into(),
         },
+        at_others: None,
         facts: tried::timings(&preview.trace),
         answer: hit.map(|hit| hit.entry().answer.text.clone()),
         wrong: None,
@@ -304,6 +305,7 @@ async fn answered(
         },
         hit: false,
         text: text.into(),
+        at_others: None,
         facts,
         answer: Some(answer.unwrap_or_else(|| String::from_utf8_lossy(&body).into_owned())),
         wrong: None,

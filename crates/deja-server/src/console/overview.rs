@@ -2,9 +2,11 @@
 
 use askama::Template;
 use deja_core::analytics::{Slice, Step, Totals};
+use deja_core::project::Project;
 
 use super::client::Origin;
 use super::connect::Connect;
+use super::error::ConsoleError;
 use super::form::Path;
 use super::format;
 use super::limits;
@@ -22,11 +24,20 @@ struct OverviewPage {
     has_keys: bool,
     /// A key that was just made.
     secret: Option<String>,
+    /// The first steps, and whether they are done; empty once all are.
+    checklist: Vec<FirstStep>,
     /// What, how much, and a remark.
     figures: Vec<(&'static str, String, String)>,
     /// What can be found by its meaning.
     window: String,
     connect: Connect,
+}
+
+struct FirstStep {
+    what: &'static str,
+    done: bool,
+    /// Where it is done, below the project's pages.
+    href: &'static str,
 }
 
 /// `GET /console/p/{slug}`.
@@ -47,8 +58,13 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
         week.add(&rollup.totals);
     }
     let entries = store.count(project.id).await?;
-    let has_keys = store.keys(project.id).await?.iter().any(|(key, _)| key.revoked.is_none());
+    let keys = store.keys(project.id).await?;
+    let has_keys = keys.iter().any(|(key, _)| key.revoked.is_none());
+    let was_asked = keys.iter().any(|(_, usage)| usage.requests > 0) || week.requests() > 0;
+    // Who was quiet for a week had hits before, perhaps.
+    let had_hits = week.hits() > 0 || (was_asked && hits_ever(&visit, &project, day).await? > 0);
     let secret = visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key);
+    let connect = Connect::read(&visit, &project, &origin, secret.as_deref()).await?;
     let page = OverviewPage {
         frame: visit.frame_in(&project, "Overview", "Overview"),
         tier: limits::title(project.tier),
@@ -57,12 +73,35 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
         has_keys,
         figures: figures(&totals, entries, project.settings.max_entries),
         window: window(visit.console.app.engine().window(), &week),
-        connect: Connect::read(&visit, &project, &origin, secret.as_deref()).await?,
+        checklist: checklist([has_keys, connect.has_provider, was_asked, had_hits]),
+        connect,
         secret,
         name: project.name,
         slug,
     };
     Ok(visit.page(&page))
+}
+
+/// Hits as far back as they are known.
+async fn hits_ever(visit: &Visit, project: &Project, day: i64) -> Result<u64, ConsoleError> {
+    let days = day - Step::Day.kept()..day + 1;
+    let store = &visit.console.admin.store;
+    let series = store.usage_series(project.id, &Slice::default(), Step::Day, days).await?;
+    Ok(series.values().map(|rollup| rollup.totals.hits()).sum())
+}
+
+/// The steps to the first hit; none once all are done.
+fn checklist(done: [bool; 4]) -> Vec<FirstStep> {
+    let steps = [
+        ("Make an API key", "keys"),
+        ("Have a provider that can be asked", "providers"),
+        ("Send a first query", "#connect"),
+        ("Send it again, in these or in similar words: the first hit", "playground"),
+    ];
+    if done == [true; 4] {
+        return Vec::new();
+    }
+    steps.into_iter().zip(done).map(|((what, href), done)| FirstStep { what, done, href }).collect()
 }
 
 /// What stands in the cards: what, how much, and a remark.

@@ -28,6 +28,8 @@ struct SignInPage {
     frame: Frame,
     next: String,
     email: String,
+    /// Nobody can sign in yet.
+    is_new: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -46,10 +48,11 @@ pub(super) async fn get(
     if session::find(&console, &headers).await?.is_some() {
         return Ok(Redirect::to(next).into_response());
     }
+    let is_new = console.admin.store.operators().await?.is_empty();
     let flash = flash::read(&console, &Cookies::of(&headers), None);
     let said = flash.is_some();
     let frame = Frame::door("Sign in").saying(flash);
-    let mut response = html(&SignInPage { frame, next: next.to_owned(), email: String::new() });
+    let mut response = html(&SignInPage { frame, next: next.to_owned(), email: String::new(), is_new });
     if said {
         response.headers_mut().append(SET_COOKIE, flash::clear(&console));
     }
@@ -77,7 +80,7 @@ pub(super) async fn post(
     let Some(operator) = checked else {
         let frame = Frame::door("Sign in").complaining(Some(WRONG));
         let next = session::local(&form.next).to_owned();
-        let mut response = html(&SignInPage { frame, next, email: form.email });
+        let mut response = html(&SignInPage { frame, next, email: form.email, is_new: false });
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(response);
     };

@@ -1,12 +1,15 @@
 //! What came of a trial in the playground: what would answer, what is near, or what was answered.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::cache::{Refusal, Verdict};
+use deja_core::cache::{Hit, Refusal, Verdict};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Neighbour, Preview, QueryError, Reply, Source, Trace};
 use deja_core::project::Project;
+use deja_core::provider::{Endpoint, Providers as _, Route};
+use deja_core::store::Admission;
 
 use super::error::ConsoleError;
 use super::filter::{NEWEST, OFFERED};
@@ -24,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) title: &'static str,
     pub(super) hit: bool,
     pub(super) text: String,
+    /// Of what was looked up: what a query would meet at a threshold that no entry reaches. The slider's script tells it.
+    pub(super) at_others: Option<String>,
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) answer: Option<String>,
     /// The entry that answered, and the text that it answered.
@@ -113,10 +118,51 @@ pub(super) fn threshold(project: &Project, text: &mut String) -> Result<Threshol
     Ok(threshold)
 }
 
+/// What a query meets that the cache does not answer.
+pub(super) enum Beyond {
+    /// Its provider.
+    Provider,
+    /// Nobody: its model is unknown.
+    Nobody,
+    /// This provider, which the server has no key for.
+    NoKey(&'static str),
+}
+
+impl Beyond {
+    /// What is there for queries of deja's own API for `model`.
+    pub(super) async fn of(visit: &Visit, project: &Project, model: &str) -> Result<Self, ConsoleError> {
+        let caller = Admission::of_console(Arc::new(project.clone()));
+        Ok(match visit.console.app.upstreams().route(&caller, model, Endpoint::Chat).await? {
+            Route::To(_) => Self::Provider,
+            Route::NoCredentials { provider } => Self::NoKey(provider),
+            Route::Unsupported => Self::Nobody,
+        })
+    }
+
+    /// What comes of it.
+    fn would(&self) -> String {
+        match self {
+            Self::Provider => "a query would ask the provider".into(),
+            Self::Nobody => "a query would be refused with 400, as nobody serves this model".into(),
+            Self::NoKey(provider) => {
+                format!("a query would get 500, as the server has no key for {provider}")
+            }
+        }
+    }
+}
+
 /// What would come of asking.
-pub(super) fn expected(preview: &Preview, prompt: &str) -> Outcome {
-    let hit = preview.hit.as_ref();
+pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outcome {
+    // A model that nobody serves is refused before anything similar is looked for.
+    let hit = preview.hit.as_ref().filter(|hit| hit.is_exact() || !matches!(beyond, Beyond::Nobody));
+    let would = beyond.would();
     let (title, text) = match (hit, preview.near.first()) {
+        (None, _) if matches!(beyond, Beyond::Nobody) => (
+            "A query would be refused",
+            "Nobody serves this model: a query gets 400, unless the very same prompt is in the cache. Providers says \
+             which models there are."
+                .into(),
+        ),
         (Some(hit), _) if hit.is_exact() => {
             ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into())
         }
@@ -134,22 +180,30 @@ pub(super) fn expected(preview: &Preview, prompt: &str) -> Outcome {
             ),
             Some(refusal) => (
                 "What is similar asks something else",
-                format!("{} A query would ask the provider.", said(refusal)),
+                format!("{} So {would}.", said(refusal)),
             ),
             None => (
                 "Nothing is similar enough",
                 format!(
-                    "The nearest entry has a similarity of {:.3}: a query would ask the provider.",
+                    "The nearest entry has a similarity of {:.3}: {would}.",
                     nearest.candidate.similarity.get()
                 ),
             ),
         },
-        (None, None) => ("Nothing is near", "A query would ask the provider and store its answer.".into()),
+        (None, None) => match preview.trace.too_long {
+            Some((_, window)) => (
+                "The prompt is too long to be found by its meaning",
+                format!("The embedding model reads {window} tokens. The very same prompt is not in the cache: {would}."),
+            ),
+            None => ("Nothing is near", format!("So {would}.")),
+        },
     };
     Outcome {
         title,
         hit: hit.is_some(),
         text,
+        // The same prompt answers at every threshold, and so does nobody.
+        at_others: (!hit.is_some_and(Hit::is_exact) && !matches!(beyond, Beyond::Nobody)).then_some(would),
         facts: timings(&preview.trace),
         answer: hit.map(|hit| hit.entry().answer.text.clone()),
         wrong: hit.map(|hit| (hit.entry().id.to_string(), prompt.to_owned())),
@@ -205,6 +259,7 @@ pub(super) fn asked(reply: &Reply, prompt: &str) -> Outcome {
         title,
         hit: reply.is_hit(),
         text,
+        at_others: None,
         facts,
         answer: Some(reply.entry.answer.text.clone()),
         wrong: reply.is_hit().then(|| (reply.entry.id.to_string(), prompt.to_owned())),

@@ -487,6 +487,27 @@ async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
 }
 
 #[tokio::test]
+async fn the_first_steps_go_away_when_they_are_done() {
+    let world = Arc::new(World::new().await);
+    world.project("New").await;
+    let mut member = world.browser_of(Role::Owner).await;
+    let done =
+        |page: &Page| page.all("#checklist li").iter().map(|step| step.ends_with("Done")).collect::<Vec<_>>();
+    assert_eq!(done(&member.get("/console/p/new").await), [false; 4]);
+    let (project, event) = furnished(&world).await;
+    assert_eq!(done(&member.get("/console/p/furnished").await), [true, false, false, false]);
+    record(&world, [event]).await;
+    assert_eq!(done(&member.get("/console/p/furnished").await), [true, false, true, false]);
+    // A hit of long ago is one.
+    let long_ago = Timestamp::from_secs(event.at.as_secs() - 60 * 86_400);
+    record(&world, [UsageEvent { outcome: Outcome::ExactHit, at: long_ago, ..event }]).await;
+    assert_eq!(done(&member.get("/console/p/furnished").await), [true, false, true, true]);
+    let form = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "blend")];
+    member.submit(&format!("/console/p/{}/providers/new", project.slug), &form).await;
+    assert!(done(&member.get("/console/p/furnished").await).is_empty());
+}
+
+#[tokio::test]
 async fn an_entry_without_a_price_says_so() {
     let world = Arc::new(World::new().await);
     let (project, priced) = world.furnished().await;

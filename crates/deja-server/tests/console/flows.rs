@@ -269,9 +269,21 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert_eq!(page.one("#result pre"), "Paris.");
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Hit", "Miss"]);
     assert!(page.all("#result dt").contains(&"Embedding".to_owned()));
+    let would = "a query would get 500, as the server has no key for openai";
+    assert_eq!(page.attributes("#result", "data-at-others"), [would], "what the slider's script tells");
     let page = member.post("/console/p/furnished/playground", &form("1")).await;
     assert_eq!(page.one("#result .badge"), "Miss");
+    assert!(page.one("#result p").contains(would), "{}", page.text());
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Miss", "Miss"]);
+    // A model that nobody serves is refused, whatever is near.
+    let mut unknown = form("0.9");
+    unknown[1] = ("model", "nobody-serves");
+    let page = member.post("/console/p/furnished/playground", &unknown).await;
+    assert_eq!(
+        (page.one("#result h2"), page.one("#result .badge")),
+        ("A query would be refused".into(), "Miss".into())
+    );
+    assert!(page.one("#result p").contains("Nobody serves this model: a query gets 400"), "{}", page.text());
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
     // A project's threshold is shown and sent in full.
     let patch =
@@ -287,6 +299,7 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     long[0] = ("prompt", &text);
     let page = member.post("/console/p/furnished/playground", &long).await;
     assert!(page.one("section[aria-labelledby=near] p").contains("too long to be searched by meaning"));
+    assert!(page.one("#result p").contains("The embedding model reads 256 tokens"), "{}", page.text());
     // What the project's minimum makes a miss with the API is one here.
     let minimum_threshold = Some(Threshold::new(0.999).into());
     let none = Some(None.into());

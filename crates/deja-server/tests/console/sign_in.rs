@@ -83,6 +83,7 @@ async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
 #[tokio::test]
 async fn a_password_opens_and_everything_else_says_the_same() {
     let world = with_ada().await;
+    assert!(world.stranger().get("/console/sign-in").await.all("#first").is_empty());
     let mut refused = Vec::new();
     for (email, password) in
         [("ada@example.com", "wrong"), ("nobody@example.com", PASSWORD), ("no address", "x")]
@@ -214,4 +215,13 @@ async fn cookies_are_bound_to_the_host_over_https() {
     let token = ada.cookies.remove("__Host-deja_session").unwrap();
     ada.cookies.insert("deja_session".into(), token);
     assert_eq!(ada.get("/console/projects").await.status, 303, "the plain name does not count");
+}
+
+#[tokio::test]
+async fn before_there_is_an_operator_the_door_says_where_the_first_link_is() {
+    let world = World::new().await;
+    let mut stranger = world.stranger();
+    assert_eq!(stranger.get("/").await.location(), "/console");
+    let page = stranger.get("/console/sign-in").await;
+    assert!(page.one("#first").contains("wrote a link to its standard output"), "{}", page.text());
 }

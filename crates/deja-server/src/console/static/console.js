@@ -50,6 +50,28 @@ for (const row of document.querySelectorAll("tr[data-similarity]")) {
   });
 }
 
+// The verdict of a look-up does so, too.
+const result = document.querySelector("#result[data-at-others]");
+if (threshold && result) {
+  const [title, badge, text] = ["h2", ".badge", "p"].map((part) => result.querySelector(part));
+  const first = { at: Number(threshold.value), title: title.textContent, text: text.textContent, badge: badge.textContent, class: badge.className };
+  threshold.addEventListener("input", () => {
+    const row = document.querySelector("tr[data-similarity]:has(.badge.good)");
+    const at = Number(threshold.value);
+    if (at === first.at) {
+      [title.textContent, text.textContent, badge.textContent, badge.className] = [first.title, first.text, first.badge, first.class];
+    } else if (row) {
+      title.textContent = "A similar prompt is in the cache";
+      text.textContent = `At a threshold of ${at} a query would get the answer to the prompt with a similarity of ${Number(row.dataset.similarity).toFixed(3)}.`;
+      [badge.textContent, badge.className] = ["Hit", "badge good"];
+    } else {
+      title.textContent = "No entry answers";
+      text.textContent = `At a threshold of ${at} ${result.dataset.atOthers}.`;
+      [badge.textContent, badge.className] = ["Miss", "badge info"];
+    }
+  });
+}
+
 // A choice in a filter takes effect at once. By pointer or Enter only: arrow keys must not leave the page.
 for (const select of document.querySelectorAll("form[data-auto] select")) {
   let keyboard = false;
