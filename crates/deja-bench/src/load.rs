@@ -4,6 +4,7 @@
 //! requests are built before the clock starts, a round trip costs it one `read`, one `write` and a share of one
 //! `epoll_wait`, and of an answer it reads the head, and where it ends. It treats every server alike.
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -61,6 +62,12 @@ pub(crate) struct Job {
     /// The connections begin one after the other within so many seconds.
     pub(crate) begin_within: f64,
     pub(crate) bodies: Vec<String>,
+    /// How long a connection rests after each answer, in seconds.
+    #[serde(default)]
+    pub(crate) rest: f64,
+    /// Answers with status 503 are counted apart. Otherwise they end the run, as all others than 200 do.
+    #[serde(default)]
+    pub(crate) refusals: bool,
     /// Stops after this many requests.
     pub(crate) requests: usize,
     /// Stops after this time.
@@ -70,7 +77,8 @@ pub(crate) struct Job {
 impl Job {
     /// These bodies in turn for so many seconds, over as many connections as in every figure.
     pub(crate) const fn new(route: Route, bodies: Vec<String>, seconds: f64) -> Self {
-        Self { route, connections: CONNECTIONS, begin_within: 0.0, bodies, requests: usize::MAX, seconds }
+        let (connections, requests) = (CONNECTIONS, usize::MAX);
+        Self { route, connections, begin_within: 0.0, bodies, rest: 0.0, refusals: false, requests, seconds }
     }
 
     /// Each body once.
@@ -94,6 +102,10 @@ pub(crate) struct Outcome {
     /// Until its last.
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
+    /// Answers with status 503, and how long they took.
+    pub(crate) refused: usize,
+    pub(crate) refused_p50_ms: f64,
+    pub(crate) refused_p99_ms: f64,
     /// Processor time of the server for each request, in microseconds.
     #[serde(default)]
     pub(crate) cpu_us: f64,
@@ -216,14 +228,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what has come. Whether the answer is whole; an error if it is none, or breaks off.
-    fn receive(&mut self) -> Result<bool> {
+    /// Reads what has come. The status of the answer, once it is whole; an error if it is none, or breaks off, or is
+    /// another than 200, or 503 where there may be `refusals`.
+    fn receive(&mut self, refusals: bool) -> Result<Option<u16>> {
         let mut chunk = [0; 4096];
         loop {
             match self.stream.read(&mut chunk) {
                 Ok(0) => bail!("the server closed a connection: {}", self.said()),
                 Ok(count) => self.answer.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             }
@@ -236,8 +249,13 @@ impl Connection {
             }
             // One request at a time: after a whole answer nothing more comes, so the edge is consumed.
             if head.ends(&self.answer) {
-                anyhow::ensure!(head.is_good(&self.answer), "refused, or broken off: {}", self.said());
-                return Ok(true);
+                let refused = refusals && head.status == 503;
+                anyhow::ensure!(
+                    refused || head.is_good(&self.answer),
+                    "refused, or broken off: {}",
+                    self.said()
+                );
+                return Ok(Some(head.status));
             }
         }
     }
@@ -298,8 +316,11 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
     let hit = memmem::Finder::new(&job.route.hit);
     let limit = Duration::from_secs_f64(job.seconds);
     let mut next = 0..job.requests;
-    let (mut firsts, mut wholes) = (Vec::new(), Vec::new());
+    let (mut firsts, mut wholes, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let (mut hits, mut waiting) = (0, 0);
+    // When each of the connections that rest goes on; all rest equally long.
+    let mut resting: VecDeque<(Instant, usize)> = VecDeque::new();
+    let rest = Duration::from_secs_f64(job.rest);
 
     let started = Instant::now();
     let begins = |number: usize| {
@@ -315,22 +336,41 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
             connections.push(connection);
             waiting += 1;
         }
-        let begins_later = connections.len() < job.connections && !next.is_empty();
-        if waiting == 0 && !begins_later {
+        while let Some((until, number)) = resting.front().copied()
+            && until <= Instant::now()
+        {
+            resting.pop_front();
+            if let Some(request) = next.next().filter(|_| started.elapsed() < limit) {
+                connections[number].send(&requests[request % requests.len()])?;
+                waiting += 1;
+            }
+        }
+        let later =
+            (connections.len() < job.connections && !next.is_empty()).then(|| begins(connections.len()));
+        let later = later.into_iter().chain(resting.front().map(|(until, _)| *until)).min();
+        if waiting == 0 && later.is_none() {
             break;
         }
-        let until_next = begins(connections.len()).saturating_duration_since(Instant::now());
-        poll.poll(&mut events, Some(if begins_later { until_next } else { SILENCE }))?;
-        anyhow::ensure!(begins_later || !events.is_empty(), "no answer for {SILENCE:?}");
+        let patience = later.map_or(SILENCE, |later| later.saturating_duration_since(Instant::now()));
+        poll.poll(&mut events, Some(patience))?;
+        anyhow::ensure!(later.is_some() || !events.is_empty(), "no answer for {SILENCE:?}");
         for event in &events {
-            let connection = &mut connections[event.token().0];
-            if !connection.receive()? {
+            let number = event.token().0;
+            let connection = &mut connections[number];
+            let Some(status) = connection.receive(job.refusals)? else { continue };
+            let now = Instant::now();
+            if status == 200 {
+                firsts.push(connection.first.unwrap_or(now) - connection.sent);
+                wholes.push(now - connection.sent);
+                hits += usize::from(hit.find(&connection.answer).is_some());
+            } else {
+                refused.push(now - connection.sent);
+            }
+            if !rest.is_zero() {
+                resting.push_back((now + rest, number));
+                waiting -= 1;
                 continue;
             }
-            let now = Instant::now();
-            firsts.push(connection.first.unwrap_or(now) - connection.sent);
-            wholes.push(now - connection.sent);
-            hits += usize::from(hit.find(&connection.answer).is_some());
             let more = if now - started < limit { next.next() } else { None };
             match more {
                 Some(request) => connection.send(&requests[request % requests.len()])?,
@@ -341,8 +381,20 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
     let seconds = started.elapsed().as_secs_f64();
     let [first_p50_ms, first_p99_ms] = quantiles(&mut firsts);
     let [p50_ms, p99_ms] = quantiles(&mut wholes);
-    let requests = wholes.len();
-    Ok(Outcome { requests, seconds, hits, first_p50_ms, first_p99_ms, p50_ms, p99_ms, cpu_us: 0.0 })
+    let [refused_p50_ms, refused_p99_ms] = quantiles(&mut refused);
+    Ok(Outcome {
+        requests: wholes.len(),
+        seconds,
+        hits,
+        first_p50_ms,
+        first_p99_ms,
+        p50_ms,
+        p99_ms,
+        refused: refused.len(),
+        refused_p50_ms,
+        refused_p99_ms,
+        cpu_us: 0.0,
+    })
 }
 
 /// Median and 99th percentile, in milliseconds.

@@ -66,6 +66,9 @@ struct Options {
     /// Seconds that each of them lasts.
     #[arg(long, global = true, default_value_t = 60)]
     stream_seconds: u64,
+    /// Seconds of overload for `overload`.
+    #[arg(long, global = true, default_value_t = 300.0)]
+    overload_seconds: f64,
     /// Where `peers` finds other gateways.
     #[arg(long, global = true, default_value = "target/peers")]
     peers: PathBuf,
@@ -95,6 +98,9 @@ enum Command {
     Scopes,
     /// Chat completions: hits, plain and streamed, misses beside their provider, many streams at once.
     Wire,
+    /// Ten times the requests that the server can answer: what is still answered, how fast the rest is refused. Not part
+    /// of `all`.
+    Overload,
     /// The same requests through other gateways. Not part of `all`.
     Peers,
     /// PostgreSQL beside the embedded store: hits, replicas, limits, revocation, faults. Not part of `all`.
@@ -152,7 +158,7 @@ fn raise_descriptors() -> Result<()> {
 
 type Figure = fn(&Bench) -> Result<Vec<Row>>;
 
-const FIGURES: [(&str, Figure); 9] = [
+const FIGURES: [(&str, Figure); 10] = [
     ("exact", figures::exact::run),
     ("semantic", figures::semantic::run),
     ("durable", figures::durable::run),
@@ -160,11 +166,12 @@ const FIGURES: [(&str, Figure); 9] = [
     ("start", figures::start::run),
     ("scopes", figures::start::scopes),
     ("wire", figures::wire::run),
+    ("overload", figures::overload::run),
     ("peers", figures::peers::run),
     ("postgres", figures::postgres::run),
 ];
 /// They need what the others do not, and are not part of `all`.
-const APART: [&str; 2] = ["peers", "postgres"];
+const APART: [&str; 3] = ["overload", "peers", "postgres"];
 
 fn main() -> Result<()> {
     let Cli { command, options } = Cli::parse();
@@ -182,6 +189,7 @@ fn main() -> Result<()> {
         Command::Start => Some("start"),
         Command::Scopes => Some("scopes"),
         Command::Wire => Some("wire"),
+        Command::Overload => Some("overload"),
         Command::Peers => Some("peers"),
         Command::Postgres => Some("postgres"),
     };
