@@ -30,7 +30,7 @@ pub struct Logging {
 
 impl From<&ProjectSettings> for Logging {
     fn from(settings: &ProjectSettings) -> Self {
-        let texts = Duration::from_hours(settings.request_texts_days.saturating_mul(24));
+        let texts = Duration::from_secs(settings.request_texts_days.saturating_mul(24 * 60 * 60));
         Self { requests: settings.request_log, texts: texts.min(LOGGED_FOR) }
     }
 }
