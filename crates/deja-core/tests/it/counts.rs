@@ -1,10 +1,13 @@
 //! What is counted: by key, entry, model and hour, and never lost by a store that fails for a while.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deja_core::analytics::Outcome::{Error, ExactHit, Miss, RateLimited, Refused, SemanticHit};
-use deja_core::analytics::{BatchId, ContextKey, Slice, Step, Totals, UsageBatch, hour_of};
+use deja_core::analytics::{
+    BatchId, ContextKey, MAX_REFUSED_PER_HOUR, OTHER_MODELS, Slice, Step, Totals, UsageBatch, hour_of,
+};
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
 use deja_core::engine::{NotAdmitted, NotAllowed, Query, QueryError};
@@ -177,19 +180,22 @@ async fn nothing_is_lost_between_concurrent_counts_and_flushes() {
 }
 
 #[tokio::test]
-async fn a_model_nobody_knows_does_not_become_a_row() {
-    // Its name is the caller's free text: a row for each would grow without bound.
+async fn models_nobody_knows_become_so_many_rows_and_no_more() {
+    // Their names are the caller's free text: a row for each would grow without bound.
     let bench = Bench::new().await;
-    let unsupported = Query { model: "unsupported".into(), ..query("reset|1") };
-    bench.try_ask(unsupported).await.unwrap_err();
+    for number in 0..3 * MAX_REFUSED_PER_HOUR {
+        let unsupported = Query { model: format!("unsupported {number}"), ..query("reset|1") };
+        bench.try_ask(unsupported).await.unwrap_err();
+    }
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await.refused, 1);
+    assert_eq!(totals(&bench).await.refused, 3 * MAX_REFUSED_PER_HOUR as u64);
     let batches = bench.store.recorded.lock().unwrap();
-    let models: Vec<std::sync::Arc<str>> = batches
+    let models: BTreeSet<std::sync::Arc<str>> = batches
         .iter()
         .flat_map(|batch| batch.rollups().into_keys().filter_map(|key| key.slice.model))
         .collect();
-    assert!(models.iter().all(|model| model.is_empty()), "{models:?}");
+    assert!(models.contains("unsupported 0") && models.contains(OTHER_MODELS), "{models:?}");
+    assert_eq!(models.len(), MAX_REFUSED_PER_HOUR + 1, "{models:?}");
 }
 
 #[tokio::test]

@@ -240,7 +240,7 @@ struct FakeProviders(Arc<FakeProvider>);
 impl Providers for FakeProviders {
     async fn route(&self, _: &Admission, model: &str, _: Endpoint) -> Result<Route, StoreError> {
         Ok(match model {
-            "unsupported" => Route::Unsupported,
+            unsupported if unsupported.starts_with("unsupported") => Route::Unsupported,
             "bare" => Route::NoCredentials { provider: "fake" },
             _ => Route::To(self.0.clone()),
         })
