@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`. All that it needs is installed by itself: CONTRIBUTING.md.
-.PHONY: demo run test clients e2e trust pictures lint bench accuracy
+.PHONY: demo run test clients e2e trust pictures lint dist bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -38,6 +38,9 @@ lint:
 	RUSTDOCFLAGS='-D warnings -A rustdoc::private_intra_doc_links' cargo doc --workspace --all-features --no-deps --document-private-items
 	scripts/deny
 	scripts/kubernetes
+# What is published, in target/dist, and tried: CONTRIBUTING.md.
+dist:
+	scripts/dist
 bench:
 	cargo build --release -p deja-server -p deja-bench
 	target/release/deja-bench all

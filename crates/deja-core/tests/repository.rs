@@ -143,3 +143,14 @@ fn commands_of_the_first_pages_are_run_and_the_readme_is_short() {
     let screen: Vec<_> = readme.lines().take(15).collect();
     assert!(screen.join(" ").contains("**256 tokens**"), "{screen:?}");
 }
+
+#[test]
+fn causes_of_errors_that_are_documented_are_said_somewhere() {
+    let page = read("docs/reference/errors.md");
+    let code: String = tracked("crates/*/src/*.rs").iter().map(read).collect();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next());
+    let causes: Vec<_> =
+        rows.flat_map(|row| row.split(['`', ',', ' '])).filter(|cause| !cause.is_empty()).collect();
+    let gone: Vec<_> = causes.iter().filter(|cause| !code.contains(&format!("\"{cause}\""))).collect();
+    assert!(causes.len() > 20 && gone.is_empty(), "no code says {gone:?} of {causes:?}");
+}
