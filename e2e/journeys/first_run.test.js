@@ -48,7 +48,7 @@ test("first run, key, query, hit, wrong answer, miss, revoked", async () => {
   assert.match(await page.locator("#result p").first().textContent(), /^At a threshold of 1 a query would ask the provider/);
   await page.getByRole("button", { name: "This was a wrong answer" }).click();
   await page.getByRole("status").filter({ hasText: "The pair is forbidden" }).waitFor();
-  await page.getByRole("heading", { name: "Wrong answers, latest first" }).waitFor();
+  await page.getByRole("heading", { name: "Wrong answers" }).waitFor();
   await page.getByRole("cell", { name: again, exact: true }).waitFor();
 
   const calls = provider.calls.length;

@@ -1,13 +1,23 @@
 //! A project's cache: purge and counts, single entries, and pairs of prompts that must not meet.
 
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
 use super::names::shown;
+use super::transfer::{self, Batch, EntryRecord, Imported, Record};
 use super::{Acting, AdminError, projects};
-use crate::analytics::Totals;
-use crate::cache::Labelled;
+use crate::analytics::{EntryHits, Totals, UsageBatch};
+use crate::cache::{EntryDetail, Labelled};
+use crate::clock::Timestamp;
 use crate::engine::Engine;
 use crate::id::{EntryId, ProjectId};
-use crate::project::ProjectSettings;
+use crate::money::NanoUsd;
+use crate::project::{Project, ProjectSettings};
 use crate::store::{EntryFilter, NewLabel, StaleCount};
+
+/// How long a deletion can be undone.
+pub const UNDO_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a project's cache holds and did.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +35,9 @@ pub struct CacheStats {
 /// Deletes entries of the project's cache, and says how many.
 pub async fn purge(by: &Acting<'_>, slug: &str, filter: &EntryFilter) -> Result<u64, AdminError> {
     let project = by.project(slug).await?;
-    let change = by.change("cache.purge").within(project.id).of(slug).how(told(filter));
+    let found = by.store().count_matching(project.id, filter).await?;
+    let change = by.change("cache.purge").within(project.id).of(slug);
+    let change = change.how(format!("{}; {found} found", told(filter)));
     Ok(by.store().purge(project.id, filter, &change).await?)
 }
 
@@ -46,11 +58,68 @@ pub async fn stale(by: &Acting<'_>, project: ProjectId) -> Result<Option<StaleCo
     Ok(Some(by.store().stale_count(Some(project), embedder, by.now()).await?))
 }
 
-/// Deletes one entry.
-pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<(), AdminError> {
+/// Deletes one entry. What is handed back can [bring it back](restore); `None` if nothing can: it is in quarantine, or
+/// expired.
+pub async fn delete(by: &Acting<'_>, slug: &str, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
     let project = by.project(slug).await?;
+    let kept = kept(by, &project, entry).await?;
     let change = by.change("entry.delete").within(project.id).of(entry.to_string());
-    if by.store().delete(project.id, entry, &change).await? { Ok(()) } else { Err(gone(entry)) }
+    if by.store().delete(project.id, entry, &change).await? { Ok(kept) } else { Err(gone(entry)) }
+}
+
+/// An entry that was deleted, with what is needed to bring it back.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Deleted {
+    /// When.
+    pub at: Timestamp,
+    /// The entry.
+    pub record: Box<EntryRecord>,
+    /// What is counted of it.
+    pub hits: u64,
+    /// The last of them.
+    pub last_hit: Option<Timestamp>,
+    /// Dollars that they saved.
+    pub saved: NanoUsd,
+}
+
+async fn kept(by: &Acting<'_>, project: &Project, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
+    let Some(detail) = by.store().entry(project.id, entry).await? else { return Ok(None) };
+    if by.store().quarantined(project.id, entry).await?.is_some() {
+        return Ok(None);
+    }
+    let record = transfer::entry(by, project, &detail.entry).await?;
+    let EntryDetail { hits, last_hit, saved, .. } = detail;
+    Ok(record.map(|record| Deleted { at: by.now(), record, hits, last_hit, saved }))
+}
+
+/// Brings an entry back that was deleted less than [`UNDO_WITHIN`] ago, with its counts. What people and models said of it
+/// stays forgotten.
+pub async fn restore(by: &Acting<'_>, slug: &str, deleted: Deleted) -> Result<EntryId, AdminError> {
+    let project = by.project(slug).await?;
+    let Deleted { at, record, hits, last_hit, saved } = deleted;
+    let invalid = |text: &str| Err(AdminError::Invalid(text.into()));
+    if by.now().since(at) > UNDO_WITHIN {
+        return invalid("The entry stays deleted: it could be brought back for ten seconds.");
+    }
+    let Some(id) = record.id.parse().ok().filter(|_| record.project == slug) else {
+        return invalid("This is no entry of this project.");
+    };
+    let batch = Batch { records: vec![Record::Entry(record)], skip_bad: false, first: false };
+    match transfer::import(by, batch).await?.pop() {
+        Some(Imported::Stored) => {}
+        Some(Imported::Bad(reason)) => return Err(AdminError::Failed(reason)),
+        Some(Imported::Expired) => return invalid("The entry stays deleted: it expired meanwhile."),
+        Some(Imported::There) | None => {
+            return invalid("The entry stays deleted: its prompt has another answer meanwhile.");
+        }
+    }
+    if let Some(last_hit) = last_hit {
+        let mut counts = UsageBatch::default();
+        counts.entries.insert((project.id, id), EntryHits { hits, last_hit, saved });
+        by.store().record(&counts).await?;
+    }
+    by.store().note(&by.change("entry.restore").within(project.id).of(id.to_string())).await?;
+    Ok(id)
 }
 
 /// Keeps what an operator says of an entry and a prompt, with what follows from it ([`Labels::label`]).

@@ -13,13 +13,27 @@ use crate::store::NewLabel;
 /// Requests with a text in them that are looked through for the one that asked just this.
 const LOOKED_AT: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 
+/// Pairs among which is the one that was forbidden just now.
+const LATEST: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+
+/// A pair of prompts that was forbidden.
+#[derive(Clone, Copy, Debug)]
+pub struct Forbidden {
+    /// The entry that answered.
+    pub entry: EntryId,
+    /// What came of it.
+    pub labelled: Labelled,
+    /// The pair's number, to [allow it](cache::allow) again.
+    pub number: Option<u64>,
+}
+
 /// Says that the entry which answered the request of this number is wrong for what it asked.
 pub async fn wrong(
     by: &Acting<'_>,
     engine: &Engine,
     slug: &str,
     number: u64,
-) -> Result<Labelled, AdminError> {
+) -> Result<Forbidden, AdminError> {
     let project = by.project(slug).await?;
     let row = by.store().logged_request(project.id, number).await?;
     let row = row.ok_or_else(|| AdminError::NotFound("this request is no longer in the log".into()))?;
@@ -37,7 +51,7 @@ pub async fn wrong_for(
     slug: &str,
     entry: EntryId,
     asked: &str,
-) -> Result<Labelled, AdminError> {
+) -> Result<Forbidden, AdminError> {
     let project = by.project(slug).await?;
     let pair = pair(engine, project.id, entry, asked).await?;
     engine.flush_log().await;
@@ -81,7 +95,7 @@ pub async fn wrong_if_asked(
     slug: &str,
     entry: EntryId,
     asked: &str,
-) -> Result<Labelled, AdminError> {
+) -> Result<Forbidden, AdminError> {
     let project = by.project(slug).await?;
     let pair = pair(engine, project.id, entry, asked).await?;
     forbid(by, engine, slug, &pair).await
@@ -135,7 +149,7 @@ async fn forbid(
     engine: &Engine,
     slug: &str,
     (pair, vector): &(Answered, Embedding),
-) -> Result<Labelled, AdminError> {
+) -> Result<Forbidden, AdminError> {
     let label = NewLabel {
         entry: pair.entry,
         asked: &pair.asked,
@@ -146,5 +160,9 @@ async fn forbid(
         source: LabelSource::Console,
         note: None,
     };
-    cache::label(by, engine, slug, label).await
+    let labelled = cache::label(by, engine, slug, label).await?;
+    let pairs = by.store().wrong_answers(pair.project, None, LATEST).await?;
+    let mut own =
+        pairs.iter().filter(|wrong| wrong.source == LabelSource::Console && wrong.asked == pair.asked);
+    Ok(Forbidden { entry: pair.entry, labelled, number: own.next().map(|wrong| wrong.number) })
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use askama::Template;
-use deja_core::cache::{EntryDetail, Kind, LabelSource};
+use deja_core::cache::{EntryDetail, Kind};
 use deja_core::clock::Timestamp;
 use deja_core::engine;
 use deja_core::project::Project;
@@ -19,7 +19,6 @@ use super::turns;
 
 const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
-const WRONG: usize = 20;
 /// Entries in quarantine that are listed.
 const HELD: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
@@ -37,9 +36,6 @@ struct CachePage {
     entries: Vec<Row>,
     next: Option<String>,
     first: Option<String>,
-    wrong: Vec<Pair>,
-    older_wrong: Option<String>,
-    latest_wrong: Option<String>,
     quarantine: Vec<Held>,
 }
 
@@ -93,16 +89,6 @@ struct Held {
     since: Moment,
 }
 
-struct Pair {
-    number: u64,
-    by: &'static str,
-    asked: String,
-    matched: String,
-    /// Nothing where both are the same prompt: then the answer itself was wrong.
-    similarity: Option<String>,
-    at: Moment,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Search {
@@ -111,15 +97,12 @@ pub(super) struct Search {
     by: String,
     /// The last entry of the page before: nanoseconds and id.
     after: String,
-    /// The last wrong answer of the page before.
-    marked_before: String,
 }
 
 /// `GET /console/p/{slug}/cache`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Query<Search>) -> Answer {
     let project = visit.project(&slug).await?;
     let found = find(&visit, &project, &search).await?;
-    let wrong = wrong(&visit, &project, &search).await?;
     let total = visit.console.admin.store.count(project.id).await?;
     let page = CachePage {
         frame: visit.frame_in(&project, "Cache", "Cache").complaining(found.problem),
@@ -132,9 +115,6 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         next: found.next,
         first: (!search.after.is_empty())
             .then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
-        wrong: wrong.pairs,
-        older_wrong: wrong.older,
-        latest_wrong: wrong.latest,
         quarantine: quarantine(&visit, &project).await?,
         form: search.filter,
         slug,
@@ -168,38 +148,6 @@ async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found
     found.truncate(PAGE);
     let next = found.last().filter(|_| more).map(|last| place(project.slug.as_str(), &search.filter, last));
     Ok(Found { rows: found.iter().map(|detail| Row::of(visit, detail)).collect(), next, problem: None })
-}
-
-/// A page of wrong answers, and where the others are.
-struct Wrong {
-    pairs: Vec<Pair>,
-    older: Option<String>,
-    latest: Option<String>,
-}
-
-async fn wrong(visit: &Visit, project: &Project, search: &Search) -> Result<Wrong, ConsoleError> {
-    let (before, limit) = (search.marked_before.parse().ok(), NonZeroUsize::MIN.saturating_add(WRONG));
-    let mut found = visit.console.admin.store.wrong_answers(project.id, before, limit).await?;
-    let more = found.len() > WRONG;
-    found.truncate(WRONG);
-    let marked = |before: &str| {
-        let query = search.filter.query(&[("marked_before", before)]);
-        format!("/console/p/{}/cache{query}#wrong", project.slug)
-    };
-    let older = found.last().filter(|_| more).map(|last| marked(&last.number.to_string()));
-    let pairs = found.into_iter().map(|pair| Pair {
-        number: pair.number,
-        by: match pair.source {
-            LabelSource::Api => "API",
-            LabelSource::Console => "Console",
-            LabelSource::Judge => "Judge",
-        },
-        similarity: (pair.asked != pair.matched).then(|| format!("{:.3}", pair.similarity.get())),
-        asked: format::excerpt(&pair.asked),
-        matched: format::excerpt(&pair.matched),
-        at: visit.moment(pair.at),
-    });
-    Ok(Wrong { pairs: pairs.collect(), older, latest: before.map(|_| marked("")) })
 }
 
 /// The entries in quarantine, the latest first.

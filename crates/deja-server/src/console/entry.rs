@@ -8,6 +8,7 @@ use deja_core::pricing::price_for;
 use serde::Deserialize;
 
 use super::cache::Row;
+use super::deleted;
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
@@ -107,8 +108,7 @@ pub(super) async fn get(
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
 pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
-    let done = cache::delete(&visit.acting(), &slug, id(&entry)?).await;
-    visit.done(&format!("/console/p/{slug}/cache"), done, "The entry is deleted.")
+    deleted::delete(&visit, &slug, id(&entry)?, "The entry is deleted.").await
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/wrong`: for a prompt that the entry answered, as the log has it.
@@ -130,9 +130,8 @@ pub(super) async fn wrong(
     }
     let done = requests::wrong_for(&visit.acting(), engine, &slug, entry, &asked).await;
     if done.is_ok() && !form.delete.is_empty() {
-        let done = cache::delete(&visit.acting(), &slug, entry).await;
-        let list = format!("/console/p/{slug}/cache");
-        return visit.done(&list, done, "The pair is forbidden, and the entry is deleted.");
+        return deleted::delete(&visit, &slug, entry, "The pair is forbidden, and the entry is deleted.")
+            .await;
     }
     said::forbidden(&visit, &here, &slug, done)
 }
@@ -146,13 +145,6 @@ pub(super) async fn wrong_if_asked(
     let (entry, engine) = (id(&entry)?, visit.console.app.engine());
     let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked()).await;
     said::forbidden(&visit, &format!("/console/p/{slug}/playground"), &slug, done)
-}
-
-/// `POST /console/p/{slug}/cache/wrong/{number}/undo`.
-pub(super) async fn undo(visit: Visit, Path((slug, number)): Path<(String, String)>) -> Answer {
-    let number = number.parse().map_err(|_| ConsoleError::NotFound)?;
-    let done = cache::allow(&visit.acting(), &slug, number).await;
-    visit.done(&format!("/console/p/{slug}/cache"), done, "The two prompts may meet again.")
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/release`.

@@ -28,20 +28,29 @@ pub(super) struct Flash {
     /// What is shown once, with what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) secret: Option<(String, String)>,
+    /// Where a form without fields goes that takes it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) undo: Option<String>,
 }
 
 impl Flash {
     pub(super) fn good(text: impl Into<String>) -> Self {
-        Self { good: true, text: text.into(), secret: None }
+        Self { good: true, text: text.into(), ..Self::default() }
     }
 
     pub(super) fn bad(text: impl Into<String>) -> Self {
-        Self { good: false, text: text.into(), secret: None }
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// With a button that takes it back.
+    #[must_use]
+    pub(super) fn undone_at(self, undo: Option<String>) -> Self {
+        Self { undo, ..self }
     }
 
     /// A secret to show once, and what it is.
     pub(super) fn secret(what: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self { good: true, text: String::new(), secret: Some((what.into(), secret.into())) }
+        Self { good: true, secret: Some((what.into(), secret.into())), ..Self::default() }
     }
 }
 

@@ -15,6 +15,7 @@ mod chart;
 mod chat;
 mod client;
 mod connect;
+mod deleted;
 mod diff;
 mod entry;
 mod error;
@@ -51,6 +52,7 @@ mod tried;
 mod turns;
 mod wire_body;
 mod wires;
+mod wrong;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, REFRESH};
 use axum::response::IntoResponse;
+use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, requests};
 use deja_core::analytics::{ContextKey, Outcome, Surface};
 use deja_core::cache::{Labelled, Met, PromptHash};
@@ -272,15 +273,29 @@ pub(super) async fn wrong(visit: Visit, Path((slug, number)): Path<(String, Stri
 }
 
 /// Says what came of forbidding a pair; where it was done, on the page of wrong answers.
-pub(super) fn forbidden(visit: &Visit, back: &str, slug: &str, done: Result<Labelled, AdminError>) -> Answer {
-    let good = match done {
+pub(super) fn forbidden(
+    visit: &Visit,
+    back: &str,
+    slug: &str,
+    done: Result<Forbidden, AdminError>,
+) -> Answer {
+    let Forbidden { entry, labelled, number } = match done {
+        Ok(forbidden) => forbidden,
         Err(error) => return visit.done::<()>(back, Err(error), ""),
-        Ok(Labelled::Quarantined) => {
-            "The pair is forbidden, and the entry is in quarantine: it answers its own prompt only."
-        }
-        Ok(_) => "The pair is forbidden: neither prompt is answered with the other's entry any more.",
     };
-    visit.to(&format!("/console/p/{slug}/cache"), &Flash::good(good))
+    let (good, release) = match labelled {
+        Labelled::Quarantined => (
+            "The pair is forbidden, and the entry is in quarantine: it answers its own prompt only.",
+            entry.to_string(),
+        ),
+        _ => (
+            "The pair is forbidden: neither prompt is answered with the other's entry any more.",
+            String::new(),
+        ),
+    };
+    let place = format!("/console/p/{slug}/cache/wrong");
+    let undo = number.map(|number| format!("{place}/{number}/undo{}", query(&[("release", &release)])));
+    visit.to(&place, &Flash::good(good).undone_at(undo))
 }
 
 const HEAD: [&str; 17] = [

@@ -10,9 +10,9 @@ use axum::routing::{MethodRouter, get, post};
 use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, apply, assets, audit, cache, chat, entry, export, guard, keys, labelling,
-    links, operators, overview, playground, prices, projects, providers, purge, quality, requests, settings,
-    sign_in, wires,
+    Console, account, analytics, apply, assets, audit, cache, chat, deleted, entry, export, guard, keys,
+    labelling, links, operators, overview, playground, prices, projects, providers, purge, quality, requests,
+    settings, sign_in, wires, wrong,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -62,7 +62,9 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/cache/{entry}/delete", Member, post(entry::delete)),
         ("POST", "/p/{slug}/cache/{entry}/wrong", Member, post(entry::wrong)),
         ("POST", "/p/{slug}/cache/{entry}/release", Member, post(entry::release)),
-        ("POST", "/p/{slug}/cache/wrong/{number}/undo", Member, post(entry::undo)),
+        ("GET", "/p/{slug}/cache/wrong", Member, get(wrong::get)),
+        ("POST", "/p/{slug}/cache/wrong/{number}/undo", Member, post(wrong::undo)),
+        ("POST", "/p/{slug}/cache/restore", Member, post(deleted::restore)),
         ("GET", "/p/{slug}/export", Member, get(export::get)),
         ("GET", "/p/{slug}/playground", Member, get(playground::get)),
         ("POST", "/p/{slug}/playground", Member, post(playground::post)),

@@ -102,7 +102,7 @@ async fn no_text_of_a_stranger_becomes_markup() {
         harmless(&owner.get(&at("/requests")).await, "requests");
         let csv = owner.get(&at("/requests/log.csv")).await;
         assert!(!csv.body.lines().any(|line| line.starts_with(['=', '+', '@'])), "{}", csv.body);
-        harmless(&owner.get(&at("/cache")).await, "wrong answers");
+        harmless(&owner.get(&at("/cache/wrong")).await, "wrong answers");
         let csv = owner.get(&at("/analytics/prompts.csv")).await;
         assert!(!csv.body.lines().any(|line| line.starts_with(['=', '+', '@'])), "{}", csv.body);
     }

@@ -2,10 +2,14 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
+use deja_core::admin::cache;
 use deja_core::admin::projects::{self, ProjectPatch};
+use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::cache::{Answered, Met};
 use deja_core::embedding::Similarity;
+use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 
 use crate::util::World;
@@ -173,4 +177,78 @@ async fn settings_say_what_is_logged_and_for_how_long() {
     assert!(page.one("[role=alert]").contains("logs no requests"), "{}", page.text());
     let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();
     assert!(rows[0].change.detail.contains("request log: 10000 -> 0"), "{:?}", rows[0].change);
+}
+
+#[tokio::test]
+async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let store = &world.wired.store;
+    let mut hits = UsageBatch::default();
+    let (last_hit, saved) = (world.wired.admin.clock.now(), NanoUsd::from_nanos(7));
+    hits.entries.insert((project.id, entry), EntryHits { hits: 3, last_hit, saved });
+    store.record(&hits).await.unwrap();
+    let before = store.entry(project.id, entry).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    let delete = format!("/console/p/furnished/cache/{entry}/delete");
+
+    let page = member.post(&delete, &[]).await;
+    assert_eq!((page.status, page.one("[role=status]").as_str()), (200, "The entry is deleted."));
+    assert_eq!(store.entry(project.id, entry).await.unwrap(), None, "it answers nobody meanwhile");
+    let sealed = page.attributes("input[name=entry]", "value").remove(0);
+    assert!(!page.body.contains("Paris."), "nobody else can read it");
+    let undo = [("entry", sealed.as_str())];
+    let mut other = world.browser_of(Role::Member).await;
+    assert_eq!(other.post("/console/p/furnished/cache/restore", &undo).await.status, 400, "another session");
+    world.project("Other").await;
+    let page = member.submit("/console/p/other/cache/restore", &undo).await;
+    assert!(page.one("[role=alert]").contains("no entry of this project"), "{}", page.text());
+    let page = member.submit("/console/p/furnished/cache/restore", &undo).await;
+    assert_eq!(page.one("[role=status]"), "The entry is back.");
+    assert_eq!(store.entry(project.id, entry).await.unwrap(), before);
+    let page = member.submit("/console/p/furnished/cache/restore", &undo).await;
+    assert!(page.one("[role=alert]").contains("another answer meanwhile"), "{}", page.text());
+
+    let deleted = cache::delete(&world.acting(), "furnished", entry).await.unwrap().unwrap();
+    let late = cache::Deleted { at: deleted.at.minus(Duration::from_mins(1)), ..deleted };
+    let refused = cache::restore(&world.acting(), "furnished", late).await.unwrap_err();
+    assert!(refused.to_string().contains("ten seconds"), "{refused}");
+    let rows = store.changes(Some(project.id), None, NonZeroUsize::MAX).await.unwrap();
+    let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
+    assert_eq!(actions[..3], ["entry.delete", "entry.restore", "entry.delete"]);
+    assert!(member.submit(&delete, &[]).await.one("[role=alert]").contains("any more"), "it is gone");
+}
+
+#[tokio::test]
+async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let asked = ["What is the capital of Ghana?", "What is the capital of Guinea?", ASKED];
+    world.answered(&project, entry, &asked).await;
+    for asked in asked {
+        let page =
+            member.submit(&format!("/console/p/furnished/cache/{entry}/wrong"), &[("asked", asked)]).await;
+        assert!(!page.all("section[aria-labelledby=wrong] tbody tr").is_empty(), "{}", page.text());
+        let undo = page.attributes("[role=status] form", "action").remove(0);
+        if asked == ASKED {
+            assert!(world.wired.store.quarantined(project.id, entry).await.unwrap().is_some());
+            let page = member.submit(&undo, &[]).await;
+            assert!(page.one("[role=status]").contains("has left quarantine"), "{}", page.text());
+        }
+    }
+    assert_eq!(world.wired.store.quarantined(project.id, entry).await.unwrap(), None);
+    let left = world.wired.store.wrong_answers(project.id, None, NonZeroUsize::MAX).await.unwrap();
+    assert_eq!(left.len(), 2, "what was undone is not listed");
+}
+
+#[tokio::test]
+async fn a_purge_says_how_many_went() {
+    let world = Arc::new(World::new().await);
+    let (project, _) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.submit("/console/p/furnished/cache/purge", &[("confirm", "furnished")]).await;
+    assert_eq!(page.one(".note"), "2 entries deleted.");
+    let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();
+    assert_eq!(rows[0].change.detail, "all entries; 2 found");
 }

@@ -1,6 +1,7 @@
 //! Out: a project's head, and pages of its entries.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,8 +13,9 @@ use super::{
 };
 use crate::admin::{Acting, AdminError, Hidden};
 use crate::api_key::ApiKey;
-use crate::cache::PromptHash;
+use crate::cache::{Entry, PromptHash};
 use crate::embedding::Embedding;
+use crate::id::EntryId;
 use crate::project::Project;
 use crate::provider::ProviderConfig;
 use crate::rate_limit::Quota;
@@ -52,12 +54,29 @@ pub async fn entries(by: &Acting<'_>, slug: &str, after: Option<Cursor>) -> Resu
     let project = by.project(slug).await?;
     let after = after.map(|after| cursor(&after).map_err(AdminError::Invalid)).transpose()?;
     let page = by.store().export(project.id, after, by.now(), PAGE).await?;
-    Ok(page.into_iter().map(|whole| entry_record(slug, whole)).collect())
+    Ok(page.into_iter().map(|whole| Record::Entry(Box::new(entry_record(slug, whole)))).collect())
 }
 
 fn cursor(at: &Cursor) -> Result<EntryCursor, String> {
     let id = at.id.parse().map_err(|_| format!("'{}' is not the id of an entry", at.id))?;
     Ok(EntryCursor { created: timestamp(at.created)?, id })
+}
+
+/// The record of one entry, if it is live.
+pub(in crate::admin) async fn entry(
+    by: &Acting<'_>,
+    project: &Project,
+    entry: &Entry,
+) -> Result<Option<Box<EntryRecord>>, AdminError> {
+    // Right before it: those of one moment go by their ids.
+    let (created, id) = match u128::from_be_bytes(*entry.id.as_bytes()).checked_sub(1) {
+        Some(id) => (entry.created, id),
+        None => (entry.created.minus(Duration::from_nanos(1)), u128::MAX),
+    };
+    let before = EntryCursor { created, id: EntryId::from_bytes(id.to_be_bytes()) };
+    let mut page = by.store().export(project.id, Some(before), by.now(), NonZeroUsize::MIN).await?;
+    let whole = page.pop().filter(|whole| whole.entry.id == entry.id);
+    Ok(whole.map(|whole| Box::new(entry_record(project.slug.as_str(), whole))))
 }
 
 fn project_record(project: &Project) -> Record {
@@ -106,14 +125,14 @@ fn key_record(slug: &str, key: &ApiKey) -> Record {
     })
 }
 
-fn entry_record(slug: &str, whole: WholeEntry) -> Record {
+fn entry_record(slug: &str, whole: WholeEntry) -> EntryRecord {
     let WholeEntry { entry, prompt_hash, kind, context, parameters, vectors } = whole;
     let hash = (prompt_hash != PromptHash::of(&entry.prompt)).then(|| hex::encode(prompt_hash.0));
     // A prompt that was too long for an embedder comes without its vector, and is tried again where it goes.
     let mut vectors = vectors.into_iter().filter_map(|(embedder, vector)| {
         Some(VectorRecord { embedder: embedder.to_string(), f16: halves(&vector?) })
     });
-    Record::Entry(Box::new(EntryRecord {
+    EntryRecord {
         project: slug.to_owned(),
         id: entry.id.to_string(),
         model: entry.model,
@@ -135,7 +154,7 @@ fn entry_record(slug: &str, whole: WholeEntry) -> Record {
         expires: entry.expires.map(Into::into),
         vector: vectors.next(),
         more_vectors: vectors.collect(),
-    }))
+    }
 }
 
 /// What a store keeps of a vector: rounding it again gives the same bits.

@@ -9,6 +9,7 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use export::entry;
 pub use export::{entries, head};
 pub use import::import;
 pub use record::{
