@@ -120,7 +120,7 @@ async fn wrong_is_one_click_where_the_prompt_is_known() {
     assert!(page.one("[role=alert]").contains("is not kept any more"), "another request of that name");
     world.wired.store.keep_answered(&[kept]).await.unwrap();
     let page = member.submit(&click, &[]).await;
-    assert!(page.one("[role=status]").contains("The pair is forbidden"), "{}", page.text());
+    assert!(page.one(".note").contains("The pair is forbidden"), "{}", page.text());
     let pairs = world.wired.store.wrong_answers(project.id, None, NonZeroUsize::MAX).await.unwrap();
     assert_eq!(pairs.iter().map(|pair| &*pair.asked).collect::<Vec<_>>(), [ASKED]);
 
@@ -129,7 +129,7 @@ async fn wrong_is_one_click_where_the_prompt_is_known() {
     let click =
         member.get("/console/p/furnished/requests").await.attributes("td.do form", "action").remove(0);
     let page = member.submit(&click, &[]).await;
-    assert!(page.one("[role=status]").contains("The pair is forbidden"), "{}", page.text());
+    assert!(page.one(".note").contains("The pair is forbidden"), "{}", page.text());
     for (path, status) in [("furnished/requests/x/wrong", 404), ("furnished/requests/999999/wrong", 303)] {
         assert_eq!(member.post(&format!("/console/p/{path}"), &[]).await.status, status, "{path}");
     }
@@ -193,7 +193,7 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
     let delete = format!("/console/p/furnished/cache/{entry}/delete");
 
     let page = member.post(&delete, &[]).await;
-    assert_eq!((page.status, page.one("[role=status]").as_str()), (200, "The entry is deleted."));
+    assert_eq!((page.status, page.one("p[role=status]").as_str()), (200, "The entry is deleted."));
     assert_eq!(store.entry(project.id, entry).await.unwrap(), None, "it answers nobody meanwhile");
     let sealed = page.attributes("input[name=entry]", "value").remove(0);
     assert!(!page.body.contains("Paris."), "nobody else can read it");
@@ -204,7 +204,7 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
     let page = member.submit("/console/p/other/cache/restore", &undo).await;
     assert!(page.one("[role=alert]").contains("no entry of this project"), "{}", page.text());
     let page = member.submit("/console/p/furnished/cache/restore", &undo).await;
-    assert_eq!(page.one("[role=status]"), "The entry is back.");
+    assert_eq!(page.one(".note"), "The entry is back.");
     assert_eq!(store.entry(project.id, entry).await.unwrap(), before);
     let page = member.submit("/console/p/furnished/cache/restore", &undo).await;
     assert!(page.one("[role=alert]").contains("another answer meanwhile"), "{}", page.text());
@@ -234,7 +234,7 @@ async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
         if asked == ASKED {
             assert!(world.wired.store.quarantined(project.id, entry).await.unwrap().is_some());
             let page = member.submit(&undo, &[]).await;
-            assert!(page.one("[role=status]").contains("has left quarantine"), "{}", page.text());
+            assert!(page.one(".note").contains("has left quarantine"), "{}", page.text());
         }
     }
     assert_eq!(world.wired.store.quarantined(project.id, entry).await.unwrap(), None);
