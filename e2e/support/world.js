@@ -1,19 +1,18 @@
 // What each journey needs: a provider, a server and a browser, for the tests of the file that imports them.
-import { after, before } from "node:test";
+import { after } from "node:test";
 import { launch } from "./browser.js";
 import { startDeja } from "./deja.js";
 import { startProvider } from "./provider.js";
 
-// Bindings that are live: they are set before the first test of the file.
-export let provider, deja, browser;
-
-before(async () => {
-  provider = await startProvider();
-  deja = await startDeja(provider);
-  browser = await launch();
-});
+const ends = [];
 after(async () => {
-  await browser?.close();
-  await deja?.stop();
-  provider?.stop();
+  for (const end of ends.reverse()) await end();
 });
+
+// Awaited here and not in a hook: hooks of the file that imports them begin without waiting for others.
+export const provider = await startProvider();
+ends.push(() => provider.stop());
+export const deja = await startDeja(provider);
+ends.push(() => deja.stop());
+export const browser = await launch();
+ends.push(() => browser.close());

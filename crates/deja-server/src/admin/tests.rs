@@ -274,7 +274,7 @@ async fn the_socket_does_what_the_function_does() {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let new = NewProject { name: "Über".into(), tier: Tier::Pro, per_minute: None, burst: None };
         let made = call(Command::ProjectCreate(new)).await.unwrap().unwrap().unwrap();
-        assert!(matches!(made, Reply::Project(view) if view.slug.starts_with("ber") && view.tier == "pro"));
+        assert!(matches!(made, Reply::Project(view) if view.slug.starts_with("uber") && view.tier == "pro"));
         let error = call(Command::KeyList { project: "x".into() }).await.unwrap().unwrap().unwrap_err();
         assert!(matches!(error, AdminError::NotFound(_)));
         let huge = Command::ProjectSuspend { project: "x".repeat(65 << 20) };

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+/// Each cause of an error that any test meets stands there.
+const ERRORS: &str = include_str!("../../../../../docs/reference/errors.md");
+
 /// Longer than anything may take on a slow machine; a test that waits this long has failed.
 pub const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -123,6 +126,15 @@ impl Connection {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
             .collect();
         let mut response = Response { status, headers, body: Vec::new() };
+        if let Some(cause) = response.header("x-deja-error") {
+            let documented = |row: &str| {
+                row.split(" | ").next().is_some_and(|causes| causes.contains(&format!("`{cause}`")))
+            };
+            assert!(
+                status >= 400 && ERRORS.lines().any(documented),
+                "docs/reference/errors.md has no {cause} ({status})"
+            );
+        }
         if !head && status >= 200 && status != 204 && status != 304 {
             response.body = self.body(&response)?;
         }
