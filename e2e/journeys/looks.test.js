@@ -74,6 +74,8 @@ const pages = () => [
   ["quality-empty", "/console/p/empty-project/quality"],
   ["cache", `/console/p/${slug}/cache`],
   ["cache-by-meaning", `/console/p/${slug}/cache?q=forgot+my+password&by=meaning&model=gpt-4o-mini&context=-`],
+  ["wrong", `/console/p/${slug}/cache/wrong`],
+  ["requests", `/console/p/${slug}/requests`],
   ["entry", entry],
   ["entry-turns", turns],
   ["purge", `/console/p/${slug}/cache/purge`],
@@ -115,6 +117,7 @@ const pages = () => [
   ["empty-chat", "/console/p/empty-project/playground/chat"],
   ["empty-keys", "/console/p/empty-project/keys"],
   ["empty-analytics", "/console/p/empty-project/analytics"],
+  ["empty-requests", "/console/p/empty-project/requests"],
   ["empty-cache", "/console/p/empty-project/cache"],
   ["not-found", "/console/p/nobody"],
 ];
