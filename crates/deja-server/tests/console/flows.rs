@@ -161,13 +161,13 @@ async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
-    let cells = "section[aria-labelledby=wrong] tbody td";
+    let cells = "[aria-label='Wrong answers'] tbody td";
     let asked = ["What is the capital of French Guiana?", "What is the capital of Ghana?"];
     world.answered(&project, entry, &asked).await;
     member.submit(&place, &[("asked", "What is the capital of French Guiana?")]).await;
     let page = member.get("/console/p/furnished/cache/wrong").await;
     assert_eq!(page.all(cells)[3], "Console");
-    let undo = page.attributes("section[aria-labelledby=wrong] form", "action").remove(0);
+    let undo = page.attributes("[aria-label='Wrong answers'] form", "action").remove(0);
     let page = member.submit(&undo, &[]).await;
     assert!(page.text().contains("may meet again"), "{}", page.text());
     assert!(page.all(cells).is_empty());
@@ -235,18 +235,18 @@ async fn wrong_answers_are_told_apart_and_paged() {
     };
     world.wired.store.label(project.id, own, &deja_core::testing::change()).await.unwrap();
     let page = member.get("/console/p/wrong/cache/wrong").await;
-    assert_eq!(page.one("section[aria-labelledby=wrong] td.num"), "same prompt");
+    assert_eq!(page.one("[aria-label='Wrong answers'] td.num"), "same prompt");
     for number in 0..24 {
         let entry = world.entry(&project, &format!("Prompt {number}"), "An answer.", None).await;
         world.answered(&project, entry, &["Another prompt"]).await;
         member.submit(&format!("/console/p/wrong/cache/{entry}/wrong"), &[("asked", "Another prompt")]).await;
     }
-    let row = "section[aria-labelledby=wrong] tbody tr";
+    let row = "[aria-label='Wrong answers'] tbody tr";
     let page = member.get("/console/p/wrong/cache/wrong").await;
     assert_eq!(page.all(row).len(), 20);
-    let older = page.attributes("section[aria-labelledby=wrong] a[rel=next]", "href").remove(0);
+    let older = page.attributes("[aria-label='Wrong answers'] a[rel=next]", "href").remove(0);
     let page = member.get(&older).await;
-    assert_eq!((page.all(row).len(), page.all("section[aria-labelledby=wrong] a[rel=next]").len()), (5, 0));
+    assert_eq!((page.all(row).len(), page.all("[aria-label='Wrong answers'] a[rel=next]").len()), (5, 0));
 }
 
 #[tokio::test]

@@ -229,7 +229,7 @@ async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
     for asked in asked {
         let page =
             member.submit(&format!("/console/p/furnished/cache/{entry}/wrong"), &[("asked", asked)]).await;
-        assert!(!page.all("section[aria-labelledby=wrong] tbody tr").is_empty(), "{}", page.text());
+        assert!(!page.all("[aria-label='Wrong answers'] tbody tr").is_empty(), "{}", page.text());
         let undo = page.attributes("[role=status] form", "action").remove(0);
         if asked == ASKED {
             assert!(world.wired.store.quarantined(project.id, entry).await.unwrap().is_some());
