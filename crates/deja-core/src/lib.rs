@@ -16,6 +16,7 @@
 //! [`id::Entropy`], everything else through the ports.
 #![warn(missing_docs)]
 
+pub mod access_token;
 pub mod admin;
 pub mod analytics;
 pub mod api_key;

@@ -125,7 +125,7 @@ fn any_key(headers: &HeaderMap) -> Option<KeyHash> {
 }
 
 /// The token of `Bearer <token>` (RFC 6750; the scheme's name in any case).
-fn bearer(value: &HeaderValue) -> Option<&str> {
+pub(crate) fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim_matches(' '))
 }

@@ -15,6 +15,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
+use crate::api::admin::{self, AdminApi};
 use crate::api::error::ApiError;
 use crate::api::{feedback, health, openapi, query, wire};
 use crate::console::{self, Console};
@@ -53,6 +54,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
             wire::nowhere(&request, ApiError::MethodNotAllowed)
         })
         .with_state(app)
+        .merge(admin::router(Arc::new(AdminApi::beside(&console))))
         .merge(console::router(console))
         .layer(passed))
 }

@@ -17,8 +17,9 @@ pub struct AuditLine {
     pub project: Option<String>,
 }
 
-/// The last changes, newest first: those in the project, or all; at least one is asked for, and 10,000 at most.
+/// For owners: the last changes, newest first: those in the project, or all; at least one is asked for, and 10,000 at most.
 pub async fn list(by: &Acting<'_>, slug: Option<&str>, limit: usize) -> Result<Vec<AuditLine>, AdminError> {
+    by.owners_only()?;
     let project = match slug {
         Some(slug) => Some(by.project(slug).await?.id),
         None => None,

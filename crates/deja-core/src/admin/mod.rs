@@ -17,6 +17,7 @@ pub mod providers;
 pub mod quality;
 pub mod requests;
 pub mod sessions;
+pub mod tokens;
 pub mod transfer;
 
 use std::ops::Deref;
@@ -32,6 +33,7 @@ use crate::audit::{Actor, Change};
 use crate::clock::{Clock, Timestamp};
 use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError};
+use crate::operator::{Operator, Role};
 use crate::project::Project;
 use crate::provider::Providers;
 use crate::store::{Store, StoreError};
@@ -66,9 +68,14 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// For the use cases that `actor` asks for.
+    /// For the use cases that `actor` asks for, who may do everything: whoever has the machine, and deja itself.
     pub const fn acting(&self, actor: Actor) -> Acting<'_> {
-        Acting { admin: self, actor, alone: None }
+        Acting { admin: self, actor, role: Role::Owner, alone: None }
+    }
+
+    /// For those of a person, who may do what their role allows.
+    pub fn acting_for(&self, operator: &Operator) -> Acting<'_> {
+        Acting { role: operator.role, ..self.acting(operator.into()) }
     }
 }
 
@@ -76,6 +83,7 @@ impl Admin {
 pub struct Acting<'a> {
     admin: &'a Admin,
     actor: Actor,
+    role: Role,
     /// The store, held against other processes that share it.
     alone: Option<Box<dyn Store>>,
 }
@@ -104,7 +112,18 @@ impl<'a> Acting<'a> {
     async fn alone(&self) -> Result<Alone<'a>, AdminError> {
         let here = self.admin.changes.lock().await;
         let alone = self.admin.store.alone().await?;
-        Ok(Alone { acting: Acting { admin: self.admin, actor: self.actor.clone(), alone }, _here: here })
+        Ok(Alone {
+            acting: Acting { admin: self.admin, actor: self.actor.clone(), role: self.role, alone },
+            _here: here,
+        })
+    }
+
+    /// Refuses a member what is an owner's.
+    fn owners_only(&self) -> Result<(), AdminError> {
+        match self.role {
+            Role::Owner => Ok(()),
+            Role::Member => Err(AdminError::OwnersOnly),
+        }
     }
 
     async fn project(&self, slug: &str) -> Result<Project, AdminError> {
@@ -142,6 +161,9 @@ pub enum AdminError {
         /// What is wrong with it.
         problem: String,
     },
+    /// It is not for a member.
+    #[error("only an owner may do this: your role is member")]
+    OwnersOnly,
     /// What it is about is not there.
     #[error("{0}")]
     NotFound(String),

@@ -1,4 +1,4 @@
-//! Operators: invite, make, list, change, and the one-time links that let them in.
+//! Operators: invite, make, list, change, and the one-time links that let them in. For owners, but for one's own password.
 
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub async fn create(
     role: Option<Role>,
     password: SecretString,
 ) -> Result<Operator, AdminError> {
+    by.owners_only()?;
     let (email, role) = newcomer(by, email, role).await?;
     let operator = Operator {
         id: OperatorId::generate(by.now(), by.entropy())?,
@@ -51,6 +52,7 @@ pub async fn create(
 
 /// Makes a link with which somebody becomes an operator and chooses a password; the role is as in [`create`].
 pub async fn invite(by: &Acting<'_>, email: &str, role: Option<Role>) -> Result<Link, AdminError> {
+    by.owners_only()?;
     let (email, role) = newcomer(by, email, role).await?;
     let change = by.change("operator.invite").of(email.as_str()).how(role.as_str());
     link(by, Purpose::Join { role, email: Some(email) }, INVITE_LASTS, &change).await.map(|(link, _)| link)
@@ -72,11 +74,13 @@ async fn newcomer(by: &Acting<'_>, email: &str, role: Option<Role>) -> Result<(E
 
 /// All operators.
 pub async fn list(by: &Acting<'_>) -> Result<Vec<Operator>, AdminError> {
+    by.owners_only()?;
     Ok(by.store().operators().await?)
 }
 
 /// Makes a link with which an operator sets a new password. The old one works until then.
 pub async fn reset_password(by: &Acting<'_>, email: &str) -> Result<Link, AdminError> {
+    by.owners_only()?;
     let operator = found(by, email).await?;
     let change = by.change("operator.reset-link").of(operator.email.as_str());
     let purpose = Purpose::ResetPassword { operator: operator.id };
@@ -90,6 +94,7 @@ pub async fn set(
     role: Option<Role>,
     disabled: Option<bool>,
 ) -> Result<Operator, AdminError> {
+    by.owners_only()?;
     let by = &by.alone().await?;
     let mut operator = found(by, email).await?;
     let mut words = Vec::new();
@@ -110,6 +115,7 @@ pub async fn set(
 
 /// Makes a one-time link useless, named by the hash of its token in hexadecimal.
 pub async fn revoke_invite(by: &Acting<'_>, invite: &str) -> Result<(), AdminError> {
+    by.owners_only()?;
     let gone = || AdminError::NotFound("the link did not work any more".into());
     let token = TokenHash::from_hex(invite).ok_or_else(gone)?;
     if by.store().revoke_invite(&token, &by.change("operator.revoke-link")).await? {
@@ -128,6 +134,9 @@ pub async fn change_password(
     let password = hashed(by.admin, password).await?;
     let by = &by.alone().await?;
     let operator = Operator { password, ..found(by, email.as_str()).await? };
+    if by.actor.operator() != Some(operator.id) {
+        by.owners_only()?;
+    }
     let change = by.change("operator.change-password").of(operator.email.as_str());
     by.store().update_operator(&operator, &change).await?;
     Ok(())
@@ -248,7 +257,7 @@ async fn hashed(admin: &Admin, password: SecretString) -> Result<PasswordHash, A
     admin.passwords.hash(password).await
 }
 
-async fn found(by: &Acting<'_>, email: &str) -> Result<Operator, AdminError> {
+pub(super) async fn found(by: &Acting<'_>, email: &str) -> Result<Operator, AdminError> {
     let missing = || AdminError::NotFound(format!("there is no operator '{}'", shown(email)));
     by.store().operator(&email_of(email)?).await?.ok_or_else(missing)
 }

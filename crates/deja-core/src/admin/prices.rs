@@ -105,8 +105,9 @@ pub async fn unknown(
     Ok(models)
 }
 
-/// Fetches prices now. Gives whether they are new, and the list in force.
+/// For owners: fetches prices now. Gives whether they are new, and the list in force.
 pub async fn refresh(by: &Acting<'_>) -> Result<(bool, Arc<PriceList>), AdminError> {
+    by.owners_only()?;
     let changed = by.admin.prices.refresh(&*by.admin.clock).await?;
     Ok((changed, by.admin.prices.current()))
 }

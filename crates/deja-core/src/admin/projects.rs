@@ -105,12 +105,16 @@ pub struct Ttl {
     pub seconds: Option<u64>,
 }
 
-/// Makes a project. Its slug is the name, numbered where that is taken.
+/// Makes a project. Its slug is the name, numbered where that is taken. Another tier than Free, and a limit of its own, are
+/// for owners.
 pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminError> {
     let name = name_of("the name", &new.name)?;
     let no_letters =
         || AdminError::Invalid(format!("the name '{}' needs a letter or digit of a-z, 0-9", shown(&name)));
     let wanted = Slug::from_name(&name).ok_or_else(no_letters)?;
+    if new.tier != Tier::Free || new.per_minute.is_some() || new.burst.is_some() {
+        by.owners_only()?;
+    }
     let now = by.now();
     let mut project = Project {
         id: ProjectId::generate(now, by.entropy())?,
@@ -144,8 +148,16 @@ pub async fn list(by: &Acting<'_>) -> Result<Vec<(Project, Totals)>, AdminError>
     Ok(projects.into_iter().map(with_week).collect())
 }
 
-/// Refuses the project's requests from now on, or takes them again.
+/// One project, and what it did in the last seven days.
+pub async fn show(by: &Acting<'_>, slug: &str) -> Result<(Project, Totals), AdminError> {
+    let project = by.project(slug).await?;
+    let week = week_of(by, project.id).await?;
+    Ok((project, week))
+}
+
+/// Refuses the project's requests from now on, or takes them again; for owners.
 pub async fn suspend(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Project, AdminError> {
+    by.owners_only()?;
     let action = if suspended { "project.suspend" } else { "project.resume" };
     change(by, slug, action, |project| {
         project.suspended = suspended;
@@ -154,8 +166,11 @@ pub async fn suspend(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Pro
     .await
 }
 
-/// Changes a project.
+/// Changes a project. Tier and limits are for owners.
 pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Project, AdminError> {
+    if patch.tier.is_some() || patch.per_minute.is_some() || patch.burst.is_some() {
+        by.owners_only()?;
+    }
     if patch == ProjectPatch::default() {
         return Err(AdminError::Invalid("there is nothing to change: name at least one setting".into()));
     }
@@ -332,8 +347,9 @@ pub(super) async fn change(
     }
 }
 
-/// Deletes a project with all it has.
+/// Deletes a project with all it has; for owners.
 pub async fn delete(by: &Acting<'_>, slug: &str) -> Result<(), AdminError> {
+    by.owners_only()?;
     let by = &by.alone().await?;
     let project = by.project(slug).await?;
     let change = by.change("project.delete").within(project.id).of(project.slug.as_str());

@@ -48,8 +48,11 @@ pub struct ProviderPatch {
     pub allow_private: Option<bool>,
 }
 
-/// Adds a provider of the project's own.
+/// Adds a provider of the project's own. One in a private network is for owners.
 pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, AdminError> {
+    if new.allow_private {
+        by.owners_only()?;
+    }
     let name = provider_name(&new.name)?;
     let models = models_in(new.models)?;
     let url = (by.admin.url_check)(&new.base_url, new.allow_private).map_err(AdminError::Invalid)?;
@@ -73,7 +76,8 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
     Ok(provider)
 }
 
-/// Changes a provider.
+/// Changes a provider. Whether it may stand in a private network is for owners to say. They say it of one server: if a member
+/// points the provider elsewhere, the permission does not go along.
 pub async fn set(
     by: &Acting<'_>,
     slug: &str,
@@ -85,11 +89,17 @@ pub async fn set(
     let missing = || AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name)));
     let providers = by.store().providers(project.id).await?;
     let mut provider = providers.into_iter().find(|provider| provider.name == name).ok_or_else(missing)?;
-    provider.allow_private = patch.allow_private.unwrap_or(provider.allow_private);
-    let check = |url: &str| (by.admin.url_check)(url, provider.allow_private).map_err(AdminError::Invalid);
-    let url = check(patch.base_url.as_deref().unwrap_or(&provider.base_url))?;
     let before: Url =
         provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is none".into()))?;
+    let asked = patch.base_url.as_deref().unwrap_or(&provider.base_url);
+    if let Some(allowed) = patch.allow_private.filter(|allowed| *allowed != provider.allow_private) {
+        by.owners_only()?;
+        provider.allow_private = allowed;
+    } else if by.owners_only().is_err() && origin(asked) != Some(before.origin()) {
+        provider.allow_private = false;
+    }
+    let check = |url: &str| (by.admin.url_check)(url, provider.allow_private).map_err(AdminError::Invalid);
+    let url = check(asked)?;
     let moved = binding(provider.id, &before) != binding(provider.id, &url);
     match &patch.secret {
         Some(secret) => provider.sealed_secret = Some(seal(by, secret, provider.id, &url)?),
@@ -108,6 +118,11 @@ pub async fn set(
     let detail = format!("{}{key}", told(&provider));
     let change = by.change("provider.set").within(project.id).of(name).how(detail);
     if by.store().update_provider(&provider, &change).await? { Ok(provider) } else { Err(missing()) }
+}
+
+/// Scheme, host and port of a URL.
+fn origin(url: &str) -> Option<url::Origin> {
+    Url::parse(url.trim()).ok().map(|url| url.origin())
 }
 
 /// What the audit log says of a provider.

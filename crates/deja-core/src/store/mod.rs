@@ -4,6 +4,7 @@
 //! ([`crate::testing::contract`]), which runs against every backend. An absence is `None` or `false`, never
 //! an error. Time comes in as an argument: no backend asks its own clock.
 
+mod access_tokens;
 mod audit;
 mod browse;
 mod claims;
@@ -26,6 +27,7 @@ use async_trait::async_trait;
 use crate::api_key::KeyHash;
 use crate::clock::Timestamp;
 
+pub use access_tokens::AccessTokens;
 pub use audit::Audit;
 pub use browse::{Browse, EntryCursor};
 pub use claims::{Claimed, Claims, FlightKey, Unanswered};
@@ -65,6 +67,7 @@ pub trait Store:
     + Operators
     + Invites
     + Sessions
+    + AccessTokens
     + Audit
 {
     /// Whether a read and a write would work now.

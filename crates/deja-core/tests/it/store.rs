@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use deja_core::access_token::AccessToken;
 use deja_core::analytics::{ContextKey, Dimension, Rollup, Slice, Step, Totals, UsageBatch};
 use deja_core::api_key::{ApiKey, KeyHash, KeyUsage};
 use deja_core::audit::{AuditRow, Change};
@@ -25,10 +26,10 @@ use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
 use deja_core::store::{
-    Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export, Invites, Keys,
-    Labels, Limits, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs, Quarantined, Questions,
-    RequestLog, Samples, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry,
-    WrongAnswers,
+    AccessTokens, Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export,
+    Invites, Keys, Labels, Limits, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs,
+    Quarantined, Questions, RequestLog, Samples, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage,
+    Vectors, WholeEntry, WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -366,6 +367,13 @@ forward! { Sessions:
     fn end_session(operator: OperatorId, token: &TokenHash, change: &Change) -> bool;
     fn end_sessions(operator: OperatorId, keep: Option<&TokenHash>, change: &Change) -> u64;
     fn sweep_sessions(now: Timestamp) -> u64;
+}
+forward! { AccessTokens:
+    fn create_access_token(token: &AccessToken, change: &Change) -> ();
+    fn access_token(hash: &TokenHash) -> Option<(AccessToken, Operator)>;
+    fn touch_access_token(hash: &TokenHash, now: Timestamp) -> ();
+    fn access_tokens(operator: OperatorId) -> Vec<AccessToken>;
+    fn revoke_access_token(operator: OperatorId, hash: &TokenHash, change: &Change) -> bool;
 }
 forward! { Audit:
     fn note(change: &Change) -> ();

@@ -2,7 +2,7 @@
 
 use deja_core::admin::Hidden;
 use deja_core::admin::judging::Limits;
-use deja_core::admin::keys::KeyWish;
+use deja_core::admin::keys::{Expiry, KeyWish};
 use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
 use deja_core::admin::quality::Labellers;
@@ -66,6 +66,12 @@ pub enum Command {
     OperatorList,
     /// Makes a link with which an operator sets a new password.
     OperatorResetPassword { email: String },
+    /// Makes a personal access token of an operator.
+    TokenCreate { email: String, name: String, expires: Option<Expiry> },
+    /// An operator's tokens.
+    TokenList { email: String },
+    /// Revokes one, named by what listings show of it, or by itself.
+    TokenRevoke { email: String, token: Hidden },
     /// The last changes, newest first.
     AuditList { project: Option<String>, limit: usize },
     /// What comes before a project's entries in an export.
@@ -107,6 +113,9 @@ impl Command {
             Self::OperatorCreate { .. } => "operator create",
             Self::OperatorList => "operator list",
             Self::OperatorResetPassword { .. } => "operator reset-password",
+            Self::TokenCreate { .. } => "token create",
+            Self::TokenList { .. } => "token list",
+            Self::TokenRevoke { .. } => "token revoke",
             Self::AuditList { .. } => "audit list",
             Self::ExportHead(_) => "export",
             Self::ExportEntries { .. } => "export entries",

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use deja_core::admin::{
     Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, operators, prices, projects, providers,
-    quality, transfer,
+    quality, tokens, transfer,
 };
 use deja_core::clock::SystemClock;
 use deja_core::id::SystemEntropy;
@@ -20,7 +20,7 @@ use deja_core::store::{EntryFilter, Store};
 pub use command::{Command, ContextFilter};
 pub use reply::{
     AuditView, CacheView, KeyView, LinkView, NotEmbeddedView, OperatorView, PriceTableView, PriceView,
-    ProjectView, ProviderView, Reply, TotalsView,
+    ProjectView, ProviderView, Reply, TokenView, TotalsView,
 };
 pub use tune::{EstimateView, PointView, SettingView, TuneView};
 
@@ -125,6 +125,15 @@ async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError
         Command::OperatorList => Reply::Operators(views(operators::list(by).await?)),
         Command::OperatorResetPassword { email } => {
             Reply::Link(operators::reset_password(by, &email).await?.into())
+        }
+        Command::TokenCreate { email, name, expires } => {
+            let made = tokens::create(by, &email, &name, expires).await?;
+            let token = Hidden::from(made.plain.reveal().to_owned());
+            Reply::TokenCreated { token, view: made.token.into() }
+        }
+        Command::TokenList { email } => Reply::Tokens(views(tokens::list(by, &email).await?)),
+        Command::TokenRevoke { email, token } => {
+            Reply::TokenRevoked(tokens::revoke(by, &email, token.expose()).await?.into())
         }
         Command::AuditList { project, limit } => {
             Reply::Audit(views(audit::list(by, project.as_deref(), limit).await?))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use deja_core::access_token::AccessToken;
 use deja_core::admin::Hidden;
 use deja_core::admin::audit::AuditLine;
 use deja_core::admin::cache::CacheStats;
@@ -20,6 +21,7 @@ use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::rate_limit::Quota;
 use deja_core::store::StaleCount;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::tune::TuneView;
 use crate::moment;
@@ -62,6 +64,12 @@ pub enum Reply {
     Operators(Vec<OperatorView>),
     /// A one-time link, shown this once.
     Link(LinkView),
+    /// A new access token, shown this once.
+    TokenCreated { token: Hidden, view: TokenView },
+    /// Access tokens.
+    Tokens(Vec<TokenView>),
+    /// The one that was revoked.
+    TokenRevoked(TokenView),
     /// The last changes.
     Audit(Vec<AuditView>),
     /// What was exported.
@@ -73,7 +81,7 @@ pub enum Reply {
 }
 
 /// A project.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProjectView {
     pub slug: String,
     pub id: String,
@@ -104,16 +112,23 @@ pub struct ProjectView {
     /// What asking it may cost a day.
     pub guard_budget_usd: f64,
     /// What applications may ask of the cache in headers.
+    #[schema(value_type = Vec<String>)]
     pub client_controls: BTreeSet<ClientControl>,
     /// What brings more hits at a risk.
+    #[schema(value_type = Vec<String>)]
     pub opt_ins: BTreeSet<OptIn>,
     /// `stored` or `zero`.
+    #[schema(value_type = String)]
     pub hit_usage: HitUsage,
     /// `store` or `abort`.
+    #[schema(value_type = String)]
     pub on_hangup: OnHangup,
+    #[schema(value_type = String, format = DateTime)]
     pub created: jiff::Timestamp,
-    /// The last seven days.
-    pub week: TotalsView,
+    /// The last seven days; left out of what was just made or changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false)]
+    pub week: Option<TotalsView>,
 }
 
 impl From<(Project, Totals)> for ProjectView {
@@ -143,7 +158,7 @@ impl From<(Project, Totals)> for ProjectView {
             hit_usage: project.settings.hit_usage,
             on_hangup: project.settings.on_hangup,
             created: moment::whole(project.created),
-            week: TotalsView::from(week),
+            week: Some(TotalsView::from(week)),
         }
     }
 }
@@ -151,12 +166,12 @@ impl From<(Project, Totals)> for ProjectView {
 /// One that was just made or changed: what it did is not looked up.
 impl From<Project> for ProjectView {
     fn from(project: Project) -> Self {
-        Self::from((project, Totals::default()))
+        Self { week: None, ..Self::from((project, Totals::default())) }
     }
 }
 
 /// Counts over seven days.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct TotalsView {
     pub requests: u64,
     pub exact_hits: u64,
@@ -194,7 +209,7 @@ impl From<Totals> for TotalsView {
 }
 
 /// A key, without the key itself.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct KeyView {
     pub prefix: String,
     pub id: String,
@@ -204,13 +219,17 @@ pub struct KeyView {
     /// Its own limit; `None` is its project's alone.
     pub requests_per_minute: Option<u32>,
     pub burst: Option<u32>,
+    #[schema(value_type = String, format = DateTime)]
     pub created: jiff::Timestamp,
     /// From when on it is refused.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub expires: Option<jiff::Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used: Option<jiff::Timestamp>,
     pub requests: u64,
     /// `Active`, `Expired` or `Revoked`.
     pub status: String,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub revoked: Option<jiff::Timestamp>,
 }
 
@@ -240,15 +259,17 @@ impl KeyView {
 }
 
 /// A provider, without its secret.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProviderView {
     pub name: String,
     pub id: String,
+    #[schema(value_type = String)]
     pub kind: ProviderKind,
     pub base_url: String,
     pub models: Vec<String>,
     pub has_secret: bool,
     pub allow_private: bool,
+    #[schema(value_type = String, format = DateTime)]
     pub created: jiff::Timestamp,
 }
 
@@ -386,6 +407,28 @@ impl From<Operator> for OperatorView {
     }
 }
 
+/// A personal access token, without the token itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TokenView {
+    pub prefix: String,
+    pub name: String,
+    pub created: jiff::Timestamp,
+    pub expires: jiff::Timestamp,
+    pub last_used: Option<jiff::Timestamp>,
+}
+
+impl From<AccessToken> for TokenView {
+    fn from(token: AccessToken) -> Self {
+        Self {
+            prefix: token.shown,
+            name: token.name,
+            created: moment::whole(token.created),
+            expires: moment::whole(token.expires),
+            last_used: token.last_used.map(moment::whole),
+        }
+    }
+}
+
 /// A one-time link.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkView {
@@ -401,9 +444,10 @@ impl From<Link> for LinkView {
 }
 
 /// A row of the audit log.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AuditView {
     pub number: u64,
+    #[schema(value_type = String, format = DateTime)]
     pub at: jiff::Timestamp,
     /// An address, `cli` or `system`.
     pub actor: String,

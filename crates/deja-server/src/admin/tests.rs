@@ -438,7 +438,7 @@ async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
     assert_eq!(days, 30);
 
     let ended = sessions::begin(&admin, &ada, "a browser").await.unwrap();
-    let own = admin.acting((&ada).into());
+    let own = admin.acting_for(&ada);
     assert!(sessions::end(&own, &ada, &ended.hash()).await.unwrap());
     assert_eq!(found(&ended).await, None);
     assert!(!sessions::end(&own, &ada, &ended.hash()).await.unwrap(), "it was over");

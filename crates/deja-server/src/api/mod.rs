@@ -1,5 +1,6 @@
 //! The HTTP API: handlers beside their request and response types, and one table of errors.
 
+pub mod admin;
 mod body;
 pub mod error;
 pub mod feedback;

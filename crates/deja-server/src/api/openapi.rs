@@ -5,6 +5,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ObjectBuilder, Required, Type};
 use utoipa::{Modify, OpenApi};
 
+use crate::api::admin::openapi::Administration;
 use crate::api::wire::openapi::Wires;
 use crate::api::{error, feedback, health, query};
 
@@ -14,7 +15,7 @@ use crate::api::{error, feedback, health, query};
     info(title = "deja", description = "A semantic cache for LLM answers.", license(name = "Apache-2.0")),
     paths(query::query, feedback::feedback, health::livez, health::readyz),
     components(schemas(error::ErrorBody, query::QueryRequest, feedback::FeedbackRequest)),
-    modifiers(&ApiKeyScheme, &ProjectBase, &Wires),
+    modifiers(&ApiKeyScheme, &ProjectBase, &Wires, &Administration),
 )]
 pub struct ApiDoc;
 

@@ -10,7 +10,8 @@ use deja_core::admin::providers::NewProvider;
 use deja_core::admin::{AdminError, Hidden};
 
 use super::args::{
-    AuditTask, CacheTask, KeyTask, OperatorTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure, Task,
+    AuditTask, CacheTask, KeyTask, OperatorTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure,
+    Task, TokenTask,
 };
 use super::{print, reach};
 use crate::admin::{Command, ContextFilter};
@@ -32,6 +33,7 @@ pub(super) async fn run(
         Task::Price(task) => price(task),
         Task::Cache(task) => cache(task)?,
         Task::Operator(task) => operator(task)?,
+        Task::Token(task) => token(task),
         Task::Audit(AuditTask::List { project, limit, form }) => {
             (Command::AuditList { project, limit }, form.json)
         }
@@ -152,6 +154,18 @@ fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
         OperatorTask::List { form } => (Command::OperatorList, form.json),
         OperatorTask::ResetPassword { email } => (Command::OperatorResetPassword { email }, false),
     })
+}
+
+fn token(task: TokenTask) -> (Command, bool) {
+    match task {
+        TokenTask::Create { whose, name, expires } => {
+            (Command::TokenCreate { email: whose.operator, name, expires }, false)
+        }
+        TokenTask::List { whose, form } => (Command::TokenList { email: whose.operator }, form.json),
+        TokenTask::Revoke { whose, token } => {
+            (Command::TokenRevoke { email: whose.operator, token: Hidden::from(token) }, false)
+        }
+    }
 }
 
 /// Asks at a terminal; elsewhere the answer has to be on the command line.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::admin::{
     AuditView, CacheView, KeyView, OperatorView, PriceTableView, PriceView, ProjectView, ProviderView, Reply,
-    TotalsView,
+    TokenView, TotalsView,
 };
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -52,6 +52,18 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
             writeln!(out, "This link works once, until {}. Whoever has it gets in.", link.expires)?;
             Ok(writeln!(out, "{}", link.url.expose())?)
         }
+        Reply::Tokens(list) if json => as_json(list, out),
+        Reply::TokenCreated { token, view } => {
+            // For people, so that `TOKEN=$(deja token create ...)` is the token.
+            let (name, expires) = (clean(&view.name), view.expires);
+            let said = format!("The token '{name}' is shown this once and works until {expires}.");
+            writeln!(std::io::stderr(), "{said}")?;
+            Ok(writeln!(out, "{}", token.expose())?)
+        }
+        Reply::Tokens(list) => tokens(list, out),
+        Reply::TokenRevoked(token) => {
+            Ok(writeln!(out, "Revoked {} ({}).", token.prefix, clean(&token.name))?)
+        }
         Reply::Audit(list) => audit(list, out),
         Reply::Records(list) => as_json(list, out),
         Reply::Imported(list) => as_json(list, out),
@@ -68,7 +80,7 @@ fn projects(list: &[ProjectView], out: &mut dyn Write) -> anyhow::Result<()> {
     let head =
         ["SLUG", "NAME", "TIER", "PER MINUTE", "BURST", "STATE", "REQUESTS 7D", "HIT RATE", "SAVED USD"];
     let rows = list.iter().map(|project| {
-        let week = &project.week;
+        let week = project.week.unwrap_or_default();
         [
             project.slug.clone(),
             clean(&project.name),
@@ -136,6 +148,20 @@ fn operators(list: &[OperatorView], out: &mut dyn Write) -> anyhow::Result<()> {
     let rows = list.iter().map(|operator| {
         let created = operator.created.to_string();
         [clean(&operator.email), operator.role.clone(), operator.state.clone(), created]
+    });
+    table(head, &[], rows, out)
+}
+
+fn tokens(list: &[TokenView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let head = ["PREFIX", "NAME", "CREATED", "EXPIRES", "LAST USED"];
+    let rows = list.iter().map(|token| {
+        [
+            token.prefix.clone(),
+            clean(&token.name),
+            token.created.to_string(),
+            token.expires.to_string(),
+            token.last_used.map_or_else(|| "never".into(), |at| at.to_string()),
+        ]
     });
     table(head, &[], rows, out)
 }

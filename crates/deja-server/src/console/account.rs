@@ -1,14 +1,15 @@
-//! One's own account: sessions and password.
+//! One's own account: sessions, access tokens and password.
 
 use askama::Template;
-use deja_core::admin::{operators, sessions};
+use deja_core::admin::keys::Expiry;
+use deja_core::admin::{operators, sessions, tokens};
 use deja_core::operator::TokenHash;
 use serde::Deserialize;
 
 use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::Form;
+use super::form::{Form, number};
 use super::format::Moment;
 use super::links;
 use super::page::{Answer, Frame, Visit};
@@ -23,6 +24,19 @@ struct AccountPage {
     email: String,
     role: &'static str,
     sessions: Vec<Row>,
+    tokens: Vec<TokenRow>,
+    /// A token that was just made.
+    made: Option<String>,
+}
+
+struct TokenRow {
+    id: String,
+    name: String,
+    prefix: String,
+    created: Moment,
+    last_used: Option<Moment>,
+    expires: Moment,
+    expired: bool,
 }
 
 struct Row {
@@ -46,11 +60,23 @@ pub(super) async fn get(visit: Visit) -> Answer {
         last_seen: visit.moment(session.last_seen),
         expires: visit.moment(session.expires),
     });
+    let tokens = visit.console.admin.store.access_tokens(operator.id).await?;
+    let tokens = tokens.into_iter().map(|token| TokenRow {
+        id: token.hash.to_hex(),
+        expired: token.has_expired(visit.now()),
+        created: visit.moment(token.created),
+        last_used: token.last_used.map(|at| visit.moment(at)),
+        expires: visit.moment(token.expires),
+        name: token.name,
+        prefix: token.shown,
+    });
     let page = AccountPage {
         frame: visit.frame("Account", "account"),
         email: operator.email.to_string(),
         role: operator.role.as_str(),
         sessions: rows.collect(),
+        tokens: tokens.collect(),
+        made: visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, token)| token),
     };
     Ok(visit.page(&page))
 }
@@ -76,6 +102,39 @@ pub(super) async fn end_session(visit: Visit, Form(form): Form<Ended>) -> Answer
 pub(super) async fn sign_out_everywhere(visit: Visit) -> Answer {
     sessions::end_all(&visit.acting(), &visit.who.operator).await?;
     sign_in::signed_out(&visit.console, "You are signed out everywhere.")
+}
+
+#[derive(Deserialize)]
+pub(super) struct NewToken {
+    name: String,
+    #[serde(default)]
+    days: String,
+}
+
+/// `POST /console/account/tokens`.
+pub(super) async fn create_token(visit: Visit, Form(form): Form<NewToken>) -> Answer {
+    let days = match number::<u64>("The days until it expires", &form.days) {
+        Ok(days) => days,
+        Err(problem) => return visit.to(PLACE, &Flash::bad(problem)),
+    };
+    let expires = days.map(|days| Expiry::In(days.saturating_mul(24 * 3600)));
+    let email = visit.who.operator.email.as_str();
+    match tokens::create(&visit.acting(), email, &form.name, expires).await {
+        Ok(made) => visit.to(PLACE, &Flash::secret("token", made.plain.reveal())),
+        failed => visit.done(PLACE, failed, ""),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct RevokedToken {
+    token: String,
+}
+
+/// `POST /console/account/tokens/revoke`.
+pub(super) async fn revoke_token(visit: Visit, Form(form): Form<RevokedToken>) -> Answer {
+    let email = visit.who.operator.email.as_str();
+    let done = tokens::revoke(&visit.acting(), email, &form.token).await;
+    visit.done(PLACE, done, "The token is revoked: the very next request with it is refused.")
 }
 
 #[derive(Deserialize)]

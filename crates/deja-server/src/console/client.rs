@@ -21,10 +21,15 @@ impl FromRequestParts<Arc<Console>> for Address {
     type Rejection = ConsoleError;
 
     async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, ConsoleError> {
-        let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).to_canonical();
-        Ok(Self(sender(peer, &parts.headers, &console.trusted_proxies)))
+        Ok(Self(address(parts, &console.trusted_proxies)))
     }
+}
+
+/// Where a request comes from, behind proxies that are trusted.
+pub(crate) fn address(parts: &Parts, trusted_proxies: &[IpNet]) -> IpAddr {
+    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).to_canonical();
+    sender(peer, &parts.headers, trusted_proxies)
 }
 
 /// Where a browser reached deja, without a slash at the end: what `Host` says, by the scheme of the public URL. Clients reach

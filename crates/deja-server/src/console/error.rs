@@ -154,6 +154,7 @@ impl From<StoreError> for ConsoleError {
 impl From<AdminError> for ConsoleError {
     fn from(error: AdminError) -> Self {
         match error {
+            AdminError::OwnersOnly => Self::OwnersOnly,
             AdminError::NotFound(_) => Self::NotFound,
             AdminError::Failed(what) => Self::Failed(what),
             refused => Self::Refused(refused.to_string()),

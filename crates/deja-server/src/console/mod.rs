@@ -60,8 +60,10 @@ use deja_core::admin::Admin;
 use deja_core::clock::Timestamp;
 use ipnet::IpNet;
 
+pub(crate) use client::address;
 pub use routes::{listed, router};
 pub use session::Access;
+pub(crate) use throttle::Throttle;
 
 use crate::feeds::upstreams::Upstreams;
 use crate::secrets::vault::Vault;
@@ -79,8 +81,8 @@ pub struct Console {
     /// Whether that is https.
     pub(crate) secure: bool,
     /// Where `X-Forwarded-For` is believed.
-    trusted_proxies: Vec<IpNet>,
-    throttle: throttle::Throttle,
+    pub(crate) trusted_proxies: Vec<IpNet>,
+    throttle: Throttle,
 }
 
 impl Console {
@@ -101,7 +103,7 @@ impl Console {
             public_url: public_url.to_owned(),
             secure: public_url.starts_with("https://"),
             trusted_proxies,
-            throttle: throttle::Throttle::default(),
+            throttle: Throttle::default(),
         }
     }
 

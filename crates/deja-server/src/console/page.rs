@@ -186,7 +186,7 @@ impl Visit {
     pub(super) fn done<T>(&self, place: &str, done: Result<T, AdminError>, good: &str) -> Answer {
         match done {
             Ok(_) => self.to(place, &Flash::good(good)),
-            Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
+            Err(error @ (AdminError::Failed(_) | AdminError::OwnersOnly)) => Err(error.into()),
             Err(error) => self.to(place, &Flash::bad(error.to_string())),
         }
     }
@@ -198,7 +198,7 @@ impl Visit {
 
     /// For the use cases of [`deja_core::admin`], on behalf of this person.
     pub(super) fn acting(&self) -> Acting<'_> {
-        self.console.admin.acting((&self.who.operator).into())
+        self.console.admin.acting_for(&self.who.operator)
     }
 
     pub(super) fn is_owner(&self) -> bool {

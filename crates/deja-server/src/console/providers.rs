@@ -245,7 +245,6 @@ pub(super) async fn new(visit: Visit, Path(slug): Path<String>) -> Answer {
 /// `POST /console/p/{slug}/providers/new`.
 pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form<ProviderForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    private_is_for_owners(&visit, form.allow_private)?;
     let new = NewProvider {
         project: slug.clone(),
         name: form.name.trim().to_owned(),
@@ -289,17 +288,13 @@ pub(super) async fn save(
     let project = visit.project(&slug).await?;
     let stored = find(&visit, &project, &name).await?;
     form.name.clone_from(&stored.name);
-    // A member neither gives the permission nor, by saving something else, takes it away: but it was given for one
-    // server, and does not go along to another.
-    let same_server = origin(&form.base_url) == origin(&stored.base_url);
-    let kept = stored.allow_private && same_server;
-    let allow_private = if visit.is_owner() { form.allow_private } else { kept };
     let patch = ProviderPatch {
         kind: form.kind,
         base_url: Some(form.base_url.trim().to_owned()),
         models: Some(form.models()),
         secret: form.secret(),
-        allow_private: Some(allow_private),
+        // A member's form has no such box.
+        allow_private: visit.is_owner().then_some(form.allow_private),
     };
     match providers::set(&visit.acting(), &slug, &name, patch).await {
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
@@ -307,11 +302,6 @@ pub(super) async fn save(
         }
         done => visit.done(&format!("/console/p/{slug}/providers"), done, "Saved. Test it now."),
     }
-}
-
-/// Scheme, host and port of a URL.
-fn origin(url: &str) -> Option<url::Origin> {
-    url::Url::parse(url.trim()).ok().map(|url| url.origin())
 }
 
 /// `GET /console/p/{slug}/providers/own/{name}/remove`.
@@ -379,8 +369,4 @@ fn advice(class: deja_core::provider::FailureClass) -> &'static str {
 async fn find(visit: &Visit, project: &Project, name: &str) -> Result<ProviderConfig, ConsoleError> {
     let providers = visit.console.admin.store.providers(project.id).await?;
     providers.into_iter().find(|provider| provider.name == name).ok_or(ConsoleError::NotFound)
-}
-
-fn private_is_for_owners(visit: &Visit, wanted: bool) -> Result<(), ConsoleError> {
-    if wanted && !visit.is_owner() { Err(ConsoleError::OwnersOnly) } else { Ok(()) }
 }

@@ -36,6 +36,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/account/end-session", Member, post(account::end_session)),
         ("POST", "/account/sign-out-everywhere", Member, post(account::sign_out_everywhere)),
         ("POST", "/account/password", Member, post(account::password)),
+        ("POST", "/account/tokens", Member, post(account::create_token)),
+        ("POST", "/account/tokens/revoke", Member, post(account::revoke_token)),
         ("GET", "/projects", Member, get(projects::get)),
         ("POST", "/projects", Member, post(projects::post)),
         ("GET", "/projects/new", Member, get(projects::new)),

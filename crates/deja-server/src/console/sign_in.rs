@@ -91,7 +91,7 @@ pub(super) async fn post(
 /// Starts a session and goes on to `next`. A session that the browser had ends.
 pub(super) async fn begin(console: &Console, operator: &Operator, headers: &HeaderMap, next: &str) -> Answer {
     if let Some(old) = session::find(console, headers).await? {
-        sessions::end(&console.admin.acting(operator.into()), &old.operator, &old.session.token).await?;
+        sessions::end(&console.admin.acting_for(operator), &old.operator, &old.session.token).await?;
     }
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
     let token = sessions::begin(&console.admin, operator, agent).await?;

@@ -28,7 +28,7 @@ type Who = (IpAddr, Option<String>);
 
 /// Remembers failures to sign in.
 #[derive(Default)]
-pub(super) struct Throttle {
+pub(crate) struct Throttle {
     failures: Mutex<HashMap<Who, Failures>>,
 }
 
@@ -47,13 +47,27 @@ impl Throttle {
             return Err(wait);
         }
         for (who, _) in keys {
-            let failed = failures.entry(who).or_insert(Failures { count: 0, since: now });
-            if now >= failed.since.plus(WINDOW) {
-                *failed = Failures { count: 0, since: now };
-            }
-            failed.count += 1;
+            count(&mut failures, who, now);
         }
         Ok(())
+    }
+
+    /// Whether anything from this address is looked at, whatever the account; or how long it has to wait.
+    pub(crate) fn is_open(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = failures.get(&(place(address), None)).filter(|failed| failed.count >= PER_ADDRESS);
+        let wait = failed.map(|failed| failed.since.plus(WINDOW).since(now)).unwrap_or_default();
+        if wait.is_zero() { Ok(()) } else { Err(wait) }
+    }
+
+    /// Counts a failure of an address, after the fact: what is so long that guessing leads nowhere need not be counted before
+    /// it is looked at.
+    pub(crate) fn failed(&self, address: IpAddr, now: Timestamp) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.len() >= REMEMBERED {
+            forget(&mut failures, now);
+        }
+        count(&mut failures, (place(address), None), now);
     }
 
     /// Takes the attempt back, and the account's failures from this address: its password was right.
@@ -65,6 +79,14 @@ impl Throttle {
             failed.count = failed.count.saturating_sub(1);
         }
     }
+}
+
+fn count(failures: &mut HashMap<Who, Failures>, who: Who, now: Timestamp) {
+    let failed = failures.entry(who).or_insert(Failures { count: 0, since: now });
+    if now >= failed.since.plus(WINDOW) {
+        *failed = Failures { count: 0, since: now };
+    }
+    failed.count += 1;
 }
 
 fn keys(account: &str, address: IpAddr) -> [(Who, u32); 2] {
@@ -128,6 +150,18 @@ mod tests {
         }
         assert!(throttle.attempt("somebody@example.com", HERE, at(1)).is_err());
         assert_eq!(throttle.attempt("somebody@example.com", THERE, at(1)), Ok(()));
+    }
+
+    #[test]
+    fn failures_after_the_fact_close_the_address_for_a_while() {
+        let throttle = Throttle::default();
+        for _ in 0..30 {
+            assert_eq!(throttle.is_open(HERE, at(0)), Ok(()));
+            throttle.failed(HERE, at(0));
+        }
+        assert_eq!(throttle.is_open(HERE, at(1)), Err(Duration::from_secs(899)));
+        assert_eq!(throttle.is_open(THERE, at(1)), Ok(()));
+        assert_eq!(throttle.is_open(HERE, at(900)), Ok(()));
     }
 
     #[test]

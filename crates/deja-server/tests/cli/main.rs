@@ -227,6 +227,39 @@ fn keys_with_an_end_and_a_limit_of_their_own() {
 }
 
 #[test]
+fn access_tokens_from_first_to_last() {
+    let deja = Deja::new();
+    assert!(deja.error(1, &["token", "list", "--operator", "ada@example.com"]).contains("no operator"));
+    deja.ok(&["operator", "create", "ada@example.com"]);
+    // A link makes no operator before it is used.
+    let error = deja.error(1, &["token", "create", "--operator", "ada@example.com", "--name", "ci"]);
+    assert!(error.contains("no operator"), "{error}");
+    let mut made = deja.command(&["operator", "create", "bob@example.com", "--password-stdin"]);
+    let mut made = made.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    made.stdin.take().unwrap().write_all(b"correct horse battery staple\n").unwrap();
+    assert!(made.wait().unwrap().success());
+    let output = deja.run(&["token", "create", "--operator", "bob@example.com", "--name", "ci"]);
+    let (token, said) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let token = token.trim_end();
+    assert!(
+        token.starts_with("djt_") && token.len() == 68 && said.contains("shown this once"),
+        "{token} {said}"
+    );
+    let list = ["token", "list", "--operator", "bob@example.com"];
+    let listed = deja.json(&[&list[..], &["--json"]].concat());
+    assert_eq!((&listed[0]["prefix"], &listed[0]["name"]), (&token[..8].into(), &"ci".into()));
+    assert!(!deja.ok(&list).contains(token) && deja.ok(&list).contains(&token[..8]));
+    let revoke = ["token", "revoke", "--operator", "bob@example.com"];
+    let error = deja.error(1, &[&revoke[..], &["djt_none"]].concat());
+    assert!(error.contains("no token 'djt_none'"), "{error}");
+    deja.ok(&[&revoke[..], &[token]].concat());
+    let error = deja.error(1, &[&revoke[..], &[token]].concat());
+    assert!(!error.contains(&token[8..]), "{error}");
+    assert_eq!(deja.json(&[&list[..], &["--json"]].concat()), serde_json::json!([]));
+}
+
+#[test]
 fn providers_and_where_their_keys_come_from() {
     let deja = Deja::new().env("HOUSE_KEY", "hush-1");
     deja.ok(&["project", "create", "a"]);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::http::Request;
 use deja_core::admin::operators;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
@@ -83,6 +85,42 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
     let revoke = page.attributes("td.do a", "href").remove(1);
     let page = member.submit(&revoke, &[]).await;
     assert_eq!(page.all("tbody .badge"), ["Active", "Revoked"]);
+}
+
+#[tokio::test]
+async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
+    let world = World::new().await;
+    let (mut ada, mut bob) = (world.browser_of(Role::Owner).await, world.browser_of(Role::Member).await);
+    for (name, days, says) in
+        [(" ", "9", "the name"), ("ci", "0", "36500 days"), ("ci", "soon", "must be a number")]
+    {
+        let page = ada.submit("/console/account/tokens", &[("name", name), ("days", days)]).await;
+        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+    }
+    let page = ada.submit("/console/account/tokens", &[("name", "terraform"), ("days", "30")]).await;
+    let token = page.one("#token");
+    assert!(token.starts_with("djt_") && token.len() == 68, "{token}");
+    let page = ada.get("/console/account").await;
+    assert!(!page.body.contains(&token), "once");
+    let row = page.one("section[aria-labelledby=tokens] tbody tr");
+    assert!(row.contains("terraform") && row.contains(&token[..8]) && row.contains("never"), "{row}");
+    let asked = async || {
+        let request = Request::get("/admin/v1/projects").header("authorization", format!("Bearer {token}"));
+        world.stranger().send(request.body(Body::empty()).unwrap()).await.status
+    };
+    assert_eq!(asked().await, 200);
+    let id = page.attributes("form[action='/console/account/tokens/revoke'] input", "value").remove(0);
+    let page = bob.submit("/console/account/tokens/revoke", &[("token", &id)]).await;
+    assert!(page.one("[role=alert]").contains("no token"), "{}", page.text());
+    assert_eq!(asked().await, 200);
+    let page = ada.submit("/console/account/tokens/revoke", &[("token", &id)]).await;
+    assert!(page.all("section[aria-labelledby=tokens] tbody tr").is_empty());
+    assert_eq!(asked().await, 401);
+    let rows = world.wired.store.changes(None, None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let told: Vec<_> = rows.iter().filter(|row| row.change.action.starts_with("token.")).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().all(|row| row.change.actor.name() == "owner-0@example.com"));
+    assert!(!format!("{rows:?}").contains(&token));
 }
 
 #[tokio::test]
@@ -244,9 +282,9 @@ async fn wrong_answers_are_told_apart_and_paged() {
     let row = "[aria-label='Wrong answers'] tbody tr";
     let page = member.get("/console/p/wrong/cache/wrong").await;
     assert_eq!(page.all(row).len(), 20);
-    let older = page.attributes("[aria-label='Wrong answers'] a[rel=next]", "href").remove(0);
+    let older = page.attributes("main a[rel=next]", "href").remove(0);
     let page = member.get(&older).await;
-    assert_eq!((page.all(row).len(), page.all("[aria-label='Wrong answers'] a[rel=next]").len()), (5, 0));
+    assert_eq!((page.all(row).len(), page.all("main a[rel=next]").len()), (5, 0));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Black-box tests: the built binary, real sockets, fake providers.
 //!
-//! `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
+//! `admin_api` tries the API of operators, `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `feedback` (what people say of answers), `flight` (one call for many callers), `guard` (what asks something else), `tenants` (isolation), `durability` (kill -9), `secrets`,
 //! `connections` (clients that read slowly or late), `causes` (the cause of each refusal), `fuzz` (requests that make no sense), `overload` (more than it can
@@ -18,6 +18,7 @@
     reason = "the shared module for PostgreSQL has more than is used here"
 )]
 
+mod admin_api;
 mod causes;
 mod connections;
 mod console;

@@ -30,6 +30,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (16, include_str!("../../migrations/postgres/0016_request_log.sql")),
     (17, include_str!("../../migrations/postgres/0017_keys.sql")),
     (18, include_str!("../../migrations/postgres/0018_refused.sql")),
+    (19, include_str!("../../migrations/postgres/0019_access_tokens.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

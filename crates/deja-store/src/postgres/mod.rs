@@ -5,6 +5,7 @@
 //! project's own providers, so that they are read when it changed. What is kept is which way a
 //! scope is searched ([`entries`]), for half a minute, and that is a matter of speed alone.
 
+mod access_tokens;
 mod audit;
 mod browse;
 mod claims;

@@ -25,6 +25,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (14, include_str!("../../migrations/sqlite/0014_request_log.sql")),
     (15, include_str!("../../migrations/sqlite/0015_keys.sql")),
     (16, include_str!("../../migrations/sqlite/0016_refused.sql")),
+    (17, include_str!("../../migrations/sqlite/0017_access_tokens.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -4,6 +4,7 @@
 //! memory ([`catalog`], [`index`], [`limits`]), so that a hit touches no file. Memory follows the database:
 //! it changes after a commit and before the acknowledgement, and is rebuilt at start ([`open`]).
 
+mod access_tokens;
 mod audit;
 mod backup;
 mod browse;

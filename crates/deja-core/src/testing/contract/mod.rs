@@ -3,6 +3,7 @@
 //! Every backend runs every case, by name, so that a backend cannot be right in its own way. A case gets an
 //! empty store. It calls [`Subject::reopened`] where an answer must hold after a restart too.
 
+mod access_tokens;
 mod audit;
 mod browse;
 mod claims;
@@ -115,6 +116,7 @@ pub fn cases() -> Vec<Case> {
         wrong_answers::cases(),
         opinions::cases(),
         people::cases(),
+        access_tokens::cases(),
         audit::cases(),
         export::cases(),
     ]

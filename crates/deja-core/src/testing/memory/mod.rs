@@ -2,6 +2,7 @@
 //!
 //! It is what the contract means. It is slow, and so short that it can be seen to be right.
 
+mod access_tokens;
 mod browse;
 mod claims;
 mod entries;
@@ -22,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
+use crate::access_token::AccessToken;
 use crate::analytics::{ContextKey, ContextLabel, Rollup, RollupKey};
 use crate::api_key::{ApiKey, KeyUsage};
 use crate::audit::Change;
@@ -77,6 +79,7 @@ struct State {
     operators: Vec<Operator>,
     invites: Vec<Invite>,
     sessions: Vec<Session>,
+    access_tokens: Vec<AccessToken>,
     claims: HashMap<FlightKey, claims::Held>,
     changes: operators::Log,
 }

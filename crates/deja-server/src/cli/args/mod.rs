@@ -9,6 +9,7 @@ mod price;
 mod project;
 mod provider;
 mod shared;
+mod token;
 mod transfer;
 mod tune;
 
@@ -24,6 +25,7 @@ pub(super) use price::PriceTask;
 pub(super) use project::ProjectTask;
 pub(super) use provider::{ProviderTask, SecretFrom};
 pub(super) use shared::Sure;
+pub(super) use token::TokenTask;
 pub(super) use transfer::{ExportTask, Exported, ImportTask};
 pub(super) use tune::TuneTask;
 
@@ -107,6 +109,9 @@ without any it is not known. --json has every threshold from 0.75 to 0.99.")]
     /// The people who sign in to the console
     #[command(subcommand)]
     Operator(OperatorTask),
+    /// Personal access tokens, with which an operator's programs use the admin API
+    #[command(subcommand)]
+    Token(TokenTask),
     /// Who changed what
     #[command(subcommand)]
     Audit(AuditTask),

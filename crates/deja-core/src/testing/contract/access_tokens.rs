@@ -1,0 +1,109 @@
+//! Personal access tokens.
+
+use super::fixtures::{NOW, bytes, later};
+use super::{Subject, register};
+use crate::access_token::AccessToken;
+use crate::id::OperatorId;
+use crate::operator::{Operator, PasswordHash, Role, TokenHash};
+use crate::store::{Store, StoreError};
+use crate::testing::change;
+
+register!["access_tokens":
+    come_with_their_operator,
+    need_an_operator,
+    are_listed_by_operator_and_age,
+    are_touched,
+    revoked_are_gone_at_once,
+];
+
+fn operator(number: u32) -> Operator {
+    Operator {
+        id: OperatorId::from_bytes(bytes(number)),
+        email: format!("o{number}@example.com").parse().unwrap(),
+        role: Role::Owner,
+        password: PasswordHash::from_phc("$argon2id$hash"),
+        created: NOW,
+        disabled: None,
+    }
+}
+
+async fn with_operator(store: &dyn Store, number: u32) -> Operator {
+    let operator = operator(number);
+    store.create_operator(&operator, &change()).await.unwrap();
+    operator
+}
+
+fn token(number: u8, operator: u32) -> AccessToken {
+    AccessToken {
+        hash: TokenHash([number; 32]),
+        operator: OperatorId::from_bytes(bytes(operator)),
+        name: format!("Müller's {number}"),
+        shown: format!("djt_{number:04}"),
+        created: later(i64::from(number)),
+        expires: later(100),
+        last_used: None,
+    }
+}
+
+async fn come_with_their_operator(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_operator(&*store, 1).await;
+    with_operator(&*store, 2).await;
+    let token = token(1, 1);
+    store.create_access_token(&token, &change()).await.unwrap();
+    let store = subject.reopened().await;
+    assert_eq!(store.access_token(&token.hash).await.unwrap(), Some((token.clone(), one.clone())));
+    assert_eq!(store.access_token(&TokenHash([9; 32])).await.unwrap(), None);
+    let disabled = Operator { disabled: Some(NOW), ..one.clone() };
+    store.update_operator(&disabled, &change()).await.unwrap();
+    assert_eq!(store.access_token(&token.hash).await.unwrap(), None);
+    store.update_operator(&one, &change()).await.unwrap();
+    assert_eq!(store.access_token(&token.hash).await.unwrap(), Some((token, one)), "enabled again");
+}
+
+async fn need_an_operator(subject: Subject) {
+    let store = subject.store();
+    let refused = store.create_access_token(&token(1, 1), &change()).await;
+    assert!(matches!(refused, Err(StoreError::Conflict(_))));
+    with_operator(&*store, 1).await;
+    store.create_access_token(&token(1, 1), &change()).await.unwrap();
+    let twice = store.create_access_token(&token(1, 1), &change()).await;
+    assert!(matches!(twice, Err(StoreError::Conflict(_))));
+}
+
+async fn are_listed_by_operator_and_age(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_operator(&*store, 1).await;
+    let two = with_operator(&*store, 2).await;
+    for (number, whose) in [(3, 1), (1, 1), (2, 2)] {
+        store.create_access_token(&token(number, whose), &change()).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    assert_eq!(store.access_tokens(one.id).await.unwrap(), [token(1, 1), token(3, 1)]);
+    assert_eq!(store.access_tokens(two.id).await.unwrap(), [token(2, 2)]);
+}
+
+async fn are_touched(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_operator(&*store, 1).await;
+    store.create_access_token(&token(1, 1), &change()).await.unwrap();
+    store.touch_access_token(&token(1, 1).hash, later(7)).await.unwrap();
+    store.touch_access_token(&token(9, 1).hash, later(7)).await.unwrap();
+    let store = subject.reopened().await;
+    assert_eq!(store.access_tokens(one.id).await.unwrap()[0].last_used, Some(later(7)));
+}
+
+async fn revoked_are_gone_at_once(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_operator(&*store, 1).await;
+    let two = with_operator(&*store, 2).await;
+    store.create_access_token(&token(1, 1), &change()).await.unwrap();
+    let hash = token(1, 1).hash;
+    assert!(!store.revoke_access_token(two.id, &hash, &change()).await.unwrap(), "of another operator");
+    assert!(store.access_token(&hash).await.unwrap().is_some());
+    assert!(store.revoke_access_token(one.id, &hash, &change()).await.unwrap());
+    assert!(!store.revoke_access_token(one.id, &hash, &change()).await.unwrap());
+    let store = subject.reopened().await;
+    assert!(store.access_token(&hash).await.unwrap().is_none());
+    assert_eq!(store.access_tokens(one.id).await.unwrap(), []);
+}

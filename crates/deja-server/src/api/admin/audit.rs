@@ -1,0 +1,42 @@
+//! `/admin/v1/audit`.
+
+use axum::Json;
+use deja_core::admin::audit;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::List;
+use super::caller::{Caller, Query};
+use super::openapi::Refused;
+use super::refusal::Refusal;
+use crate::admin::AuditView;
+
+/// Which rows.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Wanted {
+    /// Only those in this project.
+    #[param(value_type = Option<String>)]
+    project: Option<String>,
+    /// Rows at most, up to 10,000; 50 if it is not given.
+    #[param(value_type = Option<u32>, example = 50)]
+    limit: Option<u32>,
+}
+
+/// The last changes, newest first
+///
+/// For owners.
+#[utoipa::path(
+    get, path = "/admin/v1/audit", tag = "admin", operation_id = "list_audit", params(Wanted),
+    security(("access_token" = [])),
+    responses((status = 200, description = "The changes.", body = inline(List<AuditView>)), Refused)
+)]
+pub(super) async fn list(
+    caller: Caller,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<List<AuditView>>, Refusal> {
+    let limit = wanted.limit.unwrap_or(50) as usize;
+    let lines = audit::list(&caller.acting(), wanted.project.as_deref(), limit).await?;
+    Ok(List::of(lines, AuditView::from))
+}

@@ -1,0 +1,82 @@
+//! Who asks, and what they send.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use deja_core::access_token::PlainAccessToken;
+use deja_core::admin::Acting;
+use deja_core::admin::tokens::{self, Shown};
+use deja_core::operator::Operator;
+use serde::de::DeserializeOwned;
+
+use super::AdminApi;
+use super::refusal::Refusal;
+use crate::api::body::{object, read};
+use crate::auth::bearer;
+
+/// The operator whose token came with the request.
+pub(super) struct Caller {
+    api: Arc<AdminApi>,
+    operator: Operator,
+}
+
+impl Caller {
+    /// For the use cases, in the operator's name.
+    pub(super) fn acting(&self) -> Acting<'_> {
+        self.api.admin.acting_for(&self.operator)
+    }
+}
+
+impl FromRequestParts<Arc<AdminApi>> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(head: &mut Parts, api: &Arc<AdminApi>) -> Result<Self, Refusal> {
+        let (address, now) = (api.address(head), api.admin.clock.now());
+        api.throttle.is_open(address, now).map_err(Refusal::Throttled)?;
+        let refused = match token_of(&head.headers)? {
+            None => Refusal::UnknownToken,
+            Some(plain) => match tokens::find(&api.admin, &plain).await? {
+                Shown::Of(operator) => return Ok(Self { api: api.clone(), operator }),
+                Shown::Expired => Refusal::ExpiredToken,
+                Shown::Unknown => Refusal::UnknownToken,
+            },
+        };
+        api.throttle.failed(address, now);
+        Err(refused)
+    }
+}
+
+/// The token that the headers hold; `None` if what they hold has no token's form.
+fn token_of(headers: &HeaderMap) -> Result<Option<PlainAccessToken>, Refusal> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let first = values.next().ok_or(Refusal::NoToken)?;
+    // Two such headers are none: which of them a proxy checked is unknown.
+    Ok(Some(first).filter(|_| values.next().is_none()).and_then(bearer).and_then(PlainAccessToken::parse))
+}
+
+/// A JSON object as the document describes it; a member that it does not name is refused.
+pub(super) struct Sent<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<AdminApi>> for Sent<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, api: &Arc<AdminApi>) -> Result<Self, Refusal> {
+        let (head, body) = request.into_parts();
+        let body = read(&head.headers, body, api.app.limits()).await?;
+        let text = object(&body, "what /docs names").map_err(Refusal::Bad)?;
+        serde_json::from_str(text).map(Self).map_err(|error| Refusal::Bad(format!("the body: {error}")))
+    }
+}
+
+/// What the path names.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(Refusal))]
+pub(super) struct Path<T>(pub(super) T);
+
+/// What stands behind the question mark.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Query), rejection(Refusal))]
+pub(super) struct Query<T>(pub(super) T);

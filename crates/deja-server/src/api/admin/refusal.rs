@@ -1,0 +1,117 @@
+//! One table: why a request was not done -> status, cause and text, in the shape of deja's own API.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::response::{IntoResponse, Response};
+use deja_core::admin::AdminError;
+
+use crate::api::error::{ApiError, ERROR_CODE, ErrorBody};
+
+/// Why a request was not done.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// No access token.
+    NoToken,
+    /// None that works.
+    UnknownToken,
+    /// One whose time is over.
+    ExpiredToken,
+    /// Too many of those from this address.
+    Throttled(Duration),
+    /// What was sent cannot be read, or be done; says why.
+    Bad(String),
+    /// Not for a member.
+    OwnersOnly,
+    /// What it is about is not there.
+    NotFound(String),
+    /// The path takes another method.
+    MethodNotAllowed,
+    /// It is there already.
+    Conflict(String),
+    /// It could not be done now; for the log only.
+    Failed(String),
+}
+
+impl Refusal {
+    fn parts(&self) -> (StatusCode, &'static str, &str) {
+        const UNAUTHORIZED: &str = "Invalid or missing access token";
+        match self {
+            Self::NoToken => (StatusCode::UNAUTHORIZED, "no_access_token", UNAUTHORIZED),
+            Self::UnknownToken => (StatusCode::UNAUTHORIZED, "unknown_access_token", UNAUTHORIZED),
+            Self::ExpiredToken => (StatusCode::UNAUTHORIZED, "expired_access_token", UNAUTHORIZED),
+            Self::Throttled(_) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many_attempts",
+                "Too many requests without a valid access token. Please try again later.",
+            ),
+            Self::Bad(detail) => (StatusCode::BAD_REQUEST, "bad_request", detail),
+            Self::OwnersOnly => {
+                (StatusCode::FORBIDDEN, "owners_only", "Only an owner may do this: your role is member")
+            }
+            Self::NotFound(detail) => (StatusCode::NOT_FOUND, "not_found", detail),
+            Self::MethodNotAllowed => {
+                (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed")
+            }
+            Self::Conflict(detail) => (StatusCode::CONFLICT, "conflict", detail),
+            Self::Failed(_) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                "Internal server error. The log says more, under the request's id.",
+            ),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        if let Self::Failed(cause) = &self {
+            tracing::error!(error.code = "internal", "a request to the admin API failed: {cause}");
+        }
+        let (status, cause, detail) = self.parts();
+        let mut response = (status, Json(ErrorBody { detail: detail.to_owned() })).into_response();
+        let headers = response.headers_mut();
+        headers.insert(ERROR_CODE, HeaderValue::from_static(cause));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Self::Throttled(wait) = self {
+            headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        }
+        response
+    }
+}
+
+impl From<AdminError> for Refusal {
+    fn from(error: AdminError) -> Self {
+        match error {
+            AdminError::Invalid(why) | AdminError::Setting { problem: why, .. } => Self::Bad(why),
+            AdminError::OwnersOnly => Self::OwnersOnly,
+            AdminError::NotFound(what) => Self::NotFound(what),
+            AdminError::Conflict(what) => Self::Conflict(what),
+            AdminError::Failed(cause) => Self::Failed(cause),
+        }
+    }
+}
+
+/// What reading a body ends with.
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Self::Bad(error.detail().to_owned())
+    }
+}
+
+impl From<PathRejection> for Refusal {
+    fn from(_: PathRejection) -> Self {
+        Self::NotFound("what the path names is not there".into())
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(error: QueryRejection) -> Self {
+        Self::Bad(format!("the query string: {}", error.body_text()))
+    }
+}
