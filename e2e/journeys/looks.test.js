@@ -20,14 +20,22 @@ let slug, entry, turns;
 before(async () => {
   const { page, context } = await open(browser);
   await makeOwner(page, deja);
-  slug = await makeProject(page, "Support bot");
-  const key = await makeKey(page, slug, "production");
+  // Texts that are longer than any column.
+  slug = await makeProject(page, "Support bot of the department for customers of the European and overseas branches, production");
+  const key = await makeKey(page, slug, "production, the cluster in Frankfurt, all pods of the deployment support-bot-production-blue");
+  await page.goto(`${deja.url}/console/p/${slug}`);
   for (let round = 0; round < 4; round += 1) {
     for (const prompts of QUESTIONS) {
       for (const prompt of prompts) await deja.query(slug, key, { prompt, context: round === 3 ? "Answer in French." : null });
     }
   }
   await deja.query(slug, key, { prompt: "" });
+  await deja.query(slug, key, {
+    prompt: `Which of these is it? ${"Donaudampfschifffahrtsgesellschaftskapitän".repeat(6)}`,
+    model: "gpt-4o-mini-with-a-name-that-is-much-longer-than-any-that-a-provider-has-ever-given-to-one-of-its-models-2026-11-22",
+    context: `You are the assistant of the support department. ${"Answer briefly and politely in the language of the customer. ".repeat(20)}${"x".repeat(300)}`,
+  });
+  await deja.query(slug, key, { prompt: "Whom do I ask?", model: "a-model-that-nobody-serves-and-whose-name-is-longer-than-its-column-could-ever-be-on-any-screen" });
   // An application with instructions that change, and one with earlier turns.
   for (const [place, [prompt]] of QUESTIONS.entries()) {
     const system = { role: "system", content: `You help customers of the shop. Today is day ${place}.` };
@@ -102,7 +110,7 @@ const pages = () => [
   ["providers", `/console/p/${slug}/providers`],
   ["provider-new", `/console/p/${slug}/providers/new`],
   ["own-providers", "/console/p/empty-project/providers"],
-  ["provider-edit", "/console/p/empty-project/providers/house"],
+  ["provider-edit", "/console/p/empty-project/providers/own/house"],
   ["settings", `/console/p/${slug}/settings`],
   ["settings-refused", `/console/p/${slug}/settings`, async (page) => {
     await page.getByLabel("Samples at most").fill("7");
@@ -121,12 +129,12 @@ const pages = () => [
   ["empty-cache", "/console/p/empty-project/cache"],
   ["not-found", "/console/p/nobody"],
 ];
-const PICTURED = { 1280: ["projects", "overview", "keys", "analytics", "cache", "playground", "chat", "providers", "settings"], 390: ["analytics", "playground"] };
+const PICTURED = { 1440: [], 1280: ["projects", "overview", "keys", "analytics", "cache", "playground", "chat", "providers", "settings"], 390: ["analytics", "playground"] };
 
-for (const width of [390, 1280]) {
+for (const width of [390, 1280, 1440]) {
   for (const colorScheme of ["light", "dark"]) {
     test(`${width} px, ${colorScheme}`, async () => {
-      const viewport = { width, height: width === 390 ? 844 : 720 };
+      const viewport = { width, height: width === 390 ? 844 : 900 };
       const { page, context, mistakes } = await open(browser, { viewport, colorScheme });
       await page.goto(`${deja.url}/console/sign-in`);
       const found = await inspect(page, "sign-in");
@@ -134,6 +142,8 @@ for (const width of [390, 1280]) {
       for (const [name, address, act] of pages()) {
         await page.goto(deja.url + address);
         await act?.(page);
+        // The tables of charts are opened, too.
+        await page.evaluate(() => { for (const details of document.querySelectorAll("figure details")) details.open = true; });
         found.push(...await inspect(page, name));
         const wanted = PICTURED[width].includes(name) && (colorScheme === "light" || name === "analytics");
         if (wanted) await picture(page, `${name}${width === 390 ? "-phone" : ""}${colorScheme === "dark" ? "-dark" : ""}`);
@@ -143,6 +153,20 @@ for (const width of [390, 1280]) {
     });
   }
 }
+
+test("moments have the time zone of the browser beside UTC", async () => {
+  const { page, context, mistakes } = await open(browser, { timezoneId: "Asia/Kolkata" });
+  await signIn(page, deja);
+  await page.goto(`${deja.url}/console/audit`);
+  const [written, exact] = await page.locator("tbody time").first().evaluate((time) => [time.textContent, time.dateTime]);
+  const [hours, minutes] = exact.slice(11, 16).split(":").map(Number);
+  const there = new Date(Date.UTC(2026, 0, 1, hours + 5, minutes + 30)).toISOString().slice(11, 16);
+  assert.match(written, new RegExp(`^\\d{4}-.*${exact.slice(11, 16)} UTC \\(.*${there} here\\)$`));
+  await page.goto(`${deja.url}/console/p/${slug}/cache`);
+  assert.match(await page.locator("tbody time").first().getAttribute("title"), / UTC; .* here$/);
+  assert.deepEqual(mistakes(), []);
+  await context.close();
+});
 
 test("the keyboard reaches the content and every control", async () => {
   const { page, context } = await open(browser);

@@ -54,13 +54,32 @@ export async function inspect(page, where) {
   if (overflow > 0) violations.push(`the page scrolls sideways by ${overflow} px`);
   const cut = await page.evaluate(() => [...document.querySelectorAll("main *")].filter((element) => {
     // What is cut with a mark that says so, and what only a screen reader gets.
-    if (element.matches(".clip, .sr, input, select, textarea, svg, svg *") || !element.checkVisibility()) return false;
+    if (element.matches(".clip, .copy code, .sr, input, select, textarea, svg, svg *") || !element.checkVisibility()) return false;
     const { overflowX, overflowY } = getComputedStyle(element);
     const hides = (overflow) => ["hidden", "clip"].includes(overflow);
     return hides(overflowX) && element.scrollWidth > element.clientWidth + 1
       || hides(overflowY) && element.scrollHeight > element.clientHeight + 1;
   }).map((element) => element.outerHTML.slice(0, 200)));
   violations.push(...cut.map((html) => `cut off: ${html}`));
+  // Nothing is wider than its box: what scrolls sideways can be reached by the keyboard, what is cut with a mark says all in its title.
+  const wide = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((element) => {
+    if (element.matches(".sr, .skip, input, select, textarea, svg, svg *") || !element.checkVisibility()) return false;
+    if (element.closest("pre[tabindex]")) return false;
+    const { right, width } = element.getBoundingClientRect();
+    if (width > 0 && right > document.documentElement.clientWidth + 1) return true;
+    const over = element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1;
+    return over && !(element.matches(".clip, .copy code") && (element.title || element.querySelector("[title]")));
+  }).map((element) => `${element.scrollWidth} in ${element.clientWidth} px: ${element.outerHTML.slice(0, 200)}`));
+  violations.push(...wide.map((html) => `wider than its box: ${html}`));
+  // On a phone each row is a card, and the tab that is open is in sight.
+  if (page.viewportSize().width <= 800) {
+    violations.push(...await page.evaluate(() => [...document.querySelectorAll(".table tbody td")]
+      .filter((cell) => cell.checkVisibility() && getComputedStyle(cell).display !== "block")
+      .map((cell) => `no card: ${cell.outerHTML.slice(0, 200)}`)));
+    violations.push(...await page.evaluate(() => [...document.querySelectorAll("header [aria-current]")]
+      .filter((tab) => { const { left, right } = tab.getBoundingClientRect(); return left < 0 || right > innerWidth; })
+      .map((tab) => `out of sight: ${tab.textContent}`)));
+  }
   return violations.map((violation) => `${where}: ${violation}`);
 }
 

@@ -105,7 +105,8 @@ pub struct LogFilter {
     pub context: Option<ContextKey>,
     /// Only those that met this entry.
     pub entry: Option<EntryId>,
-    /// Only those that asked just this, or whose kept text has it in it; ASCII letters match in either case there.
+    /// Only those that asked just this, or whose kept text has it in it, whatever the case of letters
+    /// ([`folded`](crate::store::folded)).
     pub asked: Option<String>,
 }
 

@@ -16,7 +16,6 @@ pub mod projects;
 pub mod providers;
 pub mod quality;
 pub mod requests;
-pub mod second_factor;
 pub mod sessions;
 pub mod tokens;
 pub mod transfer;

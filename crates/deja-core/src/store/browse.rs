@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use crate::cache::EntryDetail;
 use crate::clock::Timestamp;
+use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::store::{EntryFilter, StoreError};
 
@@ -41,6 +42,17 @@ pub trait Browse: Send + Sync {
         after: Option<EntryCursor>,
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError>;
+
+    /// Up to `limit` of the project's entries that pass the filter, of all scopes, whose vectors of this embedder are the most
+    /// similar to `embedding`: best first, equal ones by id. All vectors are read through, as in a search by text.
+    async fn similar(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        embedder: &EmbedderId,
+        embedding: &Embedding,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(EntryDetail, Similarity)>, StoreError>;
 
     /// One entry of a project.
     async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError>;

@@ -36,7 +36,7 @@ pub struct EntryFilter {
     pub model: Option<String>,
     /// Only those of this context; `Some(None)` is those without one.
     pub context: Option<Option<String>>,
-    /// Only those with this text in the prompt or the answer; ASCII letters match in either case.
+    /// Only those with this text in the prompt or the answer, whatever the case of letters ([`folded`](crate::store::folded)).
     pub text: Option<String>,
 }
 

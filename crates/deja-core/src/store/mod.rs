@@ -10,6 +10,7 @@ mod browse;
 mod claims;
 mod entries;
 mod export;
+mod fold;
 mod keys;
 mod labels;
 mod limits;
@@ -19,7 +20,6 @@ mod projects;
 mod providers;
 mod request_log;
 mod samples;
-mod second_factors;
 mod usage;
 mod wrong_answers;
 
@@ -36,6 +36,7 @@ pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
 };
 pub use export::{Export, PAGE_BYTES, WholeEntry};
+pub use fold::{folded, folded_char};
 pub use keys::{Admission, Door, Keys, OwnProviders};
 pub use labels::{Labels, NewLabel};
 pub use limits::Limits;
@@ -45,7 +46,6 @@ pub use projects::Projects;
 pub use providers::ProviderConfigs;
 pub use request_log::RequestLog;
 pub use samples::Samples;
-pub use second_factors::SecondFactors;
 pub use usage::Usage;
 pub use wrong_answers::{QUARANTINE_FROM, QUARANTINE_WITHIN, Quarantined, WrongAnswers};
 
@@ -70,7 +70,6 @@ pub trait Store:
     + Invites
     + Sessions
     + AccessTokens
-    + SecondFactors
     + Audit
 {
     /// Whether a read and a write would work now.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use askama::Template;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::analytics::{Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Step, Totals, quantile};
+use deja_core::analytics::{
+    Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Slice, Step, Totals, quantile,
+};
 use deja_core::embedding::Threshold;
 use deja_core::project::Project;
 use deja_core::store::Questions;
@@ -36,12 +38,22 @@ struct AnalyticsPage {
     /// What one must know of the selects.
     offered: Option<String>,
     empty: bool,
-    figures: Vec<(&'static str, String, String)>,
+    figures: Vec<Figure>,
+    /// The span that the figures are compared with.
+    before: Option<String>,
     /// Each with the address of its CSV file.
     charts: Vec<(Chart, String)>,
     tables: Vec<Table>,
     /// The models whose answers cost and save nothing because their price is unknown.
     unpriced: Option<String>,
+}
+
+/// A figure: what, how much, a remark, and how much it was in the span before.
+struct Figure {
+    what: &'static str,
+    value: String,
+    sub: String,
+    before: Option<String>,
 }
 
 struct RangeLink {
@@ -53,9 +65,13 @@ struct RangeLink {
 /// `GET /console/p/{slug}/analytics`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let project = visit.project(&slug).await?;
-    let asked = wanted.read(visit.now());
+    let asked = if wanted.has_range() {
+        wanted.read(visit.now())
+    } else {
+        first_with_data(&visit, &project, &wanted).await?
+    };
     let span = &asked.span;
-    let bars = bars(&visit, &project, &asked).await?;
+    let bars = bars(&visit, &project, &asked.slice, span).await?;
     let all = sum(&bars);
     let usage = |by| ranking::usage(&visit, &project, &asked, by);
     let (keys, models) = (usage(Dimension::Key).await?, usage(Dimension::Model).await?);
@@ -88,7 +104,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         until: range::input(span.until()),
         selects: offered.selects(&asked, &names),
         empty: all.totals.requests() == 0,
-        figures: figures(&all).into_iter().chain(guard_model(&visit, &project, span).await?).collect(),
+        figures: compared(&visit, &project, &asked, &all).await?,
+        before: span.before(visit.now()).map(|before| before.words()),
         charts: charts.map(with_file).collect(),
         tables,
         unpriced: listed(&unpriced),
@@ -96,6 +113,40 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         slug,
     };
     Ok(visit.page(&page))
+}
+
+/// What the address without a range means: the shortest one on offer in which there is something.
+async fn first_with_data(visit: &Visit, project: &Project, wanted: &Wanted) -> Result<Asked, ConsoleError> {
+    for (range, _) in range::OFFERED {
+        let asked = wanted.within(range).read(visit.now());
+        if sum(&bars(visit, project, &asked.slice, &asked.span).await?).totals.requests() > 0 {
+            return Ok(asked);
+        }
+    }
+    Ok(wanted.clone().read(visit.now()))
+}
+
+/// The figures, and what they were in the span of the same length before.
+async fn compared(
+    visit: &Visit,
+    project: &Project,
+    asked: &Asked,
+    all: &Rollup,
+) -> Result<Vec<Figure>, ConsoleError> {
+    let before = match asked.span.before(visit.now()) {
+        Some(span) => Some(sum(&bars(visit, project, &asked.slice, &span).await?)),
+        None => None,
+    };
+    let mut before = before.map(|before| figures(&before).into_iter());
+    let mut told = Vec::new();
+    for (what, value, sub) in figures(all) {
+        let before = before.as_mut().and_then(Iterator::next).map(|(_, value, _)| value);
+        told.push(Figure { what, value, sub, before });
+    }
+    if let Some((what, value, sub)) = guard_model(visit, project, &asked.span).await? {
+        told.push(Figure { what, value, sub, before: None });
+    }
+    Ok(told)
 }
 
 fn ranges(asked: &Asked) -> Vec<RangeLink> {
@@ -119,11 +170,14 @@ pub(super) async fn csv(
     let bytes = if name == "prompts" {
         top_prompts(&visit, &project, &asked).await?.csv()
     } else if name == ranking::SURFACES {
-        ranking::surfaces(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
+        ranking::surfaces(&project, &asked, &sum(&bars(&visit, &project, &asked.slice, &asked.span).await?))
+            .csv()
     } else if name == ranking::SCOPES {
-        ranking::scopes(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
+        ranking::scopes(&project, &asked, &sum(&bars(&visit, &project, &asked.slice, &asked.span).await?))
+            .csv()
     } else if name == ranking::REFUSALS {
-        ranking::refusals(&project, &asked, &sum(&bars(&visit, &project, &asked).await?)).csv()
+        ranking::refusals(&project, &asked, &sum(&bars(&visit, &project, &asked.slice, &asked.span).await?))
+            .csv()
     } else if let Some(by) = ranking::dimension(name) {
         let counts = ranking::usage(&visit, &project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
@@ -131,7 +185,7 @@ pub(super) async fn csv(
         let unpriced = ranking::unpriced(&visit, &project, &counts).await?;
         usage_table(&project, &asked, by, &counts, &names, &unpriced).csv()
     } else {
-        let bars = bars(&visit, &project, &asked).await?;
+        let bars = bars(&visit, &project, &asked.slice, &asked.span).await?;
         let charts = charts(&asked.span, &bars, &sum(&bars), project.settings.threshold(None));
         charts.into_iter().find(|chart| chart.id == name).ok_or(ConsoleError::NotFound)?.csv()
     };
@@ -153,10 +207,14 @@ fn listed(models: &BTreeSet<Arc<str>>) -> Option<String> {
 }
 
 /// The rollups of each bar.
-async fn bars(visit: &Visit, project: &Project, asked: &Asked) -> Result<Vec<Rollup>, ConsoleError> {
-    let span = &asked.span;
+async fn bars(
+    visit: &Visit,
+    project: &Project,
+    slice: &Slice,
+    span: &Span,
+) -> Result<Vec<Rollup>, ConsoleError> {
     let store = &visit.console.admin.store;
-    let series = store.usage_series(project.id, &asked.slice, span.step, span.periods.clone()).await?;
+    let series = store.usage_series(project.id, slice, span.step, span.periods.clone()).await?;
     let mut bars = vec![Rollup::default(); span.bars()];
     for (period, rollup) in series {
         if let Some(bar) = span.bar_of(period).and_then(|bar| bars.get_mut(bar)) {
@@ -317,6 +375,7 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
         id,
         title,
         by: "From (UTC)",
+        timed: true,
         kind,
         unit,
         labels: labels.clone(),
@@ -408,6 +467,7 @@ fn similarities(all: &Rollup, threshold: Threshold) -> Chart {
         id: "similarity",
         title: "Similarity",
         by: "From",
+        timed: false,
         kind: Kind::Stack,
         unit: Unit::Count,
         labels: (0..SIMILARITY_BUCKETS).map(|bucket| Label::plain(format!("{:.2}", bound(bucket)))).collect(),

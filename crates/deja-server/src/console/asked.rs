@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::filter::query;
 use super::range::Span;
+use super::sort::Sort;
 
 /// The range and the filters, as they stand in the address.
 #[derive(Clone, Default, Deserialize)]
@@ -20,6 +21,8 @@ pub(super) struct Wanted {
     pub(super) model: String,
     /// A context's number.
     pub(super) context: String,
+    /// A table's id and what it is sorted by: `keys.3`.
+    sort: String,
 }
 
 /// What is asked for, as far as it can be read.
@@ -33,6 +36,16 @@ pub(super) struct Asked {
 }
 
 impl Wanted {
+    /// Whether the address names a range.
+    pub(super) fn has_range(&self) -> bool {
+        !self.range.is_empty()
+    }
+
+    /// The same filters in a range on offer.
+    pub(super) fn within(&self, range: &str) -> Self {
+        Self { range: range.into(), ..self.clone() }
+    }
+
     pub(super) fn read(self, now: Timestamp) -> Asked {
         let mut problems = Vec::new();
         let custom = (self.range == "custom").then(|| Span::custom(&self.from, &self.until, now));
@@ -70,8 +83,19 @@ impl Asked {
 
     /// The address again.
     pub(super) fn query(&self) -> String {
-        let Wanted { range, from, until, key, model, context } = &self.wanted;
+        self.sorted(&self.wanted.sort)
+    }
+
+    /// What the table of this id is sorted by.
+    pub(super) fn sort_of(&self, table: &str) -> Option<Sort> {
+        let (id, sort) = self.wanted.sort.split_once('.')?;
+        Sort::read(sort).filter(|_| id == table)
+    }
+
+    /// The same address with another order.
+    pub(super) fn sorted(&self, sort: &str) -> String {
+        let Wanted { range, from, until, key, model, context, .. } = &self.wanted;
         let span = [("range", range.as_str()), ("from", from), ("until", until)];
-        query(&[&span[..], &[("key", key), ("model", model), ("context", context)]].concat())
+        query(&[&span[..], &[("key", key), ("model", model), ("context", context), ("sort", sort)]].concat())
     }
 }

@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use askama::Template;
 use deja_core::cache::{EntryDetail, Kind};
 use deja_core::clock::Timestamp;
-use deja_core::engine;
+use deja_core::embedding::Similarity;
 use deja_core::project::Project;
-use deja_core::store::{EntryCursor, StoreError};
+use deja_core::store::{EntryCursor, EntryFilter, StoreError};
 use serde::Deserialize;
 
 use super::error::{ConsoleError, SEARCH_TIMEOUT};
@@ -70,7 +70,7 @@ impl Row {
             context: detail
                 .context
                 .as_deref()
-                .map(|text| if text.is_empty() { "(empty text)".into() } else { format::excerpt(text) }),
+                .map(|text| if text.is_empty() { "(empty text)".into() } else { format::line(text) }),
             hits: format::count(detail.hits),
             last_hit: detail.last_hit.map(|at| visit.moment(at)),
             created: visit.moment(entry.created),
@@ -167,36 +167,26 @@ async fn quarantine(visit: &Visit, project: &Project) -> Result<Vec<Held>, Conso
     Ok(held)
 }
 
-/// The entries nearest to the searched text; or what is missing to look for them.
+/// The entries that pass the filter, of all models and contexts if it names none, nearest to the searched text.
 async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found, ConsoleError> {
-    let missing = |what| Found { problem: Some(what), ..Found::default() };
-    let shared = project.settings.share_models;
-    let (Some(context), true) = (filter.context(), shared || !filter.model.is_empty()) else {
-        return Ok(missing("Choose a model and a context: entries of different ones are never compared."));
+    let missing = |what| Ok(Found { problem: Some(what), ..Found::default() });
+    let (engine, asked) = (visit.console.app.engine(), filter.q.trim());
+    let Some(vector) = engine.vector_of(project.id, asked).await? else {
+        return missing("This text is too long to be searched by meaning. Search for a part of it.");
     };
-    let query = engine::Query {
-        prompt: filter.q.trim().to_owned(),
-        model: filter.model.clone(),
-        threshold: project.settings.threshold(None),
-        context,
-        request: None,
-        wire: None,
+    let filter = EntryFilter { text: None, ..filter.entries() };
+    let store = &visit.console.admin.store;
+    let found = match store.similar(project.id, &filter, engine.embedder(), &vector, NEAREST).await {
+        Err(StoreError::SearchTimeout) => return missing(SEARCH_TIMEOUT),
+        found => found?,
     };
-    let preview = visit.console.app.engine().preview(project, &query, NEAREST).await?;
-    if preview.trace.too_long.is_some() {
-        return Ok(missing("This text is too long to be searched by meaning. Search for a part of it."));
-    }
-    let mut rows = Vec::with_capacity(preview.near.len());
-    for engine::Neighbour { candidate, .. } in preview.near {
-        // An entry that went meanwhile is left out.
-        let Some(detail) = visit.console.admin.store.entry(project.id, candidate.entry.id).await? else {
-            continue;
-        };
-        let row = Row::of(visit, &detail);
-        let query = super::filter::query(&[("asked", filter.q.trim())]);
-        rows.push(Row { similarity: format!("{:.3}", candidate.similarity.get()), query, ..row });
-    }
-    Ok(Found { rows, ..Found::default() })
+    let query = super::filter::query(&[("asked", asked)]);
+    let row = |(detail, similarity): &(EntryDetail, Similarity)| Row {
+        similarity: format!("{:.3}", similarity.get()),
+        query: query.clone(),
+        ..Row::of(visit, detail)
+    };
+    Ok(Found { rows: found.iter().map(row).collect(), ..Found::default() })
 }
 
 /// `12 entries`.

@@ -95,6 +95,8 @@ pub(super) struct Chart {
     pub(super) title: &'static str,
     /// What the labels are, for the table's first column.
     pub(super) by: &'static str,
+    /// Whether they are moments, oldest first.
+    pub(super) timed: bool,
     pub(super) kind: Kind,
     pub(super) unit: Unit,
     pub(super) labels: Vec<Label>,
@@ -127,12 +129,22 @@ impl Chart {
             .collect()
     }
 
-    /// The table twin: a label and a text a series.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (&str, Vec<String>)> {
+    /// The table twin: a label, and of each series its name and a text. Places where there is nothing are left out, and of
+    /// moments the newest comes first.
+    pub(super) fn rows(&self) -> Vec<(&Label, Vec<(&'static str, String)>)> {
         let cell = |value: Option<f64>| value.map_or("–".into(), |value| self.unit.show(value));
-        let row =
-            move |place: usize| self.series.iter().map(move |s| cell(s.values.get(place).copied().flatten()));
-        self.labels.iter().enumerate().map(move |(place, label)| (label.full.as_str(), row(place).collect()))
+        let values = |place: usize| {
+            self.series.iter().map(move |series| (series.name, series.values.get(place).copied().flatten()))
+        };
+        let row = |(place, label)| {
+            let something = values(place).any(|(_, value)| value.is_some_and(|value| value > 0.0));
+            something.then(|| (label, values(place).map(|(name, value)| (name, cell(value))).collect()))
+        };
+        let mut rows: Vec<_> = self.labels.iter().enumerate().filter_map(row).collect();
+        if self.timed {
+            rows.reverse();
+        }
+        rows
     }
 
     /// The same numbers as a CSV file.
@@ -293,6 +305,7 @@ mod tests {
             id: "test",
             title: "Test",
             by: "hour",
+            timed: true,
             kind,
             unit: Unit::Count,
             labels: (0..values.len()).map(label).collect(),
@@ -332,16 +345,16 @@ mod tests {
     }
 
     #[test]
-    fn the_table_twin_has_every_number() {
-        let chart = chart(Kind::Stack, &[Some(1234.0), None]);
-        let rows: Vec<_> = chart.rows().collect();
-        assert_eq!(
-            rows,
-            [
-                ("<0>", vec!["1,234".to_owned(), "1".to_owned()]),
-                ("<1>", vec!["–".to_owned(), "1".to_owned()])
-            ]
-        );
+    fn the_table_twin_has_every_number_newest_first_and_no_row_of_nothing() {
+        let mut chart = chart(Kind::Stack, &[Some(1234.0), None]);
+        let row = |label, hits: &str| (label, vec![("hits", hits.to_owned()), ("misses", "1".to_owned())]);
+        let (first, second) = (label(0), label(1));
+        assert_eq!(chart.rows(), [row(&second, "–"), row(&first, "1,234")]);
+        chart.timed = false;
+        assert_eq!(chart.rows(), [row(&first, "1,234"), row(&second, "–")]);
+        let mut quiet = chart.clone();
+        quiet.series = vec![Series::gaps("hits", 1, [Some(0.0), None].into_iter())];
+        assert_eq!(quiet.rows(), []);
         assert_eq!(
             String::from_utf8(chart.csv().unwrap()).unwrap(),
             "hour,hits,misses\n000,1234,1\n001,,1\n"

@@ -1,7 +1,7 @@
-//! An entry that was just deleted, and for ten seconds the button that brings it back.
+//! Entries that were just deleted, and for ten seconds the button that brings them back.
 //!
-//! The page is the answer to the form that deleted it, not a redirect: it holds the entry, sealed with the server's own key
-//! and bound to the session, so that nothing is kept anywhere else and any replica can bring it back.
+//! The page is the answer to the form that deleted them, not a redirect: it holds the entries, sealed with the server's own key
+//! and bound to the session, so that nothing is kept anywhere else and any replica can bring them back.
 
 use askama::Template;
 use base64::Engine as _;
@@ -11,6 +11,7 @@ use deja_core::admin::cache::{self, Deleted};
 use deja_core::id::EntryId;
 use serde::Deserialize;
 
+use super::cache::entries_of;
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path};
@@ -21,26 +22,68 @@ use super::page::{Answer, Frame, Visit};
 struct DeletedPage {
     frame: Frame,
     slug: String,
-    text: &'static str,
-    /// The entry, sealed.
-    entry: String,
+    text: String,
+    several: bool,
+    /// The entries.
+    sealed: String,
 }
 
-/// Deletes an entry, and says `good` where that was done.
-pub(super) async fn delete(visit: &Visit, slug: &str, entry: EntryId, good: &'static str) -> Answer {
+/// Deletes entries, and says `good` where that was done: of one, or of several, all that are still there.
+pub(super) async fn delete(visit: &Visit, slug: &str, entries: &[EntryId], good: &str) -> Answer {
     let list = format!("/console/p/{slug}/cache");
-    let deleted = match cache::delete(&visit.acting(), slug, entry).await {
-        Ok(Some(deleted)) => deleted,
-        done => return visit.done(&list, done, good),
+    let mut kept = Vec::new();
+    for entry in entries {
+        match cache::delete(&visit.acting(), slug, *entry).await {
+            Ok(deleted) => kept.push(deleted),
+            // Of several, one that went meanwhile is no news.
+            Err(AdminError::NotFound(_)) if entries.len() > 1 => {}
+            failed => return visit.done(&list, failed, good),
+        }
+    }
+    let gone = kept.len();
+    let deleted: Vec<Deleted> = kept.into_iter().flatten().collect();
+    let good = match (entries.len(), gone - deleted.len()) {
+        (1, _) => good.to_owned(),
+        (_, 0) => format!("{} deleted.", entries_of(gone as u64)),
+        (_, lost) => format!(
+            "{} deleted, {lost} of them for good: what is expired or in quarantine cannot be brought back.",
+            entries_of(gone as u64)
+        ),
     };
+    if deleted.is_empty() {
+        return visit.to(&list, &Flash::good(good));
+    }
     let sealed = seal(visit, &deleted)?;
     // What no form can send back is gone.
     if sealed.len() > visit.console.app.limits().body_bytes {
         return visit.to(&list, &Flash::good(good));
     }
     let project = visit.project(slug).await?;
-    let frame = visit.frame_in(&project, "Entry deleted", "Cache");
-    Ok(visit.page(&DeletedPage { frame, slug: slug.to_owned(), text: good, entry: sealed }))
+    let frame = visit.frame_in(&project, "Deleted", "Cache");
+    let several = deleted.len() > 1;
+    Ok(visit.page(&DeletedPage { frame, slug: slug.to_owned(), text: good, several, sealed }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Selected {
+    #[serde(default)]
+    entry: Vec<String>,
+}
+
+/// `POST /console/p/{slug}/cache/delete`: those that are ticked.
+pub(super) async fn delete_selected(
+    visit: Visit,
+    Path(slug): Path<String>,
+    Form(form): Form<Selected>,
+) -> Answer {
+    visit.project(&slug).await?;
+    let entries: Result<Vec<EntryId>, _> = form.entry.iter().map(|id| id.parse()).collect();
+    let entries = entries.map_err(|_| ConsoleError::BadForm("A field is wrong".into()))?;
+    if entries.is_empty() {
+        let flash = Flash::bad("Nothing was deleted: tick the entries first.");
+        return visit.to(&format!("/console/p/{slug}/cache"), &flash);
+    }
+    delete(&visit, &slug, &entries, "The entry is deleted.").await
 }
 
 #[derive(Deserialize)]
@@ -53,13 +96,24 @@ pub(super) async fn restore(visit: Visit, Path(slug): Path<String>, Form(form): 
     let deleted =
         open(&visit, &form.entry).ok_or_else(|| ConsoleError::BadForm("A field is wrong".into()))?;
     let list = format!("/console/p/{slug}/cache");
-    match cache::restore(&visit.acting(), &slug, deleted).await {
-        Ok(entry) => visit.to(&format!("{list}/{entry}"), &Flash::good("The entry is back.")),
-        Err(error) => visit.done::<()>(&list, Err(error), ""),
+    let (all, mut back, mut failed) = (deleted.len(), Vec::new(), None);
+    for one in deleted {
+        match cache::restore(&visit.acting(), &slug, one).await {
+            Ok(entry) => back.push(entry),
+            Err(error) => failed = Some(error),
+        }
+    }
+    match (failed, &back[..]) {
+        (Some(error), []) => visit.done::<()>(&list, Err(error), ""),
+        (None, [entry]) => visit.to(&format!("{list}/{entry}"), &Flash::good("The entry is back.")),
+        (None, _) => visit.to(&list, &Flash::good(format!("{all} entries are back."))),
+        (Some(error), _) => {
+            visit.to(&list, &Flash::bad(format!("{} of {all} entries are back. {error}", back.len())))
+        }
     }
 }
 
-fn seal(visit: &Visit, deleted: &Deleted) -> Result<String, AdminError> {
+fn seal(visit: &Visit, deleted: &[Deleted]) -> Result<String, AdminError> {
     let failed = |error: String| AdminError::Failed(error);
     let bytes = serde_json::to_vec(deleted).map_err(|error| failed(error.to_string()))?;
     let sealed =
@@ -67,7 +121,7 @@ fn seal(visit: &Visit, deleted: &Deleted) -> Result<String, AdminError> {
     Ok(URL_SAFE_NO_PAD.encode(sealed))
 }
 
-fn open(visit: &Visit, sealed: &str) -> Option<Deleted> {
+fn open(visit: &Visit, sealed: &str) -> Option<Vec<Deleted>> {
     let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
     let opened = visit.console.vault.open(&sealed, &binding(visit)).ok()?;
     serde_json::from_slice(&opened).ok()

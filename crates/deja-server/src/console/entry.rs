@@ -108,7 +108,7 @@ pub(super) async fn get(
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
 pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
-    deleted::delete(&visit, &slug, id(&entry)?, "The entry is deleted.").await
+    deleted::delete(&visit, &slug, &[id(&entry)?], "The entry is deleted.").await
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/wrong`: for a prompt that the entry answered, as the log has it.
@@ -130,8 +130,8 @@ pub(super) async fn wrong(
     }
     let done = requests::wrong_for(&visit.acting(), engine, &slug, entry, &asked).await;
     if done.is_ok() && !form.delete.is_empty() {
-        return deleted::delete(&visit, &slug, entry, "The pair is forbidden, and the entry is deleted.")
-            .await;
+        let good = "The pair is forbidden, and the entry is deleted.";
+        return deleted::delete(&visit, &slug, &[entry], good).await;
     }
     said::forbidden(&visit, &here, &slug, done)
 }

@@ -15,7 +15,7 @@ use super::page::{self, Frame};
 
 /// What to do about a search by text that did not end in time.
 pub(super) const SEARCH_TIMEOUT: &str =
-    "The search by text took too long, and was ended. Choose a model or a context as well.";
+    "The search took too long, and was ended. Choose a model or a context as well.";
 
 /// Why there is no page.
 #[derive(Debug)]

@@ -106,14 +106,22 @@ impl Moment {
     }
 }
 
-/// The first line of a text, cut for a table.
+/// The beginning of a text in a line, cut for a table.
 pub(super) fn excerpt(text: &str) -> String {
-    const LENGTH: usize = 120;
+    cut(text, 120)
+}
+
+/// A text in a line, whole unless it is very long: the page cuts it where it has to, and its title has all.
+pub(super) fn line(text: &str) -> String {
+    cut(text, 1000)
+}
+
+fn cut(text: &str, length: usize) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= LENGTH {
+    if line.chars().count() <= length {
         return line;
     }
-    line.chars().take(LENGTH - 1).chain(['…']).collect()
+    line.chars().take(length - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -4,21 +4,26 @@ use askama::Template;
 use deja_core::admin::keys::{Expiry, KeyWish};
 use deja_core::admin::{AdminError, keys};
 use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
+use deja_core::clock::Timestamp;
 use deja_core::project::Project;
+use deja_core::store::folded;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Query, number};
 use super::format::{self, Moment};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
+use super::sort::{Column, Of, Sort};
 
 #[derive(Template)]
 #[template(path = "keys.html")]
 struct KeysPage {
     frame: Frame,
     slug: String,
+    head: Vec<Column>,
     keys: Vec<Row>,
     next: Option<String>,
     first: Option<String>,
@@ -48,6 +53,38 @@ impl Row {
     fn is_revoked(&self) -> bool {
         self.status == KeyStatus::Revoked
     }
+}
+
+/// The columns of the list.
+const COLUMNS: [(&str, Of); 8] = [
+    ("Name", Of::Text),
+    ("Prefix", Of::Text),
+    ("Created", Of::Moment),
+    ("Last used", Of::Moment),
+    ("Requests", Of::Number),
+    ("Models", Of::Text),
+    ("Expires", Of::Moment),
+    ("Status", Of::Text),
+];
+/// Those that it can be sorted by.
+const SORTED: [usize; 5] = [0, 2, 3, 4, 6];
+
+/// The place of a key in a list that is sorted so. Without an order those that work come first, of each the newest.
+fn place(key: &ApiKey, usage: &KeyUsage, sort: Option<Sort>, now: Timestamp) -> String {
+    // A moment that there is none of lies before all; an end, behind.
+    let moment = |at: Option<Timestamp>, none: i64| format!("{:019}", at.map_or(none, Timestamp::as_nanos));
+    let first = match sort.map(|sort| sort.column) {
+        Some(0) => folded(&key.name),
+        Some(2) => moment(Some(key.created), 0),
+        Some(3) => moment(usage.last_used, 0),
+        Some(4) => format!("{:020}", usage.requests),
+        Some(6) => moment(key.expires, i64::MAX),
+        _ => {
+            let ended = u8::from(key.status(now) != KeyStatus::Active);
+            format!("{ended}-{:019}", i64::MAX - key.created.as_nanos())
+        }
+    };
+    format!("{first}-{}", key.id)
 }
 
 #[derive(Default, Deserialize)]
@@ -92,16 +129,16 @@ async fn page(
     problem: Option<&str>,
 ) -> Result<KeysPage, ConsoleError> {
     let keys = visit.console.admin.store.keys(project.id).await?;
-    // Those that work come first, of each the newest.
-    let place = |(key, _): &(ApiKey, KeyUsage)| {
-        format!(
-            "{}-{:019}-{}",
-            u8::from(key.status(visit.now()) != KeyStatus::Active),
-            i64::MAX - key.created.as_nanos(),
-            key.id
-        )
-    };
-    let page = paged.page(&format!("/console/p/{}/keys", project.slug), keys, place);
+    let here = format!("/console/p/{}/keys", project.slug);
+    let sort = paged.sort().filter(|sort| SORTED.contains(&sort.column));
+    let descends = sort.zip(sort.and_then(|sort| COLUMNS.get(sort.column)));
+    let descends = descends.is_some_and(|(sort, (_, of))| sort.descends(*of));
+    let page = paged.page(&here, keys, descends, |(key, usage)| place(key, usage, sort, visit.now()));
+    let head = COLUMNS.into_iter().enumerate().map(|(at, (name, of))| {
+        let column = Column::new(name, of);
+        let address = |sort: &str| format!("{here}{}", query(&[("sort", sort)]));
+        if SORTED.contains(&at) { column.sorted(at, sort, address) } else { column }
+    });
     let rows = page.rows.into_iter().map(|(key, usage)| Row {
         id: key.id.to_string(),
         status: key.status(visit.now()),
@@ -117,6 +154,7 @@ async fn page(
     Ok(KeysPage {
         frame: visit.frame_in(project, "API Keys", "API Keys").complaining(problem),
         slug: project.slug.to_string(),
+        head: head.collect(),
         keys: rows.collect(),
         next: page.next,
         first: page.first,

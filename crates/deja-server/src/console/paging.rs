@@ -1,8 +1,11 @@
 //! Pages of lists that are read whole: projects and keys, of which there are hundreds.
 
+use std::cmp::Ordering;
+
 use serde::Deserialize;
 
 use super::filter::query;
+use super::sort::Sort;
 
 /// Rows of a page.
 const PAGE: usize = 100;
@@ -13,6 +16,8 @@ const PAGE: usize = 100;
 pub(super) struct Paged {
     /// The place of the last row of the page before.
     after: String,
+    /// What the list is sorted by.
+    sort: String,
 }
 
 /// A page of rows, with the addresses of the next one and of the first.
@@ -23,23 +28,41 @@ pub(super) struct Page<T> {
 }
 
 impl Paged {
-    /// The page of the list at `here`.
-    pub(super) fn page<T>(&self, here: &str, rows: Vec<T>, place: impl Fn(&T) -> String) -> Page<T> {
-        let (rows, next) = page(rows, place, &self.after);
+    /// The page of the list at `here`, ordered by the places of its rows; the greatest first, if it `descends`.
+    pub(super) fn page<T>(
+        &self,
+        here: &str,
+        rows: Vec<T>,
+        descends: bool,
+        place: impl Fn(&T) -> String,
+    ) -> Page<T> {
+        let (rows, next) = page(rows, place, &self.after, descends);
+        let address = |after: &str| format!("{here}{}", query(&[("sort", &self.sort), ("after", after)]));
         Page {
             rows,
-            next: next.map(|after| format!("{here}{}", query(&[("after", &after)]))),
-            first: (!self.after.is_empty()).then(|| here.into()),
+            next: next.map(|after| address(&after)),
+            first: (!self.after.is_empty()).then(|| address("")),
         }
+    }
+
+    /// What the list is sorted by, if the address says so.
+    pub(super) fn sort(&self) -> Option<Sort> {
+        Sort::read(&self.sort)
     }
 }
 
 /// The rows behind the one at `after`, ordered by their places, and the place where the next page goes on. A place
 /// stays what it is while rows come and go, so that none is left out or shown twice.
-fn page<T>(rows: Vec<T>, place: impl Fn(&T) -> String, after: &str) -> (Vec<T>, Option<String>) {
+fn page<T>(
+    rows: Vec<T>,
+    place: impl Fn(&T) -> String,
+    after: &str,
+    descends: bool,
+) -> (Vec<T>, Option<String>) {
+    let order = |one: &str, other: &str| if descends { other.cmp(one) } else { one.cmp(other) };
     let mut placed: Vec<(String, T)> = rows.into_iter().map(|row| (place(&row), row)).collect();
-    placed.retain(|(place, _)| place.as_str() > after);
-    placed.sort_by(|(one, _), (other, _)| one.cmp(other));
+    placed.retain(|(place, _)| after.is_empty() || order(place, after) == Ordering::Greater);
+    placed.sort_by(|(one, _), (other, _)| order(one, other));
     let more = placed.len() > PAGE;
     placed.truncate(PAGE);
     let next = placed.last().filter(|_| more).map(|(place, _)| place.clone());
@@ -53,12 +76,15 @@ mod tests {
     #[test]
     fn every_row_is_on_one_page_while_others_come() {
         let place = |number: &u32| format!("{number:04}");
-        let (first, next) = page((0..250).rev().collect(), place, "");
+        let (first, next) = page((0..250).rev().collect(), place, "", false);
         assert_eq!((first, next.as_deref()), ((0..100).collect(), Some("0099")));
         // Rows before and behind come meanwhile, and one goes.
-        let (second, next) = page((0..260).filter(|n| *n != 99).collect(), place, "0099");
+        let (second, next) = page((0..260).filter(|n| *n != 99).collect(), place, "0099", false);
         assert_eq!((second, next.as_deref()), ((100..200).collect(), Some("0199")));
-        let (last, next) = page((0..260).collect(), place, "0199");
+        let (last, next) = page((0..260).collect(), place, "0199", false);
         assert_eq!((last.len(), next), (60, None));
+        let (first, next) = page((0..250).collect(), place, "", true);
+        assert_eq!((first, next.as_deref()), ((150..250).rev().collect(), Some("0150")));
+        assert_eq!(page((0..250).collect(), place, "0150", true).0, (50..150).rev().collect::<Vec<_>>());
     }
 }

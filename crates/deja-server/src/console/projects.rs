@@ -47,7 +47,8 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let first = today - DAYS + 1;
     let daily = store.daily_totals(first, today + 1).await?;
     let none = BTreeMap::new();
-    let page = paged.page("/console/projects", store.projects().await?, |project| project.slug.to_string());
+    let page =
+        paged.page("/console/projects", store.projects().await?, false, |project| project.slug.to_string());
     let rows = page.rows.into_iter().map(|project| {
         let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =

@@ -168,6 +168,7 @@ fn charts(quality: &Quality) -> [Chart; 2] {
         id,
         title,
         by: "Threshold",
+        timed: false,
         kind: Kind::Lines,
         unit: Unit::Percent,
         labels: labels.clone(),

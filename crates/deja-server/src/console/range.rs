@@ -63,6 +63,18 @@ impl Span {
         Some(Self { key: "custom", step, periods: first..end, group })
     }
 
+    /// The same span of time just before; `None` if that is not kept any more.
+    pub(super) fn before(&self, now: Timestamp) -> Option<Self> {
+        let first = self.periods.start - (self.periods.end - self.periods.start);
+        (first >= self.step.oldest(now)).then(|| Self { periods: first..self.periods.start, ..self.clone() })
+    }
+
+    /// From when until when, in words.
+    pub(super) fn words(&self) -> String {
+        let text = |at| moment::whole(at).strftime("%Y-%m-%d %H:%M").to_string();
+        format!("{} to {} UTC", text(self.from()), text(self.until()))
+    }
+
     /// Number of bars.
     pub(super) fn bars(&self) -> usize {
         usize::try_from((self.periods.end - self.periods.start + self.group - 1) / self.group).unwrap_or(0)
@@ -148,6 +160,17 @@ mod tests {
             assert_eq!(span.bar_of(span.step.period_of(NOW)), Some(bars - 1), "{key}");
             assert_eq!(span.bar_of(span.periods.end), None);
         }
+    }
+
+    #[test]
+    fn the_span_before_ends_where_this_one_begins_if_it_is_kept() {
+        for (key, _) in OFFERED {
+            let span = Span::named(key, NOW);
+            let before = span.before(NOW).unwrap();
+            assert_eq!((before.until(), before.bars()), (span.from(), span.bars()), "{key}");
+        }
+        let all = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
+        assert_eq!(all.before(NOW), None);
     }
 
     #[test]

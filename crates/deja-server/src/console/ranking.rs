@@ -1,5 +1,6 @@
 //! The tables of the analytics page: who and what asked most, and which prompts saved most.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use deja_core::admin::prices;
 use deja_core::analytics::{ContextKey, Dimension, OfSurface, Rollup, Slice, Surface, Totals};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
-use deja_core::store::EntryFilter;
+use deja_core::store::{EntryFilter, folded};
 
 use super::asked::Asked;
 use super::chart::{self, Unit};
@@ -18,6 +19,7 @@ use super::format;
 use super::names::Names;
 use super::page::Visit;
 use super::range::Span;
+use super::sort::{Column, Of};
 
 /// Rows of a table on the page.
 const SHOWN: usize = 20;
@@ -34,7 +36,7 @@ pub(super) struct Table {
     /// What one must know to read it.
     pub(super) note: Option<&'static str>,
     pub(super) none: &'static str,
-    pub(super) head: Vec<&'static str>,
+    pub(super) head: Vec<Column>,
     pub(super) rows: Vec<Ranked>,
 }
 
@@ -42,6 +44,20 @@ pub(super) struct Ranked {
     pub(super) name: String,
     pub(super) href: Option<String>,
     pub(super) cells: Vec<Cell>,
+}
+
+impl Ranked {
+    /// The order of two rows by a column. What is not known is least.
+    fn compare(&self, other: &Self, column: usize) -> Ordering {
+        let Some(at) = column.checked_sub(1) else {
+            return folded(&self.name).cmp(&folded(&other.name));
+        };
+        let number = |row: &Self| match row.cells.get(at) {
+            Some(Cell::Number(_, Some(number))) => *number,
+            _ => f64::NEG_INFINITY,
+        };
+        number(self).total_cmp(&number(other))
+    }
 }
 
 /// What stands in a cell: for people on the page, for machines in a CSV file.
@@ -61,6 +77,10 @@ impl Cell {
         Self::Number(Unit::Dollars, Some(amount.as_dollars()))
     }
 
+    pub(super) const fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+
     pub(super) fn show(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -78,7 +98,47 @@ impl Cell {
     }
 }
 
+/// The heads of a first column of names, and of columns of numbers.
+fn head<const N: usize>(name: &'static str, numbers: [&'static str; N]) -> Vec<Column> {
+    let numbers = numbers.map(|name| Column::new(name, Of::Number));
+    std::iter::once(Column::new(name, Of::Text)).chain(numbers).collect()
+}
+
 impl Table {
+    /// Sorted as the address says, with links in its head. One that has not all rows stays as it is: the first of some other
+    /// order may be among those that it has not.
+    fn sorted(mut self, project: &Project, asked: &Asked) -> Self {
+        if !(2..=LISTED).contains(&self.rows.len()) {
+            return self;
+        }
+        let sort = asked.sort_of(self.id).filter(|sort| sort.column < self.head.len());
+        if let Some(sort) = sort {
+            let descends = sort.descends(if sort.column == 0 { Of::Text } else { Of::Number });
+            self.rows.sort_by(|one, other| {
+                let order = one.compare(other, sort.column);
+                if descends { order.reverse() } else { order }
+            });
+        }
+        let id = self.id;
+        let place = |sort: &str| {
+            let query = asked.sorted(&format!("{id}.{sort}"));
+            format!("/console/p/{}/analytics{query}#{id}", project.slug)
+        };
+        let columns = self.head.into_iter().enumerate();
+        self.head = columns.map(|(at, column)| column.sorted(at, sort, place)).collect();
+        self
+    }
+
+    /// The cells of a row, each with the name of its column.
+    pub(super) fn named<'a>(&self, row: &'a Ranked) -> impl Iterator<Item = (&'static str, &'a Cell)> {
+        self.head.iter().skip(1).map(|column| column.name).zip(&row.cells)
+    }
+
+    /// Whether the column of names has most of the width.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.head.len() <= 4
+    }
+
     /// The rows that the page shows.
     pub(super) fn shown(&self) -> &[Ranked] {
         self.rows.get(..SHOWN).unwrap_or(&self.rows)
@@ -100,7 +160,7 @@ impl Table {
 
     pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(&self.head)?;
+        writer.write_record(self.head.iter().map(|column| column.name))?;
         for row in self.rows.iter().take(LISTED) {
             writer.write_record(
                 std::iter::once(chart::cell(&row.name)).chain(row.cells.iter().map(Cell::plain)),
@@ -171,9 +231,10 @@ pub(super) fn usage_table(
         csv: file(project, asked, id),
         note: None,
         none: "Nothing in this range.",
-        head: vec!["Name", "Requests", "Hit rate", "Saved", "Spent", "Refused", "Not answered"],
+        head: head("Name", ["Requests", "Hit rate", "Saved", "Spent", "Refused", "Not answered"]),
         rows: counts.iter().map(row).collect(),
     }
+    .sorted(project, asked)
 }
 
 /// The id of the table by surface.
@@ -197,9 +258,10 @@ pub(super) fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table 
         csv: file(project, asked, SURFACES),
         note: None,
         none: "Nothing in this range.",
-        head: vec!["Surface", "Answered", "Hits", "Hit rate", "Passed on"],
+        head: head("Surface", ["Answered", "Hits", "Hit rate", "Passed on"]),
         rows: Surface::ALL.into_iter().filter_map(row).collect(),
     }
+    .sorted(project, asked)
 }
 
 /// The id of the table of new scopes.
@@ -234,9 +296,10 @@ pub(super) fn scopes(project: &Project, asked: &Asked, all: &Rollup) -> Table {
              question; Settings can leave end users out. What was seen is remembered until the server restarts.",
         ),
         none: "Nothing in this range.",
-        head: vec!["Cause", "New scopes", "Per 1,000 requests"],
+        head: head("Cause", ["New scopes", "Per 1,000 requests"]),
         rows: causes(&all.totals).into_iter().filter(|(_, scopes)| *scopes > 0).map(row).collect(),
     }
+    .sorted(project, asked)
 }
 
 /// The id of the table of refusals.
@@ -267,9 +330,10 @@ pub(super) fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table 
              apart. What could not be read, or came over the limit, has no model.",
         ),
         none: "Nothing in this range.",
-        head: vec!["Reason", "Requests"],
+        head: head("Reason", ["Requests"]),
         rows: reasons.into_iter().filter(|(_, requests)| *requests > 0).map(row).collect(),
     }
+    .sorted(project, asked)
 }
 
 /// Where the CSV file of a chart or table is.
@@ -346,7 +410,13 @@ pub(super) async fn top_prompts(
              leaves this table as it is.",
         ),
         none,
-        head: vec!["Prompt", "Model", "Context", "Hits since stored", "Saved since stored"],
+        head: vec![
+            Column::new("Prompt", Of::Text),
+            Column::new("Model", Of::Text),
+            Column::new("Context", Of::Text),
+            Column::new("Hits since stored", Of::Number),
+            Column::new("Saved since stored", Of::Number),
+        ],
         rows: rows.collect(),
     })
 }

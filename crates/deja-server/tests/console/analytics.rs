@@ -35,7 +35,7 @@ async fn record(world: &World, events: impl IntoIterator<Item = UsageEvent<'_>>)
 /// A figure and its remark.
 fn figure(page: &Page, name: &str) -> (String, String) {
     let place = page.all(".figures dt").iter().position(|found| found == name).unwrap();
-    (page.all(".figures dd:not(.sub)").remove(place), page.all(".figures dd.sub").remove(place))
+    (page.all(".figures dt + dd").remove(place), page.all(".figures dd.sub").remove(place))
 }
 
 #[tokio::test]
@@ -69,6 +69,75 @@ async fn top_prompts_say_since_when_they_are_counted() {
         "Prompt,Model,Context,Hits since stored,Saved since stored\n\
          What is the capital of France?,gpt-4o-mini,,1234,0.0056\n\
          '=How long is a day?,gpt-4o-mini,Be brief.,2,0.000045\n"
+    );
+}
+
+#[tokio::test]
+async fn without_a_range_it_is_the_shortest_that_has_something() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let address = "/console/p/furnished/analytics";
+    let range = |page: &Page| page.one("nav[aria-label=Range] [aria-current]");
+    assert_eq!(range(&member.get(address).await), "24 hours", "nothing anywhere");
+    for (hours, name) in [(20 * 24, "30 days"), (3 * 24, "7 days"), (3, "24 hours"), (0, "1 hour")] {
+        let at = Timestamp::from_secs(event.at.as_secs() - hours * 3600);
+        record(&world, [UsageEvent { at, model: name, ..event }]).await;
+        assert_eq!(range(&member.get(address).await), name);
+    }
+    let page = member.get(&format!("{address}?model=7+days")).await;
+    assert_eq!(range(&page), "7 days", "with the filter");
+    assert_eq!(range(&member.get(&format!("{address}?range=30d")).await), "30 days");
+}
+
+#[tokio::test]
+async fn figures_are_compared_with_those_of_the_span_before() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let long_ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
+    let before = UsageEvent { at: long_ago(30), outcome: Outcome::ExactHit, ..event };
+    let longer_ago = UsageEvent { at: long_ago(60), ..event };
+    record(&world, [event, before, before, before, longer_ago]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=24h").await;
+    let place = |name: &str| page.all(".figures dt").iter().position(|found| found == name).unwrap();
+    let told = page.all(".figures dd.before");
+    assert_eq!(figure(&page, "Requests").0, "1");
+    assert_eq!([&told[place("Requests")], &told[place("Hit rate")]], ["before: 3", "before: 100.0%"]);
+    assert!(page.one("#before").contains(" UTC"), "{}", page.one("#before"));
+    let page = member
+        .get("/console/p/furnished/analytics?range=custom&from=1970-01-01T00:00&until=2199-01-01T00:00");
+    assert!(page.await.all(".before, #before").is_empty(), "nothing is kept of before");
+}
+
+#[tokio::test]
+async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let of = |model, spent| UsageEvent { model, spent: NanoUsd::from_nanos(spent), ..event };
+    record(&world, [of("b", 5_000_000), of("a", 1_000_000), of("a", 1_000_000), of("C", 9_000_000)]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/furnished/analytics?range=1h&key=").await;
+    let names = |page: &Page| page.all("#models tbody th");
+    assert_eq!(names(&page)[0], "a", "most requests first");
+    let links = page.attributes("#models thead a", "href");
+    assert_eq!((links.len(), page.all("#models [aria-sort]").len()), (7, 0));
+    let page = member.get(links[4].split('#').next().unwrap()).await;
+    assert_eq!(names(&page), ["C", "b", "a"], "spent most");
+    assert_eq!(page.attributes("#models [aria-sort]", "aria-sort"), ["descending"]);
+    assert_eq!(page.one("nav[aria-label=Range] [aria-current]"), "1 hour");
+    let turned = page.attributes("#models thead a", "href").remove(4);
+    let page = member.get(turned.split('#').next().unwrap()).await;
+    assert_eq!(names(&page), ["a", "b", "C"]);
+    let by_name = page.attributes("#models thead a", "href").remove(0);
+    let page = member.get(by_name.split('#').next().unwrap()).await;
+    assert_eq!(names(&page), ["a", "b", "C"], "whatever the case");
+    let file = page.attributes("#models > .head a", "href").remove(0);
+    let file = member.get(&file).await;
+    assert!(file.body.contains("\na,2,"), "the file has the same order: {}", file.body);
+    assert!(
+        page.all("#prompts thead a").is_empty(),
+        "the first twenty of one order are not those of another"
     );
 }
 
@@ -185,26 +254,31 @@ async fn surfaces_streams_and_scopes_are_told() {
 #[tokio::test]
 async fn tables_and_files_say_the_whole_time() {
     let world = Arc::new(World::new().await);
-    furnished(&world).await;
+    let (_, event) = furnished(&world).await;
     let mut member = world.browser_of(Role::Member).await;
     let analytics = "/console/p/furnished/analytics";
     // Whole days of the past, which do not move while the pages are read.
     let today = world.wired.admin.clock.now().as_secs().div_euclid(86_400);
     let day = |before: i64| jiff::Timestamp::from_second((today - before) * 86_400).unwrap();
-    for (from, until, first, length) in [(3, 1, "%Y-%m-%d %H:%M", 16), (390, 2, "%Y-%m-%d", 10)] {
+    for (from, until, length) in [(3, 1, 16), (390, 20, 10)] {
         let [begin, end] = [from, until].map(|before| day(before).strftime("%Y-%m-%dT%H:%M").to_string());
         let query = format!("?range=custom&from={begin}&until={end}");
+        let at = |before: i64| Timestamp::from_secs((today - before) * 86_400 + 7200);
+        record(&world, [from, until + 1].map(|before| UsageEvent { at: at(before), ..event })).await;
         let page = member.get(&format!("{analytics}{query}")).await;
         let csv = member.get(&format!("{analytics}/requests.csv{query}")).await;
-        let times: Vec<&str> = csv.body.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
-        assert_eq!(times[0], day(from).to_string());
-        assert!(times.is_sorted() && times.iter().all(|time| time.parse::<jiff::Timestamp>().is_ok()));
-        let rows = page.all("#requests tbody th");
-        assert_eq!(rows[0], day(from).strftime(first).to_string());
-        assert_eq!(
-            rows,
-            times.iter().map(|time| time.replace('T', " ")[..length].into()).collect::<Vec<String>>()
-        );
+        let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let lines: Vec<Vec<String>> = csv.body.lines().skip(1).map(cells).collect();
+        assert_eq!(lines[0][0], day(from).to_string());
+        assert!(lines.is_sorted() && lines.iter().all(|line| line[0].parse::<jiff::Timestamp>().is_ok()));
+        let told: Vec<&Vec<String>> = lines.iter().filter(|line| line[3] != "0").collect();
+        assert!(told.len() == 2 && lines.len() > 20, "the file has the quiet bars too: {lines:?}");
+        // The table has the latest first, and no bar in which nothing was asked.
+        let shown: Vec<String> =
+            told.iter().rev().map(|line| line[0].replace('T', " ")[..length].into()).collect();
+        assert_eq!(page.all("#requests tbody th"), shown);
+        let times = page.attributes("#requests tbody th time", "datetime");
+        assert_eq!(times, told.iter().rev().map(|line| line[0].clone()).collect::<Vec<_>>());
     }
     let csv = member.get(&format!("{analytics}/similarity.csv")).await;
     assert!(csv.body.contains("\n0.02,"), "bounds are no times: {}", csv.body);
@@ -304,7 +378,7 @@ async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
         assert!(told.contains(what) && told.ends_with("The figures are shown without it."), "{told}");
         assert_eq!(page.one(&format!("select#{what} option[selected]")), "All");
         assert_eq!(figure(&page, "Requests").0, "1");
-        assert!(page.attributes("a[href$='csv?range=24h']", "href").len() > 5);
+        assert!(page.attributes("a[href$='csv?range=1h']", "href").len() > 5);
         let file = member.get(&format!("/console/p/furnished/analytics/keys.csv?{filter}")).await;
         assert_eq!(file.status, 422);
     }

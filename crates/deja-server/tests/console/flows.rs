@@ -151,11 +151,16 @@ async fn entries_are_found_by_text_and_by_meaning() {
     assert_eq!(found.all("tbody th a"), ["What is the capital of France?"]);
     let near = "/console/p/furnished/cache?q=What's+the+capital+of+France%3F&by=meaning";
     let page = member.get(near).await;
-    assert!(page.one("[role=alert]").contains("Choose a model and a context"));
+    let found = page.all("tbody th a");
+    assert_eq!((found.len(), found[0].as_str()), (3, "What is the capital of France?"), "of all contexts");
+    let page = member.get(&format!("{near}&context=%3DBe+brief.")).await;
+    assert_eq!(page.all("tbody th a"), ["How do I reset my password?"]);
+    let long = format!("/console/p/furnished/cache?q={}&by=meaning", "too+long+".repeat(400));
+    assert!(member.get(&long).await.one("[role=alert]").contains("too long to be searched by meaning"));
     let page = member.get(&format!("{near}&model=gpt-4o-mini&context=-")).await;
     assert_eq!(page.all("tbody th a").len(), 2, "of this context only");
     let similarities: Vec<f32> =
-        page.all("tbody td.num:first-child").iter().map(|text| text.parse().unwrap()).collect();
+        page.all("tbody td[data-label=Similarity]").iter().map(|text| text.parse().unwrap()).collect();
     assert!(similarities[0] > 0.9 && similarities[1] < similarities[0], "{similarities:?}");
     let link = page.attributes("tbody th a", "href").remove(0);
     assert!(link.starts_with(&format!("/console/p/furnished/cache/{entry}?asked=")), "{link}");

@@ -46,6 +46,17 @@ fn sound(page: &Page, path: &str) {
                 .any(|node| scraper::ElementRef::wrap(node).is_some_and(|e| e.value().name() == "label"));
         assert!(labelled, "{path}: {}", field.html());
     }
+    // On a phone a row is a card: each cell says what its column is.
+    for table in all(".table table") {
+        let select = |selector: &str| Selector::parse(selector).unwrap();
+        let text = |element: scraper::ElementRef<'_>| element.text().collect::<String>().trim().to_owned();
+        let heads: Vec<String> = table.select(&select("thead th")).map(text).collect();
+        for cell in table.select(&select("tbody td:not(.do):not(.pick)")) {
+            let label = cell.attr("data-label").map(str::to_owned);
+            let said = text(cell).is_empty() || label.as_ref().is_some_and(|label| heads.contains(label));
+            assert!(said, "{path}: {heads:?} {}", cell.html());
+        }
+    }
     for link in page.attributes("a[href], link[href], script[src]", "href") {
         assert!(link.starts_with(['/', '#', '?']), "{path}: {link}");
     }
@@ -193,6 +204,21 @@ async fn projects_and_keys_are_paged() {
         seen.dedup();
         assert_eq!((seen.len(), second.all("a[rel=next]").len()), (rows, 0), "{path}");
         assert_eq!(second.all("tbody .badge").pop().unwrap(), last, "{path}");
+    }
+    // Sorted by name, over both pages.
+    let page = owner.get("/console/p/keys/keys").await;
+    let by_name = page.attributes("thead a", "href").remove(0);
+    let first = owner.get(&by_name).await;
+    let second = owner.get(&first.attributes("a[rel=next]", "href")[0]).await;
+    let names = [first.all("tbody th"), second.all("tbody th")].concat();
+    assert!(names.is_sorted() && names.len() == 101, "{names:?}");
+    assert_eq!(second.attributes("[aria-sort]", "aria-sort"), ["ascending"], "the next page keeps the order");
+    let turned = owner.get(&first.attributes("thead a", "href")[0]).await;
+    assert_eq!(turned.all("tbody th")[0], *names.last().unwrap());
+    for at in 1..5 {
+        let link = page.attributes("thead a", "href").remove(at);
+        let sorted = owner.get(&link).await;
+        assert_eq!((sorted.all("tbody tr").len(), sorted.all("[aria-sort]").len()), (100, 1), "{link}");
     }
 }
 

@@ -220,6 +220,44 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
 }
 
 #[tokio::test]
+async fn several_entries_are_deleted_and_brought_back_at_once() {
+    let world = Arc::new(World::new().await);
+    let (project, _) = world.furnished().await;
+    world.entry_without_vector(&project, "m", "And this one?", None).await;
+    let store = &world.wired.store;
+    let mut member = world.browser_of(Role::Member).await;
+    let list = "/console/p/furnished/cache";
+    let page = member.get(list).await;
+    let ids = page.attributes("input[name=entry]", "value");
+    let delete = page.attributes("form:has(input[name=entry])", "action").remove(0);
+    assert_eq!(ids.len(), 3);
+    let page = member.submit(&delete, &[]).await;
+    assert!(page.one("[role=alert]").contains("tick the entries first"), "{}", page.text());
+    assert_eq!(member.post(&delete, &[("entry", "x")]).await.status, 400);
+
+    let ticked = [("entry", ids[0].as_str()), ("entry", &ids[2])];
+    let page = member.post(&delete, &ticked).await;
+    assert_eq!((page.status, page.one("p[role=status]").as_str()), (200, "2 entries deleted."));
+    assert_eq!(store.count(project.id).await.unwrap(), 1);
+    let sealed = page.attributes("input[name=entry]", "value").remove(0);
+    let page = member.submit("/console/p/furnished/cache/restore", &[("entry", &sealed)]).await;
+    assert_eq!(page.one(".note"), "2 entries are back.");
+    let page = member.get(list).await;
+    assert_eq!(page.attributes("input[name=entry]", "value"), ids, "as they were");
+    let page = member.submit("/console/p/furnished/cache/restore", &[("entry", &sealed)]).await;
+    assert!(page.one("[role=alert]").contains("another answer meanwhile"), "{}", page.text());
+    let rows = store.changes(Some(project.id), None, NonZeroUsize::MAX).await.unwrap();
+    let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
+    assert_eq!(actions[..4], ["entry.restore", "entry.restore", "entry.delete", "entry.delete"]);
+
+    // What cannot be brought back is said.
+    store.delete(project.id, ids[1].parse().unwrap(), &deja_core::testing::change()).await.unwrap();
+    let all: Vec<(&str, &str)> = ids.iter().map(|id| ("entry", id.as_str())).collect();
+    let page = member.post(&delete, &all).await;
+    assert_eq!(page.one("p[role=status]"), "2 entries deleted.", "one was gone already");
+}
+
+#[tokio::test]
 async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
     let world = Arc::new(World::new().await);
     let (project, entry) = world.furnished().await;

@@ -4,15 +4,18 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use deja_core::cache::EntryDetail;
+use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError};
+use pgvector::HalfVector;
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::entries::{self, Filter, passes};
-use super::rows::{count, limit, parameters, text, text_or_none, time, uuid, word};
+use super::entries::{self, Filter, SPARE, passes};
+use super::rows::{count, get, limit, parameters, text, text_or_none, time, uuid, word};
+use super::vectors;
 
 /// What [`detail`] reads of an entry `e`.
 pub(super) fn detail_columns() -> String {
@@ -55,6 +58,40 @@ impl Browse for PostgresStore {
         let limit = limit(at_most);
         let rows = filter.rows(&self.connections, &sql, &[&created, &id, &limit]).await?;
         rows.iter().map(detail).collect()
+    }
+
+    async fn similar(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        embedder: &EmbedderId,
+        embedding: &Embedding,
+        at_most: NonZeroUsize,
+    ) -> Result<Vec<(EntryDetail, Similarity)>, StoreError> {
+        let sql = format!(
+            "SELECT {}, v.vector FROM entries e
+             JOIN vectors v ON v.project_id = e.project_id AND v.entry_id = e.entry_id
+             WHERE {} AND v.embedder = $6 AND v.dimension = $7
+             ORDER BY least(v.vector <#> $8, 0), e.entry_id LIMIT $9",
+            detail_columns(),
+            passes(),
+        );
+        let half = HalfVector::from_f32_slice(embedding.as_slice());
+        // Half precision puts some in a wrong order.
+        let wanted = limit(at_most).saturating_add(SPARE);
+        let rest: Params<'_> = &[&embedder.as_str(), &vectors::dimension(embedding), &half, &wanted];
+        let filter = Filter::of(project, filter);
+        let rows = self.connections.search(&sql, &filter.before(rest)).await?;
+        let scored = |row: &Row| {
+            let vector: HalfVector = get(row, entries::WIDTH + 6)?;
+            Ok((detail(row)?, vectors::similarity(vector.as_slice(), embedding)))
+        };
+        let mut found = rows.iter().map(scored).collect::<Result<Vec<_>, StoreError>>()?;
+        found.sort_by(|(a, one), (b, other)| {
+            other.get().total_cmp(&one.get()).then(a.entry.id.cmp(&b.entry.id))
+        });
+        found.truncate(at_most.get());
+        Ok(found)
     }
 
     async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError> {

@@ -27,7 +27,6 @@ mod providers;
 mod request_log;
 mod rows;
 mod samples;
-mod second_factors;
 mod server;
 mod sessions;
 mod tls;

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::entries::folded;
+use super::entries::{has, searched};
 use super::rows::{before, count, get, id, limit, signed, text, text_or_none, time, unreadable, uuid, word};
 
 const SELECT: &str =
@@ -97,12 +97,11 @@ impl RequestLog for PostgresStore {
             "{SELECT} WHERE project_id = $1 AND number < $2 AND ($4::text IS NULL OR outcome = $4)
                  AND ($5::uuid IS NULL OR key_id = $5) AND ($6::bytea IS NULL OR model = $6)
                  AND ($7::bigint IS NULL OR context = $7) AND {}
-                 AND ($9::bytea IS NULL OR asked_hash = $9 OR strpos({}, {}) > 0)
+                 AND ($9::bytea IS NULL OR asked_hash = $9 OR {})
              ORDER BY number DESC LIMIT $3",
             // The entry's own index is used where there is one.
             if filter.entry.is_some() { "entry_id = $8" } else { "$8::uuid IS NULL" },
-            folded("asked"),
-            folded("$10::bytea"),
+            has("asked", "$10"),
         );
         let hash = filter.asked.as_deref().map(PromptHash::of);
         let params: Params<'_> = &[
@@ -115,7 +114,7 @@ impl RequestLog for PostgresStore {
             &filter.context.map(|context| context.0),
             &filter.entry.map(|entry| uuid(entry.as_bytes())),
             &hash.as_ref().map(|hash| hash.0.as_slice()),
-            &filter.asked.as_ref().map(String::as_bytes),
+            &filter.asked.as_deref().map(searched),
         ];
         let rows = if filter.asked.is_some() {
             self.connections.search(&sql, params).await?

@@ -4,15 +4,17 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use deja_core::cache::EntryDetail;
+use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::SqliteStore;
 use super::entries::remove::{self, PASSES};
 use super::entries::texts::{self, WIDTH};
-use super::rows::{count, limit_of, parameters, time, word};
+use super::index::{Row as IndexRow, Vector};
+use super::rows::{count, limit_of, parameters, time, unreadable, word};
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
 pub(super) fn detail_columns() -> String {
@@ -30,6 +32,34 @@ pub(super) fn detail(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
         last_hit: if hits > 0 { Some(time(row, WIDTH + 4)?) } else { None },
         saved: NanoUsd::from_nanos(count(row, WIDTH + 5)?),
     })
+}
+
+/// How similar each entry that passes the filter is, as far as it has a vector to compare.
+fn similarities(
+    connection: &Connection,
+    project: ProjectId,
+    filter: &EntryFilter,
+    embedder: &EmbedderId,
+    embedding: &Embedding,
+) -> rusqlite::Result<Vec<(EntryId, Similarity, IndexRow)>> {
+    let (any_context, context) = remove::context_of(filter);
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT e.entry, e.entry_id, v.vector FROM entries e JOIN scopes s ON s.scope = e.scope
+         JOIN vectors v ON v.entry = e.entry AND v.embedder = (SELECT embedder FROM embedders WHERE name = ?6)
+         WHERE {PASSES} AND v.vector IS NOT NULL"
+    ))?;
+    let values =
+        params![project.as_bytes(), filter.model, any_context, context, filter.text, embedder.as_str()];
+    let (mut rows, mut found) = (select.query(values)?, Vec::new());
+    while let Some(row) = rows.next()? {
+        let number: IndexRow = row.get(0)?;
+        let vector = Vector::from_bytes(row.get_ref(2)?.as_blob()?)
+            .ok_or_else(|| unreadable(2, format!("the vector of entry {number} cannot be read")))?;
+        if vector.dimension() == embedding.dimension() {
+            found.push((EntryId::from_bytes(row.get(1)?), vector.similarity(embedding.as_slice()), number));
+        }
+    }
+    Ok(found)
 }
 
 /// The ?2 newest entries of the project ?1.
@@ -68,6 +98,36 @@ impl Browse for SqliteStore {
                     limit_of(limit),
                 ];
                 connection.prepare_cached(&sql)?.query_map(values, detail)?.collect()
+            })
+            .await
+    }
+
+    async fn similar(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        embedder: &EmbedderId,
+        embedding: &Embedding,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(EntryDetail, Similarity)>, StoreError> {
+        let (filter, embedder, embedding) = (filter.clone(), embedder.clone(), embedding.clone());
+        self.searches
+            .read(move |connection| {
+                let mut best = similarities(connection, project, &filter, &embedder, &embedding)?;
+                best.sort_by(|(a, one, _), (b, other, _)| other.get().total_cmp(&one.get()).then(a.cmp(b)));
+                best.truncate(limit.get());
+                let sql = format!(
+                    "SELECT {} FROM entries e JOIN scopes s ON s.scope = e.scope
+                     LEFT JOIN savings v ON v.entry = e.entry WHERE e.entry = ?1",
+                    detail_columns()
+                );
+                let mut select = connection.prepare_cached(&sql)?;
+                let mut found = Vec::with_capacity(best.len());
+                for (_, similarity, row) in best {
+                    let detail = select.query_row([row], detail).optional()?;
+                    found.extend(detail.map(|detail| (detail, similarity)));
+                }
+                Ok(found)
             })
             .await
     }

@@ -14,7 +14,7 @@ use super::catalog::Catalog;
 use super::index::{Index, Row, Vector};
 use super::lock::{DirectoryLock, open_private};
 use super::migrations::{self, MigrateError, migrate};
-use super::readers::{Readers, reader, steady_plans};
+use super::readers::{Readers, add_functions, reader, steady_plans};
 use super::rows::unreadable;
 use super::writer::Writer;
 use super::{EmbedderNumber, Memory, SqliteStore, keys, projects, providers, rows, weight};
@@ -82,6 +82,7 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
          PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;",
     )?;
     super::usage::add_functions(&connection)?;
+    add_functions(&connection)?;
     if let Some(bytes) = max_bytes {
         connection.query_row(&format!("PRAGMA max_page_count = {}", bytes.div_ceil(PAGE)), [], |_| Ok(()))?;
     }

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::store::StoreError;
+use deja_core::store::{StoreError, folded};
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
@@ -96,8 +97,19 @@ pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     connection
         .execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192;")?;
     steady_plans(&connection)?;
+    add_functions(&connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
+}
+
+/// Teaches the connection what texts are in a search: `folded(text)`.
+pub(super) fn add_functions(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let flags =
+        FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("folded", 1, flags, |context| {
+        let text = context.get_raw(0).as_str_or_null()?;
+        Ok(text.map(folded))
+    })
 }
 
 /// Keeps prepared statements: without this, SQLite built with STAT4 plans some again for each bound value.

@@ -49,7 +49,7 @@ impl RequestLog for SqliteStore {
                 let sql = format!(
                     "{SELECT} WHERE project_id = ?1 AND number < ?2 AND (?4 IS NULL OR outcome = ?4)
                          AND (?5 IS NULL OR key_id = ?5) AND (?6 IS NULL OR model = ?6) AND (?7 IS NULL OR context = ?7)
-                         AND {} AND (?9 IS NULL OR asked_hash = ?9 OR instr(lower(asked), lower(?10)) > 0)
+                         AND {} AND (?9 IS NULL OR asked_hash = ?9 OR instr(folded(asked), folded(?10)) > 0)
                      ORDER BY number DESC LIMIT ?3",
                     // The entry's own index is used where there is one.
                     if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" }

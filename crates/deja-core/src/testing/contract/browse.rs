@@ -2,7 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use super::fixtures::{NOW, assert_found, entry, entry_id, later, project_id, put, scope, with_project};
+use super::fixtures::{
+    NOW, assert_found, at_angle, chat, embedder, entry, entry_id, later, project_id, put, scope, turned,
+    with_project,
+};
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
 use crate::cache::{Frame, NewEntry, Scope};
@@ -15,6 +18,8 @@ register!["browse":
     entries_page_newest_first,
     filters_narrow_what_is_browsed,
     text_is_found_in_prompt_and_answer,
+    text_is_found_whatever_its_case,
+    entries_of_all_scopes_are_found_by_their_vectors,
     purge_deletes_what_was_counted,
     details_tell_hits_and_savings,
     contexts_and_models_are_counted,
@@ -115,6 +120,69 @@ async fn text_is_found_in_prompt_and_answer(subject: Subject) {
         let ids: Vec<EntryId> = found.into_iter().map(entry_id).collect();
         assert_eq!(browsed(&*store, project, &with_text(text)).await, ids, "{text}");
     }
+}
+
+async fn text_is_found_whatever_its_case(subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    for (number, prompt) in [
+        (1, "Une ÉCOLE à Paris"),
+        (2, "Как СБРОСИТЬ пароль?"),
+        (3, "Η ΟΔΟΣ \0 και η οδός"),
+        (4, "Straße und STRASSE"),
+        (5, "300 \u{212A}, 漢字"),
+    ] {
+        put(&*store, entry(number, &scope(project), prompt)).await;
+    }
+    for (text, found) in [
+        ("école À p", vec![1]),
+        ("ecole", vec![]),
+        ("сбросить ПАРОЛЬ", vec![2]),
+        ("οδος \0", vec![3]),
+        ("οδοσ", vec![3]),
+        ("ΌΔΌΣ", vec![]),
+        ("straSSE", vec![4]),
+        ("STRAßE", vec![4]),
+        ("300 k", vec![5]),
+        ("漢", vec![5]),
+    ] {
+        let ids: Vec<EntryId> = found.into_iter().map(entry_id).collect();
+        assert_eq!(browsed(&*store, project, &with_text(text)).await, ids, "{text}");
+    }
+}
+
+async fn entries_of_all_scopes_are_found_by_their_vectors(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let of = |model: &str, context: Option<&str>| Scope::new(one, Frame::query(Some(model), context));
+    let scopes = [of("m", None), of("n", Some("c")), chat(one), of("n", None), of("m", None)];
+    for ((number, degrees), scope) in (1..).zip([30.0, 10.0, 20.0, 10.0, 170.0]).zip(&scopes) {
+        put(&*store, turned(entry(number, scope, &number.to_string()), degrees)).await;
+    }
+    put(&*store, entry(6, &scope(two), "another project's")).await;
+    let long = NewEntry { vector: None, ..entry(7, &scopes[0], "too long for a vector") };
+    put(&*store, long).await;
+    let other = NewEntry { vector: Some((embedder("f"), at_angle(0.0))), ..entry(8, &scopes[0], "f") };
+    put(&*store, other).await;
+    let store = subject.reopened().await;
+    let found = async |filter: EntryFilter, limit: usize| {
+        let limit = NonZeroUsize::new(limit).unwrap();
+        let probe = at_angle(0.0);
+        let found = store.similar(one, &filter, &embedder("e"), &probe, limit).await.unwrap();
+        for (detail, _) in &found {
+            assert_eq!(store.entry(one, detail.entry.id).await.unwrap().as_ref(), Some(detail));
+        }
+        let ids: Vec<EntryId> = found.iter().map(|(detail, _)| detail.entry.id).collect();
+        (ids, found.into_iter().map(|(_, similarity)| similarity.get()).collect::<Vec<_>>())
+    };
+    let (ids, similarities) = found(all(), 10).await;
+    assert_eq!(ids, [2, 4, 3, 1, 5].map(entry_id));
+    assert!((similarities[0] - 0.985).abs() < 0.001 && similarities[4] == 0.0, "{similarities:?}");
+    assert_eq!(found(all(), 3).await.0, [2, 4, 3].map(entry_id), "the lowest ids among equals");
+    let n = EntryFilter { model: Some("n".into()), ..all() };
+    assert_eq!(found(n.clone(), 10).await.0, [2, 4].map(entry_id));
+    assert_eq!(found(EntryFilter { context: Some(None), ..n }, 10).await.0, [4].map(entry_id));
+    assert_eq!(found(with_text("answer 3"), 10).await.0, [3].map(entry_id));
 }
 
 async fn purge_deletes_what_was_counted(mut subject: Subject) {

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use super::entries::similarity;
 use super::{MemoryStore, State, Stored};
 use crate::cache::EntryDetail;
+use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::store::{Browse, EntryCursor, EntryFilter, StoreError};
 
@@ -66,6 +68,28 @@ impl Browse for MemoryStore {
         found.retain(|stored| after.is_none_or(|after| cursor(stored) < after));
         found.sort_by_key(|stored| Reverse(cursor(stored)));
         Ok(found.into_iter().take(limit.get()).map(Stored::detail).collect())
+    }
+
+    async fn similar(
+        &self,
+        project: ProjectId,
+        filter: &EntryFilter,
+        embedder: &EmbedderId,
+        embedding: &Embedding,
+        limit: NonZeroUsize,
+    ) -> Result<Vec<(EntryDetail, Similarity)>, StoreError> {
+        let state = self.state();
+        let scored = |stored: &Stored| {
+            let vector = stored.vectors.get(embedder)?.as_ref()?;
+            let comparable = vector.len() == embedding.dimension();
+            comparable.then(|| (stored.detail(), similarity(vector, embedding)))
+        };
+        let mut found: Vec<_> = state.matching(project, filter).filter_map(scored).collect();
+        found.sort_by(|(a, one), (b, other)| {
+            other.get().total_cmp(&one.get()).then(a.entry.id.cmp(&b.entry.id))
+        });
+        found.truncate(limit.get());
+        Ok(found)
     }
 
     async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError> {

@@ -17,6 +17,7 @@ use crate::money::NanoUsd;
 use crate::project::Project;
 use crate::store::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, StoreError, Vectors,
+    folded,
 };
 
 /// The vector as every store keeps it.
@@ -43,7 +44,6 @@ impl Stored {
     }
 
     pub(super) fn passes(&self, project: ProjectId, filter: &EntryFilter) -> bool {
-        let lower = |text: &str| text.to_ascii_lowercase();
         let Entry { prompt, answer, model, .. } = &*self.entry;
         self.scope.project() == project
             && filter.model.as_ref().is_none_or(|wanted| model == wanted)
@@ -54,8 +54,8 @@ impl Stored {
             && filter
                 .text
                 .as_ref()
-                .map(|text| lower(text))
-                .is_none_or(|text| lower(prompt).contains(&text) || lower(&answer.text).contains(&text))
+                .map(|text| folded(text))
+                .is_none_or(|text| folded(prompt).contains(&text) || folded(&answer.text).contains(&text))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::ProjectId;
 use crate::project::Project;
 use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging};
-use crate::store::{RequestLog, StoreError};
+use crate::store::{RequestLog, StoreError, folded};
 
 impl State {
     pub(super) fn let_go_of_logged(&mut self, project: &Project) {
@@ -33,9 +33,8 @@ fn passes(row: &LogRow, filter: &LogFilter) -> bool {
     let logged = &row.logged;
     let met = logged.met.as_ref().map(|met| met.entry);
     let asks = |text: &String| {
-        let kept = logged.text.as_ref().map(|kept| kept.to_ascii_lowercase());
-        logged.asked == Some(PromptHash::of(text))
-            || kept.is_some_and(|kept| kept.contains(&text.to_ascii_lowercase()))
+        let kept = logged.text.as_ref().map(|kept| folded(kept));
+        logged.asked == Some(PromptHash::of(text)) || kept.is_some_and(|kept| kept.contains(&folded(text)))
     };
     filter.outcome.is_none_or(|outcome| outcome == logged.outcome)
         && filter.key.is_none_or(|key| key == logged.key)

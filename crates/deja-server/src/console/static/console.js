@@ -104,3 +104,14 @@ for (const input of document.querySelectorAll("input[data-confirm]")) {
   input.addEventListener("input", check);
   check();
 }
+
+// Moments in the time zone of the browser, beside UTC.
+const zone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+for (const time of document.querySelectorAll("time[datetime]")) {
+  const at = new Date(time.dateTime);
+  if (Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) continue;
+  const here = `${zone.format(at)} here`;
+  time.title = time.title ? `${time.title}; ${here}` : here;
+  // Where the moment itself is written, so is the other one.
+  if (/^\d{4}-/.test(time.textContent)) time.append(` (${here})`);
+}

@@ -1,7 +1,10 @@
 //! Which entries of a project are meant.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use deja_core::id::ProjectId;
-use deja_core::store::{EntryFilter, StoreError};
+use deja_core::store::{EntryFilter, StoreError, folded, folded_char};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -15,7 +18,7 @@ pub(in super::super) struct Filter<'a> {
     model: Option<&'a [u8]>,
     any_context: bool,
     context: Option<&'a [u8]>,
-    text: Option<&'a [u8]>,
+    text: Option<Vec<String>>,
 }
 
 impl<'a> Filter<'a> {
@@ -25,7 +28,7 @@ impl<'a> Filter<'a> {
             model: filter.model.as_ref().map(String::as_bytes),
             any_context: filter.context.is_none(),
             context: filter.context.as_ref().and_then(|context| context.as_ref().map(String::as_bytes)),
-            text: filter.text.as_ref().map(String::as_bytes),
+            text: filter.text.as_deref().map(searched),
         }
     }
 
@@ -45,7 +48,7 @@ impl<'a> Filter<'a> {
     }
 
     /// These parameters and the rest.
-    pub(super) fn before<'p>(&'p self, rest: Params<'p>) -> Vec<&'p (dyn ToSql + Sync)> {
+    pub(in super::super) fn before<'p>(&'p self, rest: Params<'p>) -> Vec<&'p (dyn ToSql + Sync)> {
         let own: [&(dyn ToSql + Sync); 5] =
             [&self.project, &self.model, &self.any_context, &self.context, &self.text];
         own.into_iter().chain(rest.iter().copied()).collect()
@@ -58,16 +61,36 @@ pub(in super::super) fn passes() -> String {
     format!(
         "e.project_id = $1 AND ($2::bytea IS NULL OR e.model = $2)
          AND ($3::boolean OR e.context IS NOT DISTINCT FROM $4::bytea)
-         AND ($5::bytea IS NULL OR strpos({prompt}, {text}) > 0 OR strpos({answer}, {text}) > 0)",
-        prompt = folded("e.prompt"),
-        answer = folded("e.answer"),
-        text = folded("$5"),
+         AND ($5::text[] IS NULL OR {} OR {})",
+        has("e.prompt", "$5"),
+        has("e.answer", "$5"),
     )
 }
 
-/// A column of bytes as text with small ASCII letters. A NUL, which no text can have, becomes another control
-/// character.
-pub(in super::super) fn folded(column: &str) -> String {
+/// What a search looks for: the folded text, the characters beyond ASCII that fold to one of its own, and what each folds to.
+/// No collation folds alike on all servers, and others than these need not be folded.
+pub(in super::super) fn searched(text: &str) -> Vec<String> {
+    // A NUL, which no text of PostgreSQL can have, is another control character there too.
+    let text = folded(text).replace('\0', "\u{1}");
+    let own: BTreeSet<char> = text.chars().collect();
+    let (from, to) = CASES.iter().filter(|(_, small)| own.contains(small)).copied().unzip();
+    vec![text, from, to]
+}
+
+/// Characters beyond ASCII that fold to another one, with that.
+static CASES: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
+    let beyond = ('\u{80}'..=char::MAX).map(|character| (character, folded_char(character)));
+    beyond.filter(|(character, small)| character != small).collect()
+});
+
+/// Whether a column of bytes has the text in it that the parameter ($1 or another), made by [`searched`], looks for.
+pub(in super::super) fn has(column: &str, parameter: &str) -> String {
+    let (text, sought) = (readable(column), format!("{parameter}::text[]"));
+    format!("strpos(translate({text}, ({sought})[2], ({sought})[3]), ({sought})[1]) > 0")
+}
+
+/// A column of bytes as text with small ASCII letters. A NUL becomes another control character.
+fn readable(column: &str) -> String {
     let spaced = format!("regexp_replace(encode({column}, 'hex'), '(..)', ' \\1', 'g')");
     format!(
         "lower(convert_from(

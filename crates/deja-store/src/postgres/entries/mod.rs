@@ -21,9 +21,9 @@ use super::PostgresStore;
 use super::connections::Params;
 use super::rows::{count, get, id, text, text_or_none, time, time_or_none, uuid};
 
-pub(super) use filter::{Filter, folded, passes};
+pub(super) use filter::{Filter, has, passes, searched};
 pub(super) use insert::insert;
-pub(super) use nearest::Plans;
+pub(super) use nearest::{Plans, SPARE};
 pub(super) use remove::removing;
 
 /// Columns of an entry, from number 0.

@@ -37,7 +37,7 @@ const QUICK: u32 = 64;
 /// The same, where that found none.
 const DEEP: u32 = 200;
 /// Candidates beyond the limit, for those that half precision puts in a wrong order.
-const SPARE: i64 = 16;
+pub(in super::super) const SPARE: i64 = 16;
 /// More than the difference between the two precisions.
 const SLACK: f64 = 1e-5;
 

@@ -82,7 +82,7 @@ pub(in super::super) fn place_of(
 /// or the context ?4, the text ?5.
 pub(in super::super) const PASSES: &str = "e.project_id = ?1 AND (?2 IS NULL OR e.model = ?2)
      AND (?3 OR s.context IS ?4)
-     AND (?5 IS NULL OR instr(lower(e.prompt), lower(?5)) > 0 OR instr(lower(e.answer), lower(?5)) > 0)";
+     AND (?5 IS NULL OR instr(folded(e.prompt), folded(?5)) > 0 OR instr(folded(e.answer), folded(?5)) > 0)";
 
 /// ?3 and ?4 of [`PASSES`].
 pub(in super::super) fn context_of(filter: &EntryFilter) -> (bool, Option<&str>) {
