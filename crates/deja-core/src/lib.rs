@@ -35,6 +35,7 @@ pub mod quality;
 pub mod rate_limit;
 pub mod request_log;
 mod same_answer;
+pub mod second_factor;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

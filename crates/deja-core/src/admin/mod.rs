@@ -16,6 +16,7 @@ pub mod projects;
 pub mod providers;
 pub mod quality;
 pub mod requests;
+pub mod second_factor;
 pub mod sessions;
 pub mod tokens;
 pub mod transfer;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use secrecy::SecretString;
+use secrecy::{SecretSlice, SecretString};
 use url::Url;
 
 use super::AdminError;
@@ -15,6 +15,9 @@ use crate::pricing::PriceList;
 pub trait SecretSealer: Send + Sync {
     /// Encrypts `plaintext`; it opens with the same `binding` only ([`crate::provider::binding`]).
     fn seal(&self, plaintext: &[u8], binding: &[u8]) -> Result<Vec<u8>, AdminError>;
+
+    /// Decrypts what [`Self::seal`] made with the same `binding`.
+    fn open(&self, sealed: &[u8], binding: &[u8]) -> Result<SecretSlice<u8>, AdminError>;
 }
 
 /// Hashes and checks passwords, a few at a time: callers wait for their turn.

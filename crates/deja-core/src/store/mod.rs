@@ -20,6 +20,7 @@ mod projects;
 mod providers;
 mod request_log;
 mod samples;
+mod second_factors;
 mod usage;
 mod wrong_answers;
 
@@ -46,6 +47,7 @@ pub use projects::Projects;
 pub use providers::ProviderConfigs;
 pub use request_log::RequestLog;
 pub use samples::Samples;
+pub use second_factors::SecondFactors;
 pub use usage::Usage;
 pub use wrong_answers::{QUARANTINE_FROM, QUARANTINE_WITHIN, Quarantined, WrongAnswers};
 
@@ -70,6 +72,7 @@ pub trait Store:
     + Invites
     + Sessions
     + AccessTokens
+    + SecondFactors
     + Audit
 {
     /// Whether a read and a write would work now.

@@ -25,11 +25,12 @@ use deja_core::provider::ProviderConfig;
 use deja_core::quality::{NewSample, Sample};
 use deja_core::rate_limit::{Decision, Quota};
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
+use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
     AccessTokens, Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export,
     Invites, Keys, Labels, Limits, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs,
-    Quarantined, Questions, RequestLog, Samples, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage,
-    Vectors, WholeEntry, WrongAnswers,
+    Quarantined, Questions, RequestLog, Samples, SecondFactors, Sessions, StaleCount, StaleEntry, Store,
+    StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -375,6 +376,14 @@ forward! { AccessTokens:
     fn touch_access_token(hash: &TokenHash, now: Timestamp) -> ();
     fn access_tokens(operator: OperatorId) -> Vec<AccessToken>;
     fn revoke_access_token(operator: OperatorId, hash: &TokenHash, change: &Change) -> bool;
+}
+forward! { SecondFactors:
+    fn second_factor(operator: OperatorId) -> Option<SecondFactor>;
+    fn with_second_factor() -> Vec<OperatorId>;
+    fn create_second_factor(operator: OperatorId, factor: &SecondFactor, keep: Option<&TokenHash>, change: &Change) -> ();
+    fn remove_second_factor(operator: OperatorId, change: &Change) -> bool;
+    fn use_code(operator: OperatorId, step: u64) -> bool;
+    fn use_recovery_code(operator: OperatorId, code: &TokenHash, change: &Change) -> bool;
 }
 forward! { Audit:
     fn note(change: &Change) -> ();

@@ -66,6 +66,8 @@ pub enum Command {
     OperatorList,
     /// Makes a link with which an operator sets a new password.
     OperatorResetPassword { email: String },
+    /// Removes an operator's second factor.
+    OperatorRemoveSecondFactor { email: String },
     /// Makes a personal access token of an operator.
     TokenCreate { email: String, name: String, expires: Option<Expiry> },
     /// An operator's tokens.
@@ -113,6 +115,7 @@ impl Command {
             Self::OperatorCreate { .. } => "operator create",
             Self::OperatorList => "operator list",
             Self::OperatorResetPassword { .. } => "operator reset-password",
+            Self::OperatorRemoveSecondFactor { .. } => "operator remove-second-factor",
             Self::TokenCreate { .. } => "token create",
             Self::TokenList { .. } => "token list",
             Self::TokenRevoke { .. } => "token revoke",

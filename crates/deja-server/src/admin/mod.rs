@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use deja_core::admin::{
     Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, operators, prices, projects, providers,
-    quality, tokens, transfer,
+    quality, second_factor, tokens, transfer,
 };
 use deja_core::clock::SystemClock;
 use deja_core::id::SystemEntropy;
@@ -125,6 +125,10 @@ async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError
         Command::OperatorList => Reply::Operators(views(operators::list(by).await?)),
         Command::OperatorResetPassword { email } => {
             Reply::Link(operators::reset_password(by, &email).await?.into())
+        }
+        Command::OperatorRemoveSecondFactor { email } => {
+            second_factor::remove(by, &email).await?;
+            Reply::Done
         }
         Command::TokenCreate { email, name, expires } => {
             let made = tokens::create(by, &email, &name, expires).await?;

@@ -153,6 +153,7 @@ fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
         }
         OperatorTask::List { form } => (Command::OperatorList, form.json),
         OperatorTask::ResetPassword { email } => (Command::OperatorResetPassword { email }, false),
+        OperatorTask::RemoveSecondFactor { email } => (Command::OperatorRemoveSecondFactor { email }, false),
     })
 }
 

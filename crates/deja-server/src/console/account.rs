@@ -1,8 +1,10 @@
-//! One's own account: sessions, access tokens and password.
+//! One's own account: sessions, second factor, access tokens and password.
+
+use std::net::IpAddr;
 
 use askama::Template;
 use deja_core::admin::keys::Expiry;
-use deja_core::admin::{operators, sessions, tokens};
+use deja_core::admin::{operators, second_factor, sessions, tokens};
 use deja_core::operator::TokenHash;
 use serde::Deserialize;
 
@@ -15,7 +17,10 @@ use super::links;
 use super::page::{Answer, Frame, Visit};
 use super::sign_in;
 
-const PLACE: &str = "/console/account";
+pub(super) const PLACE: &str = "/console/account";
+/// What a message calls recovery codes that were just made.
+pub(super) const RECOVERY: &str = "recovery codes";
+pub(super) const WRONG: &str = "The current password is not right.";
 
 #[derive(Template)]
 #[template(path = "account.html")]
@@ -24,9 +29,18 @@ struct AccountPage {
     email: String,
     role: &'static str,
     sessions: Vec<Row>,
+    second_factor: Option<Factor>,
+    /// Recovery codes that were just made, a line each.
+    recovery: Option<String>,
     tokens: Vec<TokenRow>,
     /// A token that was just made.
     made: Option<String>,
+}
+
+struct Factor {
+    since: Moment,
+    /// Recovery codes that are left.
+    left: usize,
 }
 
 struct TokenRow {
@@ -70,13 +84,22 @@ pub(super) async fn get(visit: Visit) -> Answer {
         name: token.name,
         prefix: token.shown,
     });
+    let factor = second_factor::of(&visit.console.admin, operator).await?;
+    let shown = visit.flash.as_ref().and_then(|flash| flash.secret.clone());
+    let (recovery, made) = match shown {
+        Some((what, codes)) if what == RECOVERY => (Some(codes), None),
+        shown => (None, shown.map(|(_, token)| token)),
+    };
     let page = AccountPage {
         frame: visit.frame("Account", "account"),
         email: operator.email.to_string(),
         role: operator.role.as_str(),
         sessions: rows.collect(),
+        second_factor: factor
+            .map(|factor| Factor { since: visit.moment(factor.since), left: factor.recovery.len() }),
+        recovery,
         tokens: tokens.collect(),
-        made: visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, token)| token),
+        made,
     };
     Ok(visit.page(&page))
 }
@@ -144,22 +167,32 @@ pub(super) struct NewPassword {
     again: String,
 }
 
+/// Whether it is the password of who is signed in. Guesses are counted as at the door.
+pub(super) async fn is_password(
+    visit: &Visit,
+    address: IpAddr,
+    password: String,
+) -> Result<bool, ConsoleError> {
+    let (console, operator) = (&visit.console, &visit.who.operator);
+    let email = operator.email.as_str();
+    console.throttle.attempt(email, address, visit.now()).map_err(ConsoleError::Throttled)?;
+    let right = console.admin.passwords.verify(password.into(), Some(operator.password.clone())).await?;
+    if right {
+        console.throttle.succeeded(email, address);
+    }
+    Ok(right)
+}
+
 /// `POST /console/account/password`.
 pub(super) async fn password(
     visit: Visit,
     Address(address): Address,
     Form(form): Form<NewPassword>,
 ) -> Answer {
-    let console = &visit.console;
     let operator = &visit.who.operator;
-    console
-        .throttle
-        .attempt(operator.email.as_str(), address, visit.now())
-        .map_err(ConsoleError::Throttled)?;
-    if !console.admin.passwords.verify(form.current.into(), Some(operator.password.clone())).await? {
-        return visit.to(PLACE, &Flash::bad("The current password is not right."));
+    if !is_password(&visit, address, form.current).await? {
+        return visit.to(PLACE, &Flash::bad(WRONG));
     }
-    console.throttle.succeeded(operator.email.as_str(), address);
     if form.password != form.again {
         return visit.to(PLACE, &Flash::bad(links::NOT_THE_SAME));
     }
@@ -169,7 +202,7 @@ pub(super) async fn password(
     }
     // A new password ends all sessions, this one too: sign in with it.
     sign_in::signed_out(
-        console,
+        &visit.console,
         "The password is changed and all sessions are ended. Sign in with the new one.",
     )
 }

@@ -15,7 +15,7 @@ use super::Console;
 use super::error::ConsoleError;
 use super::form::{Form, Query};
 use super::page::{Answer, Frame, html};
-use super::sign_in;
+use super::second_factor;
 
 pub(super) const NOT_THE_SAME: &str = "The two passwords are not the same.";
 
@@ -107,7 +107,7 @@ pub(super) async fn post(
         Err(AdminError::Invalid(NOT_THE_SAME.into()))
     };
     match accepted {
-        Ok(operator) => sign_in::begin(&console, &operator, &headers, "/console/projects").await,
+        Ok(operator) => second_factor::or_begin(&console, &operator, &headers, "/console/projects").await,
         Err(AdminError::NotFound(_)) => Err(ConsoleError::BadLink),
         Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
         Err(refused) => {

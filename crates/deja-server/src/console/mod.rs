@@ -44,6 +44,7 @@ mod range;
 mod ranking;
 mod requests;
 mod routes;
+mod second_factor;
 mod session;
 mod settings;
 mod sign_in;

@@ -1,7 +1,7 @@
 //! The people of the console: who they are, what they may do, and the links that let them in.
 
 use askama::Template;
-use deja_core::admin::{AdminError, operators};
+use deja_core::admin::{AdminError, operators, second_factor};
 use deja_core::operator::{Operator, Purpose, Role};
 use serde::Deserialize;
 
@@ -29,6 +29,7 @@ struct Row {
     role: Role,
     created: Moment,
     disabled: bool,
+    second_factor: bool,
     is_self: bool,
 }
 
@@ -40,10 +41,10 @@ impl Row {
             Role::Member => ("owner", "Make owner"),
         };
         if self.disabled {
-            vec![("enable", "Enable")]
-        } else {
-            vec![role, ("reset", "Reset password"), ("disable", "Disable")]
+            return vec![("enable", "Enable")];
         }
+        let lost = self.second_factor.then_some(("second-factor", "Remove second factor"));
+        [role, ("reset", "Reset password")].into_iter().chain(lost).chain([("disable", "Disable")]).collect()
     }
 }
 
@@ -79,11 +80,13 @@ async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<Ope
         InviteRow { id: invite.token.to_hex(), who, purpose, created, expires }
     });
     let invites = links.collect();
+    let holders = second_factor::holders(&visit.acting()).await?;
     let rows = operators.iter().map(|operator| Row {
         email: operator.email.to_string(),
         role: operator.role,
         created: visit.moment(operator.created),
         disabled: operator.disabled.is_some(),
+        second_factor: holders.contains(&operator.id),
         is_self: operator.id == visit.who.operator.id,
     });
     Ok(OperatorsPage {
@@ -129,6 +132,10 @@ pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
         "reset" => {
             let link = operators::reset_password(&visit.acting(), &email).await?;
             return shown(&visit, &format!("New password for {email}"), &link);
+        }
+        "second-factor" => {
+            let done = second_factor::remove(&visit.acting(), &email).await;
+            return visit.done(PLACE, done, "The second factor is removed: a password is enough to sign in.");
         }
         _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
     };

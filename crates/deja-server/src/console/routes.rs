@@ -12,7 +12,7 @@ use super::session::{self, Access};
 use super::{
     Console, account, analytics, apply, assets, audit, cache, chat, deleted, entry, export, guard, keys,
     labelling, links, operators, overview, playground, prices, projects, providers, purge, quality, requests,
-    settings, sign_in, wires, wrong,
+    second_factor, settings, sign_in, wires, wrong,
 };
 
 type Handler = MethodRouter<Arc<Console>>;
@@ -24,6 +24,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/static/{name}", Public, get(assets::get)),
         ("GET", "/sign-in", Public, get(sign_in::get)),
         ("POST", "/sign-in", Public, post(sign_in::post)),
+        ("POST", "/sign-in/code", Public, post(second_factor::sign_in)),
         ("GET", "/setup", Public, get(links::get)),
         ("POST", "/setup", Public, post(links::post)),
         ("GET", "/join", Public, get(links::get)),
@@ -36,6 +37,9 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/account/end-session", Member, post(account::end_session)),
         ("POST", "/account/sign-out-everywhere", Member, post(account::sign_out_everywhere)),
         ("POST", "/account/password", Member, post(account::password)),
+        ("POST", "/account/second-factor", Member, post(second_factor::offer)),
+        ("POST", "/account/second-factor/on", Member, post(second_factor::turn_on)),
+        ("POST", "/account/second-factor/off", Member, post(second_factor::turn_off)),
         ("POST", "/account/tokens", Member, post(account::create_token)),
         ("POST", "/account/tokens/revoke", Member, post(account::revoke_token)),
         ("GET", "/projects", Member, get(projects::get)),

@@ -17,6 +17,7 @@ use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::{Form, Query};
 use super::page::{Answer, Frame, Visit, html};
+use super::second_factor;
 use super::session::{self, Cookies};
 
 /// The same for an unknown address, a wrong password and a disabled account.
@@ -85,7 +86,7 @@ pub(super) async fn post(
         return Ok(response);
     };
     console.throttle.succeeded(&form.email, address);
-    begin(&console, &operator, &headers, session::local(&form.next)).await
+    second_factor::or_begin(&console, &operator, &headers, session::local(&form.next)).await
 }
 
 /// Starts a session and goes on to `next`. A session that the browser had ends.

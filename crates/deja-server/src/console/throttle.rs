@@ -2,7 +2,7 @@
 //! accounts, sign-in is refused for a while. By account *and* address, so that nobody can lock somebody else out.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,6 +12,11 @@ use deja_core::clock::Timestamp;
 const PER_ACCOUNT: u32 = 5;
 /// Failures of one address on any accounts.
 const PER_ADDRESS: u32 = 30;
+/// Wrong codes of one account, from wherever. Six digits can be guessed from many addresses, and who gets to guess has the
+/// password: nobody else can lock the account's owner out.
+const PER_CODE: u32 = 10;
+/// The place of what counts wherever it comes from.
+const ANYWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 /// How long failures count, from the first one on.
 const WINDOW: Duration = Duration::from_mins(15);
 /// What is remembered at most; beyond it the oldest half goes.
@@ -36,18 +41,26 @@ impl Throttle {
     /// Counts an attempt; or says how long sign-in has to wait. Counted before the password is looked at, so that many
     /// guesses at once are no more than one after the other.
     pub(super) fn attempt(&self, account: &str, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
+        self.count_one(&keys(account, address), now)
+    }
+
+    /// The same for a code of the account's second factor.
+    pub(super) fn attempt_code(&self, account: &str, now: Timestamp) -> Result<(), Duration> {
+        self.count_one(&[(code_of(account), PER_CODE)], now)
+    }
+
+    fn count_one(&self, keys: &[(Who, u32)], now: Timestamp) -> Result<(), Duration> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.len() >= REMEMBERED {
             forget(&mut failures, now);
         }
-        let keys = keys(account, address);
         let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
         let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
         if !wait.is_zero() {
             return Err(wait);
         }
         for (who, _) in keys {
-            count(&mut failures, who, now);
+            count(&mut failures, who.clone(), now);
         }
         Ok(())
     }
@@ -70,6 +83,12 @@ impl Throttle {
         count(&mut failures, (place(address), None), now);
     }
 
+    /// Forgets the wrong codes of an account: the right one came.
+    pub(super) fn code_succeeded(&self, account: &str) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        failures.remove(&code_of(account));
+    }
+
     /// Takes the attempt back, and the account's failures from this address: its password was right.
     pub(super) fn succeeded(&self, account: &str, address: IpAddr) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,6 +106,11 @@ fn count(failures: &mut HashMap<Who, Failures>, who: Who, now: Timestamp) {
         *failed = Failures { count: 0, since: now };
     }
     failed.count += 1;
+}
+
+fn code_of(account: &str) -> Who {
+    // No account has a blank in its name.
+    (ANYWHERE, Some(format!("code {}", normal(account))))
 }
 
 fn keys(account: &str, address: IpAddr) -> [(Who, u32); 2] {
@@ -150,6 +174,19 @@ mod tests {
         }
         assert!(throttle.attempt("somebody@example.com", HERE, at(1)).is_err());
         assert_eq!(throttle.attempt("somebody@example.com", THERE, at(1)), Ok(()));
+    }
+
+    #[test]
+    fn ten_wrong_codes_close_the_second_step_of_an_account() {
+        let throttle = Throttle::default();
+        for _ in 0..10 {
+            assert_eq!(throttle.attempt_code("ada@example.com", at(0)), Ok(()));
+        }
+        assert_eq!(throttle.attempt_code("Ada@example.com", at(1)), Err(Duration::from_secs(899)));
+        assert_eq!(throttle.attempt_code("bob@example.com", at(1)), Ok(()));
+        assert_eq!(throttle.attempt("ada@example.com", HERE, at(1)), Ok(()), "passwords are counted apart");
+        throttle.code_succeeded("ada@example.com");
+        assert_eq!(throttle.attempt_code("ada@example.com", at(2)), Ok(()));
     }
 
     #[test]

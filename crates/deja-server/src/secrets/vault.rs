@@ -16,7 +16,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use deja_core::admin::{AdminError, SecretSealer};
 use deja_core::id::{Entropy, EntropyError};
 use deja_core::store::{ProviderConfigs, StoreError};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use zeroize::{Zeroize, Zeroizing};
 
 const FILE: &str = "master.key";
@@ -196,6 +196,12 @@ impl Vault {
 impl SecretSealer for Vault {
     fn seal(&self, plaintext: &[u8], binding: &[u8]) -> Result<Vec<u8>, AdminError> {
         Self::seal(self, plaintext, binding).map_err(|error| AdminError::Failed(error.to_string()))
+    }
+
+    fn open(&self, sealed: &[u8], binding: &[u8]) -> Result<SecretSlice<u8>, AdminError> {
+        let opened =
+            Self::open(self, sealed, binding).map_err(|error| AdminError::Failed(error.to_string()))?;
+        Ok(opened.to_vec().into())
     }
 }
 

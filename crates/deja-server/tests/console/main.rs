@@ -10,5 +10,6 @@ mod pages;
 mod quality;
 mod requests;
 mod roles;
+mod second_factor;
 mod sign_in;
 mod util;

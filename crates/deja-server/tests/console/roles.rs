@@ -21,8 +21,14 @@ const OWNERS: [(&str, &str); 9] = [
     ("POST", "/console/operators/change"),
 ];
 const REVOKE: (&str, &str) = ("POST", "/console/operators/revoke");
-const PUBLIC: [&str; 5] =
-    ["/console/static/{name}", "/console/sign-in", "/console/setup", "/console/join", "/console/reset"];
+const PUBLIC: [&str; 6] = [
+    "/console/static/{name}",
+    "/console/sign-in",
+    "/console/sign-in/code",
+    "/console/setup",
+    "/console/join",
+    "/console/reset",
+];
 
 fn filled(path: &str, entry: &str) -> String {
     path.replace("{slug}", "furnished")

@@ -31,6 +31,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (17, include_str!("../../migrations/postgres/0017_keys.sql")),
     (18, include_str!("../../migrations/postgres/0018_refused.sql")),
     (19, include_str!("../../migrations/postgres/0019_access_tokens.sql")),
+    (20, include_str!("../../migrations/postgres/0020_second_factors.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

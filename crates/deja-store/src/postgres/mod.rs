@@ -27,6 +27,7 @@ mod providers;
 mod request_log;
 mod rows;
 mod samples;
+mod second_factors;
 mod server;
 mod sessions;
 mod tls;

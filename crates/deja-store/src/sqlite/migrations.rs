@@ -26,6 +26,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (15, include_str!("../../migrations/sqlite/0015_keys.sql")),
     (16, include_str!("../../migrations/sqlite/0016_refused.sql")),
     (17, include_str!("../../migrations/sqlite/0017_access_tokens.sql")),
+    (18, include_str!("../../migrations/sqlite/0018_second_factors.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -28,6 +28,7 @@ mod readers;
 mod request_log;
 mod rows;
 mod samples;
+mod second_factors;
 mod sessions;
 mod usage;
 mod vectors;

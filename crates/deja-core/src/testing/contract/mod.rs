@@ -23,6 +23,7 @@ mod providers;
 mod request_log;
 mod rollups;
 mod samples;
+mod second_factors;
 mod vectors;
 mod wrong_answers;
 
@@ -117,6 +118,7 @@ pub fn cases() -> Vec<Case> {
         opinions::cases(),
         people::cases(),
         access_tokens::cases(),
+        second_factors::cases(),
         audit::cases(),
         export::cases(),
     ]

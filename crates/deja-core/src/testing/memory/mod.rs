@@ -14,6 +14,7 @@ mod opinions;
 mod providers;
 mod request_log;
 mod samples;
+mod second_factors;
 mod usage;
 
 use std::collections::{BTreeMap, HashMap};
@@ -30,7 +31,7 @@ use crate::audit::Change;
 use crate::cache::{Answered, Entry, Label, PairHash, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
-use crate::id::{EntryId, KeyId, ProjectId, RecorderId};
+use crate::id::{EntryId, KeyId, OperatorId, ProjectId, RecorderId};
 use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
@@ -38,6 +39,7 @@ use crate::provider::ProviderConfig;
 use crate::quality::{Band, NewSample, SampleId};
 use crate::rate_limit::{Bucket, Decision, Quota, take};
 use crate::request_log::LogRow;
+use crate::second_factor::SecondFactor;
 use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Questions, Store, StoreError};
 
 /// A store without a disk.
@@ -80,6 +82,7 @@ struct State {
     invites: Vec<Invite>,
     sessions: Vec<Session>,
     access_tokens: Vec<AccessToken>,
+    second_factors: BTreeMap<OperatorId, SecondFactor>,
     claims: HashMap<FlightKey, claims::Held>,
     changes: operators::Log,
 }

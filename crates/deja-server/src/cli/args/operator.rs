@@ -35,6 +35,12 @@ The first operator is an owner unless --role says otherwise, the others are memb
         /// The operator
         email: String,
     },
+    /// Remove the second factor of an operator who lost app and recovery codes
+    #[command(after_help = "Example:\n  deja operator remove-second-factor ada@example.com")]
+    RemoveSecondFactor {
+        /// The operator
+        email: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

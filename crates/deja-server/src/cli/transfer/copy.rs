@@ -87,14 +87,20 @@ async fn copy_all(
     Ok((sink.summary, operators))
 }
 
-/// The people of the console, with their passwords. Sessions and open links stay behind.
+/// The people of the console, with their passwords and second factors. Sessions, open links and access tokens stay behind.
 async fn operators(source: &dyn Store, target: &dyn Store) -> anyhow::Result<u64> {
     let mut copied = 0;
     for operator in source.operators().await? {
         if target.operator(&operator.email).await?.is_none() {
-            let change = Change::new(SystemClock.now(), Actor::Cli, "operator.create");
-            let change = change.of(operator.email.as_str()).how("copied");
-            target.create_operator(&operator, &change).await?;
+            let change = |action| {
+                let change = Change::new(SystemClock.now(), Actor::Cli, action);
+                change.of(operator.email.as_str()).how("copied")
+            };
+            target.create_operator(&operator, &change("operator.create")).await?;
+            if let Some(factor) = source.second_factor(operator.id).await? {
+                let change = change("operator.second-factor");
+                target.create_second_factor(operator.id, &factor, None, &change).await?;
+            }
             copied += 1;
         }
     }
