@@ -14,7 +14,7 @@ const CLIENTS: usize = 4;
 const RESTARTS: usize = 3;
 
 /// A socket that listens, and that processes started from here have too.
-fn held() -> Socket {
+pub fn held() -> Socket {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
     socket.listen(1024).unwrap();

@@ -25,7 +25,10 @@ mod drip;
 mod generated;
 mod kill;
 mod limiter;
+mod points;
+mod rolling;
 mod run;
+mod soak;
 mod ssrf;
 mod tenants;
 mod trial;
@@ -35,6 +38,8 @@ mod worlds;
 mod durability;
 #[path = "../it/fuzz.rs"]
 mod fuzz;
+#[path = "../it/handover.rs"]
+mod handover;
 #[path = "../../../deja-store/tests/postgres/mod.rs"]
 mod postgres;
 #[path = "../../../deja-store/tests/it/proxy.rs"]
@@ -54,7 +59,7 @@ use crate::run::{Form, Plan};
 use crate::trial::Trial;
 
 /// In the order of a run.
-const TRIALS: [Trial; 9] = [
+const TRIALS: [Trial; 12] = [
     kill::TRIAL,
     cut::TRIAL,
     generated::TRIAL,
@@ -64,6 +69,9 @@ const TRIALS: [Trial; 9] = [
     ssrf::TRIAL,
     backup::TRIAL,
     database::TRIAL,
+    points::TRIAL,
+    rolling::TRIAL,
+    soak::TRIAL,
 ];
 
 /// Trials of deja, each done again and again.
@@ -107,7 +115,7 @@ impl Wanted {
 
 fn main() -> ExitCode {
     let arguments = Wanted::parse();
-    let trials = arguments.chosen();
+    let mut trials = arguments.chosen();
     if let Some(unknown) =
         arguments.trial.iter().find(|given| !TRIALS.iter().any(|trial| trial.name == **given))
     {
@@ -117,17 +125,20 @@ fn main() -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
-    if arguments.libtest.list {
-        for trial in trials {
-            println!("{}: test", trial.name);
-        }
-        return ExitCode::SUCCESS;
-    }
     let form = match (arguments.rounds, arguments.short, arguments.long) {
         (Some(rounds), ..) => Form::Rounds(rounds),
         (None, true, _) => Form::Short,
         (None, _, true) => Form::Long,
         (None, false, false) => Form::Few,
     };
+    if form == Form::Few {
+        trials.retain(|trial| trial.goals.few > 0);
+    }
+    if arguments.libtest.list {
+        for trial in trials {
+            println!("{}: test", trial.name);
+        }
+        return ExitCode::SUCCESS;
+    }
     run::run(&trials, &Plan { form, seed: arguments.seed })
 }
