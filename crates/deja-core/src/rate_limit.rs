@@ -78,6 +78,16 @@ pub enum LimitOf {
     Key,
 }
 
+impl LimitOf {
+    /// Why a request over it is refused, as in `X-Deja-Error`.
+    pub const fn cause(self) -> &'static str {
+        match self {
+            Self::Project => "rate_limited",
+            Self::Key => "key_rate_limited",
+        }
+    }
+}
+
 /// What the limiter said, with what the response headers tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {

@@ -110,7 +110,7 @@ impl Listener for Metrics {
         match ended {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => answered(outcome, reply),
             Ended::Failed(QueryError::Overloaded, _) => counter!(SHED).increment(1),
-            Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited => {}
+            Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited(_) => {}
         }
     }
 

@@ -128,14 +128,14 @@ pub async fn restore(by: &Acting<'_>, slug: &str, deleted: Deleted) -> Result<En
 pub async fn label(
     by: &Acting<'_>,
     engine: &Engine,
-    slug: &str,
+    project: ProjectId,
     label: NewLabel<'_>,
 ) -> Result<Labelled, AdminError> {
-    let (project, entry) = (by.project(slug).await?, label.entry);
+    let entry = label.entry;
     let change = by.change(if label.answers { "entry.right" } else { "entry.wrong" });
-    let change = change.within(project.id).of(entry.to_string());
+    let change = change.within(project).of(entry.to_string());
     let change = change.how(format!("similarity {:.3}", label.similarity.get()));
-    engine.label(project.id, label, &change).await?.ok_or_else(|| gone(entry))
+    engine.label(project, label, &change).await?.ok_or_else(|| gone(entry))
 }
 
 /// Allows a pair of prompts that was found wrong to meet again, whoever found it so.

@@ -69,12 +69,17 @@ pub struct NewKey {
 
 /// Makes a key.
 pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey, AdminError> {
-    let name = name_of("the name", &wish.name)?;
-    let models = if wish.models.is_empty() { None } else { Some(models_of(wish.models)?) };
+    let name = name_of("the name", &wish.name).map_err(|error| error.about("name"))?;
+    let models = match wish.models {
+        none if none.is_empty() => None,
+        models => Some(models_of(models).map_err(|error| error.about("models"))?),
+    };
     let now = by.now();
-    let expires = wish.expires.map(|expiry| expiry.moment(now)).transpose()?;
+    let expires = wish.expires.map(|expiry| expiry.moment(now)).transpose();
+    let expires = expires.map_err(|error| error.about("expires"))?;
     let project = by.project(slug).await?;
-    let quota = quota_within(&project, wish.per_minute, wish.burst)?;
+    let quota = quota_within(&project, wish.per_minute, wish.burst);
+    let quota = quota.map_err(|error| error.about("per_minute"))?;
     let plain = PlainKey::generate(by.entropy())?;
     let key = ApiKey {
         id: KeyId::generate(now, by.entropy())?,

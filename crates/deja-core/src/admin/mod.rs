@@ -154,10 +154,10 @@ pub enum AdminError {
     /// What was asked for is wrong.
     #[error("{0}")]
     Invalid(String),
-    /// What a setting of a project is to be is wrong.
+    /// What a setting of a project is to be is wrong, or another part of what was asked for.
     #[error("{problem}")]
     Setting {
-        /// The setting.
+        /// The setting or the part, by its name.
         name: String,
         /// What is wrong with it.
         problem: String,
@@ -174,6 +174,16 @@ pub enum AdminError {
     /// It could not be done now.
     #[error("{0}")]
     Failed(String),
+}
+
+impl AdminError {
+    /// The same, said of a part of what was asked for.
+    fn about(self, name: &str) -> Self {
+        match self {
+            Self::Invalid(problem) => Self::Setting { name: name.into(), problem },
+            other => other,
+        }
+    }
 }
 
 impl From<StoreError> for AdminError {

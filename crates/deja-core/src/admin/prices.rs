@@ -28,14 +28,15 @@ pub async fn set(
     input: f64,
     output: f64,
 ) -> Result<(), AdminError> {
-    let model = model_of(model)?;
-    let price = |dollars| {
+    let model = model_of(model).map_err(|error| error.about("model"))?;
+    let price = |name, dollars| {
         let wanted = "between 0 and 1000 US dollars per million tokens";
         PicoUsdPerToken::from_dollars_per_million(dollars).ok_or_else(|| {
-            AdminError::Invalid(format!("the price {dollars} is not allowed: use one {wanted}"))
+            AdminError::Invalid(format!("the price {dollars} is not allowed: use one {wanted}")).about(name)
         })
     };
-    let price = ModelPrice { input: price(input)?, output: price(output)?, above: Vec::new() };
+    let (input_price, output_price) = (price("input", input)?, price("output", output)?);
+    let price = ModelPrice { input: input_price, output: output_price, above: Vec::new() };
     let detail = format!("{}: {input} in, {output} out", shown(&model));
     projects::change(by, slug, "price.set", |project| {
         let prices = &mut project.settings.prices;
@@ -90,7 +91,25 @@ pub async fn show(by: &Acting<'_>, model: &str, slug: Option<&str>) -> Result<Pr
 pub async fn unknown(
     by: &Acting<'_>,
     project: &Project,
+    models: BTreeSet<Arc<str>>,
+) -> Result<BTreeSet<Arc<str>>, AdminError> {
+    of_price(by, project, models, |price| price.is_none()).await
+}
+
+/// Those of `models` that are known to be free in the project.
+pub async fn free(
+    by: &Acting<'_>,
+    project: &Project,
+    models: BTreeSet<Arc<str>>,
+) -> Result<BTreeSet<Arc<str>>, AdminError> {
+    of_price(by, project, models, |price| price.is_some_and(|priced| priced.price.is_free())).await
+}
+
+async fn of_price(
+    by: &Acting<'_>,
+    project: &Project,
     mut models: BTreeSet<Arc<str>>,
+    wanted: fn(Option<Priced>) -> bool,
 ) -> Result<BTreeSet<Arc<str>>, AdminError> {
     if models.is_empty() {
         return Ok(models);
@@ -100,7 +119,7 @@ pub async fn unknown(
     models.retain(|model| {
         let own = own.iter().find(|provider| provider.models.iter().any(|name| **name == **model));
         let provider = own.map_or_else(|| by.admin.prices.provider_of(model), |own| &own.name);
-        price_for(&project.settings, &list, provider, None, model).is_none()
+        wanted(price_for(&project.settings, &list, provider, None, model))
     });
     Ok(models)
 }

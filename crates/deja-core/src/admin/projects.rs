@@ -108,7 +108,7 @@ pub struct Ttl {
 /// Makes a project. Its slug is the name, numbered where that is taken. Another tier than Free, and a limit of its own, are
 /// for owners.
 pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminError> {
-    let name = name_of("the name", &new.name)?;
+    let name = name_of("the name", &new.name).map_err(|error| error.about("name"))?;
     let no_letters =
         || AdminError::Invalid(format!("the name '{}' needs a letter or digit of a-z, 0-9", shown(&name)));
     let wanted = Slug::from_name(&name).ok_or_else(no_letters)?;
@@ -184,7 +184,7 @@ pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Pro
 
 fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(name) = patch.name {
-        project.name = name_of("the name", &name)?;
+        project.name = name_of("the name", &name).map_err(|error| error.about("name"))?;
     }
     if let Some(tier) = patch.tier {
         project.tier = tier;
@@ -202,11 +202,15 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(share) = patch.share_models {
         project.settings.share_models = share;
     }
+    let thresholds = patch.default_threshold.is_some() || patch.minimum_threshold.is_some();
     if let Some(threshold) = patch.default_threshold {
         project.settings.default_threshold = threshold.value;
     }
     if let Some(threshold) = patch.minimum_threshold {
         project.settings.minimum_threshold = threshold.value;
+    }
+    if thresholds {
+        default_reaches_minimum(&project.settings)?;
     }
     if let Some(guard) = patch.guard {
         project.settings.guard = guard;
@@ -239,6 +243,20 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
         project.settings.on_hangup = on_hangup;
     }
     check(&project.settings)
+}
+
+/// Whether the default threshold can hold. One below the minimum, which older versions took, stays until either is set.
+fn default_reaches_minimum(settings: &ProjectSettings) -> Result<(), AdminError> {
+    let (Some(default), Some(minimum)) = (settings.default_threshold, settings.minimum_threshold) else {
+        return Ok(());
+    };
+    if default.get() >= minimum.get() {
+        return Ok(());
+    }
+    let (default, minimum) = (default.get(), minimum.get());
+    let why =
+        format!("the default threshold {default} lies below the minimum {minimum}, which would hold instead");
+    Err(AdminError::Invalid(why).about("threshold"))
 }
 
 /// Whether a project may have these settings.
@@ -325,7 +343,9 @@ pub(super) fn quota(
     }
     let rate = per_minute.unwrap_or(base.per_minute());
     let burst = burst.unwrap_or_else(|| rate.saturating_add(rate / 5).min(MAX_PER_MINUTE));
-    Quota::new(rate, burst).map(Some).map_err(|error| AdminError::Invalid(error.to_string()))
+    Quota::new(rate, burst)
+        .map(Some)
+        .map_err(|error| AdminError::Invalid(error.to_string()).about("per_minute"))
 }
 
 /// Reads a project, changes it and writes it, with no other change between. `edit` says what it changed, for the

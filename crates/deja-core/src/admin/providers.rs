@@ -13,6 +13,10 @@ const RESERVED: [&str; 4] = ["openai", "anthropic", "google", "cache"];
 const MAX_SECRET_BYTES: usize = 8192;
 const MAX_MODELS: usize = 200;
 
+/// Ends of addresses that a client of a provider asks, which are no part of a base URL.
+const ENDPOINTS: [&str; 6] =
+    ["/chat/completions", "/completions", "/messages", "/responses", "/embeddings", "/models"];
+
 /// A provider to add.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NewProvider {
@@ -53,9 +57,9 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
     if new.allow_private {
         by.owners_only()?;
     }
-    let name = provider_name(&new.name)?;
+    let name = provider_name(&new.name).map_err(|error| error.about("name"))?;
     let models = models_in(new.models)?;
-    let url = (by.admin.url_check)(&new.base_url, new.allow_private).map_err(AdminError::Invalid)?;
+    let url = checked(by, &new.base_url, new.allow_private)?;
     let project = by.project(&new.project).await?;
     let now = by.now();
     let id = ProviderId::generate(now, by.entropy())?;
@@ -98,14 +102,13 @@ pub async fn set(
     } else if by.owners_only().is_err() && origin(asked) != Some(before.origin()) {
         provider.allow_private = false;
     }
-    let check = |url: &str| (by.admin.url_check)(url, provider.allow_private).map_err(AdminError::Invalid);
-    let url = check(asked)?;
+    let url = checked(by, asked, provider.allow_private)?;
     let moved = binding(provider.id, &before) != binding(provider.id, &url);
     match &patch.secret {
         Some(secret) => provider.sealed_secret = Some(seal(by, secret, provider.id, &url)?),
         None if moved && provider.sealed_secret.is_some() => {
             let why = "the key is bound to its host: give it again with the new URL";
-            return Err(AdminError::Invalid(why.into()));
+            return Err(AdminError::Invalid(why.into()).about("secret"));
         }
         None => {}
     }
@@ -120,6 +123,18 @@ pub async fn set(
     if by.store().update_provider(&provider, &change).await? { Ok(provider) } else { Err(missing()) }
 }
 
+/// A base URL that may be called. What a kind puts behind it is taken off where it was given along.
+fn checked(by: &Acting<'_>, url: &str, allow_private: bool) -> Result<Url, AdminError> {
+    let wrong = |problem| AdminError::Invalid(problem).about("base_url");
+    let mut url = (by.admin.url_check)(url, allow_private).map_err(wrong)?;
+    let path = url.path().trim_end_matches('/');
+    if let Some(base) = ENDPOINTS.into_iter().find_map(|endpoint| path.strip_suffix(endpoint)) {
+        let base = base.to_owned();
+        url.set_path(&base);
+    }
+    Ok(url)
+}
+
 /// Scheme, host and port of a URL.
 fn origin(url: &str) -> Option<url::Origin> {
     Url::parse(url.trim()).ok().map(|url| url.origin())
@@ -131,9 +146,9 @@ fn told(provider: &ProviderConfig) -> String {
 }
 
 fn models_in(texts: Vec<String>) -> Result<Vec<String>, AdminError> {
-    let models = models_of(texts)?;
+    let models = models_of(texts).map_err(|error| error.about("models"))?;
     if models.is_empty() || models.len() > MAX_MODELS {
-        return Err(AdminError::Invalid(format!("a provider needs 1 to {MAX_MODELS} models")));
+        return Err(AdminError::Invalid(format!("a provider needs 1 to {MAX_MODELS} models")).about("models"));
     }
     Ok(models)
 }
@@ -142,7 +157,8 @@ fn seal(by: &Acting<'_>, secret: &Hidden, id: ProviderId, url: &Url) -> Result<V
     let secret = secret.expose().trim();
     let printable = secret.bytes().all(|b| b.is_ascii_graphic());
     if secret.is_empty() || secret.len() > MAX_SECRET_BYTES || !printable {
-        return Err(AdminError::Invalid("the key must be printable ASCII, without spaces".into()));
+        let why = "the key must be printable ASCII, without spaces";
+        return Err(AdminError::Invalid(why.into()).about("secret"));
     }
     by.admin.sealer.seal(secret.as_bytes(), &binding(id, url))
 }

@@ -40,8 +40,7 @@ pub async fn wrong(
     let served = row.logged.met.as_ref().filter(|met| met.met == Met::Served).map(|met| met.entry);
     let entry = served.ok_or_else(|| AdminError::Invalid("no entry answered this request".into()))?;
     let asked = asked_by(by, project.id, entry, &row).await?;
-    let pair = pair(engine, project.id, entry, &asked).await?;
-    forbid(by, engine, slug, &pair).await
+    forbid(by, engine, &pair(engine, project.id, entry, &asked).await?).await
 }
 
 /// Says that an entry's answer is wrong for a prompt that it answered, as the log has it.
@@ -59,7 +58,7 @@ pub async fn wrong_for(
     let rows = by.store().logged(project.id, &filter, None, LOOKED_AT).await?;
     let refuse = |problem: &str| Err(AdminError::Invalid(problem.into()));
     match answered(&rows, entry, asked) {
-        Some(true) => forbid(by, engine, slug, &pair).await,
+        Some(true) => forbid(by, engine, &pair).await,
         Some(false) => refuse(
             "This was asked, and another entry or the provider answered it: the page Requests says which.",
         ),
@@ -97,8 +96,7 @@ pub async fn wrong_if_asked(
     asked: &str,
 ) -> Result<Forbidden, AdminError> {
     let project = by.project(slug).await?;
-    let pair = pair(engine, project.id, entry, asked).await?;
-    forbid(by, engine, slug, &pair).await
+    forbid(by, engine, &pair(engine, project.id, entry, asked).await?).await
 }
 
 /// What a request asked: as the log has it, or else as it is kept for feedback.
@@ -147,7 +145,6 @@ async fn pair(
 async fn forbid(
     by: &Acting<'_>,
     engine: &Engine,
-    slug: &str,
     (pair, vector): &(Answered, Embedding),
 ) -> Result<Forbidden, AdminError> {
     let label = NewLabel {
@@ -160,7 +157,7 @@ async fn forbid(
         source: LabelSource::Console,
         note: None,
     };
-    let labelled = cache::label(by, engine, slug, label).await?;
+    let labelled = cache::label(by, engine, pair.project, label).await?;
     let pairs = by.store().wrong_answers(pair.project, None, LATEST).await?;
     let mut own =
         pairs.iter().filter(|wrong| wrong.source == LabelSource::Console && wrong.asked == pair.asked);

@@ -47,7 +47,7 @@ impl Engine {
         };
         let project = &caller.project;
         if !limit.allowed {
-            self.count(&caller, request, Ended::RateLimited);
+            self.count(&caller, request, Ended::RateLimited(limit.of));
             return Err(NotAdmitted::RateLimited(limit));
         }
         if let Err(why) = open(project, slug) {

@@ -7,6 +7,7 @@ use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::log::Ending;
 use crate::engine::{Cause, Engine, Query, QueryError, Reply, Source};
+use crate::rate_limit::LimitOf;
 use crate::store::{Admission, NewLabel};
 
 /// How a request ended.
@@ -20,8 +21,8 @@ pub enum Ended<'a> {
     Failed(&'a QueryError, Option<&'a Reply>),
     /// Before the provider was asked: why, and the cause by its name.
     Refused(RefusedFor, &'static str),
-    /// Over the rate limit.
-    RateLimited,
+    /// Over this rate limit.
+    RateLimited(LimitOf),
 }
 
 impl<'a> Ended<'a> {
@@ -55,7 +56,7 @@ impl<'a> Ended<'a> {
             Self::Passed(_) => Outcome::Passed,
             Self::Failed(..) => Outcome::Error,
             Self::Refused(..) => Outcome::Refused,
-            Self::RateLimited => Outcome::RateLimited,
+            Self::RateLimited(_) => Outcome::RateLimited,
         }
     }
 
@@ -64,7 +65,7 @@ impl<'a> Ended<'a> {
         match self {
             Self::Answered(reply) => Some(reply),
             Self::Passed(reply) | Self::Failed(_, reply) => reply,
-            Self::Refused(..) | Self::RateLimited => None,
+            Self::Refused(..) | Self::RateLimited(_) => None,
         }
     }
 }
@@ -146,7 +147,7 @@ impl Engine {
             Ended::Passed(None) | Ended::Failed(_, None) => named,
             // It was looked for nowhere.
             Ended::Refused(..) => UsageEvent { placed: None, ..named },
-            Ended::RateLimited => bare,
+            Ended::RateLimited(_) => bare,
         };
         self.count_as(caller, &event, Ending::Read(query), ended);
         if let Ended::Answered(reply) = ended {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::analytics::{ContextKey, Outcome, UsageEvent};
+use crate::analytics::{ContextKey, UsageEvent};
 use crate::cache::{Met, PromptHash};
 use crate::embedding::Similarity;
 use crate::engine::count::Ended;
@@ -122,7 +122,7 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
 fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
     match ended {
         Ended::Refused(_, cause) => Some(cause.to_owned()),
-        Ended::RateLimited => Some(Outcome::RateLimited.as_str().to_owned()),
+        Ended::RateLimited(limit) => Some(limit.cause().to_owned()),
         Ended::Failed(error, _) => Some(error.cause().to_owned()),
         Ended::Passed(_) => {
             let reasons = query.and_then(|query| query.wire.as_ref()).map(|wired| wired.reasons.join(", "));

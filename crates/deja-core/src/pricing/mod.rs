@@ -56,6 +56,13 @@ pub struct ModelPrice {
     pub above: Vec<LongInputPrice>,
 }
 
+impl ModelPrice {
+    /// Whether every call is free.
+    pub fn is_free(&self) -> bool {
+        self.input.0 == 0 && self.output.0 == 0 && self.above.is_empty()
+    }
+}
+
 /// The prices of a call with more than so many input tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongInputPrice {

@@ -4,14 +4,18 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 
 use deja_core::analytics::{ContextKey, Outcome, Surface};
+use deja_core::api_key::KeyHash;
 use deja_core::cache::{Met, PromptHash};
 use deja_core::clock::Clock;
 use deja_core::engine::{NotAllowed, Query, QueryError};
+use deja_core::id::KeyId;
 use deja_core::project::{Guard, ProjectSettings};
 use deja_core::provider::FailureClass;
 use deja_core::quality::FORBIDDEN;
+use deja_core::rate_limit::Quota;
 use deja_core::request_log::{LogFilter, LoggedRequest};
-use deja_core::store::RequestLog;
+use deja_core::store::{Keys, RequestLog};
+use deja_core::testing::change;
 
 use crate::util::{Bench, failure, query, unguarded};
 
@@ -131,4 +135,18 @@ async fn one_busy_project_does_not_keep_another_out_of_its_log() {
     assert_eq!(logged(&other).await.len(), 2);
     bench.ask("reset|1").await;
     assert_eq!(logged(&bench).await.len(), 513, "after a write there is room again");
+}
+
+#[tokio::test]
+async fn a_request_over_the_limit_of_its_own_key_says_so() {
+    let bench = Bench::new().await;
+    let mut own = (*bench.caller.key).clone();
+    own.id = KeyId::from_bytes([7; 16]);
+    own.hash = KeyHash([7; 32]);
+    own.quota = Some(Quota::new(1, 1).unwrap());
+    bench.store.create_key(&own, &change()).await.unwrap();
+    bench.engine.admit(&own.hash, None, Some("r1")).await.unwrap();
+    bench.engine.admit(&own.hash, None, Some("r2")).await.unwrap_err();
+    let one = logged(&bench).await.pop().unwrap();
+    assert_eq!((one.outcome, one.cause.as_deref()), (Outcome::RateLimited, Some("key_rate_limited")));
 }

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
-use deja_core::rate_limit::{Decision, LimitOf};
+use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -89,13 +89,7 @@ impl ApiError {
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", "method_not_allowed")
             }
-            Self::RateLimited(decision) => {
-                let cause = match decision.of {
-                    LimitOf::Project => "rate_limited",
-                    LimitOf::Key => "key_rate_limited",
-                };
-                (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, cause)
-            }
+            Self::RateLimited(decision) => (StatusCode::TOO_MANY_REQUESTS, RATE_LIMITED, decision.of.cause()),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, OVERLOADED, "overloaded"),
             Self::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, TIMED_OUT, "query_timeout"),
             Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "unavailable"),

@@ -22,7 +22,7 @@ use super::form::{Form, Path, Problem};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
-use super::tried::{self, Beyond, NEAREST, Nearest, Outcome};
+use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome};
 use super::wire_body::{self, Format, Parts};
 
 /// Largest answer that is shown, in bytes.
@@ -230,9 +230,11 @@ async fn attempt(
             Relayed::Live(live) => answered(engine, project, relay, live).await?,
         }
     } else {
+        let asks = Asks::Request(relay.forward.endpoint);
+        let beyond = Beyond::of(visit, project, &relay.forward.model, asks).await?;
         match mode {
-            Mode::Semantic => tried::expected(&preview, &text, &Beyond::Provider),
-            Mode::Exact | Mode::Bypass => as_a_whole(&preview),
+            Mode::Semantic => tried::expected(&preview, &text, &beyond),
+            Mode::Exact | Mode::Bypass => as_a_whole(&preview, &beyond),
         }
     };
     if mode != Mode::Semantic {
@@ -243,19 +245,20 @@ async fn attempt(
 }
 
 /// What would come of a request that is compared as a whole.
-fn as_a_whole(preview: &deja_core::engine::Preview) -> Outcome {
+fn as_a_whole(preview: &deja_core::engine::Preview, beyond: &Beyond) -> Outcome {
     let hit = preview.hit.as_ref();
+    let (title, text) = match hit {
+        Some(_) => ("The same request is in the cache", "A request would get its answer.".into()),
+        None if beyond.is_nobody() => {
+            let (title, text) = beyond.refused();
+            (title, text.to_owned())
+        }
+        None => ("The same request is not in the cache", format!("So {}.", beyond.would())),
+    };
     Outcome {
-        title: if hit.is_some() {
-            "The same request is in the cache"
-        } else {
-            "The same request is not in the cache"
-        },
+        title,
         hit: hit.is_some(),
-        text: match hit {
-            Some(_) => "A request would get its answer.".into(),
-            None => "A request would go to the provider.".into(),
-        },
+        text,
         at_others: None,
         facts: tried::timings(&preview.trace),
         answer: hit.map(|hit| hit.entry().answer.text.clone()),

@@ -4,8 +4,6 @@
 //! and bound to the session, so that nothing is kept anywhere else and any replica can bring them back.
 
 use askama::Template;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deja_core::admin::AdminError;
 use deja_core::admin::cache::{self, Deleted};
 use deja_core::id::EntryId;
@@ -16,6 +14,9 @@ use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path};
 use super::page::{Answer, Frame, Visit};
+
+/// What is sealed.
+const UNDO: &str = "undo";
 
 #[derive(Template)]
 #[template(path = "deleted.html")]
@@ -53,7 +54,7 @@ pub(super) async fn delete(visit: &Visit, slug: &str, entries: &[EntryId], good:
     if deleted.is_empty() {
         return visit.to(&list, &Flash::good(good));
     }
-    let sealed = seal(visit, &deleted)?;
+    let sealed = visit.seal(UNDO, &deleted)?;
     // What no form can send back is gone.
     if sealed.len() > visit.console.app.limits().body_bytes {
         return visit.to(&list, &Flash::good(good));
@@ -93,8 +94,8 @@ pub(super) struct Sealed {
 
 /// `POST /console/p/{slug}/cache/restore`.
 pub(super) async fn restore(visit: Visit, Path(slug): Path<String>, Form(form): Form<Sealed>) -> Answer {
-    let deleted =
-        open(&visit, &form.entry).ok_or_else(|| ConsoleError::BadForm("A field is wrong".into()))?;
+    let deleted: Vec<Deleted> =
+        visit.open(UNDO, &form.entry).ok_or_else(|| ConsoleError::BadForm("A field is wrong".into()))?;
     let list = format!("/console/p/{slug}/cache");
     let (all, mut back, mut failed) = (deleted.len(), Vec::new(), None);
     for one in deleted {
@@ -111,22 +112,4 @@ pub(super) async fn restore(visit: Visit, Path(slug): Path<String>, Form(form): 
             visit.to(&list, &Flash::bad(format!("{} of {all} entries are back. {error}", back.len())))
         }
     }
-}
-
-fn seal(visit: &Visit, deleted: &[Deleted]) -> Result<String, AdminError> {
-    let failed = |error: String| AdminError::Failed(error);
-    let bytes = serde_json::to_vec(deleted).map_err(|error| failed(error.to_string()))?;
-    let sealed =
-        visit.console.vault.seal(&bytes, &binding(visit)).map_err(|error| failed(error.to_string()))?;
-    Ok(URL_SAFE_NO_PAD.encode(sealed))
-}
-
-fn open(visit: &Visit, sealed: &str) -> Option<Vec<Deleted>> {
-    let sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
-    let opened = visit.console.vault.open(&sealed, &binding(visit)).ok()?;
-    serde_json::from_slice(&opened).ok()
-}
-
-fn binding(visit: &Visit) -> Vec<u8> {
-    [b"console undo ".as_slice(), &visit.who.session.token.0].concat()
 }

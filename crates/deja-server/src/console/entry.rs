@@ -3,8 +3,6 @@
 use askama::Template;
 use deja_core::admin::{cache, requests};
 use deja_core::id::EntryId;
-use deja_core::money::NanoUsd;
-use deja_core::pricing::price_for;
 use serde::Deserialize;
 
 use super::cache::Row;
@@ -71,15 +69,12 @@ pub(super) async fn get(
     let row = Row::of(&visit, &detail);
     let turns = turns::turns(&detail);
     let parameters = turns::parameters(&detail);
-    let answer = detail.entry.answer;
-    let list = visit.console.admin.prices.current();
-    let served = answer.served_model.as_deref();
-    let price = price_for(&project.settings, &list, &answer.provider, served, &detail.entry.model);
-    let saved = if detail.saved == NanoUsd::ZERO && price.is_none() {
-        prices::UNKNOWN.into()
-    } else {
-        format::money(detail.saved)
+    let saved = match prices::saved(&visit, &project, &detail) {
+        Some(saved) => format::money(saved),
+        None if detail.hits > 0 => prices::UNKNOWN_THEN.into(),
+        None => prices::UNKNOWN.into(),
     };
+    let answer = detail.entry.answer;
     let estimated = if answer.tokens_estimated { " (estimated)" } else { "" };
     let page = EntryPage {
         frame: visit.frame_in(&project, "Entry", "Cache"),

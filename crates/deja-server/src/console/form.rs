@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
+use deja_core::admin::AdminError;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
@@ -69,6 +70,23 @@ impl Problem {
     pub(super) fn of(field: &'static str, text: impl Into<String>) -> Self {
         Self { field, text: text.into() }
     }
+
+    /// What a use case refused, at one of these fields if it says at which; what is no refusal is handed back.
+    pub(super) fn at(error: AdminError, fields: &[&'static str]) -> Result<Self, ConsoleError> {
+        match error {
+            AdminError::Setting { name, problem } => {
+                let field = fields.iter().find(|field| **field == name);
+                Ok(Self::of(field.copied().unwrap_or("form"), problem))
+            }
+            AdminError::Invalid(problem) | AdminError::Conflict(problem) => Ok(Self::of("form", problem)),
+            other => Err(other.into()),
+        }
+    }
+}
+
+/// Says at which field it is wrong.
+pub(super) fn at(field: &'static str) -> impl Fn(String) -> Problem {
+    move |text| Problem::of(field, text)
 }
 
 /// The number in a field that may be empty. Commas stand between thousands and nowhere else: `1,5` is not fifteen.
@@ -82,7 +100,13 @@ pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Opt
     let first = groups.next().unwrap_or_default().len();
     let thousands = !whole.contains(',') || (1..=3).contains(&first) && groups.all(|group| group.len() == 3);
     let number = text.replace(',', "").parse().ok().filter(|_| thousands && !fraction.contains(','));
-    let wrong = || format!("{what} must be a number such as 1.5 or 10,000");
+    let wrong = || {
+        let pointed = text.replacen(',', ".", 1);
+        match pointed.parse::<f64>() {
+            Ok(_) => format!("{what} must be a number with a point: {pointed}, not {text}"),
+            Err(_) => format!("{what} must be a number such as 1.5 or 10,000"),
+        }
+    };
     number.map(Some).ok_or_else(wrong)
 }
 
@@ -102,5 +126,8 @@ mod tests {
             assert_eq!(read(wrong), None, "{wrong}");
         }
         assert_eq!(number::<u64>("It", "10,000").unwrap(), Some(10_000));
+        let told = |text| number::<f64>("It", text).unwrap_err();
+        assert_eq!(told("0,9"), "It must be a number with a point: 0.9, not 0,9");
+        assert_eq!(told("much"), "It must be a number such as 1.5 or 10,000");
     }
 }

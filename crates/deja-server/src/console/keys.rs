@@ -1,18 +1,21 @@
 //! A project's API keys: create (shown once), list, revoke (confirmed, for the very next request).
 
+use std::sync::Arc;
+
 use askama::Template;
+use deja_core::admin::keys;
 use deja_core::admin::keys::{Expiry, KeyWish};
-use deja_core::admin::{AdminError, keys};
 use deja_core::api_key::{ApiKey, KeyStatus, KeyUsage};
 use deja_core::clock::Timestamp;
 use deja_core::project::Project;
-use deja_core::store::folded;
+use deja_core::provider::{Endpoint, Providers as _, Route};
+use deja_core::store::{Admission, folded};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::filter::query;
 use super::flash::Flash;
-use super::form::{Form, Path, Query, number};
+use super::form::{Form, Path, Problem, Query, at, number};
 use super::format::{self, Moment};
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
@@ -101,15 +104,15 @@ pub(super) struct NewForm {
 }
 
 impl NewForm {
-    fn read(&self) -> Result<KeyWish, String> {
+    fn read(&self) -> Result<KeyWish, Problem> {
         let models = self.models.split([',', '\n']).map(str::trim).filter(|model| !model.is_empty());
-        let days = number::<u64>("The days until it expires", &self.days)?;
+        let days = number::<u64>("The days until it expires", &self.days).map_err(at("expires"))?;
         Ok(KeyWish {
             name: self.name.clone(),
             models: models.map(str::to_owned).collect(),
             expires: days.map(|days| Expiry::In(days.saturating_mul(24 * 3600))),
-            per_minute: number("Requests a minute", &self.per_minute)?,
-            burst: number("Requests at once", &self.burst)?,
+            per_minute: number("Requests a minute", &self.per_minute).map_err(at("per_minute"))?,
+            burst: number("Requests at once", &self.burst).map_err(at("burst"))?,
         })
     }
 }
@@ -126,7 +129,7 @@ async fn page(
     project: &Project,
     paged: &Paged,
     form: NewForm,
-    problem: Option<&str>,
+    problem: Option<Problem>,
 ) -> Result<KeysPage, ConsoleError> {
     let keys = visit.console.admin.store.keys(project.id).await?;
     let here = format!("/console/p/{}/keys", project.slug);
@@ -151,8 +154,12 @@ async fn page(
         requests: format::count(usage.requests),
         models: key.models.map_or("all".into(), |models| models.join(", ")),
     });
+    let frame = visit.frame_in(project, "API Keys", "API Keys");
     Ok(KeysPage {
-        frame: visit.frame_in(project, "API Keys", "API Keys").complaining(problem),
+        frame: match problem {
+            Some(problem) => frame.complaining_at(problem),
+            None => frame,
+        },
         slug: project.slug.to_string(),
         head: head.collect(),
         keys: rows.collect(),
@@ -165,18 +172,36 @@ async fn page(
 /// `POST /console/p/{slug}/keys`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<NewForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    let made = match form.read() {
-        Ok(wish) => keys::create(&visit.acting(), &slug, wish).await,
-        Err(problem) => Err(AdminError::Invalid(problem)),
+    let problem = match form.read() {
+        Ok(wish) => match keys::create(&visit.acting(), &slug, wish).await {
+            // Shown where the snippets are that take it.
+            Ok(made) => {
+                let secret = Flash::secret("key", made.plain.reveal());
+                let text = unserved(&visit, project, made.key.models.unwrap_or_default()).await?;
+                return visit.to(&format!("/console/p/{slug}"), &Flash { text, ..secret });
+            }
+            Err(error) => Problem::at(error, &["name", "models", "expires", "per_minute", "burst"])?,
+        },
+        Err(problem) => problem,
     };
-    match made {
-        // Shown where the snippets are that take it.
-        Ok(made) => visit.to(&format!("/console/p/{slug}"), &Flash::secret("key", made.plain.reveal())),
-        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, &project, &Paged::default(), form, Some(&problem)).await?))
+    Ok(visit.again(&page(&visit, &project, &Paged::default(), form, Some(problem)).await?))
+}
+
+/// What is to be known of a key for models that nobody serves; nothing if each has somebody.
+async fn unserved(visit: &Visit, project: Project, models: Vec<String>) -> Result<String, ConsoleError> {
+    let caller = Admission::of_console(Arc::new(project));
+    let mut nobody = Vec::new();
+    for model in models {
+        if matches!(visit.console.upstreams.route(&caller, &model, Endpoint::Chat).await?, Route::Unsupported)
+        {
+            nobody.push(format!("“{model}”"));
         }
-        Err(error) => Err(error.into()),
     }
+    let which = nobody.join(", ");
+    let told = format!(
+        "Nobody serves {which}: requests for it are refused until a provider of this project has it."
+    );
+    Ok(if nobody.is_empty() { String::new() } else { told })
 }
 
 /// `GET /console/p/{slug}/keys/{key}/revoke`.

@@ -123,7 +123,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         source: LabelSource::Console,
         note: None,
     };
-    match cache::label(&visit.acting(), engine, &slug, label).await {
+    match cache::label(&visit.acting(), engine, project.id, label).await {
         Ok(labelled) => visit.to(&place, &Flash::good(told(labelled))),
         Err(error) => visit.done::<()>(&place, Err(error), ""),
     }

@@ -3,9 +3,11 @@
 use deja_core::project::{Project, Tier};
 use serde::Deserialize;
 
-use super::error::ConsoleError;
-use super::form::number;
+use super::form::{Problem, at, number};
 use super::format;
+
+/// Those of its fields that may be wrong.
+pub(super) const FIELDS: [&str; 2] = ["per_minute", "burst"];
 
 /// Tier and limits, as typed.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -47,14 +49,11 @@ impl Limits {
     }
 
     /// The values, if they are ones.
-    pub(super) fn read(&self) -> Result<(Tier, Option<u32>, Option<u32>), ConsoleError> {
-        let tier = if self.tier.is_empty() {
-            Tier::Free
-        } else {
-            self.tier.parse().map_err(ConsoleError::Refused)?
-        };
-        let read = |what, text| number(what, text).map_err(ConsoleError::Refused);
-        Ok((tier, read("Requests a minute", &self.per_minute)?, read("Requests at once", &self.burst)?))
+    pub(super) fn read(&self) -> Result<(Tier, Option<u32>, Option<u32>), Problem> {
+        let tier = if self.tier.is_empty() { Tier::Free } else { self.tier.parse().map_err(at("form"))? };
+        let per_minute = number("Requests a minute", &self.per_minute).map_err(at("per_minute"))?;
+        let burst = number("Requests at once", &self.burst).map_err(at("burst"))?;
+        Ok((tier, per_minute, burst))
     }
 }
 

@@ -44,6 +44,7 @@ mod range;
 mod ranking;
 mod requests;
 mod routes;
+mod sealed;
 mod second_factor;
 mod session;
 mod settings;

@@ -15,7 +15,7 @@ use super::error::ConsoleError;
 use super::form::{Form, Path};
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
-use super::tried::{self, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
+use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
 use crate::request_id;
 
 #[derive(Template)]
@@ -137,7 +137,7 @@ async fn attempt(
     let preview = engine.preview(project, &query, NEAREST).await?;
     let near = Nearest::of(&preview, query.threshold, "There is no entry of this model and context yet.");
     if !ask {
-        let beyond = Beyond::of(visit, project, &query.model).await?;
+        let beyond = Beyond::of(visit, project, &query.model, Asks::Query).await?;
         return Ok((expected(&preview, &query.prompt, &beyond), near));
     }
     let (caller, prompt) = (Admission::of_console(Arc::new(project.clone())), query.prompt.clone());

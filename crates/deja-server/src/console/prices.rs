@@ -1,40 +1,74 @@
 //! Prices: those of a project, and refreshing the table.
 
 use deja_core::admin::{AdminError, prices};
+use deja_core::cache::EntryDetail;
+use deja_core::money::NanoUsd;
+use deja_core::pricing::price_for;
+use deja_core::project::Project;
 use serde::Deserialize;
 
 use super::flash::Flash;
-use super::form::{Form, Path, number};
+use super::form::{Form, Path, Problem, at, number};
 use super::page::{Answer, Visit};
+use super::providers;
 
 /// What stands where an amount would, if it cannot be known.
 pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
+/// The same of what was answered before it had one.
+pub(super) const UNKNOWN_THEN: &str = "unknown: the model had no known price then";
 
-#[derive(Deserialize)]
+/// What an entry saved, if that is known. One that was hit and saved nothing had no price then, unless it is free: a price that is
+/// set later does not make it so.
+pub(super) fn saved(visit: &Visit, project: &Project, detail: &EntryDetail) -> Option<NanoUsd> {
+    let (list, entry) = (visit.console.admin.prices.current(), &detail.entry);
+    let served = entry.answer.served_model.as_deref();
+    let price = price_for(&project.settings, &list, &entry.answer.provider, served, &entry.model);
+    let known = match price {
+        _ if detail.saved > NanoUsd::ZERO => true,
+        Some(priced) => detail.hits == 0 || priced.price.is_free(),
+        None => false,
+    };
+    known.then_some(detail.saved)
+}
+
+/// A price as it is typed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Price {
-    model: String,
-    input: String,
-    output: String,
+    pub(super) model: String,
+    pub(super) input: String,
+    pub(super) output: String,
+}
+
+impl Price {
+    /// Dollars for a million tokens in and out.
+    fn read(&self) -> Result<(f64, f64), Problem> {
+        let dollars = |field, what: &str, text: &str| {
+            let missing = || Problem::of(field, format!("{what} must be a number of dollars such as 1.5"));
+            number(what, text.trim().trim_start_matches('$')).map_err(at(field))?.ok_or_else(missing)
+        };
+        let input = dollars("input", "The input price", &self.input)?;
+        Ok((input, dollars("output", "The output price", &self.output)?))
+    }
 }
 
 /// `POST /console/p/{slug}/prices`.
 pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form<Price>) -> Answer {
-    let place = format!("/console/p/{slug}/providers");
-    let dollars = |what: &str, text: &str| match number::<f64>(what, text.trim_start_matches('$')) {
-        Ok(Some(dollars)) => Ok(dollars),
-        Ok(None) | Err(_) => Err(Flash::bad(format!("{what} must be a number of dollars such as 1.5."))),
-    };
-    let both = dollars("The input price", &form.input)
-        .and_then(|i| Ok((i, dollars("The output price", &form.output)?)));
-    let (input, output) = match both {
-        Ok(both) => both,
-        Err(flash) => {
-            visit.project(&slug).await?;
-            return visit.to(&place, &flash);
+    let project = visit.project(&slug).await?;
+    let problem = match form.read() {
+        Ok((input, output)) => {
+            match prices::set(&visit.acting(), &slug, form.model.trim(), input, output).await {
+                Err(error) => Problem::at(error, &["model", "input", "output"])?,
+                done => {
+                    let place = format!("/console/p/{slug}/providers");
+                    let good = "The price is set. It holds from the next request on.";
+                    return visit.done(&place, done, good);
+                }
+            }
         }
+        Err(problem) => problem,
     };
-    let done = prices::set(&visit.acting(), &slug, form.model.trim(), input, output).await;
-    visit.done(&place, done, "The price is set. It holds from the next request on.")
+    Ok(visit.again(&providers::page(&visit, &project, form, Some(problem)).await?))
 }
 
 #[derive(Deserialize)]

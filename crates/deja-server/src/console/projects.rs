@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use deja_core::admin::AdminError;
 use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::Totals;
 use deja_core::project::Tier;
 use serde::Deserialize;
 
 use super::chart::sparkline;
-use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Query};
+use super::form::{Form, Problem, Query};
 use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Frame, Visit};
@@ -100,25 +98,22 @@ pub(super) async fn new(visit: Visit) -> Answer {
 
 /// `POST /console/projects`.
 pub(super) async fn post(visit: Visit, Form(form): Form<NewForm>) -> Answer {
-    let again = |form: NewForm, problem: &str| {
-        let frame = visit.frame("Create project", "projects").complaining(Some(problem));
-        let limits = form.limits.clone();
-        Ok(visit.again(&NewPage { frame, form, limits }))
-    };
     // The tier and limits of a member's form are not read: they are an owner's to set.
     let limits = if visit.is_owner() { form.limits.read() } else { Ok((Tier::Free, None, None)) };
-    let (tier, per_minute, burst) = match limits {
-        Ok(limits) => limits,
-        Err(ConsoleError::Refused(problem)) => return again(form, &problem),
-        Err(error) => return Err(error),
-    };
-    let new = NewProject { name: form.name.clone(), tier, per_minute, burst };
-    match projects::create(&visit.acting(), new).await {
-        Ok(made) => {
-            let flash = Flash::good(format!("Project {} is ready. Its first API key comes next.", made.name));
-            visit.to(&format!("/console/p/{}", made.slug), &flash)
+    let problem = match limits {
+        Ok((tier, per_minute, burst)) => {
+            let new = NewProject { name: form.name.clone(), tier, per_minute, burst };
+            match projects::create(&visit.acting(), new).await {
+                Ok(made) => {
+                    let text = format!("Project {} is ready. Its first API key comes next.", made.name);
+                    return visit.to(&format!("/console/p/{}", made.slug), &Flash::good(text));
+                }
+                Err(error) => Problem::at(error, &["name", "per_minute", "burst"])?,
+            }
         }
-        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => again(form, &problem),
-        Err(error) => Err(error.into()),
-    }
+        Err(problem) => problem,
+    };
+    let frame = visit.frame("Create project", "projects").complaining_at(problem);
+    let limits = form.limits.clone();
+    Ok(visit.again(&NewPage { frame, form, limits }))
 }

@@ -9,14 +9,15 @@ use deja_core::pricing::price_for;
 use deja_core::project::Project;
 use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_core::store::Admission;
-use deja_providers::Family;
+use deja_providers::{Family, UrlError, check_url};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path};
+use super::form::{Form, Path, Problem};
 use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
+use super::prices::Price;
 
 /// What snippets and forms name where no other model is known.
 pub(super) const USUAL_MODEL: &str = "gpt-4o-mini";
@@ -25,13 +26,15 @@ const TEST_PROMPT: &str = "Answer with the single word: ok";
 
 #[derive(Template)]
 #[template(path = "providers.html")]
-struct ProvidersPage {
+pub(super) struct ProvidersPage {
     frame: Frame,
     slug: String,
     families: Vec<FamilyRow>,
     providers: Vec<Row>,
     /// Model, input and output.
     prices: Vec<(String, String, String)>,
+    /// A price as it was typed.
+    price: Price,
 }
 
 struct FamilyRow {
@@ -58,6 +61,17 @@ struct Row {
 /// `GET /console/p/{slug}/providers`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
+    let page = page(&visit, &project, Price::default(), None).await?;
+    Ok(visit.page(&page))
+}
+
+/// The page with a price as it was typed, and what is wrong with it.
+pub(super) async fn page(
+    visit: &Visit,
+    project: &Project,
+    price: Price,
+    problem: Option<Problem>,
+) -> Result<ProvidersPage, ConsoleError> {
     let list = visit.console.admin.prices.current();
     let unpriced = |provider: &ProviderConfig| {
         let priced =
@@ -77,14 +91,18 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
         let [input, output] = [price.input, price.output].map(|p| format::dollars(p.dollars_per_million()));
         (model.clone(), input, output)
     });
-    let page = ProvidersPage {
-        frame: visit.frame_in(&project, "Providers", "Providers"),
-        slug,
-        families: families(&visit),
+    let frame = visit.frame_in(project, "Providers", "Providers");
+    Ok(ProvidersPage {
+        frame: match problem {
+            Some(problem) => frame.complaining_at(problem),
+            None => frame,
+        },
+        slug: project.slug.to_string(),
+        families: families(visit),
         providers: own.collect(),
         prices: prices.collect(),
-    };
-    Ok(visit.page(&page))
+        price,
+    })
 }
 
 fn families(visit: &Visit) -> Vec<FamilyRow> {
@@ -176,6 +194,8 @@ struct FormPage {
     slug: String,
     form: ProviderForm,
     editing: bool,
+    /// What the box says that allows a private network.
+    private: &'static str,
 }
 
 #[derive(Default, Deserialize)]
@@ -187,6 +207,8 @@ pub(super) struct ProviderForm {
     /// One a line.
     models: String,
     secret: String,
+    /// One that was typed before, sealed.
+    kept: String,
     #[serde(deserialize_with = "checked")]
     allow_private: bool,
 }
@@ -216,30 +238,62 @@ impl ProviderForm {
             .collect()
     }
 
-    fn secret(&self) -> Option<Hidden> {
-        let secret = self.secret.trim();
-        (!secret.is_empty()).then(|| Hidden::from(secret.to_owned()))
+    /// The secret that is typed, or else the one that was before something else was found wrong.
+    fn secret(&self, visit: &Visit) -> Option<String> {
+        let typed = Some(self.secret.trim().to_owned()).filter(|secret| !secret.is_empty());
+        typed.or_else(|| visit.open(SECRET, &self.kept))
     }
 }
 
-fn form_page(
-    visit: &Visit,
-    project: &Project,
-    form: ProviderForm,
-    editing: bool,
-    problem: Option<&str>,
-) -> FormPage {
-    let mut frame = visit.frame_in(project, "", "Providers").complaining(problem);
+/// What of a provider is about the field of that name.
+const FIELDS: [&str; 4] = ["name", "base_url", "models", "secret"];
+/// What is sealed between two forms.
+const SECRET: &str = "a provider's secret";
+/// What allows a private network, as the form calls it.
+const PRIVATE: &str = "May stand in a private network";
+
+fn form_page(visit: &Visit, project: &Project, form: ProviderForm, editing: bool) -> FormPage {
+    let mut frame = visit.frame_in(project, "", "Providers");
     frame.title = if editing { format!("Edit {}", form.name) } else { "Add provider".into() };
-    // A secret goes in and never out, not even back into the form it came from.
-    let form = ProviderForm { secret: String::new(), ..form };
-    FormPage { frame, slug: project.slug.to_string(), form, editing }
+    FormPage { frame, slug: project.slug.to_string(), form, editing, private: PRIVATE }
+}
+
+/// The form again, with what is wrong with it.
+fn again(visit: &Visit, project: &Project, form: ProviderForm, editing: bool, error: AdminError) -> Answer {
+    let mut problem = Problem::at(error, &FIELDS)?;
+    let asked = check_url(form.base_url.trim(), form.allow_private);
+    if problem.field == "base_url" && matches!(asked, Err(UrlError::Private | UrlError::Https)) {
+        let who = if visit.is_owner() { "Tick" } else { "An owner can tick" };
+        problem.text = format!("{}. {who} “{PRIVATE}” to allow it.", problem.text);
+    }
+    // A secret goes in and never out: what the form gets back can be read by the server alone.
+    let secret = form.secret(visit).filter(|_| problem.field != "secret");
+    let kept = secret.map(|secret| visit.seal(SECRET, &secret)).transpose()?.unwrap_or_default();
+    let page = form_page(visit, project, ProviderForm { secret: String::new(), kept, ..form }, editing);
+    Ok(visit.again(&FormPage { frame: page.frame.complaining_at(problem), ..page }))
+}
+
+/// What came of saving a provider: its URL, if it is another than was typed, and what it takes over.
+fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> String {
+    let mut text = how.to_owned();
+    if typed.trim().trim_end_matches('/') != provider.base_url {
+        text = format!("{text} Its base URL is {}: what is asked is put behind it.", provider.base_url);
+    }
+    let family = |model: &&String| !visit.console.admin.prices.provider_of(model).is_empty();
+    let taken: Vec<&str> = provider.models.iter().filter(family).map(String::as_str).collect();
+    if !taken.is_empty() {
+        text = format!(
+            "{text} In this project it answers for {} in place of the built-in provider.",
+            taken.join(", ")
+        );
+    }
+    format!("{text} Test it now.")
 }
 
 /// `GET /console/p/{slug}/providers/new`.
 pub(super) async fn new(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project(&slug).await?;
-    Ok(visit.page(&form_page(&visit, &project, ProviderForm::default(), false, None)))
+    Ok(visit.page(&form_page(&visit, &project, ProviderForm::default(), false)))
 }
 
 /// `POST /console/p/{slug}/providers/new`.
@@ -251,16 +305,15 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
         kind: form.kind(),
         base_url: form.base_url.trim().to_owned(),
         models: form.models(),
-        secret: form.secret(),
+        secret: form.secret(&visit).map(Hidden::from),
         allow_private: form.allow_private,
     };
     match providers::add(&visit.acting(), new).await {
-        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&form_page(&visit, &project, form, false, Some(&problem))))
+        Ok(provider) => {
+            let text = saved(&visit, "The provider is added.", &form.base_url, &provider);
+            visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(text))
         }
-        done => {
-            visit.done(&format!("/console/p/{slug}/providers"), done, "The provider is added. Test it now.")
-        }
+        Err(error) => again(&visit, &project, form, false, error),
     }
 }
 
@@ -273,10 +326,10 @@ pub(super) async fn edit(visit: Visit, Path((slug, name)): Path<(String, String)
         kind: Some(provider.kind),
         base_url: provider.base_url,
         models: provider.models.join("\n"),
-        secret: String::new(),
         allow_private: provider.allow_private,
+        ..ProviderForm::default()
     };
-    Ok(visit.page(&form_page(&visit, &project, form, true, None)))
+    Ok(visit.page(&form_page(&visit, &project, form, true)))
 }
 
 /// `POST /console/p/{slug}/providers/own/{name}`.
@@ -292,15 +345,16 @@ pub(super) async fn save(
         kind: form.kind,
         base_url: Some(form.base_url.trim().to_owned()),
         models: Some(form.models()),
-        secret: form.secret(),
+        secret: form.secret(&visit).map(Hidden::from),
         // A member's form has no such box.
         allow_private: visit.is_owner().then_some(form.allow_private),
     };
     match providers::set(&visit.acting(), &slug, &name, patch).await {
-        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&form_page(&visit, &project, form, true, Some(&problem))))
+        Ok(provider) => {
+            let text = saved(&visit, "Saved.", &form.base_url, &provider);
+            visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(text))
         }
-        done => visit.done(&format!("/console/p/{slug}/providers"), done, "Saved. Test it now."),
+        Err(error) => again(&visit, &project, form, true, error),
     }
 }
 

@@ -18,6 +18,7 @@ use super::filter::NEWEST;
 use super::format;
 use super::names::Names;
 use super::page::Visit;
+use super::prices as prices_of;
 use super::range::Span;
 use super::sort::{Column, Of};
 
@@ -397,7 +398,7 @@ pub(super) async fn top_prompts(
             Cell::Text(top.entry.model.clone()),
             Cell::Text(top.context.as_deref().map(format::excerpt).unwrap_or_default()),
             Cell::count(top.hits),
-            Cell::money(top.saved),
+            prices_of::saved(visit, project, top).map_or(Cell::Unknown("no price"), Cell::money),
         ],
     });
     Ok(Table {

@@ -1,5 +1,6 @@
 //! The log of requests: filters, a view that renews itself, a file, and "wrong answer" at each that was a hit by meaning.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, REFRESH};
 use axum::response::IntoResponse;
 use deja_core::admin::requests::Forbidden;
-use deja_core::admin::{AdminError, requests};
+use deja_core::admin::{AdminError, prices, requests};
 use deja_core::analytics::{ContextKey, Outcome, Surface};
 use deja_core::cache::{Labelled, Met, PromptHash};
 use deja_core::id::{EntryId, ProjectId};
+use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
 use futures::stream;
@@ -94,14 +96,26 @@ pub(super) struct MetRow {
     pub(super) verdict: String,
 }
 
+/// Models of hits that saved nothing because they are free; of other such hits no price was known.
+async fn free(visit: &Visit, project: &Project, rows: &[LogRow]) -> Result<BTreeSet<Arc<str>>, ConsoleError> {
+    let models =
+        rows.iter().filter(|row| saved_nothing(&row.logged)).map(|row| row.logged.model.as_str().into());
+    Ok(prices::free(&visit.acting(), project, models.collect()).await?)
+}
+
+/// Whether an answer from the cache saved no money.
+fn saved_nothing(logged: &LoggedRequest) -> bool {
+    matches!(logged.outcome, Outcome::ExactHit | Outcome::SemanticHit) && logged.saved == NanoUsd::ZERO
+}
+
 impl Row {
-    fn of(visit: &Visit, names: &Names, row: LogRow) -> Self {
+    fn of(visit: &Visit, names: &Names, free: &BTreeSet<Arc<str>>, row: LogRow) -> Self {
         let LogRow { number, logged } = row;
         let (outcome, badge) = shown(logged.outcome);
         Self {
             number,
             at: visit.moment(logged.at),
-            text: logged.text.as_deref().map(format::excerpt),
+            text: logged.text.as_deref().map(format::line),
             hash: logged.asked.as_ref().map(short),
             outcome: if logged.joined { "joined" } else { outcome },
             badge,
@@ -123,7 +137,11 @@ impl Row {
             latency: logged
                 .latency
                 .map_or("–".into(), |latency| format::millis(latency.as_secs_f64() * 1e3)),
-            saved: format::money(logged.saved),
+            saved: if saved_nothing(&logged) && !free.contains(logged.model.as_str()) {
+                "no price".into()
+            } else {
+                format::money(logged.saved)
+            },
             cause: logged.cause,
             request: logged.request,
         }
@@ -224,11 +242,12 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let names = Names::read(&visit, &project, found.iter().map(|row| row.logged.context)).await?;
+    let free = free(&visit, &project, &found).await?;
     let next = found.last().filter(|_| more).map(|last| last.number.to_string());
     let page = RequestsPage {
         frame: visit.frame_in(&project, "Requests", "Requests"),
         selects: wanted.selects(&names, &found),
-        rows: found.into_iter().map(|row| Row::of(&visit, &names, row)).collect(),
+        rows: found.into_iter().map(|row| Row::of(&visit, &names, &free, row)).collect(),
         kept: Kept {
             requests: format::count(project.settings.request_log),
             none: project.settings.request_log == 0,
@@ -262,7 +281,8 @@ pub(super) async fn answered_by(
     found.retain(|row| row.logged.met.as_ref().is_some_and(|met| met.met == Met::Served));
     found.truncate(LAST);
     let names = Names::read(visit, project, found.iter().map(|row| row.logged.context)).await?;
-    Ok(found.into_iter().map(|row| Row::of(visit, &names, row)).collect())
+    let free = free(visit, project, &found).await?;
+    Ok(found.into_iter().map(|row| Row::of(visit, &names, &free, row)).collect())
 }
 
 /// `POST /console/p/{slug}/requests/{number}/wrong`.

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use deja_core::admin::projects::{self, Chosen, ProjectPatch, Ttl};
-use deja_core::admin::{AdminError, cache, judging};
+use deja_core::admin::{cache, judging};
 use deja_core::analytics::Step;
 use deja_core::api_key::KeyStatus;
 use deja_core::embedding::Threshold;
@@ -11,9 +11,10 @@ use deja_core::project::{Guard, Project};
 use deja_core::store::{Questions, StaleCount};
 use serde::Deserialize;
 
+use super::cache::entries_of;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Problem, number};
+use super::form::{Form, Path, Problem, at, number};
 use super::format;
 use super::limits::{self, Limits};
 use super::page::{Answer, Confirm, Frame, Visit};
@@ -39,6 +40,8 @@ pub(super) struct SettingsPage {
     embeddings: Option<Embeddings>,
     /// How much is done of an index that is being built.
     index: Option<String>,
+    /// The entries that a lower maximum would let go.
+    going: Option<String>,
 }
 
 /// Entries that have no vector of the embedder in use.
@@ -75,6 +78,9 @@ pub(super) struct SettingsForm {
     guard_budget: String,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
+    /// Whether what is beyond a lower maximum may go.
+    #[serde(deserialize_with = "checked")]
+    let_go: bool,
 }
 
 /// The page with what was typed, and what is wrong with it.
@@ -122,6 +128,7 @@ pub(super) async fn page(
             failed: (stale.failed > 0).then(|| format::count(stale.failed)),
         }),
         index: index.map(|done| format!("{:.0} %", done * 100.0)),
+        going: None,
     })
 }
 
@@ -135,23 +142,54 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
 /// `POST /console/p/{slug}/settings`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
     let project = visit.project(&slug).await?;
-    let problem = match form.read() {
+    let read = form.read();
+    let maximum = read.as_ref().ok().and_then(|patch| patch.max_entries);
+    let going = beyond(&visit, &project, maximum).await?;
+    let problem = match read {
+        Ok(_) if going > 0 && !form.let_go => Problem::of(
+            "max_entries",
+            format!("More entries are stored than that: {} would go for good.", entries_of(going)),
+        ),
         Ok(patch) => match projects::set(&visit.acting(), &slug, patch).await {
-            Err(AdminError::Setting { name, problem }) => Problem::of(field_of(&name), problem),
-            Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => Problem::of("name", problem),
-            done => return visit.done(&format!("/console/p/{slug}/settings"), done, "Saved."),
+            Ok(_) => {
+                let saved = if going > 0 {
+                    format!(
+                        "Saved. {} beyond the maximum go, the least recently hit first.",
+                        entries_of(going)
+                    )
+                } else {
+                    "Saved.".to_owned()
+                };
+                return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good(saved));
+            }
+            Err(error) => Problem::at(error, &FIELDS)?,
         },
         Err(problem) => problem,
     };
     let wires = WiresForm::of(&project.settings);
-    Ok(visit.again(&page(&visit, &project, form, &wires, Some(problem)).await?))
+    let mut page = page(&visit, &project, form, &wires, Some(problem)).await?;
+    page.going = (going > 0).then(|| entries_of(going));
+    Ok(visit.again(&page))
 }
 
-/// The field of a setting.
-fn field_of(setting: &str) -> &'static str {
-    const FIELDS: [&str; 6] =
-        ["ttl", "max_entries", "samples", "request_log", "request_texts_days", "guard_model"];
-    FIELDS.into_iter().find(|field| *field == setting).unwrap_or("form")
+/// Settings that have a field.
+const FIELDS: [&str; 8] = [
+    "name",
+    "ttl",
+    "max_entries",
+    "threshold",
+    "samples",
+    "request_log",
+    "request_texts_days",
+    "guard_model",
+];
+
+/// How many entries of a project are beyond a maximum.
+async fn beyond(visit: &Visit, project: &Project, maximum: Option<u64>) -> Result<u64, ConsoleError> {
+    let Some(maximum) = maximum.filter(|maximum| *maximum < project.settings.max_entries) else {
+        return Ok(0);
+    };
+    Ok(visit.console.admin.store.count(project.id).await?.saturating_sub(maximum))
 }
 
 impl SettingsForm {
@@ -172,6 +210,7 @@ impl SettingsForm {
             guard_model: settings.guard_model.clone().unwrap_or_default(),
             guard_budget: settings.guard_budget.as_dollars().to_string(),
             share_models: settings.share_models,
+            let_go: false,
         }
     }
 
@@ -200,11 +239,6 @@ impl SettingsForm {
             ..ProjectPatch::default()
         })
     }
-}
-
-/// Says where it is wrong.
-fn at(field: &'static str) -> impl Fn(String) -> Problem {
-    move |text| Problem::of(field, text)
 }
 
 /// What it is called in the form.
@@ -239,18 +273,24 @@ fn hours(seconds: u64) -> String {
 
 /// `POST /console/p/{slug}/settings/limits`.
 pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): Form<Limits>) -> Answer {
-    let place = format!("/console/p/{slug}/settings");
-    let (tier, per_minute, burst) = match form.read() {
-        Ok(limits) => limits,
-        Err(ConsoleError::Refused(problem)) => {
-            visit.project(&slug).await?;
-            return visit.to(&place, &Flash::bad(problem));
+    let project = visit.project(&slug).await?;
+    let problem = match form.read() {
+        Ok((tier, per_minute, burst)) => {
+            let patch = ProjectPatch { tier: Some(tier), per_minute, burst, ..ProjectPatch::default() };
+            match projects::set(&visit.acting(), &slug, patch).await {
+                Err(error) => Problem::at(error, &limits::FIELDS)?,
+                done => {
+                    let place = format!("/console/p/{slug}/settings");
+                    return visit.done(&place, done, "The limits hold from the next request on.");
+                }
+            }
         }
-        Err(error) => return Err(error),
+        Err(problem) => problem,
     };
-    let patch = ProjectPatch { tier: Some(tier), per_minute, burst, ..ProjectPatch::default() };
-    let done = projects::set(&visit.acting(), &slug, patch).await;
-    visit.done(&place, done, "The limits hold from the next request on.")
+    let (settings, wires) = (SettingsForm::of(&project), WiresForm::of(&project.settings));
+    let mut page = page(&visit, &project, settings, &wires, Some(problem)).await?;
+    page.limits = form;
+    Ok(visit.again(&page))
 }
 
 #[derive(Deserialize)]

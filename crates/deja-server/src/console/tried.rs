@@ -118,35 +118,90 @@ pub(super) fn threshold(project: &Project, text: &mut String) -> Result<Threshol
     Ok(threshold)
 }
 
-/// What a query meets that the cache does not answer.
-pub(super) enum Beyond {
-    /// Its provider.
+/// Who asks what the cache does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// A query of deja's own API.
+    Query,
+    /// A request in a wire format, of this endpoint.
+    Request(Endpoint),
+}
+
+/// What is there beyond the cache.
+enum There {
+    /// A provider.
     Provider,
-    /// Nobody: its model is unknown.
+    /// Nobody: the model is unknown, or its provider has no such endpoint.
     Nobody,
     /// This provider, which the server has no key for.
     NoKey(&'static str),
 }
 
+/// What a query or a request meets that the cache does not answer.
+pub(super) struct Beyond {
+    asks: Asks,
+    there: There,
+}
+
 impl Beyond {
-    /// What is there for queries of deja's own API for `model`.
-    pub(super) async fn of(visit: &Visit, project: &Project, model: &str) -> Result<Self, ConsoleError> {
+    /// What is there for `model`.
+    pub(super) async fn of(
+        visit: &Visit,
+        project: &Project,
+        model: &str,
+        asks: Asks,
+    ) -> Result<Self, ConsoleError> {
         let caller = Admission::of_console(Arc::new(project.clone()));
-        Ok(match visit.console.app.upstreams().route(&caller, model, Endpoint::Chat).await? {
-            Route::To(_) => Self::Provider,
-            Route::NoCredentials { provider } => Self::NoKey(provider),
-            Route::Unsupported => Self::Nobody,
-        })
+        let endpoint = match asks {
+            Asks::Query => Endpoint::Chat,
+            Asks::Request(endpoint) => endpoint,
+        };
+        let there = match visit.console.app.upstreams().route(&caller, model, endpoint).await? {
+            Route::To(provider) if asks == Asks::Query || provider.serves(endpoint) => There::Provider,
+            Route::NoCredentials { provider } => There::NoKey(provider),
+            Route::To(_) | Route::Unsupported => There::Nobody,
+        };
+        Ok(Self { asks, there })
+    }
+
+    /// Whether nobody is.
+    pub(super) const fn is_nobody(&self) -> bool {
+        matches!(self.there, There::Nobody)
     }
 
     /// What comes of it.
-    fn would(&self) -> String {
-        match self {
-            Self::Provider => "a query would ask the provider".into(),
-            Self::Nobody => "a query would be refused with 400, as nobody serves this model".into(),
-            Self::NoKey(provider) => {
+    pub(super) fn would(&self) -> String {
+        match (&self.there, self.asks) {
+            (There::Provider, Asks::Query) => "a query would ask the provider".into(),
+            (There::Provider, Asks::Request(_)) => "a request would go to the provider".into(),
+            (There::Nobody, Asks::Query) => {
+                "a query would be refused with 400, as nobody serves this model".into()
+            }
+            (There::Nobody, Asks::Request(_)) => {
+                "a request would be refused with 404, as nobody serves this model in this format".into()
+            }
+            (There::NoKey(provider), Asks::Query) => {
                 format!("a query would get 500, as the server has no key for {provider}")
             }
+            (There::NoKey(provider), Asks::Request(_)) => {
+                format!("a request would fail, as the server has no key for {provider}")
+            }
+        }
+    }
+
+    /// What is said where nobody is.
+    pub(super) const fn refused(&self) -> (&'static str, &'static str) {
+        match self.asks {
+            Asks::Query => (
+                "A query would be refused",
+                "Nobody serves this model: a query gets 400, unless the very same prompt is in the cache. Providers says \
+                 which models there are.",
+            ),
+            Asks::Request(_) => (
+                "A request would be refused",
+                "Nobody serves this model in this format: a request gets 404, unless the very same one is in the cache. \
+                 Providers says which models there are.",
+            ),
         }
     }
 }
@@ -154,15 +209,13 @@ impl Beyond {
 /// What would come of asking.
 pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outcome {
     // A model that nobody serves is refused before anything similar is looked for.
-    let hit = preview.hit.as_ref().filter(|hit| hit.is_exact() || !matches!(beyond, Beyond::Nobody));
+    let hit = preview.hit.as_ref().filter(|hit| hit.is_exact() || !beyond.is_nobody());
     let would = beyond.would();
     let (title, text) = match (hit, preview.near.first()) {
-        (None, _) if matches!(beyond, Beyond::Nobody) => (
-            "A query would be refused",
-            "Nobody serves this model: a query gets 400, unless the very same prompt is in the cache. Providers says \
-             which models there are."
-                .into(),
-        ),
+        (None, _) if beyond.is_nobody() => {
+            let (title, text) = beyond.refused();
+            (title, text.into())
+        }
         (Some(hit), _) if hit.is_exact() => {
             ("The same prompt is in the cache", "A query would get its answer, without any embedding.".into())
         }
@@ -178,10 +231,9 @@ pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outc
                 "The guard is uncertain",
                 format!("{} A query would have the project’s model decide.", said(refusal)),
             ),
-            Some(refusal) => (
-                "What is similar asks something else",
-                format!("{} So {would}.", said(refusal)),
-            ),
+            Some(refusal) => {
+                ("What is similar asks something else", format!("{} So {would}.", said(refusal)))
+            }
             None => (
                 "Nothing is similar enough",
                 format!(
@@ -193,7 +245,9 @@ pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outc
         (None, None) => match preview.trace.too_long {
             Some((_, window)) => (
                 "The prompt is too long to be found by its meaning",
-                format!("The embedding model reads {window} tokens. The very same prompt is not in the cache: {would}."),
+                format!(
+                    "The embedding model reads {window} tokens. The very same prompt is not in the cache: {would}."
+                ),
             ),
             None => ("Nothing is near", format!("So {would}.")),
         },
@@ -203,7 +257,7 @@ pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outc
         hit: hit.is_some(),
         text,
         // The same prompt answers at every threshold, and so does nobody.
-        at_others: (!hit.is_some_and(Hit::is_exact) && !matches!(beyond, Beyond::Nobody)).then_some(would),
+        at_others: (!hit.is_some_and(Hit::is_exact) && !beyond.is_nobody()).then_some(would),
         facts: timings(&preview.trace),
         answer: hit.map(|hit| hit.entry().answer.text.clone()),
         wrong: hit.map(|hit| (hit.entry().id.to_string(), prompt.to_owned())),

@@ -587,8 +587,9 @@ async fn an_entry_without_a_price_says_so() {
     let (project, priced) = world.furnished().await;
     let unpriced = world.entry_without_vector(&project, "blend", "How?", None).await;
     let mut member = world.browser_of(Role::Member).await;
+    let mut reader = world.browser_of(Role::Member).await;
     let mut saved = async |entry: EntryId| {
-        let page = member.get(&format!("/console/p/furnished/cache/{entry}")).await;
+        let page = reader.get(&format!("/console/p/furnished/cache/{entry}")).await;
         let place = page.all(".facts dt").iter().position(|what| what == "Saved").unwrap();
         page.all(".facts dd").remove(place)
     };
@@ -600,6 +601,27 @@ async fn an_entry_without_a_price_says_so() {
     batch.entries.insert((project.id, unpriced), hits);
     world.wired.store.record(&batch).await.unwrap();
     assert_eq!(saved(unpriced).await, "$0.00250", "what it saved with a price that it had");
+
+    // One that was hit without a price has saved nobody knows what, whatever price is set later; unless it is free.
+    let hits = EntryHits { hits: 2, last_hit, saved: NanoUsd::ZERO };
+    let (brew, free) = (
+        world.entry_without_vector(&project, "brew", "When?", None).await,
+        world.entry_without_vector(&project, "free", "Why?", None).await,
+    );
+    let mut batch = UsageBatch::default();
+    batch.entries.extend([brew, free].map(|entry| ((project.id, entry), hits)));
+    world.wired.store.record(&batch).await.unwrap();
+    assert_eq!(saved(brew).await, "unknown: the model had no known price then");
+    for (model, price) in [("brew", "1"), ("free", "0")] {
+        let form = [("model", model), ("input", price), ("output", price)];
+        member.submit("/console/p/furnished/prices", &form).await;
+    }
+    assert_eq!(saved(brew).await, "unknown: the model had no known price then");
+    assert_eq!(saved(free).await, "$0.00");
+    let page = member.get("/console/p/furnished/analytics?range=1h").await;
+    let row =
+        |name: &str| page.all("#prompts tbody tr").into_iter().find(|row| row.starts_with(name)).unwrap();
+    assert!(row("When?").ends_with("2no price") && row("Why?").ends_with("2$0.00"), "{}", row("When?"));
 }
 
 #[tokio::test]

@@ -69,9 +69,15 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
         let page = member.post("/console/p/shop/keys", &wish(days, per_minute)).await;
         assert_eq!(page.status, 422);
         assert!(page.one("[role=alert]").contains(says), "{}", page.text());
-        assert_eq!(page.attributes("#days", "value"), [days]);
+        assert_eq!(page.attributes("#expires", "value"), [days]);
+        let field = if days.is_empty() { "per_minute" } else { "expires" };
+        assert!(page.one(&format!("#{field}-problem")).contains(says), "said at the field: {}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "id"), [field]);
     }
     member.submit("/console/p/shop/keys", &wish("90", "20")).await;
+    let odd = [("name", "ci"), ("models", "nobody-has-it, gpt-4o"), ("days", "1,5")];
+    let page = member.post("/console/p/shop/keys", &odd).await;
+    assert!(page.one("#expires-problem").contains("with a point: 1.5"), "{}", page.text());
     let page = member.get("/console/p/shop/keys").await;
     assert!(page.one("tbody tr").contains("20 a minute, 24 at once"), "{}", page.one("tbody tr"));
     assert!(page.one("tbody tr").contains("in 89 days") || page.one("tbody tr").contains("in 90 days"));
@@ -121,6 +127,148 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     assert_eq!(told.len(), 2);
     assert!(told.iter().all(|row| row.change.actor.name() == "owner-0@example.com"));
     assert!(!format!("{rows:?}").contains(&token));
+}
+
+#[tokio::test]
+async fn a_key_for_a_model_that_nobody_serves_is_told() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page =
+        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, blend, brew")]).await;
+    let told =
+        "Nobody serves “blend”, “brew”: requests for it are refused until a provider of this project has it.";
+    assert_eq!((page.one(".note[role=status]").as_str(), page.all("dialog #key").len()), (told, 1));
+    let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "blend\nbrew")];
+    member.submit("/console/p/shop/providers/new", &own).await;
+    let page =
+        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, blend, brew")]).await;
+    assert!(page.all(".note[role=status]").is_empty(), "{}", page.text());
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_provider_is_said_at_its_field_and_its_secret_is_kept() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/shop/providers/new";
+    let good =
+        [("name", "own"), ("base_url", "https://llm.example.com/v1"), ("models", "m"), ("secret", "sk-hush")];
+    let with = |field: &'static str, value: &'static str| {
+        let mut form = good.to_vec();
+        form.iter_mut().find(|(name, _)| *name == field).unwrap().1 = value;
+        form
+    };
+    for (field, value, told) in [
+        ("name", "a b", "not allowed"),
+        ("base_url", "nonsense", "cannot be read"),
+        ("models", "a b", "without blanks"),
+        ("secret", "a b", "printable ASCII"),
+    ] {
+        let page = owner.post(place, &with(field, value)).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{field}: {}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "name"), [field]);
+        assert_eq!(page.all("#kept").len(), usize::from(field != "secret"), "{field}");
+        assert!(!page.body.contains("sk-hush"));
+    }
+    // What allows a private network is named, to an owner and to a member.
+    for url in ["http://10.1.2.3/v1", "https://127.0.0.1/v1", "http://llm.example.com/v1"] {
+        let page = owner.post(place, &with("base_url", url)).await;
+        let told = page.one("#base_url-problem");
+        assert!(told.contains("Tick “May stand in a private network”"), "{told}");
+        assert!(
+            page.one("label.check:has([name=allow_private])").starts_with("May stand in a private network")
+        );
+        let mut member = world.browser_of(Role::Member).await;
+        let page = member.post(place, &with("base_url", url)).await;
+        assert!(page.one("#base_url-problem").contains("An owner can tick"), "{}", page.text());
+    }
+    // The secret goes along sealed: nobody else can use it, and it need not be typed again.
+    let page = owner.post(place, &with("base_url", "http://10.1.2.3/v1")).await;
+    let kept = page.attributes("input[name=kept]", "value").remove(0);
+    let again = |secret| vec![good[0], good[1], good[2], ("secret", secret), ("kept", kept.as_str())];
+    let mut other = world.browser_of(Role::Owner).await;
+    other.submit(place, &again("")).await;
+    let secret = async || world.wired.store.providers(project.id).await.unwrap().remove(0).sealed_secret;
+    assert_eq!(secret().await, None, "of another session");
+    other.submit("/console/p/shop/providers/own/own/remove", &[]).await;
+    owner.submit(place, &again("")).await;
+    assert!(secret().await.is_some());
+}
+
+#[tokio::test]
+async fn an_endpoint_is_taken_off_a_base_url_and_what_a_provider_takes_over_is_said() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (number, (typed, kept)) in [
+        ("https://llm.example.com/v1/chat/completions", "https://llm.example.com/v1"),
+        ("https://llm.example.com/v1/messages/", "https://llm.example.com/v1"),
+        ("https://llm.example.com/a/v1/responses", "https://llm.example.com/a/v1"),
+        ("https://llm.example.com/embeddings", "https://llm.example.com"),
+        ("https://llm.example.com/v1/", "https://llm.example.com/v1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (name, model) = (format!("p{number}"), format!("m{number}"));
+        let form = [("name", name.as_str()), ("base_url", typed), ("models", &model)];
+        let page = member.submit("/console/p/shop/providers/new", &form).await;
+        let providers = world.wired.store.providers(project.id).await.unwrap();
+        let stored = providers.into_iter().find(|provider| provider.name == name).unwrap();
+        assert_eq!(stored.base_url, kept);
+        let told = page.one("[role=status].note");
+        let mended = !typed.trim_end_matches('/').ends_with("/v1");
+        assert_eq!(told.contains(&format!("Its base URL is {kept}:")), mended, "{told}");
+    }
+    let form = [("base_url", "https://llm.example.com/v1/embeddings"), ("models", "gpt-4o\nblend")];
+    let page = member.submit("/console/p/shop/providers/own/p0", &form).await;
+    let told = page.one("[role=status].note");
+    assert!(told.contains("Its base URL is https://llm.example.com/v1:"), "{told}");
+    assert!(told.contains("it answers for gpt-4o in place of the built-in provider"), "{told}");
+}
+
+#[tokio::test]
+async fn contradictions_of_settings_are_said() {
+    let world = Arc::new(World::new().await);
+    let (project, _) = world.furnished().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/furnished/settings";
+    let form = |threshold: &'static str, minimum, entries| {
+        [("name", "Furnished"), ("max_entries", entries), ("threshold", threshold), ("minimum", minimum)]
+    };
+    let page = owner.post(place, &form("0.8", "0.9", "100")).await;
+    assert!(page.one("#threshold-problem").contains("0.8 lies below the minimum 0.9"), "{}", page.text());
+    let page = owner.post(place, &form("0,9", "", "100")).await;
+    assert!(page.one("#threshold-problem").contains("with a point: 0.9, not 0,9"), "{}", page.text());
+    owner.submit(place, &form("", "0.9", "100")).await;
+
+    // A maximum below what is stored says how many go, and wants a tick.
+    let page = owner.post(place, &form("", "", "1")).await;
+    assert!(page.one("#max_entries-problem").contains("1 entry would go"), "{}", page.text());
+    assert_eq!(world.reload("furnished").await.settings.max_entries, 100);
+    assert!(page.one("label:has([name=let_go])").contains("Let 1 entry go"), "{}", page.text());
+    let ticked = [&form("", "", "1")[..], &[("let_go", "1")]].concat();
+    let page = owner.submit(place, &ticked).await;
+    assert!(page.one("[role=status].note").contains("1 entry beyond the maximum go"), "{}", page.text());
+    assert_eq!(world.reload("furnished").await.settings.max_entries, 1);
+    // Who raises it, or leaves it, is not asked.
+    owner.submit(place, &form("", "", "2")).await;
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 2, "what is beyond is swept later");
+
+    let limits = "/console/p/furnished/settings/limits";
+    for (field, value, told) in
+        [("per_minute", "0", "between"), ("burst", "1,5", "with a point"), ("per_minute", "x", "a number")]
+    {
+        let page = owner.post(limits, &[("tier", "pro"), (field, value)]).await;
+        let problem = page.one(&format!("#{field}-problem"));
+        assert!(page.status == 422 && problem.contains(told), "{problem}");
+        assert_eq!(page.attributes(&format!("#{field}"), "value"), [value], "what was typed stays");
+        let page = owner.post("/console/projects", &[("name", "New"), ("tier", "pro"), (field, value)]).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{}", page.text());
+    }
+    let page = owner.post("/console/projects", &[("name", " ")]).await;
+    assert!(page.one("#name-problem").contains("not allowed"), "{}", page.text());
 }
 
 #[tokio::test]
@@ -420,6 +568,24 @@ async fn a_chat_is_tried_as_an_application_would_send_it() {
     let page = member.get(place).await;
     assert_eq!(page.attributes("#threshold", "value"), ["0.85"]);
     assert_eq!(page.attributes("nav[aria-label=Form] [aria-current]", "href"), [place]);
+
+    // What nobody serves is refused, whatever is near, in each format; what is passed on, too.
+    let question = [("question", "What is the capital of France?")];
+    for more in [("format", "chat"), ("format", "messages"), ("members", r#"{"n": 2}"#)] {
+        let page = member.post(place, &chat(&[question[0], more])).await;
+        assert_eq!(page.one("#result h2"), "A request would be refused", "{more:?}: {}", page.text());
+        assert!(page.one("#result p").contains("Nobody serves this model in this format"), "{}", page.text());
+    }
+    let own = [("name", "own"), ("base_url", "https://llm.example.com/v1"), ("models", "m")];
+    member.submit("/console/p/shop/providers/new", &own).await;
+    let page = member.post(place, &chat(&question)).await;
+    assert!(page.one("#result p").contains("a request would go to the provider"), "{}", page.text());
+    let page = member.post(place, &chat(&[question[0], ("model", "gpt-4o")])).await;
+    assert!(
+        page.one("#result p").contains("would fail, as the server has no key for openai"),
+        "{}",
+        page.text()
+    );
 
     // As an application with these instructions stored it.
     let body = r#"{"messages": [{"role": "system", "content": "Be brief."},

@@ -246,8 +246,19 @@ async fn awkward_names_and_addresses_are_told_in_pages() {
     let dots = [("name", ".."), ("base_url", "https://example.com/v1"), ("models", "m")];
     assert_eq!(owner.post("/console/p/shop-prod/providers/new", &dots).await.status, 422);
     let price = [("model", "m"), ("input", "1,5"), ("output", "2")];
-    let page = owner.submit("/console/p/shop-prod/prices", &price).await;
-    assert!(page.one("[role=alert]").contains("must be a number of dollars"));
+    let page = owner.post("/console/p/shop-prod/prices", &price).await;
+    assert!(page.one("#input-problem").contains("must be a number with a point: 1.5"), "{}", page.text());
+    assert_eq!(page.attributes("#output", "value"), ["2"], "what was typed stays");
+    for (field, value, told) in [
+        ("model", "a b", "without blanks"),
+        ("output", "1001", "between 0 and 1000"),
+        ("input", "", "such as 1.5"),
+    ] {
+        let mut odd = vec![("model", "m"), ("input", "1"), ("output", "2")];
+        odd.iter_mut().find(|(name, _)| *name == field).unwrap().1 = value;
+        let page = owner.post("/console/p/shop-prod/prices", &odd).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{}", page.text());
+    }
 }
 
 #[tokio::test]

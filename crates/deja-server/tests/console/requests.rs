@@ -11,8 +11,9 @@ use deja_core::cache::{Answered, Met};
 use deja_core::embedding::Similarity;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
+use deja_core::request_log::LoggedRequest;
 
-use crate::util::World;
+use crate::util::{Browser, World};
 
 const ASKED: &str = "What's the capital of French Guiana?";
 const ROWS: &str = "table tbody tr";
@@ -37,20 +38,34 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     assert!(!page.body.contains("French Guiana"), "a text that nobody asked for");
     assert_eq!(page.headers.get("refresh"), None);
 
+    let unpriced =
+        LoggedRequest { saved: NanoUsd::ZERO, model: "brew".into(), ..world.logged(&project, entry, ASKED) };
+    world.wired.store.log_requests(std::slice::from_ref(&unpriced)).await.unwrap();
+    let saved = async |member: &mut Browser| {
+        let page = member.get("/console/p/furnished/requests?model=brew").await;
+        page.one("td[data-label='Time, saved']")
+    };
+    assert_eq!(saved(&mut member).await, "3.00 msno price");
+    for (price, told) in [("1", "3.00 msno price"), ("0", "3.00 ms$0.00")] {
+        let form = [("model", "brew"), ("input", price), ("output", price)];
+        member.submit("/console/p/furnished/prices", &form).await;
+        assert_eq!(saved(&mut member).await, told, "a price that is set later");
+    }
+
     let project = keeping_texts(&world, "furnished").await;
     world.answered(&project, entry, &["Is Paris nice?"]).await;
     let page = member.get("/console/p/furnished/requests").await;
-    assert_eq!(page.all(ROWS).len(), 2);
+    assert_eq!(page.all(ROWS).len(), 3);
     assert!(page.all(ROWS)[0].contains("Is Paris nice?"), "the latest first");
     for (filter, rows) in [
         ("q=paris+nice", 1),
-        ("q=What's+the+capital+of+French+Guiana?", 1),
+        ("q=What's+the+capital+of+French+Guiana?", 2),
         ("q=capital", 0),
-        ("outcome=semantic_hit", 2),
+        ("outcome=semantic_hit", 3),
         ("outcome=miss", 0),
         ("model=gpt-4o-mini", 2),
         ("model=other", 0),
-        (&format!("entry={entry}"), 2),
+        (&format!("entry={entry}"), 3),
     ] {
         let page = member.get(&format!("/console/p/furnished/requests?{filter}")).await;
         assert_eq!(page.all(ROWS).len(), rows, "{filter}: {}", page.text());

@@ -203,15 +203,24 @@ impl World {
     /// The log says that the entry answered these prompts.
     pub async fn answered(&self, project: &Project, entry: EntryId, prompts: &[&str]) {
         let logged = prompts.iter().enumerate().map(|(number, prompt)| LoggedRequest {
+            request: Some(format!("request-{number}")),
+            ..self.logged(project, entry, prompt)
+        });
+        self.wired.store.log_requests(&logged.collect::<Vec<_>>()).await.unwrap();
+    }
+
+    /// A request that the entry answered by meaning.
+    pub fn logged(&self, project: &Project, entry: EntryId, prompt: &str) -> LoggedRequest {
+        LoggedRequest {
             project: project.id,
             at: self.wired.admin.clock.now(),
-            request: Some(format!("request-{number}")),
+            request: None,
             key: KeyId::from_bytes([0; 16]),
             surface: Surface::Query,
             model: "gpt-4o-mini".into(),
             context: ContextKey::WITHOUT,
             asked: Some(PromptHash::of(prompt)),
-            text: (project.settings.request_texts_days > 0).then(|| (*prompt).to_owned()),
+            text: (project.settings.request_texts_days > 0).then(|| prompt.to_owned()),
             outcome: Outcome::SemanticHit,
             cause: None,
             joined: false,
@@ -223,8 +232,7 @@ impl World {
             }),
             latency: Some(Duration::from_millis(3)),
             saved: NanoUsd::from_nanos(1_500_000_000),
-        });
-        self.wired.store.log_requests(&logged.collect::<Vec<_>>()).await.unwrap();
+        }
     }
 
     /// All there is to look at in one project.

@@ -1,0 +1,84 @@
+// The log of requests, and what can be undone.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { open } from "../support/browser.js";
+import { until } from "../support/deja.js";
+import { makeKey, makeOwner, makeProject, press } from "../support/steps.js";
+import { browser, deja } from "../support/world.js";
+
+const ASK = "How do I reset my password?";
+const AGAIN = "How can I reset my password?";
+const ONCE_MORE = "How can I reset my password now?";
+const OTHER = "How long does shipping take?";
+
+test("filter, live tail, CSV; a wrong answer and deletions are undone", async () => {
+  const { page, context, mistakes } = await open(browser, { acceptDownloads: true });
+  await makeOwner(page, deja);
+  const slug = await makeProject(page, "Log");
+  const key = await makeKey(page, slug, "first");
+  const at = (place) => `${deja.url}/console/p/${slug}${place}`;
+  await page.goto(at("/settings"));
+  await page.getByLabel("Texts in the log, days").fill("7");
+  await press(page, "Save");
+  await page.getByRole("status").filter({ hasText: "Saved." }).waitFor();
+
+  assert.equal((await deja.query(slug, key, { prompt: ASK })).cache_hit, false);
+  assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);
+  assert.equal((await deja.query(slug, key, { prompt: OTHER })).cache_hit, false);
+  const rows = page.locator("[aria-label=Requests] tbody tr");
+  await until("three requests in the log", async () => {
+    await page.goto(at("/requests"));
+    return (await rows.count()) === 3;
+  });
+  assert.match(await rows.first().textContent(), new RegExp(OTHER.replace("?", "\\?")), "the latest first");
+
+  await page.getByLabel("Outcome").selectOption({ label: "hit by meaning" });
+  await press(page, "Filter");
+  assert.equal(await rows.count(), 1);
+  assert.match(await rows.first().textContent(), /How can I reset my password\?/);
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "CSV" }).click();
+  const lines = (await readFile(await (await downloading).path(), "utf8")).trim().split("\n");
+  assert.ok(lines[0].startsWith("time,request,asked,") && lines.length === 2 && lines[1].includes(AGAIN), lines.join("\n"));
+
+  // A page that renews itself: nobody touches it until the new row is there.
+  await page.getByRole("link", { name: "Follow live" }).click();
+  await page.getByText("Live", { exact: true }).waitFor();
+  assert.equal((await deja.query(slug, key, { prompt: ONCE_MORE })).cache_hit, true);
+  await page.locator("[aria-label=Requests] th", { hasText: ONCE_MORE }).waitFor({ timeout: 60_000 });
+  assert.equal(await rows.count(), 2, "with the same filter");
+  await page.getByRole("link", { name: "Stop" }).click();
+  await page.getByRole("link", { name: "Follow live" }).waitFor();
+
+  // Wrong, and taken back.
+  await rows.filter({ hasText: AGAIN }).getByRole("button", { name: /^Wrong answer/ }).click();
+  const said = page.getByRole("status").filter({ hasText: "The pair is forbidden" });
+  await said.waitFor();
+  await page.getByRole("cell", { name: AGAIN, exact: true }).waitFor();
+  await said.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("status").filter({ hasText: "may meet again" }).waitFor();
+  assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);
+
+  // One entry deleted, and back.
+  await page.goto(at("/cache"));
+  await page.getByRole("link", { name: ASK, exact: true }).click();
+  await page.getByRole("button", { name: "Delete entry" }).click();
+  await page.getByRole("heading", { name: "Deleted" }).waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("status").filter({ hasText: "The entry is back." }).waitFor();
+  assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);
+
+  // Both deleted at once, and back with one Undo.
+  await page.goto(at("/cache"));
+  for (const prompt of [ASK, OTHER]) await page.getByRole("checkbox", { name: `Select “${prompt}”` }).check();
+  await page.getByRole("button", { name: "Delete selected" }).click();
+  await page.getByText("2 entries deleted.").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("status").filter({ hasText: "2 entries are back." }).waitFor();
+  assert.equal(await page.getByRole("checkbox").count(), 2);
+  assert.equal((await deja.query(slug, key, { prompt: AGAIN })).cache_hit, true);
+
+  assert.deepEqual(mistakes(), []);
+  await context.close();
+});
