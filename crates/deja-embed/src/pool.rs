@@ -1,12 +1,17 @@
 //! A fixed set of threads behind a bounded queue.
 //!
 //! Embedding is pure computation, so it must not run on the threads that serve connections, and more threads
-//! than cores only add waiting. A full queue refuses at once: a caller that would wait longer than its
-//! deadline anyway is better told so.
+//! than cores only add waiting. A caller whose turn would come after its deadline is refused at once, and so is one that
+//! finds the queue full: the sooner it is told, the sooner it asks elsewhere.
+//!
+//! The threads yield to all others of the process: a request, a refusal and a probe need a core for some microseconds each,
+//! an embedding for half a millisecond and more.
 //!
 //! Texts are embedded one at a time. Batching was measured and is not worth it here: see docs/adr/0003.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -48,6 +53,41 @@ pub(crate) struct Pool {
     queue: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
     patience: Duration,
+    pace: Arc<Pace>,
+    /// Callers that wait. The queue may hold more texts: of callers that hung up.
+    callers: AtomicUsize,
+}
+
+/// A caller, until it hangs up.
+struct Caller<'a>(&'a AtomicUsize);
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How long a text took lately.
+#[derive(Default)]
+struct Pace {
+    nanos: AtomicU64,
+}
+
+impl Pace {
+    /// Takes in that a text took so long: the last thirty or so count.
+    fn took(&self, time: Duration) {
+        let new = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Of two threads that say so at the same time one is overheard, which matters to no mean.
+        let mean = self.nanos.load(Ordering::Relaxed);
+        let mean = if mean == 0 { new } else { mean - mean / 16 + new / 16 };
+        self.nanos.store(mean, Ordering::Relaxed);
+    }
+
+    /// How long a text waits that finds so many before it.
+    fn wait(&self, waiting: usize, threads: usize) -> Duration {
+        let each = Duration::from_nanos(self.nanos.load(Ordering::Relaxed));
+        each.saturating_mul(u32::try_from(waiting / threads.max(1)).unwrap_or(u32::MAX))
+    }
 }
 
 impl Pool {
@@ -57,22 +97,39 @@ impl Pool {
         make: impl Fn() -> W + Clone + Send + 'static,
     ) -> std::io::Result<Self> {
         let (queue, jobs) = bounded(config.queue.max(1));
-        let mut pool = Self { queue: Some(queue), threads: Vec::new(), patience: config.deadline };
+        let pace = Arc::<Pace>::default();
+        let mut pool = Self {
+            queue: Some(queue),
+            threads: Vec::new(),
+            patience: config.deadline,
+            pace,
+            callers: AtomicUsize::new(0),
+        };
         for index in 0..config.threads.max(1) {
-            let (make, jobs) = (make.clone(), jobs.clone());
-            let thread = Builder::new().name(format!("embed-{index}")).spawn(move || serve(&jobs, &make))?;
-            pool.threads.push(thread);
+            let (make, jobs, pace) = (make.clone(), jobs.clone(), pool.pace.clone());
+            let life = move || {
+                yield_to_others();
+                serve(&jobs, &make, &pace);
+            };
+            pool.threads.push(Builder::new().name(format!("embed-{index}")).spawn(life)?);
         }
         Ok(pool)
     }
 
     /// Queues `text` and waits for its vector.
     pub(crate) async fn run(&self, text: &str) -> Result<Embedded, EmbedError> {
-        let (reply, answer) = oneshot::channel();
-        let job = Job { text: text.to_owned(), deadline: Instant::now() + self.patience, reply };
         let Some(queue) = &self.queue else {
             return Err(EmbedError::Failed("the pool has ended".to_owned()));
         };
+        let others = self.callers.fetch_add(1, Ordering::Relaxed);
+        let _until_it_hangs_up = Caller(&self.callers);
+        let threads = self.threads.len();
+        // One text of each thread is worked on.
+        if self.pace.wait(others.saturating_sub(threads), threads) >= self.patience {
+            return Err(EmbedError::Overloaded);
+        }
+        let (reply, answer) = oneshot::channel();
+        let job = Job { text: text.to_owned(), deadline: Instant::now() + self.patience, reply };
         match queue.try_send(job) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(EmbedError::Overloaded),
@@ -100,15 +157,23 @@ impl Drop for Pool {
     }
 }
 
+/// Puts the calling thread behind those of the usual priority: beside one of them that never rests it gets a tenth of a
+/// core. Elsewhere than on Linux a priority is the whole process's.
+fn yield_to_others() {
+    #[cfg(target_os = "linux")]
+    let _refused_is_as_before = rustix::process::nice(10);
+}
+
 /// The life of one thread.
-fn serve<W: Work>(jobs: &Receiver<Job>, make: &impl Fn() -> W) {
+fn serve<W: Work>(jobs: &Receiver<Job>, make: &impl Fn() -> W, pace: &Pace) {
     let mut work = make();
     for job in jobs {
         // The caller hung up while the text waited.
         if job.reply.is_closed() {
             continue;
         }
-        if Instant::now() >= job.deadline {
+        let began = Instant::now();
+        if began >= job.deadline {
             let _ = job.reply.send(Err(EmbedError::Timeout));
             continue;
         }
@@ -117,6 +182,7 @@ fn serve<W: Work>(jobs: &Receiver<Job>, make: &impl Fn() -> W) {
             work = make();
             Err(EmbedError::Failed("the forward pass panicked".to_owned()))
         });
+        pace.took(began.elapsed());
         // Fails only if the caller hung up meanwhile.
         let _ = job.reply.send(result);
     }
@@ -124,9 +190,6 @@ fn serve<W: Work>(jobs: &Receiver<Job>, make: &impl Fn() -> W) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
 
     fn answer(tokens: usize) -> Embedded {
@@ -169,6 +232,54 @@ mod tests {
         );
         assert!(first.is_ok() && gone.is_err() && last.is_ok());
         assert_eq!(seen.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_text_that_would_come_too_late_is_refused_at_once() {
+        const EACH: Duration = Duration::from_millis(300);
+        let config = PoolConfig { threads: 1, queue: 1_000, deadline: EACH * 20 };
+        let (pause, paused) = std::sync::mpsc::channel::<()>();
+        let paused = Arc::new(std::sync::Mutex::new(paused));
+        let pool = Pool::start(config, move || {
+            let paused = Arc::clone(&paused);
+            move |text: &str| {
+                std::thread::sleep(EACH);
+                if text == "held" {
+                    let _until_the_end = paused.lock().unwrap().recv();
+                }
+                Ok(answer(text.len()))
+            }
+        })
+        .unwrap();
+        assert!(pool.run("first").await.is_ok());
+        // One is worked on without end, so nothing leaves the queue.
+        let mut calls: Vec<_> = (0..50).map(|_| Box::pin(pool.run("held"))).collect();
+        let mut refused = 0;
+        for call in &mut calls {
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            match call.as_mut().poll(&mut context) {
+                std::task::Poll::Ready(Err(EmbedError::Overloaded)) => refused += 1,
+                std::task::Poll::Ready(other) => panic!("{other:?}"),
+                std::task::Poll::Pending => assert_eq!(refused, 0, "refused before one that may wait"),
+            }
+        }
+        // Twenty would take the deadline, and fewer on a machine that is busy; the queue has room for all.
+        assert!((29..50).contains(&refused), "{refused}");
+        drop(pause);
+    }
+
+    #[test]
+    fn the_pace_follows_what_texts_take() {
+        let pace = Pace::default();
+        assert_eq!(pace.wait(1_000, 2), Duration::ZERO, "nothing is known yet");
+        pace.took(Duration::from_millis(4));
+        assert_eq!(pace.wait(10, 2), Duration::from_millis(20));
+        assert_eq!(pace.wait(1, 2), Duration::ZERO, "a thread is as good as free");
+        for _ in 0..100 {
+            pace.took(Duration::from_millis(12));
+        }
+        let wait = pace.wait(10, 2);
+        assert!(wait > Duration::from_millis(59) && wait <= Duration::from_millis(60), "{wait:?}");
     }
 
     #[test]
