@@ -186,6 +186,17 @@ impl<'a> Deja<'a> {
         Ok(deja)
     }
 
+    /// One more project, which may ask so much a second, and no more at once.
+    pub(crate) fn project(&self, slug: &str, limit: u32) -> Result<Route> {
+        let cli = |arguments: &[&str]| {
+            last_line(command(self.bench, &self.place, &self.address, &self.provider).args(arguments))
+        };
+        let (minute, burst) = ((limit * 60).to_string(), limit.to_string());
+        cli(&["project", "create", slug, "--tier", "enterprise", "--rpm", &minute, "--burst", &burst])?;
+        let key = cli(&["key", "create", "--project", slug, "--name", "bench"])?;
+        Ok(Route::query(&self.address, &key))
+    }
+
     /// Sends every body once.
     pub(crate) fn all(&mut self, bodies: Vec<String>) -> Result<Outcome> {
         self.each(self.query(), bodies)

@@ -65,7 +65,7 @@ pub(crate) struct Job {
     /// How long a connection rests after each answer, in seconds.
     #[serde(default)]
     pub(crate) rest: f64,
-    /// Answers with status 503 are counted apart. Otherwise they end the run, as all others than 200 do.
+    /// Answers with status 429 or 503 are counted apart. Otherwise they end the run, as all others than 200 do.
     #[serde(default)]
     pub(crate) refusals: bool,
     /// Stops after this many requests.
@@ -102,10 +102,12 @@ pub(crate) struct Outcome {
     /// Until its last.
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
-    /// Answers with status 503, and how long they took.
+    /// Refusals, and how long they took; `None` of none.
     pub(crate) refused: usize,
-    pub(crate) refused_p50_ms: f64,
-    pub(crate) refused_p99_ms: f64,
+    pub(crate) refused_p50_ms: Option<f64>,
+    pub(crate) refused_p99_ms: Option<f64>,
+    /// Processor time of the generator, in seconds.
+    pub(crate) generator_s: f64,
     /// Processor time of the server for each request, in microseconds.
     #[serde(default)]
     pub(crate) cpu_us: f64,
@@ -229,7 +231,7 @@ impl Connection {
     }
 
     /// Reads what has come. The status of the answer, once it is whole; an error if it is none, or breaks off, or is
-    /// another than 200, or 503 where there may be `refusals`.
+    /// another than 200, or one of a refusal where there may be `refusals`.
     fn receive(&mut self, refusals: bool) -> Result<Option<u16>> {
         let mut chunk = [0; 4096];
         loop {
@@ -249,7 +251,7 @@ impl Connection {
             }
             // One request at a time: after a whole answer nothing more comes, so the edge is consumed.
             if head.ends(&self.answer) {
-                let refused = refusals && head.status == 503;
+                let refused = refusals && matches!(head.status, 429 | 503);
                 anyhow::ensure!(
                     refused || head.is_good(&self.answer),
                     "refused, or broken off: {}",
@@ -322,7 +324,7 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
     let mut resting: VecDeque<(Instant, usize)> = VecDeque::new();
     let rest = Duration::from_secs_f64(job.rest);
 
-    let started = Instant::now();
+    let (started, spent) = (Instant::now(), process::own_cpu()?);
     let begins = |number: usize| {
         started + Duration::from_secs_f64(job.begin_within * number as f64 / job.connections as f64)
     };
@@ -379,9 +381,10 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
         }
     }
     let seconds = started.elapsed().as_secs_f64();
-    let [first_p50_ms, first_p99_ms] = quantiles(&mut firsts);
-    let [p50_ms, p99_ms] = quantiles(&mut wholes);
-    let [refused_p50_ms, refused_p99_ms] = quantiles(&mut refused);
+    let generator_s = process::own_cpu()?.saturating_sub(spent).as_secs_f64();
+    let [first_p50_ms, first_p99_ms] = quantiles(&mut firsts).context("no answer")?;
+    let [p50_ms, p99_ms] = quantiles(&mut wholes).context("no answer")?;
+    let [refused_p50_ms, refused_p99_ms] = quantiles(&mut refused).map_or([None; 2], |times| times.map(Some));
     Ok(Outcome {
         requests: wholes.len(),
         seconds,
@@ -393,17 +396,16 @@ fn drive(job: &Job, requests: &[Vec<u8>]) -> Result<Outcome> {
         refused: refused.len(),
         refused_p50_ms,
         refused_p99_ms,
+        generator_s,
         cpu_us: 0.0,
     })
 }
 
-/// Median and 99th percentile, in milliseconds; 0 of none, since JSON has no NaN.
-fn quantiles(times: &mut [Duration]) -> [f64; 2] {
+/// Median and 99th percentile, in milliseconds; `None` of none.
+fn quantiles(times: &mut [Duration]) -> Option<[f64; 2]> {
     times.sort_unstable();
-    [0.5, 0.99].map(|q| {
-        let index = (times.len() as f64 * q) as usize;
-        times.get(index.min(times.len().saturating_sub(1))).map_or(0.0, |time| time.as_secs_f64() * 1e3)
-    })
+    let last = times.len().checked_sub(1)?;
+    Some([0.5, 0.99].map(|q| times[last.min((times.len() as f64 * q) as usize)].as_secs_f64() * 1e3))
 }
 
 #[cfg(test)]
@@ -428,6 +430,14 @@ mod tests {
             }
             assert_eq!(read(whole.as_bytes()), Some(true), "{whole}");
         }
+    }
+
+    #[test]
+    fn nothing_has_no_quantiles() {
+        assert_eq!(quantiles(&mut []), None);
+        let mut times: Vec<_> = (1..=100).rev().map(Duration::from_millis).collect();
+        assert_eq!(quantiles(&mut times), Some([51.0, 100.0]));
+        assert_eq!(quantiles(&mut times[..1]), Some([1.0, 1.0]));
     }
 
     #[test]

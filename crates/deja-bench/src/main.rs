@@ -101,6 +101,8 @@ enum Command {
     /// Ten times the requests that the server can answer: what is still answered, how fast the rest is refused. Not part
     /// of `all`.
     Overload,
+    /// A project far beyond its limit beside one within its own: how much longer the second one waits. Not part of `all`.
+    Neighbour,
     /// The same requests through other gateways. Not part of `all`.
     Peers,
     /// PostgreSQL beside the embedded store: hits, replicas, limits, revocation, faults. Not part of `all`.
@@ -158,7 +160,7 @@ fn raise_descriptors() -> Result<()> {
 
 type Figure = fn(&Bench) -> Result<Vec<Row>>;
 
-const FIGURES: [(&str, Figure); 10] = [
+const FIGURES: [(&str, Figure); 11] = [
     ("exact", figures::exact::run),
     ("semantic", figures::semantic::run),
     ("durable", figures::durable::run),
@@ -167,11 +169,12 @@ const FIGURES: [(&str, Figure); 10] = [
     ("scopes", figures::start::scopes),
     ("wire", figures::wire::run),
     ("overload", figures::overload::run),
+    ("neighbour", figures::neighbour::run),
     ("peers", figures::peers::run),
     ("postgres", figures::postgres::run),
 ];
 /// They need what the others do not, and are not part of `all`.
-const APART: [&str; 3] = ["overload", "peers", "postgres"];
+const APART: [&str; 4] = ["overload", "neighbour", "peers", "postgres"];
 
 fn main() -> Result<()> {
     let Cli { command, options } = Cli::parse();
@@ -190,6 +193,7 @@ fn main() -> Result<()> {
         Command::Scopes => Some("scopes"),
         Command::Wire => Some("wire"),
         Command::Overload => Some("overload"),
+        Command::Neighbour => Some("neighbour"),
         Command::Peers => Some("peers"),
         Command::Postgres => Some("postgres"),
     };

@@ -11,18 +11,15 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// The spread of the rounds' values; all NaN if there are none.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+    /// The spread of the rounds' values; `None` if there are none.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
-        let median = match values.len() {
-            0 => f64::NAN,
-            odd if odd % 2 == 1 => values[middle],
-            _ => f64::midpoint(values[middle - 1], values[middle]),
-        };
-        let end = |value: Option<&f64>| value.copied().unwrap_or(f64::NAN);
-        Self { median, min: end(values.first()), max: end(values.last()) }
+        let (min, max) = (*values.first()?, *values.last()?);
+        let odd = values.len() % 2 == 1;
+        let median = if odd { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) };
+        Some(Self { median, min, max })
     }
 
     /// The median.
@@ -56,13 +53,13 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A figure without a target: it explains another one.
+    /// A figure without a target: it explains another one. One without rounds is not shown.
     pub(crate) fn plain(
         figure: impl Into<String>,
         unit: &'static str,
         rounds: impl IntoIterator<Item = f64>,
     ) -> Self {
-        let measured = Some(Spread::of(rounds));
+        let measured = Spread::of(rounds);
         Self { figure: figure.into(), unit, measured, target: None, met: None, error: None }
     }
 
@@ -87,7 +84,7 @@ impl Row {
 /// All rows as a markdown table.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut lines = vec!["| figure | measured | target | met |".to_owned(), "|---|---|---|---|".to_owned()];
-    for row in rows {
+    for row in rows.iter().filter(|row| row.measured.is_some() || row.error.is_some()) {
         let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
         let measured = match (&row.measured, &row.error) {
             (Some(Spread { median, min, max }), _) if (max - min).abs() < f64::EPSILON => {
@@ -136,7 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_without_rounds_meets_nothing() {
-        assert_eq!(Row::plain("x", "", []).target(Target::AtMost(1.0)).met, Some(false));
+    fn a_figure_without_rounds_meets_nothing_and_is_not_shown() {
+        let none = Row::plain("nothing", "", []).target(Target::AtMost(1.0));
+        assert_eq!(none.met, None);
+        let shown = table(&[none, Row::plain("zero", "", [0.0]), Row::failed("broken", "why")]);
+        assert!(
+            !shown.contains("nothing") && shown.contains("| zero | 0 |") && shown.contains("why"),
+            "{shown}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod durable;
 pub(crate) mod exact;
 pub(crate) mod index;
+pub(crate) mod neighbour;
 pub(crate) mod overload;
 mod pair;
 pub(crate) mod peers;

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::Bench;
 use crate::deja::{self, Place};
@@ -63,7 +63,7 @@ pub(crate) fn scopes(bench: &Bench) -> Result<Vec<Row>> {
     let scopes = bench.options.scopes;
     let empty = Rests::measure(bench, |data| fill::fill(data, 0))?;
     let full = Rests::measure(bench, |data| fill::fill_own_scopes(data, scopes))?;
-    let base = Spread::of(empty.resident).median();
+    let base = Spread::of(empty.resident).context("no rounds")?.median();
     let each = full.resident.iter().map(|resident| (resident - base) * MB / scopes as f64);
     Ok(vec![
         Row::plain(format!("start to ready, {scopes} scopes of one entry"), "s", full.seconds)

@@ -72,7 +72,7 @@ pub(crate) async fn run(job: &Path) -> Result<()> {
             let found: Vec<f32> = found.iter().map(|candidate| candidate.similarity.get()).collect();
             agreed += exact.get(index - WARM_UP).is_some_and(|exact| same(&found, exact, threshold)) as usize;
         }
-        nearest_ms.push(Spread::of(times).median());
+        nearest_ms.push(Spread::of(times).context("no probes")?.median());
         agreement.push(agreed as f64 / SCANNED as f64);
     }
     println!("{}", serde_json::to_string(&Outcome { bytes_per_entry, nearest_ms, agreement })?);
