@@ -33,18 +33,27 @@ struct Pending {
     of_project: HashMap<ProjectId, usize>,
 }
 
-impl Logger {
+impl Pending {
     /// Whether one more of a project would be kept.
     fn has_room(&self, project: ProjectId) -> bool {
-        let pending = self.pending();
-        pending.requests.len() < MOST
-            && pending.of_project.get(&project).is_none_or(|waiting| *waiting < MOST_OF_A_PROJECT)
+        self.requests.len() < MOST
+            && self.of_project.get(&project).is_none_or(|waiting| *waiting < MOST_OF_A_PROJECT)
     }
+}
 
-    fn keep(&self, request: LoggedRequest) {
+impl Logger {
+    /// Keeps the request of a project that `read` gives. Where many come, most find no room, and are not read. Nor are any
+    /// under the lock, so another may take the last room meanwhile.
+    fn keep(&self, project: ProjectId, read: impl FnOnce() -> LoggedRequest) {
+        if !self.pending().has_room(project) {
+            return;
+        }
+        let request = read();
         let mut pending = self.pending();
-        *pending.of_project.entry(request.project).or_default() += 1;
-        pending.requests.push(request);
+        if pending.has_room(project) {
+            *pending.of_project.entry(project).or_default() += 1;
+            pending.requests.push(request);
+        }
     }
 
     /// Writes all that ended before this call. What cannot be written is lost.
@@ -78,8 +87,8 @@ impl Engine {
         ended: Ended<'_>,
     ) {
         let logging = Logging::from(settings);
-        if logging.requests > 0 && self.logger.has_room(event.project) {
-            self.logger.keep(logged(event, ending, ended, !logging.texts.is_zero()));
+        if logging.requests > 0 {
+            self.logger.keep(event.project, || logged(event, ending, ended, !logging.texts.is_zero()));
         }
     }
 
@@ -152,5 +161,51 @@ fn met(reply: &Reply) -> Option<MetEntry> {
         }
         (None, Some(near)) => of(near.entry, near.similarity, Met::NearMiss, None),
         (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::analytics::UsageEvent;
+    use crate::clock::Timestamp;
+    use crate::id::KeyId;
+
+    #[test]
+    fn many_at_once_do_not_pass_the_bound() {
+        let logger = Logger::default();
+        let one = ProjectId::from_bytes([1; 16]);
+        let event =
+            UsageEvent::bare(one, KeyId::from_bytes([1; 16]), Outcome::RateLimited, Timestamp::from_secs(1));
+        let (all_read, read) = (std::sync::Barrier::new(8), &event);
+        let logger = &logger;
+        for _ in 0..MOST_OF_A_PROJECT - 3 {
+            logger.keep(one, || logged(read, Ending::Unread(None), Ended::RateLimited, false));
+        }
+        // Eight that found room for three.
+        thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| {
+                    logger.keep(one, || {
+                        all_read.wait();
+                        logged(read, Ending::Unread(None), Ended::RateLimited, false)
+                    });
+                });
+            }
+        });
+        assert_eq!(logger.pending().requests.len(), MOST_OF_A_PROJECT);
+        logger.keep(one, || panic!("there is no room, so it is not read"));
+        let other = ProjectId::from_bytes([2; 16]);
+        logger.keep(other, || LoggedRequest {
+            project: other,
+            ..logged(read, Ending::Unread(None), Ended::RateLimited, false)
+        });
+        assert_eq!(
+            logger.pending().requests.len(),
+            MOST_OF_A_PROJECT + 1,
+            "another project has room of its own"
+        );
     }
 }
