@@ -161,15 +161,18 @@ pub struct Forward {
     pub model: String,
     /// The body, as it came.
     pub body: Bytes,
-    /// Headers of the application: the provider gets to see those in [`Forward::HEADERS`].
-    pub headers: HeaderMap,
+    /// Headers of the application.
+    pub headers: Seen,
     /// What stands behind the `?`, as far as the provider may see it, such as `beta=true`.
     pub query: Option<String>,
 }
 
-impl Forward {
-    /// Headers of the application that a provider gets to see.
-    pub const HEADERS: [HeaderName; 7] = [
+/// The headers of an application that a provider gets to see: those of one list, and no others.
+#[derive(Clone, Debug, Default)]
+pub struct Seen(HeaderMap);
+
+impl Seen {
+    const NAMES: [HeaderName; 7] = [
         CONTENT_TYPE,
         ACCEPT,
         HeaderName::from_static("anthropic-version"),
@@ -178,6 +181,21 @@ impl Forward {
         HeaderName::from_static("idempotency-key"),
         HeaderName::from_static("traceparent"),
     ];
+
+    /// Those of `all` that it gets to see.
+    pub fn of(all: &HeaderMap) -> Self {
+        Self(listed(all, &Self::NAMES))
+    }
+
+    /// Whether there is one of this name.
+    pub fn contains(&self, name: &HeaderName) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The headers.
+    pub fn into_headers(self) -> HeaderMap {
+        self.0
+    }
 }
 
 /// The headers of `list` among `all`, each with bytes of its own: those of a request share the buffer that it was read
@@ -327,7 +345,7 @@ mod tests {
         all.insert(ACCEPT, HeaderValue::from_maybe_shared(read.slice(..9)).unwrap());
         all.append(ACCEPT, HeaderValue::from_static("b"));
         all.insert("authorization", HeaderValue::from_static("secret"));
-        let listed = listed(&all, &Forward::HEADERS);
+        let listed = Seen::of(&all).into_headers();
         assert_eq!(listed.get_all(ACCEPT).iter().collect::<Vec<_>>(), ["text/html", "b"]);
         assert_eq!(listed.keys().collect::<Vec<_>>(), [ACCEPT]);
         assert_ne!(listed[ACCEPT].as_bytes().as_ptr(), read.as_ptr(), "it has bytes of its own");

@@ -41,7 +41,7 @@ impl Upstream {
         request: Forward,
     ) -> Result<Forwarded, ProviderError> {
         url.set_query(request.query.as_deref());
-        let mut headers = listed(&request.headers, &Forward::HEADERS);
+        let mut headers = request.headers.into_headers();
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         name_span(&mut headers);

@@ -14,7 +14,7 @@ use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, R
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::{OnHangup, ProjectSettings};
-use deja_core::provider::{Endpoint, FailureClass, Forward, ProviderError};
+use deja_core::provider::{Endpoint, FailureClass, Forward, ProviderError, Seen};
 use deja_core::store::{Audit, Entries, Usage};
 use deja_wire::{Identity, Mode, Rendering, Wire};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
@@ -42,7 +42,7 @@ fn relay(text: &str) -> Relay {
         endpoint: Endpoint::Chat,
         model: "cheap".into(),
         body: Bytes::from(format!(r#"{{"prompt": "{text}"}}"#)),
-        headers: http::HeaderMap::new(),
+        headers: Seen::default(),
         query: None,
     };
     let (threshold, control) = (Threshold::DEFAULT, Control::default());

@@ -66,7 +66,7 @@ impl Provider for Anthropic {
         let path = path(request.endpoint).ok_or_else(|| self.upstream.serves_not())?;
         let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
         // The application's version decides the shape of the answer.
-        if !request.headers.contains_key(VERSION_HEADER) {
+        if !request.headers.contains(&VERSION_HEADER) {
             headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
         }
         self.upstream.forward(endpoint(self.upstream.base()?, path), headers, request).await

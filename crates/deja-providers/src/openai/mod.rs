@@ -167,6 +167,8 @@ fn thinks(model: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use deja_core::provider::Seen;
+
     use super::*;
 
     #[test]
@@ -208,7 +210,7 @@ mod tests {
     #[test]
     fn openai_alone_is_asked_for_the_tokens_of_a_stream() {
         let sent = |base: &str, endpoint, body: &'static str| {
-            let (model, headers) = (String::new(), reqwest::header::HeaderMap::new());
+            let (model, headers) = (String::new(), Seen::default());
             let request = Forward { endpoint, model, body: body.into(), headers, query: None };
             with_usage(&Url::parse(base).unwrap(), request).body
         };

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use deja_core::engine::{Relay, Relayed};
 use deja_core::project::ProjectSettings;
-use deja_core::provider::{Forward, listed};
+use deja_core::provider::{Forward, Seen};
 use deja_core::store::Admission;
 use deja_wire::{Asked, Endpoint, Identity, Mode, Wire};
 use serde::Deserialize;
@@ -89,7 +89,7 @@ async fn read(
         (identity.mode, identity.rendering.stream) = (Mode::Bypass, false);
         identity.reasons = vec!["json_array"];
     }
-    let headers = listed(&head.headers, &Forward::HEADERS);
+    let headers = Seen::of(&head.headers);
     let forward = Forward { endpoint, model: identity.model.clone(), body, headers, query };
     let Controls { control, threshold, context, debug, pace } = controls;
     let request = Some(request_id::of(&head.extensions).to_owned());
