@@ -1,5 +1,6 @@
 //! What every answer passes: general headers, one line in the log, and at the end of the process a farewell.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,23 +9,32 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONNECTION};
 use axum::middleware::Next;
 use axum::response::Response;
+use deja_wire::Wire;
+use futures::FutureExt as _;
 use opentelemetry::context::FutureExt as _;
 use tower_http::request_id::RequestId;
 use tracing::Instrument;
 
+use crate::api::error::{ApiError, ERROR_CODE};
+use crate::api::wire::{refuse, shape_of};
 use crate::state::App;
+
+/// Causes of refusals that have no line each in the log.
+const TOLD_APART: [&str; 2] = ["overloaded", "provider_down"];
 
 /// Gives the answer its general headers, and the log a line with the request's id. The line is at `info` for what
 /// went wrong and at `debug` for the rest: at tens of thousands of hits a second the log would cost more than the
-/// cache.
+/// cache. Refusals for too much to do and for a provider that is down are among the rest: they come by the thousand too,
+/// and the log says every few seconds how many of the first there were, and when the second began and ended.
 pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
     let span = tracing::error_span!("request", request.id = id.unwrap_or_default());
     let method = request.method().clone();
     let uri = request.uri().clone();
+    let wire = shape_of(&request);
     let traced = app.traces().and_then(|traces| traces.begin(&request));
-    let answering = next.run(request).instrument(span.clone());
+    let answering = caught(wire, next.run(request)).instrument(span.clone());
     let mut response = match traced {
         None => answering.await,
         Some(served) => {
@@ -38,12 +48,47 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
         // The client connects anew for its next request, by then to another replica.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    let cause = response.headers().get(ERROR_CODE);
+    let told_apart = cause.is_some_and(|cause| TOLD_APART.iter().any(|told| cause == told));
     let status = response.status().as_u16();
     let duration_ms = started.elapsed().as_secs_f64() * 1e3;
-    if status >= 500 {
+    if status >= 500 && !told_apart {
         tracing::info!(parent: &span, %method, path = uri.path(), status, duration_ms, "request failed");
     } else {
         tracing::debug!(parent: &span, %method, path = uri.path(), status, duration_ms, "request answered");
     }
     response
+}
+
+/// A handler that panics is a bug, told like one in the shape of its path, and the server goes on.
+async fn caught(wire: Option<Wire>, answering: impl Future<Output = Response>) -> Response {
+    let answered = AssertUnwindSafe(answering).catch_unwind().await;
+    answered.unwrap_or_else(|_| refuse(wire, ApiError::Internal("a handler panicked".into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_told_in_the_shape_of_its_path() {
+        for (path, member) in [
+            ("/v1/cache/query", "detail"),
+            ("/console", "detail"),
+            ("/v1/chat/completions", "error"),
+            ("/p/x/v1/messages", "error"),
+            ("/v1beta/models/gemini-2.5-flash:generateContent", "error"),
+        ] {
+            let request = Request::builder().uri(path).body(axum::body::Body::empty()).unwrap();
+            let response = caught(shape_of(&request), async { panic!("on purpose") }).await;
+            assert_eq!(response.status(), 500, "{path}");
+            assert_eq!(response.headers()[ERROR_CODE], "internal", "{path}");
+            let body = to_bytes(response.into_body(), 10_000).await.unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            assert!(body.get(member).is_some(), "{path}: {body}");
+        }
+    }
 }

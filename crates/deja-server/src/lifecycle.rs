@@ -1,5 +1,6 @@
 //! Start and end of the server: bind, wire, serve, drain, write what is left, close.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use axum::Router;
 use axum::routing::get;
 use deja_core::admin::operators::{self, Setup};
 use deja_core::clock::{Clock, SystemClock};
+use deja_core::engine::Engine;
 use deja_core::store::{Store, StoreError};
 use listenfd::ListenFd;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -21,8 +23,12 @@ use crate::admin::socket::OwnDirectory;
 use crate::config::{Config, ConnectionSettings};
 use crate::listener::{self, ListenerLimits};
 use crate::moment::whole;
+use crate::telemetry::{Metrics, Present};
 use crate::wiring::{self, Wired};
 use crate::{jobs, routes, telemetry};
+
+/// How often states are told that nobody counts as they change.
+const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
@@ -81,8 +87,8 @@ impl Server {
         let directory = OwnDirectory::take(&config.data_dir)?;
         let wired = wiring::wire(&config, upstream.clone(), leaving.clone()).await?;
         if let Some((metrics, handle)) = metrics {
-            let store = wired.store.clone();
-            let text = move || scraped(handle.clone(), store.clone());
+            let engine = wired.app.engine().clone();
+            let text = move || scraped(handle.clone(), engine.clone());
             let router = Router::new().route("/metrics", get(text));
             listeners.spawn(listener::serve(metrics, router, limits, stop.clone(), cut.clone()));
         }
@@ -100,7 +106,8 @@ impl Server {
             imported,
             stop.clone(),
         ));
-        background.spawn(observe(wired.app.engine().clone(), wired.prices.book.clone(), stop.clone()));
+        let (engine, book) = (wired.app.engine().clone(), wired.prices.book.clone());
+        background.spawn(observe(engine, book, wired.metrics.clone(), stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
         Ok(Self { wired, address, config, leaving, stop, cut, listeners, background, upstream })
@@ -206,16 +213,21 @@ fn limits(settings: &ConnectionSettings) -> ListenerLimits {
 }
 
 /// All metrics, as text. How far an index is stands in the database, and is asked for when somebody wants to know.
-async fn scraped(metrics: PrometheusHandle, store: Arc<dyn Store>) -> String {
+async fn scraped(metrics: PrometheusHandle, engine: Engine) -> String {
+    let store = engine.store();
     match store.index_build().await {
         Ok(done) => telemetry::index_build(done),
         Err(error) => tracing::debug!(error = %error, "how far an index is cannot be read"),
     }
-    let entries = entries_by_project(&*store).await.unwrap_or_else(|error| {
+    let entries = entries_by_project(&**store).await.unwrap_or_else(|error| {
         tracing::debug!(error = %error, "entries cannot be counted");
         Vec::new()
     });
-    telemetry::render(&metrics, &entries)
+    let mut down = BTreeMap::new();
+    for provider in engine.providers_down() {
+        *down.entry(provider.name).or_default() += 1;
+    }
+    telemetry::render(&metrics, &Present { entries, down })
 }
 
 /// Entries of each project, by its slug.
@@ -231,8 +243,9 @@ async fn entries_by_project(store: &dyn Store) -> Result<Vec<(String, u64)>, Sto
 }
 
 async fn observe(
-    engine: deja_core::engine::Engine,
+    engine: Engine,
     prices: Arc<deja_core::pricing::PriceBook>,
+    metrics: Arc<Metrics>,
     stop: CancellationToken,
 ) {
     let counts = jobs::counts::flush(engine.clone(), stop.clone());
@@ -240,7 +253,12 @@ async fn observe(
         loop {
             let age = prices.current().source.age(engine.clock().now()).unwrap_or_default();
             telemetry::observe(engine.upstream_calls(), age);
-            if stop.run_until_cancelled(tokio::time::sleep(Duration::from_secs(5))).await.is_none() {
+            let last = stop.run_until_cancelled(tokio::time::sleep(OBSERVE_EVERY)).await.is_none();
+            let shed = metrics.take_shed();
+            if shed > 0 {
+                tracing::warn!(requests = shed, "refused: there was too much to do");
+            }
+            if last {
                 return;
             }
         }

@@ -7,17 +7,17 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Redirect;
 use axum::routing::{get, post};
 use tower::ServiceBuilder;
 use tower::util::MapRequestLayer;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::api::admin::{self, AdminApi};
 use crate::api::error::ApiError;
-use crate::api::{feedback, health, openapi, query, wire};
+use crate::api::wire::{self, shape_of};
+use crate::api::{feedback, health, openapi, query};
 use crate::console::{self, Console};
 use crate::edge::edge;
 use crate::request_id::{Numbered, only_fit};
@@ -35,8 +35,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .layer(MapRequestLayer::new(only_fit::<Body>))
         .layer(SetRequestIdLayer::x_request_id(Numbered))
         .layer(PropagateRequestIdLayer::x_request_id())
-        .layer(from_fn_with_state(Arc::clone(&app), edge))
-        .layer(CatchPanicLayer::custom(panicked));
+        .layer(from_fn_with_state(Arc::clone(&app), edge));
     Ok(Router::new()
         .route("/v1/cache/query", post(query::query))
         .route("/p/{slug}/v1/cache/query", post(query::query))
@@ -49,17 +48,12 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .route("/openapi.json", get(openapi_json))
         .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
         .merge(wire::router())
-        .fallback(|request: Request| async move { wire::nowhere(&request, ApiError::NotFound) })
+        .fallback(|request: Request| async move { wire::refuse(shape_of(&request), ApiError::NotFound) })
         .method_not_allowed_fallback(|request: Request| async move {
-            wire::nowhere(&request, ApiError::MethodNotAllowed)
+            wire::refuse(shape_of(&request), ApiError::MethodNotAllowed)
         })
         .with_state(app)
         .merge(admin::router(Arc::new(AdminApi::beside(&console))))
         .merge(console::router(console))
         .layer(passed))
-}
-
-/// A handler that panicked: a bug, told like one, and the server goes on.
-fn panicked(_cause: Box<dyn std::any::Any + Send>) -> Response {
-    ApiError::Internal("a handler panicked".into()).into_response()
 }

@@ -1,17 +1,18 @@
 //! Logs and metrics: every metric's name stands here. Neither ever holds a prompt, an answer or a key.
 
-use deja_core::analytics::UsageEvent;
-use deja_core::cache::{Labelled, Met};
-use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
-use deja_core::money::NanoUsd;
-use deja_core::store::{Admission, NewLabel, StaleCount};
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+mod counted;
+
+use std::collections::BTreeMap;
+
+use deja_core::store::StaleCount;
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 
+pub use counted::Metrics;
+
 use crate::config::LogFormat;
-use crate::traces;
 
 /// Sends the log to standard error. Only the first call of a process takes effect.
 pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
@@ -39,6 +40,7 @@ const FEEDBACK: &str = "deja_feedback_total";
 const SHED: &str = "deja_shed_total";
 const DROPPED: &str = "deja_counts_dropped_total";
 const UPSTREAM_CALLS: &str = "deja_upstream_calls";
+const PROVIDERS_DOWN: &str = "deja_providers_down";
 const ENTRIES: &str = "deja_entries";
 const NOT_EMBEDDED: &str = "deja_entries_not_embedded";
 const INDEX_BUILD: &str = "deja_index_build_ratio";
@@ -94,63 +96,6 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     Ok(handle)
 }
 
-/// Counts for Prometheus what the engine counts.
-pub struct Metrics;
-
-impl Listener for Metrics {
-    fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>) {
-        traces::tell(caller, counted, ended);
-        let (outcome, project) = (counted.outcome.as_str(), caller.project.slug.as_str());
-        counter!(QUERIES, "outcome" => outcome, "project" => project.to_owned()).increment(1);
-        for (name, amount) in [(SAVED, counted.saved), (SPENT, counted.spent)] {
-            if amount > NanoUsd::ZERO {
-                counter!(name, "project" => project.to_owned()).increment(amount.as_nanos());
-            }
-        }
-        match ended {
-            Ended::Answered(reply) | Ended::Passed(Some(reply)) => answered(outcome, reply),
-            Ended::Failed(QueryError::Overloaded, _) => counter!(SHED).increment(1),
-            Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited(_) => {}
-        }
-    }
-
-    fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled) {
-        let judged = match label.met {
-            Met::Served => "hit",
-            Met::Refused => "refusal",
-            Met::NearMiss => "near_miss",
-        };
-        // It was correct to serve what answers, and not to serve what does not.
-        let correct = if label.answers == (label.met == Met::Served) { "true" } else { "false" };
-        let (source, effect) = (label.source.as_str(), came_of_it.as_str());
-        counter!(FEEDBACK, "source" => source, "judged" => judged, "correct" => correct, "effect" => effect)
-            .increment(1);
-    }
-}
-
-fn answered(outcome: &'static str, reply: &Reply) {
-    histogram!(QUERY_SECONDS, "outcome" => outcome).record(reply.trace.total);
-    histogram!(SEARCH_SECONDS).record(reply.trace.search);
-    if !reply.trace.embedding.is_zero() {
-        histogram!(EMBEDDING_SECONDS).record(reply.trace.embedding);
-    }
-    if let Some(opinion) = reply.trace.opinion {
-        counter!(OPINIONS, "said" => opinion.said.as_str()).increment(1);
-        counter!(OPINIONS_SPENT).increment(opinion.cost.as_nanos());
-    }
-    if let Source::Provider(stored) = reply.source {
-        if let (Some(time), false) = (reply.trace.provider, reply.trace.joined) {
-            histogram!(UPSTREAM_SECONDS).record(time);
-        }
-        if let Some(refusal) = reply.refused() {
-            counter!(GUARD_REFUSALS, "reason" => refusal.reason.as_str()).increment(1);
-        }
-        if let Err(reason) = stored {
-            counter!(NOT_STORED, "reason" => reason.code()).increment(1);
-        }
-    }
-}
-
 /// Counts requests that analytics lack.
 pub fn count_dropped(requests: u64) {
     counter!(DROPPED).increment(requests);
@@ -172,15 +117,29 @@ fn process() -> metrics_process::Collector {
     metrics_process::Collector::default()
 }
 
-/// All metrics as text, those of the process as they are now. What is told of `entries`, by project, is forgotten after
-/// that: a project that is gone is told of no more.
-pub fn render(metrics: &PrometheusHandle, entries: &[(String, u64)]) -> String {
+/// What is true of projects and providers now. What is gone is told of no more.
+pub struct Present {
+    /// Entries by project.
+    pub entries: Vec<(String, u64)>,
+    /// Projects that leave a provider alone, by its name.
+    pub down: BTreeMap<String, u32>,
+}
+
+/// All metrics as text, those of the process as they are now.
+pub fn render(metrics: &PrometheusHandle, present: &Present) -> String {
     process().collect();
     let now = PrometheusBuilder::new().build_recorder();
     metrics::with_local_recorder(&now, || {
         describe_gauge!(ENTRIES, "Entries, by project; expired ones that are not swept yet are among them.");
-        for (project, count) in entries {
+        describe_gauge!(
+            PROVIDERS_DOWN,
+            "Projects that leave a provider alone because it had no answer to the last calls."
+        );
+        for (project, count) in &present.entries {
             gauge!(ENTRIES, "project" => project.clone()).set(*count as f64);
+        }
+        for (provider, projects) in &present.down {
+            gauge!(PROVIDERS_DOWN, "provider" => provider.clone()).set(f64::from(*projects));
         }
     });
     metrics.render() + &now.handle().render()
@@ -194,14 +153,11 @@ pub fn observe(upstream_calls: usize, price_age: std::time::Duration) {
 
 #[cfg(test)]
 mod tests {
-    use deja_core::cache::LabelSource;
-    use deja_core::embedding::Similarity;
-    use deja_core::id::EntryId;
-
     use super::*;
 
-    const ALL: [&str; 20] = [
+    const ALL: [&str; 21] = [
         ENTRIES,
+        PROVIDERS_DOWN,
         BUILD,
         QUERIES,
         QUERY_SECONDS,
@@ -247,36 +203,6 @@ mod tests {
         for metric in ALL {
             assert!(named(page).contains(&metric), "metrics.md does not name {metric}");
             assert!(named(dashboard).contains(&metric), "grafana.json does not show {metric}");
-        }
-    }
-
-    #[test]
-    fn a_word_is_correct_if_it_agrees_with_what_became_of_the_entry() {
-        let recorder = PrometheusBuilder::new().build_recorder();
-        metrics::with_local_recorder(&recorder, || {
-            for (met, answers) in [(Met::Served, true), (Met::Refused, true), (Met::NearMiss, false)] {
-                let label = NewLabel {
-                    entry: EntryId::from_bytes([1; 16]),
-                    asked: "asked",
-                    vector: None,
-                    similarity: Similarity::ONE,
-                    met,
-                    answers,
-                    source: LabelSource::Console,
-                    note: None,
-                };
-                Metrics.labelled(&label, Labelled::Kept);
-            }
-        });
-        let text = recorder.handle().render();
-        for (judged, correct) in [("hit", "true"), ("refusal", "false"), ("near_miss", "true")] {
-            let judged = format!(r#"judged="{judged}""#);
-            let line = text.lines().find(|line| line.contains(&judged)).unwrap_or_default();
-            for part in
-                [r#"source="console""#, &format!(r#"correct="{correct}""#), r#"effect="recorded""#, "} 1"]
-            {
-                assert!(line.contains(part), "no {part} in {line:?} of\n{text}");
-            }
         }
     }
 }

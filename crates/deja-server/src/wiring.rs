@@ -41,6 +41,8 @@ pub struct Wired {
     pub prices: Arc<PriceFeed>,
     /// The web console.
     pub console: Arc<Console>,
+    /// What is counted for Prometheus.
+    pub metrics: Arc<Metrics>,
 }
 
 /// Joins the parts. Upstream calls run on `tasks`; `leaving` turns readiness off.
@@ -72,6 +74,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         prices.book.clone(),
     )?;
     let upstreams = Arc::new(Upstreams::new(registry, store.clone(), own_vault));
+    let metrics = Arc::new(Metrics::new());
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),
@@ -80,7 +83,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         tokens: Arc::new(TokenCounter),
         clock: Arc::new(SystemClock),
         entropy: Arc::new(SystemEntropy),
-        listener: Arc::new(Metrics),
+        listener: metrics.clone(),
         query_timeout: config.request.timeout,
         calls: CallLimits {
             all: config.upstream.max_in_flight,
@@ -114,7 +117,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     let admin = Arc::new(Admin { embedder: Some(embedder_id), providers: Some(providers), ..admin });
     let proxies = config.trusted_proxies.clone();
     let console = Console::new(admin.clone(), app.clone(), upstreams, vault()?, &config.public_url, proxies);
-    Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console) })
+    Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
 }
 
 /// The embedder that the settings name.

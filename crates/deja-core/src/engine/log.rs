@@ -169,9 +169,10 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::analytics::UsageEvent;
+    use crate::analytics::{Outcome, UsageEvent};
     use crate::clock::Timestamp;
     use crate::id::KeyId;
+    use crate::rate_limit::LimitOf;
 
     #[test]
     fn many_at_once_do_not_pass_the_bound() {
@@ -182,7 +183,9 @@ mod tests {
         let (all_read, read) = (std::sync::Barrier::new(8), &event);
         let logger = &logger;
         for _ in 0..MOST_OF_A_PROJECT - 3 {
-            logger.keep(one, || logged(read, Ending::Unread(None), Ended::RateLimited, false));
+            logger.keep(one, || {
+                logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
+            });
         }
         // Eight that found room for three.
         thread::scope(|threads| {
@@ -190,7 +193,7 @@ mod tests {
                 threads.spawn(|| {
                     logger.keep(one, || {
                         all_read.wait();
-                        logged(read, Ending::Unread(None), Ended::RateLimited, false)
+                        logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
                     });
                 });
             }
@@ -200,7 +203,7 @@ mod tests {
         let other = ProjectId::from_bytes([2; 16]);
         logger.keep(other, || LoggedRequest {
             project: other,
-            ..logged(read, Ending::Unread(None), Ended::RateLimited, false)
+            ..logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
         });
         assert_eq!(
             logger.pending().requests.len(),

@@ -41,6 +41,7 @@ use crate::quality::Reservoir;
 use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
+pub use circuit::ProviderDown;
 pub use count::{Ended, Listener};
 pub use error::{Cause, NotAllowed, QueryError};
 pub use feedback::{Feedback, FeedbackError, Heard, Meant};

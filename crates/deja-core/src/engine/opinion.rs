@@ -159,7 +159,7 @@ impl Engine {
             Err(_) => return (Said::Unavailable, free),
         }
         let Some(_slot) = self.slots.take(project.id) else { return (Said::Unavailable, free) };
-        if !self.models_down.is_closed(project.id, model, now) {
+        if self.models_down.admit(project.id, model, now).is_err() {
             return (Said::Resting, free);
         }
         let question = Question::of(&call.query.prompt, other);
@@ -185,7 +185,7 @@ impl Engine {
 
 /// Circuits of the models that projects name, so that not every uncertain miss waits for one that is down.
 pub(super) fn circuits() -> Circuits {
-    Circuits::new(MOST_FAILURES, REST)
+    Circuits::new(MOST_FAILURES, (REST, REST))
 }
 
 #[cfg(test)]

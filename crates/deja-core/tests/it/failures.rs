@@ -273,8 +273,16 @@ async fn a_provider_that_is_silent_is_not_waited_for_by_everybody() {
     assert_eq!(class(&bench, "news").await, FailureClass::Down);
     bench.provider.script(|_| async { Ok(complete("better")) });
     bench.clock.advance(Duration::from_secs(5));
+    assert_eq!(
+        class(&bench, "news").await,
+        FailureClass::Down,
+        "the rest is twice as long after a call that failed"
+    );
+    assert_eq!(bench.engine.providers_down().len(), 1, "the other project's one call is no outage");
+    bench.clock.advance(Duration::from_secs(5));
     assert!(is_miss(&bench.ask("news").await));
     assert!(is_miss(&bench.ask("sports").await));
+    assert!(bench.engine.providers_down().is_empty());
 }
 
 #[tokio::test]

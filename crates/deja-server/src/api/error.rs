@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
+use deja_core::provider::FailureClass;
 use deja_core::rate_limit::Decision;
 use deja_core::store::StoreError;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,8 @@ pub enum ApiError {
     Unavailable(String),
     /// 500: the provider failed; the code says how, and the provider after how many seconds to ask again.
     Provider { code: &'static str, cause: String, retry_after: Option<u32> },
+    /// 500: the provider had no answer to the last calls, and is asked again after so many seconds.
+    ProviderDown { provider: String, retry_after: u32 },
     /// 500: a bug.
     Internal(String),
 }
@@ -74,6 +77,7 @@ impl ApiError {
             Self::RateLimited(decision) => Some(decision.retry_after),
             Self::Overloaded | Self::TimedOut | Self::Unavailable(_) => Some(1),
             Self::Provider { retry_after, .. } => *retry_after,
+            Self::ProviderDown { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }
@@ -94,11 +98,15 @@ impl ApiError {
             Self::TimedOut => (StatusCode::SERVICE_UNAVAILABLE, TIMED_OUT, "query_timeout"),
             Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "unavailable"),
             Self::Provider { code, .. } => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, code),
+            Self::ProviderDown { .. } => {
+                (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, FailureClass::Down.code())
+            }
             Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, "internal"),
         }
     }
 
-    /// Logs what the client is not told. The one place where failures of requests are logged.
+    /// Logs what the client is not told. The one place where failures of requests are logged. That a provider is down was
+    /// said when it began.
     pub(super) fn log(&self) {
         match self {
             Self::Provider { code, cause, .. } => {
@@ -170,7 +178,14 @@ impl From<QueryError> for ApiError {
                 let cause = format!("{code} from {} (its code: {own})", error.provider);
                 // Up: who asks again too early is refused again.
                 let seconds = |wait: Duration| (wait.as_secs_f64().ceil() as u32).max(1);
-                Self::Provider { code, cause, retry_after: error.retry_after.map(seconds) }
+                let retry_after = error.retry_after.map(seconds);
+                if error.class == FailureClass::Down {
+                    return Self::ProviderDown {
+                        provider: error.provider,
+                        retry_after: retry_after.unwrap_or(1),
+                    };
+                }
+                Self::Provider { code, cause, retry_after }
             }
             QueryError::Internal(cause) => Self::Internal(cause),
         }

@@ -1,5 +1,6 @@
 //! Providers and models: the built-in families with the state of their credentials, and the project's own.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use askama::Template;
@@ -45,10 +46,14 @@ struct FamilyRow {
     /// The model that a test asks.
     cheap: &'static str,
     configured: bool,
+    /// If it is left alone because it had no answer, when it is asked again.
+    down: Option<String>,
 }
 
 struct Row {
     name: String,
+    /// If it is left alone because it had no answer, when it is asked again.
+    down: Option<String>,
     kind: &'static str,
     base_url: String,
     models: Vec<String>,
@@ -78,7 +83,9 @@ pub(super) async fn page(
             |model: &&String| price_for(&project.settings, &list, &provider.name, None, model).is_some();
         provider.models.iter().filter(|model| !priced(model)).cloned().collect()
     };
+    let down = down(visit, project);
     let own = visit.console.admin.store.providers(project.id).await?.into_iter().map(|provider| Row {
+        down: down.get(&provider.name).cloned(),
         unpriced: unpriced(&provider),
         name: provider.name,
         kind: title(provider.kind),
@@ -91,6 +98,10 @@ pub(super) async fn page(
         let [input, output] = [price.input, price.output].map(|p| format::dollars(p.dollars_per_million()));
         (model.clone(), input, output)
     });
+    let mut families = families(visit);
+    for row in &mut families {
+        row.down = down.get(row.family.name()).cloned();
+    }
     let frame = visit.frame_in(project, "Providers", "Providers");
     Ok(ProvidersPage {
         frame: match problem {
@@ -98,11 +109,27 @@ pub(super) async fn page(
             None => frame,
         },
         slug: project.slug.to_string(),
-        families: families(visit),
+        families,
         providers: own.collect(),
         prices: prices.collect(),
         price,
     })
+}
+
+/// The providers that this project leaves alone for now, and when it asks them again.
+fn down(visit: &Visit, project: &Project) -> HashMap<String, String> {
+    let engine = visit.console.app.engine();
+    let (down, now) = (engine.providers_down().into_iter(), engine.clock().now());
+    let own = down.filter(|down| down.project == project.id);
+    own.map(|down| {
+        let again = if down.until > now {
+            format!("asked again in {} s", down.until.since(now).as_secs_f64().ceil())
+        } else {
+            "asked again with the next miss".into()
+        };
+        (down.name, again)
+    })
+    .collect()
 }
 
 fn families(visit: &Visit) -> Vec<FamilyRow> {
@@ -113,6 +140,7 @@ fn families(visit: &Visit) -> Vec<FamilyRow> {
         variable,
         cheap,
         configured: visit.console.upstreams.registry.has(family),
+        down: None,
     };
     vec![
         row(Family::OpenAi, "OpenAI", "gpt-…, o1, o3, o4-…, chatgpt-…", "OPENAI_API_KEY", USUAL_MODEL),

@@ -239,7 +239,12 @@ fn nobody_listening_at_the_providers_address() {
 #[test]
 fn after_ten_calls_without_an_answer_misses_are_refused_at_once() {
     let provider = FakeProvider::start();
-    let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_ATTEMPTS", "1").start();
+    let port = crate::util::deja::free_port();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_UPSTREAM_MAX_ATTEMPTS", "1")
+        .env("DEJA_METRICS_LISTEN", format!("127.0.0.1:{port}"))
+        .start();
     let tenant = Tenant::create(&deja, "silent", &[]);
     tenant.ask_for("Who wrote Faust?");
     provider.on("fault-silent", Reaction::Reset);
@@ -253,10 +258,27 @@ fn after_ten_calls_without_an_answer_misses_are_refused_at_once() {
     let refused = (10..30).map(ask).find(|response| response.header("x-deja-error") == Some("provider_down"));
     let refused = refused.expect("no request was refused at once");
     refused.detail(500);
-    assert_eq!(refused.header("retry-after"), Some("5"));
+    assert!((1..=60).contains(&refused.number("retry-after")));
+    let down = crate::util::metrics(port);
+    assert!(down.contains(r#"deja_providers_down{provider="openai"} 1"#), "{down}");
+    // In a wire format the refusal says it in words.
+    let chat = |n: usize| {
+        let messages = json!([{"role": "user", "content": format!("fault-silent chat {n}")}]);
+        tenant.post_as(
+            &tenant.key,
+            "/v1/chat/completions",
+            json!({"model": MODEL, "messages": messages}).to_string().as_bytes(),
+        )
+    };
+    let refused = (0..20).map(chat).find(|response| response.header("x-deja-error") == Some("provider_down"));
+    let said = refused.expect("no request was refused at once").text();
+    assert!(said.contains("openai had no answer to the last calls. deja asks it again in "), "{said}");
     assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], true);
     let other = tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "claude-haiku-4-5"}));
     assert_eq!(other["response"], answer_to("Who wrote Faust?"), "the other families work");
+    let log = deja.log();
+    assert_eq!(log.matches("calls in a row failed").count(), 1, "{log}");
+    assert!(!log.contains("provider_down"), "refusals have no lines of their own: {log}");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn on_postgres_a_query_ends_at_its_deadline_and_its_call_goes_on() {
 #[test]
 fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
     let provider = FakeProvider::start();
-    let deja = Deja::builder()
+    let mut deja = Deja::builder()
         .provider(&provider)
         .env("DEJA_EMBED_QUEUE", "1")
         .env("DEJA_EMBED_THREADS", "1")
@@ -172,4 +172,13 @@ fn a_full_queue_for_embeddings_sheds_load_and_recovers() {
     }
     assert!(answered > 0 && refused > 0, "{answered} answered, {refused} refused");
     assert_eq!(tenant.ask_for("How can I reset my password?")["cache_hit"], true);
+    drop(waiting);
+    deja.stop();
+    // One line says how many there were, or a few lines; none of them is about one request.
+    let log = deja.log();
+    assert!(!log.contains("request failed"), "{log}");
+    let told = log.lines().filter(|line| line.contains("refused: there was too much to do"));
+    let told: Vec<u32> =
+        told.filter_map(|line| line.rsplit("requests=").next()?.trim().parse().ok()).collect();
+    assert_eq!(told.iter().sum::<u32>(), refused, "{log}");
 }

@@ -129,6 +129,13 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
         ApiError::Overloaded | ApiError::Unavailable(_) => (ErrorKind::Overloaded, text, None, None),
         ApiError::TimedOut => (ErrorKind::Late, text, Some(error.cause()), None),
         ApiError::Provider { code, .. } => of_provider(code),
+        ApiError::ProviderDown { provider, retry_after } => {
+            let text = format!(
+                "{provider} had no answer to the last calls. deja asks it again in {retry_after} s; stored answers are \
+                 served meanwhile."
+            );
+            (ErrorKind::Unreachable, text.into(), Some(error.cause()), None)
+        }
         ApiError::Internal(_) => (ErrorKind::Internal, text, None, None),
     }
 }
@@ -154,10 +161,6 @@ fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'st
         }
         "provider_timeout" => (ErrorKind::Late, "The provider did not answer in time.", code, None),
         "provider_connection" => (ErrorKind::Unreachable, "The provider could not be reached.", code, None),
-        "provider_down" => {
-            let text = "The provider did not answer the last calls. deja asks it again in a few seconds.";
-            (ErrorKind::Unreachable, text, code, None)
-        }
         _ => (ErrorKind::Unreachable, "The provider gave no answer that can be used.", code, None),
     };
     (kind, Cow::Borrowed(text), Some(code), again)
@@ -202,5 +205,57 @@ impl From<QueryError> for WireError {
 impl From<Malformed> for WireError {
     fn from(malformed: Malformed) -> Self {
         Self::Malformed(malformed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::engine::NotAllowed;
+    use deja_core::provider::{FailureClass, ProviderError};
+
+    use super::*;
+
+    /// One of each kind.
+    fn all() -> Vec<QueryError> {
+        let failed = |class| {
+            QueryError::from(ProviderError {
+                provider: "p".into(),
+                class,
+                retryable: false,
+                retry_after: None,
+                code: None,
+                message: String::new(),
+            })
+        };
+        let classes = [FailureClass::Auth, FailureClass::Timeout, FailureClass::Down, FailureClass::NoRoom];
+        let allowed = [NotAllowed::Suspended, NotAllowed::OtherProject, NotAllowed::Model];
+        let mut all = vec![
+            QueryError::ModelNotSupported { model: "m".into() },
+            QueryError::WrongEndpoint { model: "m".into() },
+            QueryError::NotCached,
+            QueryError::NoCredentials { provider: "p" },
+            QueryError::Overloaded,
+            QueryError::DeadlineExceeded,
+            QueryError::Unavailable("why".into()),
+            QueryError::Internal("why".into()),
+        ];
+        all.extend(classes.map(failed));
+        all.extend(allowed.map(QueryError::Forbidden));
+        all
+    }
+
+    #[test]
+    fn the_log_of_requests_and_the_answer_name_the_same_cause() {
+        for error in all() {
+            assert_eq!(WireError::from(error.clone()).cause(), error.cause(), "{error:?}");
+            // These end requests in wire formats only.
+            if !matches!(error, QueryError::WrongEndpoint { .. } | QueryError::NotCached) {
+                assert_eq!(ApiError::from(error.clone()).cause(), error.cause(), "{error:?}");
+            }
+        }
+        // What the provider said is the answer then, and its cause is for the log.
+        for passed in [QueryError::Declined, QueryError::Unfinished] {
+            assert_eq!(ApiError::from(passed).cause(), "internal");
+        }
     }
 }

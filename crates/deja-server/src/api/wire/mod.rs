@@ -72,9 +72,9 @@ fn asked_at(endpoint: Endpoint) -> MethodRouter<Arc<App>> {
     })
 }
 
-/// The answer to a request for what is not there, or by a method that it does not take: in the shape of a wire where the
-/// path is one that the wires have. Of those, `/v1/cache` is deja's own.
-pub fn nowhere(request: &Request, error: ApiError) -> Response {
+/// Whose shape errors have at the path of a request, whether there is something or not; `None` for deja's own. Of the paths
+/// that the wires have, `/v1/cache` is deja's.
+pub fn shape_of(request: &Request) -> Option<Wire> {
     let path = below(request.uri().path());
     let mut segments = path.split('/').skip(1);
     let is_wires = match segments.next() {
@@ -82,14 +82,16 @@ pub fn nowhere(request: &Request, error: ApiError) -> Response {
         Some("v1beta" | "models") => true,
         _ => false,
     };
-    if !is_wires {
-        return error.into_response();
+    is_wires.then(|| wire_of(path, request.headers()))
+}
+
+/// The answer to a request that no handler answered: what it asks for is not there, or its handler panicked.
+pub fn refuse(wire: Option<Wire>, error: ApiError) -> Response {
+    match (wire, error) {
+        (None, error) => error.into_response(),
+        (Some(wire), ApiError::NotFound) => WireError::nowhere().into_response(wire),
+        (Some(wire), error) => WireError::from(error).into_response(wire),
     }
-    let error = match error {
-        ApiError::NotFound => WireError::nowhere(),
-        error => error.into(),
-    };
-    error.into_response(wire_of(path, request.headers()))
 }
 
 /// A path without the base URL of a project.
