@@ -117,6 +117,7 @@ const pages = () => [
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator("#samples-problem").waitFor();
   }],
+  ["members", `/console/p/${slug}/members`],
   ["delete", `/console/p/${slug}/delete`],
   ["audit", "/console/audit"],
   ["operators", "/console/operators"],

@@ -26,6 +26,7 @@ pub mod clock;
 pub mod embedding;
 pub mod engine;
 pub mod id;
+pub mod member;
 pub mod money;
 pub mod operator;
 pub mod pricing;

@@ -125,19 +125,19 @@ fn told(key: &ApiKey) -> String {
     models.into_iter().chain(limit).chain(until).collect::<Vec<_>>().join("; ")
 }
 
-/// The project's keys, and how much each was used.
+/// The project's keys, and how much each was used; for its viewers too.
 pub async fn list(by: &Acting<'_>, slug: &str) -> Result<Vec<(ApiKey, KeyUsage)>, AdminError> {
-    let project = by.project(slug).await?;
+    let project = by.seen(slug).await?.project;
     Ok(by.store().keys(project.id).await?)
 }
 
 /// Revokes the key that `named` means and that is not revoked yet: its id, its shown prefix, or the key itself. The very next request with
-/// it is refused.
+/// it is refused. Without a project it is looked for in all, for owners of deja.
 pub async fn revoke(by: &Acting<'_>, named: &str, slug: Option<&str>) -> Result<ApiKey, AdminError> {
     let text = named.trim();
     let project = match slug {
         Some(slug) => Some(by.project(slug).await?.id),
-        None => None,
+        None => by.owners_only().map(|()| None)?,
     };
     let mut found = match PlainKey::parse(text) {
         Some(plain) => {

@@ -3,11 +3,13 @@
 //! Each is a plain function: arguments in, a noun out, the change and its audit row in one transaction. The console
 //! calls them; so does the command line, through the socket of a running server where there is one.
 
+mod access;
 pub mod audit;
 pub mod cache;
 mod hidden;
 pub mod judging;
 pub mod keys;
+pub mod members;
 mod names;
 pub mod operators;
 mod ports;
@@ -27,6 +29,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
+pub use access::Seen;
 pub use hidden::Hidden;
 pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
 
@@ -34,11 +37,10 @@ use crate::audit::{Actor, Change};
 use crate::clock::{Clock, Timestamp};
 use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError};
+use crate::member::Rank;
 use crate::operator::{Operator, Role};
-use crate::project::Project;
 use crate::provider::Providers;
 use crate::store::{Store, StoreError};
-use names::shown;
 
 /// What use cases work with.
 pub struct Admin {
@@ -74,7 +76,7 @@ impl Admin {
         Acting { admin: self, actor, role: Role::Owner, alone: None }
     }
 
-    /// For those of a person, who may do what their role allows.
+    /// For those of a person, who may do what their role and their rank in each project allow.
     pub fn acting_for(&self, operator: &Operator) -> Acting<'_> {
         Acting { role: operator.role, ..self.acting(operator.into()) }
     }
@@ -118,19 +120,6 @@ impl<'a> Acting<'a> {
             _here: here,
         })
     }
-
-    /// Refuses a member what is an owner's.
-    fn owners_only(&self) -> Result<(), AdminError> {
-        match self.role {
-            Role::Owner => Ok(()),
-            Role::Member => Err(AdminError::OwnersOnly),
-        }
-    }
-
-    async fn project(&self, slug: &str) -> Result<Project, AdminError> {
-        let missing = || AdminError::NotFound(format!("there is no project '{}'", shown(slug)));
-        self.store().project(slug).await?.ok_or_else(missing)
-    }
 }
 
 /// Somebody who changes something alone.
@@ -165,6 +154,9 @@ pub enum AdminError {
     /// It is not for a member.
     #[error("only an owner may do this: your role is member")]
     OwnersOnly,
+    /// It takes a higher rank in the project.
+    #[error("only an {0} of the project may do this")]
+    RankTooLow(Rank),
     /// What it is about is not there.
     #[error("{0}")]
     NotFound(String),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::names::{model_of, shown};
 use super::{Acting, AdminError, projects};
+use crate::member::Rank;
 use crate::pricing::{ModelPrice, PicoUsdPerToken, PriceList, Priced, price_for};
 use crate::project::{Project, ProjectSettings};
 
@@ -38,7 +39,7 @@ pub async fn set(
     let (input_price, output_price) = (price("input", input)?, price("output", output)?);
     let price = ModelPrice { input: input_price, output: output_price, above: Vec::new() };
     let detail = format!("{}: {input} in, {output} out", shown(&model));
-    projects::change(by, slug, "price.set", |project| {
+    projects::change(by, slug, Rank::Editor, "price.set", |project| {
         let prices = &mut project.settings.prices;
         if prices.len() >= MAX_PRICES && !prices.contains_key(&model) {
             return Err(AdminError::Conflict(format!(
@@ -54,12 +55,14 @@ pub async fn set(
 
 /// Takes that price away.
 pub async fn unset(by: &Acting<'_>, slug: &str, model: &str) -> Result<(), AdminError> {
-    projects::change(by, slug, "price.unset", |project| match project.settings.prices.remove(model) {
-        Some(_) => Ok(shown(model)),
-        None => Err(AdminError::NotFound(format!(
-            "the project '{slug}' has no price of its own for '{}'",
-            shown(model)
-        ))),
+    projects::change(by, slug, Rank::Editor, "price.unset", |project| {
+        match project.settings.prices.remove(model) {
+            Some(_) => Ok(shown(model)),
+            None => Err(AdminError::NotFound(format!(
+                "the project '{slug}' has no price of its own for '{}'",
+                shown(model)
+            ))),
+        }
     })
     .await?;
     Ok(())

@@ -7,10 +7,11 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::names::{name_of, shown};
-use super::{Acting, AdminError};
+use super::{Acting, AdminError, Seen};
 use crate::analytics::{Slice, Step, Totals, hour_of};
 use crate::embedding::Threshold;
 use crate::id::ProjectId;
+use crate::member::Rank;
 use crate::money::NanoUsd;
 use crate::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Project, ProjectSettings, Slug, Tier};
 use crate::rate_limit::{MAX_PER_MINUTE, Quota};
@@ -105,8 +106,8 @@ pub struct Ttl {
     pub seconds: Option<u64>,
 }
 
-/// Makes a project. Its slug is the name, numbered where that is taken. Another tier than Free, and a limit of its own, are
-/// for owners.
+/// Makes a project, which whoever makes it owns. Its slug is the name, numbered where that is taken. Another tier than Free, and a limit of its own, are
+/// for owners of deja.
 pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminError> {
     let name = name_of("the name", &new.name).map_err(|error| error.about("name"))?;
     let no_letters =
@@ -137,44 +138,42 @@ pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminEr
     Err(AdminError::Conflict(format!("too many projects are called {wanted}")))
 }
 
-/// All projects, and what each did in the last seven days.
+/// All projects that who asks has a rank in, and what each did in the last seven days.
 pub async fn list(by: &Acting<'_>) -> Result<Vec<(Project, Totals)>, AdminError> {
     let totals = week(by).await?;
-    let projects = by.store().projects().await?;
-    let with_week = |project: Project| {
-        let week = totals.get(&project.id).copied().unwrap_or_default();
-        (project, week)
+    let with_week = |seen: Seen| {
+        let week = totals.get(&seen.project.id).copied().unwrap_or_default();
+        (seen.project, week)
     };
-    Ok(projects.into_iter().map(with_week).collect())
+    Ok(by.all_seen().await?.into_iter().map(with_week).collect())
 }
 
-/// One project, and what it did in the last seven days.
+/// One project, and what it did in the last seven days; for its viewers too.
 pub async fn show(by: &Acting<'_>, slug: &str) -> Result<(Project, Totals), AdminError> {
-    let project = by.project(slug).await?;
+    let project = by.seen(slug).await?.project;
     let week = week_of(by, project.id).await?;
     Ok((project, week))
 }
 
-/// Refuses the project's requests from now on, or takes them again; for owners.
+/// Refuses the project's requests from now on, or takes them again; for the project's owners.
 pub async fn suspend(by: &Acting<'_>, slug: &str, suspended: bool) -> Result<Project, AdminError> {
-    by.owners_only()?;
     let action = if suspended { "project.suspend" } else { "project.resume" };
-    change(by, slug, action, |project| {
+    change(by, slug, Rank::Owner, action, |project| {
         project.suspended = suspended;
         Ok(String::new())
     })
     .await
 }
 
-/// Changes a project. Tier and limits are for owners.
+/// Changes a project. Tier and limits are for owners of deja, who pay.
 pub async fn set(by: &Acting<'_>, slug: &str, patch: ProjectPatch) -> Result<Project, AdminError> {
-    if patch.tier.is_some() || patch.per_minute.is_some() || patch.burst.is_some() {
-        by.owners_only()?;
-    }
     if patch == ProjectPatch::default() {
         return Err(AdminError::Invalid("there is nothing to change: name at least one setting".into()));
     }
-    change(by, slug, "project.set", |project| {
+    change(by, slug, Rank::Editor, "project.set", |project| {
+        if patch.tier.is_some() || patch.per_minute.is_some() || patch.burst.is_some() {
+            by.owners_only()?;
+        }
         let before = project.clone();
         apply(project, patch)?;
         Ok(told(&before, project))
@@ -348,16 +347,17 @@ pub(super) fn quota(
         .map_err(|error| AdminError::Invalid(error.to_string()).about("per_minute"))
 }
 
-/// Reads a project, changes it and writes it, with no other change between. `edit` says what it changed, for the
+/// Reads a project, changes it and writes it, with no other change between, for who has this rank at least. `edit` says what it changed, for the
 /// audit log.
 pub(super) async fn change(
     by: &Acting<'_>,
     slug: &str,
+    least: Rank,
     action: &'static str,
     edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
 ) -> Result<Project, AdminError> {
     let by = &by.alone().await?;
-    let mut project = by.project(slug).await?;
+    let mut project = by.seen(slug).await?.least(least)?;
     let detail = edit(&mut project)?;
     let change = by.change(action).within(project.id).of(project.slug.as_str()).how(detail);
     if by.store().update_project(&project, &change).await? {
@@ -367,11 +367,10 @@ pub(super) async fn change(
     }
 }
 
-/// Deletes a project with all it has; for owners.
+/// Deletes a project with all it has; for its owners.
 pub async fn delete(by: &Acting<'_>, slug: &str) -> Result<(), AdminError> {
-    by.owners_only()?;
     let by = &by.alone().await?;
-    let project = by.project(slug).await?;
+    let project = by.seen(slug).await?.least(Rank::Owner)?;
     let change = by.change("project.delete").within(project.id).of(project.slug.as_str());
     by.store().delete_project(project.id, &change).await?;
     Ok(())

@@ -52,15 +52,15 @@ pub struct ProviderPatch {
     pub allow_private: Option<bool>,
 }
 
-/// Adds a provider of the project's own. One in a private network is for owners.
+/// Adds a provider of the project's own. One in a private network is for owners of deja.
 pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, AdminError> {
+    let project = by.project(&new.project).await?;
     if new.allow_private {
         by.owners_only()?;
     }
     let name = provider_name(&new.name).map_err(|error| error.about("name"))?;
     let models = models_in(new.models)?;
     let url = checked(by, &new.base_url, new.allow_private)?;
-    let project = by.project(&new.project).await?;
     let now = by.now();
     let id = ProviderId::generate(now, by.entropy())?;
     let sealed_secret = new.secret.as_ref().map(|secret| seal(by, secret, id, &url)).transpose()?;

@@ -12,7 +12,7 @@ use crate::cache::LabelSource;
 use crate::clock::Timestamp;
 use crate::id::{EntryId, ProjectId};
 use crate::project::Project;
-use crate::quality::{Judged, NewSample, Quality, Sample, Setting, Traffic};
+use crate::quality::{Judged, NewSample, Quality, Sample, Setting, Traffic, to_label};
 
 /// Hours of traffic that are looked at, at most: 30 days.
 const MOST_HOURS: i64 = 30 * 24;
@@ -65,9 +65,49 @@ impl Labellers {
     }
 }
 
+/// The same in figures, without a text of a prompt.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// What the evidence says.
+    pub quality: Quality,
+    /// What the project has set.
+    pub present: Setting,
+    /// Samples there are.
+    pub samples: usize,
+    /// Those with a label.
+    pub labels: usize,
+    /// Those that it pays to label.
+    pub waiting: usize,
+    /// The hour that the traffic begins with; `None` without samples.
+    pub since: Option<Timestamp>,
+}
+
+impl From<Evidence> for Figures {
+    fn from(evidence: Evidence) -> Self {
+        Self {
+            quality: evidence.quality(),
+            present: evidence.present(),
+            samples: evidence.samples.len(),
+            labels: evidence.labels(),
+            waiting: to_label(&evidence.traffic, &evidence.samples).len(),
+            since: evidence.since,
+        }
+    }
+}
+
 /// What is known of the project's hits.
 pub async fn evidence(by: &Acting<'_>, slug: &str, whose: Labellers) -> Result<Evidence, AdminError> {
     let project = by.project(slug).await?;
+    gathered(by, project, whose).await
+}
+
+/// What is known of the project's hits in figures; for its viewers too.
+pub async fn figures(by: &Acting<'_>, slug: &str, whose: Labellers) -> Result<Figures, AdminError> {
+    let project = by.seen(slug).await?.project;
+    gathered(by, project, whose).await.map(Figures::from)
+}
+
+async fn gathered(by: &Acting<'_>, project: Project, whose: Labellers) -> Result<Evidence, AdminError> {
     let samples = by.store().samples(project.id, by.now()).await?;
     let labels = labels(by, project.id, whose).await?;
     let first = samples.iter().map(|sample| hour_of(sample.sampled.at)).min();

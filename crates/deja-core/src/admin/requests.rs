@@ -1,4 +1,4 @@
-//! The log of requests: what an operator says of the answer to one of them.
+//! The log of requests: read it, and say of the answer to one of them that it is wrong.
 
 use std::num::NonZeroUsize;
 
@@ -7,6 +7,7 @@ use crate::cache::{Answered, LabelSource, Labelled, Met, PromptHash};
 use crate::embedding::Embedding;
 use crate::engine::{Engine, FeedbackError};
 use crate::id::{EntryId, ProjectId};
+use crate::member::Rank;
 use crate::request_log::{LogFilter, LogRow};
 use crate::store::NewLabel;
 
@@ -25,6 +26,27 @@ pub struct Forbidden {
     pub labelled: Labelled,
     /// The pair's number, to [allow it](cache::allow) again.
     pub number: Option<u64>,
+}
+
+/// Requests of the project's log, newest first, that have a smaller number than `before`; for its viewers too, who get them
+/// without texts and cannot look for any.
+pub async fn list(
+    by: &Acting<'_>,
+    slug: &str,
+    filter: &LogFilter,
+    before: Option<u64>,
+    limit: NonZeroUsize,
+) -> Result<Vec<LogRow>, AdminError> {
+    let seen = by.seen(slug).await?;
+    let texts = seen.texts();
+    if !texts && filter.asked.is_some() {
+        return Err(AdminError::RankTooLow(Rank::Editor));
+    }
+    let mut rows = by.store().logged(seen.project.id, filter, before, limit).await?;
+    for row in rows.iter_mut().filter(|_| !texts) {
+        row.logged.text = None;
+    }
+    Ok(rows)
 }
 
 /// Says that the entry which answered the request of this number is wrong for what it asked.

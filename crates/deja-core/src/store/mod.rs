@@ -14,6 +14,7 @@ mod fold;
 mod keys;
 mod labels;
 mod limits;
+mod members;
 mod operators;
 mod opinions;
 mod projects;
@@ -41,6 +42,7 @@ pub use fold::{folded, folded_char};
 pub use keys::{Admission, Door, Keys, OwnProviders};
 pub use labels::{Labels, NewLabel};
 pub use limits::Limits;
+pub use members::Members;
 pub use operators::{Invites, Operators, Sessions};
 pub use opinions::{Opinions, Questions};
 pub use projects::Projects;
@@ -73,6 +75,7 @@ pub trait Store:
     + Sessions
     + AccessTokens
     + SecondFactors
+    + Members
     + Audit
 {
     /// Whether a read and a write would work now.

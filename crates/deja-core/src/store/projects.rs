@@ -10,7 +10,8 @@ use crate::store::StoreError;
 /// Projects.
 #[async_trait]
 pub trait Projects: Send + Sync {
-    /// Adds a project; durable when it returns. [`StoreError::Conflict`] if its slug is taken.
+    /// Adds a project; durable when it returns. The operator who made it by this change, if one did, has the rank of an
+    /// owner in it. [`StoreError::Conflict`] if its slug is taken.
     async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError>;
 
     /// The project called `slug`.
@@ -24,6 +25,6 @@ pub trait Projects: Send + Sync {
     /// none.
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError>;
 
-    /// Deletes the project with its keys, entries, providers and counts. `false` if there is none.
+    /// Deletes the project with its keys, entries, providers, members and counts. `false` if there is none.
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError>;
 }

@@ -18,6 +18,7 @@ use deja_core::cache::{
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId};
+use deja_core::member::{Member, Rank};
 use deja_core::money::NanoUsd;
 use deja_core::operator::{Email, Invite, Operator, Session, TokenHash};
 use deja_core::project::Project;
@@ -28,7 +29,7 @@ use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
     AccessTokens, Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export,
-    Invites, Keys, Labels, Limits, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs,
+    Invites, Keys, Labels, Limits, Members, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs,
     Quarantined, Questions, RequestLog, Samples, SecondFactors, Sessions, StaleCount, StaleEntry, Store,
     StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
 };
@@ -384,6 +385,13 @@ forward! { SecondFactors:
     fn remove_second_factor(operator: OperatorId, change: &Change) -> bool;
     fn use_code(operator: OperatorId, step: u64) -> bool;
     fn use_recovery_code(operator: OperatorId, code: &TokenHash, change: &Change) -> bool;
+}
+forward! { Members:
+    fn rank(project: ProjectId, operator: OperatorId) -> Option<Rank>;
+    fn ranks(operator: OperatorId) -> BTreeMap<ProjectId, Rank>;
+    fn members(project: ProjectId) -> Vec<Member>;
+    fn set_rank(project: ProjectId, operator: OperatorId, rank: Rank, change: &Change) -> bool;
+    fn remove_rank(project: ProjectId, operator: OperatorId, change: &Change) -> bool;
 }
 forward! { Audit:
     fn note(change: &Change) -> ();

@@ -7,6 +7,7 @@ use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::NewProvider;
 use deja_core::admin::quality::Labellers;
 use deja_core::admin::transfer::{Batch, Cursor, Head};
+use deja_core::member::Rank;
 use deja_core::operator::Role;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,12 @@ pub enum Command {
     OperatorResetPassword { email: String },
     /// Removes an operator's second factor.
     OperatorRemoveSecondFactor { email: String },
+    /// The project's members.
+    MemberList { project: String },
+    /// Gives an operator a rank in the project.
+    MemberSet { project: String, email: String, rank: Rank },
+    /// Takes it away.
+    MemberRemove { project: String, email: String },
     /// Makes a personal access token of an operator.
     TokenCreate { email: String, name: String, expires: Option<Expiry> },
     /// An operator's tokens.
@@ -116,6 +123,9 @@ impl Command {
             Self::OperatorList => "operator list",
             Self::OperatorResetPassword { .. } => "operator reset-password",
             Self::OperatorRemoveSecondFactor { .. } => "operator remove-second-factor",
+            Self::MemberList { .. } => "member list",
+            Self::MemberSet { .. } => "member set",
+            Self::MemberRemove { .. } => "member remove",
             Self::TokenCreate { .. } => "token create",
             Self::TokenList { .. } => "token list",
             Self::TokenRevoke { .. } => "token revoke",

@@ -10,8 +10,8 @@ mod tune;
 use std::sync::Arc;
 
 use deja_core::admin::{
-    Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, operators, prices, projects, providers,
-    quality, second_factor, tokens, transfer,
+    Acting, Admin, AdminError, Hidden, audit, cache, judging, keys, members, operators, prices, projects,
+    providers, quality, second_factor, tokens, transfer,
 };
 use deja_core::clock::SystemClock;
 use deja_core::id::SystemEntropy;
@@ -19,8 +19,8 @@ use deja_core::store::{EntryFilter, Store};
 
 pub use command::{Command, ContextFilter};
 pub use reply::{
-    AuditView, CacheView, KeyView, LinkView, NotEmbeddedView, OperatorView, PriceTableView, PriceView,
-    ProjectView, ProviderView, Reply, TokenView, TotalsView,
+    AuditView, CacheView, KeyView, LinkView, MemberView, NotEmbeddedView, OperatorView, PriceTableView,
+    PriceView, ProjectView, ProviderView, Reply, TokenView, TotalsView,
 };
 pub use tune::{EstimateView, PointView, SettingView, TuneView};
 
@@ -130,6 +130,11 @@ async fn dispatch(by: &Acting<'_>, command: Command) -> Result<Reply, AdminError
             second_factor::remove(by, &email).await?;
             Reply::Done
         }
+        Command::MemberList { project } => Reply::Members(views(members::list(by, &project).await?)),
+        Command::MemberSet { project, email, rank } => {
+            Reply::Member(members::set(by, &project, &email, rank).await?.into())
+        }
+        Command::MemberRemove { project, email } => done(members::remove(by, &project, &email).await?),
         Command::TokenCreate { email, name, expires } => {
             let made = tokens::create(by, &email, &name, expires).await?;
             let token = Hidden::from(made.plain.reveal().to_owned());

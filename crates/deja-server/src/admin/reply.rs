@@ -14,6 +14,7 @@ use deja_core::analytics::Totals;
 use deja_core::api_key::{ApiKey, KeyUsage};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Threshold;
+use deja_core::member::{Member, Rank};
 use deja_core::operator::Operator;
 use deja_core::pricing::{PicoUsdPerToken, PriceList};
 use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, Project};
@@ -64,6 +65,10 @@ pub enum Reply {
     Operators(Vec<OperatorView>),
     /// A one-time link, shown this once.
     Link(LinkView),
+    /// A member of a project.
+    Member(MemberView),
+    /// Members of a project.
+    Members(Vec<MemberView>),
     /// A new access token, shown this once.
     TokenCreated { token: Hidden, view: TokenView },
     /// Access tokens.
@@ -404,6 +409,21 @@ impl From<Operator> for OperatorView {
             created: moment::whole(operator.created),
             disabled: operator.disabled.map(moment::whole),
         }
+    }
+}
+
+/// An operator with a rank in a project.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MemberView {
+    pub email: String,
+    /// `viewer`, `editor` or `owner`.
+    #[schema(value_type = String)]
+    pub rank: Rank,
+}
+
+impl From<Member> for MemberView {
+    fn from(member: Member) -> Self {
+        Self { email: member.email.to_string(), rank: member.rank }
     }
 }
 

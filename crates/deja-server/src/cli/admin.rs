@@ -10,8 +10,8 @@ use deja_core::admin::providers::NewProvider;
 use deja_core::admin::{AdminError, Hidden};
 
 use super::args::{
-    AuditTask, CacheTask, KeyTask, OperatorTask, PriceTask, ProjectTask, ProviderTask, SecretFrom, Sure,
-    Task, TokenTask,
+    AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
+    SecretFrom, Sure, Task, TokenTask,
 };
 use super::{print, reach};
 use crate::admin::{Command, ContextFilter};
@@ -33,6 +33,7 @@ pub(super) async fn run(
         Task::Price(task) => price(task),
         Task::Cache(task) => cache(task)?,
         Task::Operator(task) => operator(task)?,
+        Task::Member(task) => member(task),
         Task::Token(task) => token(task),
         Task::Audit(AuditTask::List { project, limit, form }) => {
             (Command::AuditList { project, limit }, form.json)
@@ -155,6 +156,18 @@ fn operator(task: OperatorTask) -> anyhow::Result<(Command, bool)> {
         OperatorTask::ResetPassword { email } => (Command::OperatorResetPassword { email }, false),
         OperatorTask::RemoveSecondFactor { email } => (Command::OperatorRemoveSecondFactor { email }, false),
     })
+}
+
+fn member(task: MemberTask) -> (Command, bool) {
+    match task {
+        MemberTask::List { of, form } => (Command::MemberList { project: of.project }, form.json),
+        MemberTask::Set { of, whose, rank } => {
+            (Command::MemberSet { project: of.project, email: whose.operator, rank }, false)
+        }
+        MemberTask::Remove { of, whose } => {
+            (Command::MemberRemove { project: of.project, email: whose.operator }, false)
+        }
+    }
 }
 
 fn token(task: TokenTask) -> (Command, bool) {

@@ -6,8 +6,8 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::admin::{
-    AuditView, CacheView, KeyView, OperatorView, PriceTableView, PriceView, ProjectView, ProviderView, Reply,
-    TokenView, TotalsView,
+    AuditView, CacheView, KeyView, MemberView, OperatorView, PriceTableView, PriceView, ProjectView,
+    ProviderView, Reply, TokenView, TotalsView,
 };
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -52,6 +52,11 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
             writeln!(out, "This link works once, until {}. Whoever has it gets in.", link.expires)?;
             Ok(writeln!(out, "{}", link.url.expose())?)
         }
+        Reply::Members(list) if json => as_json(list, out),
+        Reply::Member(member) => {
+            Ok(writeln!(out, "{} is {} in the project.", clean(&member.email), member.rank)?)
+        }
+        Reply::Members(list) => members(list, out),
         Reply::Tokens(list) if json => as_json(list, out),
         Reply::TokenCreated { token, view } => {
             // For people, so that `TOKEN=$(deja token create ...)` is the token.
@@ -150,6 +155,11 @@ fn operators(list: &[OperatorView], out: &mut dyn Write) -> anyhow::Result<()> {
         [clean(&operator.email), operator.role.clone(), operator.state.clone(), created]
     });
     table(head, &[], rows, out)
+}
+
+fn members(list: &[MemberView], out: &mut dyn Write) -> anyhow::Result<()> {
+    let rows = list.iter().map(|member| [clean(&member.email), member.rank.to_string()]);
+    table(["EMAIL", "RANK"], &[], rows, out)
 }
 
 fn tokens(list: &[TokenView], out: &mut dyn Write) -> anyhow::Result<()> {

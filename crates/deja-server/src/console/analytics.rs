@@ -11,6 +11,7 @@ use deja_core::analytics::{
     Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Slice, Step, Totals, quantile,
 };
 use deja_core::embedding::Threshold;
+use deja_core::member::Rank;
 use deja_core::project::Project;
 use deja_core::store::Questions;
 
@@ -64,47 +65,52 @@ struct RangeLink {
 
 /// `GET /console/p/{slug}/analytics`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let seen = visit.seen()?;
+    let (project, texts) = (&seen.project, seen.texts());
     let asked = if wanted.has_range() {
         wanted.read(visit.now())
     } else {
-        first_with_data(&visit, &project, &wanted).await?
+        first_with_data(&visit, project, &wanted).await?
     };
     let span = &asked.span;
-    let bars = bars(&visit, &project, &asked.slice, span).await?;
+    let bars = bars(&visit, project, &asked.slice, span).await?;
     let all = sum(&bars);
-    let usage = |by| ranking::usage(&visit, &project, &asked, by);
+    let usage = |by| ranking::usage(&visit, project, &asked, by);
     let (keys, models) = (usage(Dimension::Key).await?, usage(Dimension::Model).await?);
     let contexts = usage(Dimension::Context).await?;
-    let offered = Offered::read(&visit, &project, &asked, &models, &contexts).await?;
+    let offered = Offered::read(&visit, project, &asked, &models, &contexts).await?;
     let told = contexts.iter().filter_map(|(slice, _)| slice.context);
-    let names = Names::read(&visit, &project, told.chain(offered.contexts.iter().copied())).await?;
-    let unpriced = ranking::unpriced(&visit, &project, &models).await?;
-    let table = |by, counts| usage_table(&project, &asked, by, counts, &names, &unpriced);
-    let tables = vec![
-        ranking::surfaces(&project, &asked, &all),
-        ranking::scopes(&project, &asked, &all),
-        ranking::refusals(&project, &asked, &all),
-        top_prompts(&visit, &project, &asked).await?,
+    let names = Names::read(&visit, told.chain(offered.contexts.iter().copied())).await?;
+    let unpriced = ranking::unpriced(&visit, project, &models).await?;
+    let table = |by, counts| usage_table(project, &asked, by, counts, &names, &unpriced);
+    let mut tables = vec![
+        ranking::surfaces(project, &asked, &all),
+        ranking::scopes(project, &asked, &all),
+        ranking::refusals(project, &asked, &all),
+    ];
+    if texts {
+        tables.push(top_prompts(&visit, project, &asked).await?);
+    }
+    tables.extend([
         table(Dimension::Key, &keys),
         table(Dimension::Model, &models),
         table(Dimension::Context, &contexts),
-    ];
+    ]);
     let charts = charts(span, &bars, &all, project.settings.threshold(None)).into_iter();
     let with_file = |chart: Chart| {
-        let file = ranking::file(&project, &asked, chart.id);
+        let file = ranking::file(project, &asked, chart.id);
         (chart, file)
     };
     let problem = asked.problem.as_ref().map(|what| format!("{what} The figures are shown without it."));
     let page = AnalyticsPage {
-        frame: visit.frame_in(&project, "Analytics", "Analytics").complaining(problem.as_deref()),
+        frame: visit.frame_in(project, "Analytics", "Analytics").complaining(problem.as_deref()),
         range: span.key,
         ranges: ranges(&asked),
         from: range::input(span.from()),
         until: range::input(span.until()),
         selects: offered.selects(&asked, &names),
         empty: all.totals.requests() == 0,
-        figures: compared(&visit, &project, &asked, &all).await?,
+        figures: compared(&visit, project, &asked, &all).await?,
         before: span.before(visit.now()).map(|before| before.words()),
         charts: charts.map(with_file).collect(),
         tables,
@@ -160,7 +166,8 @@ pub(super) async fn csv(
     Path((slug, file)): Path<(String, String)>,
     Query(wanted): Query<Wanted>,
 ) -> Answer {
-    let project = visit.project(&slug).await?;
+    let seen = visit.seen()?;
+    let project = &seen.project;
     let name = file.strip_suffix(".csv").ok_or(ConsoleError::NotFound)?;
     let asked = wanted.read(visit.now());
     // A file cannot say that it is not what was asked for.
@@ -168,24 +175,24 @@ pub(super) async fn csv(
         return Err(ConsoleError::Refused(problem));
     }
     let bytes = if name == "prompts" {
-        top_prompts(&visit, &project, &asked).await?.csv()
+        seen.clone().least(Rank::Editor)?;
+        top_prompts(&visit, project, &asked).await?.csv()
     } else if name == ranking::SURFACES {
-        ranking::surfaces(&project, &asked, &sum(&bars(&visit, &project, &asked.slice, &asked.span).await?))
+        ranking::surfaces(project, &asked, &sum(&bars(&visit, project, &asked.slice, &asked.span).await?))
             .csv()
     } else if name == ranking::SCOPES {
-        ranking::scopes(&project, &asked, &sum(&bars(&visit, &project, &asked.slice, &asked.span).await?))
-            .csv()
+        ranking::scopes(project, &asked, &sum(&bars(&visit, project, &asked.slice, &asked.span).await?)).csv()
     } else if name == ranking::REFUSALS {
-        ranking::refusals(&project, &asked, &sum(&bars(&visit, &project, &asked.slice, &asked.span).await?))
+        ranking::refusals(project, &asked, &sum(&bars(&visit, project, &asked.slice, &asked.span).await?))
             .csv()
     } else if let Some(by) = ranking::dimension(name) {
-        let counts = ranking::usage(&visit, &project, &asked, by).await?;
+        let counts = ranking::usage(&visit, project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
-        let names = Names::read(&visit, &project, told).await?;
-        let unpriced = ranking::unpriced(&visit, &project, &counts).await?;
-        usage_table(&project, &asked, by, &counts, &names, &unpriced).csv()
+        let names = Names::read(&visit, told).await?;
+        let unpriced = ranking::unpriced(&visit, project, &counts).await?;
+        usage_table(project, &asked, by, &counts, &names, &unpriced).csv()
     } else {
-        let bars = bars(&visit, &project, &asked.slice, &asked.span).await?;
+        let bars = bars(&visit, project, &asked.slice, &asked.span).await?;
         let charts = charts(&asked.span, &bars, &sum(&bars), project.settings.threshold(None));
         charts.into_iter().find(|chart| chart.id == name).ok_or(ConsoleError::NotFound)?.csv()
     };

@@ -129,7 +129,7 @@ fn side(evidence: &Evidence, id: &'static str, title: &'static str, now: Setting
 
 /// `POST /console/p/{slug}/quality/apply`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(wanted): Form<Wanted>) -> Answer {
-    let present = Setting::of(&visit.project(&slug).await?.settings);
+    let present = Setting::of(&visit.project()?.settings);
     let then = wanted.read(present)?;
     let good = format!(
         "Threshold {}, guard {}: from the next request on.",

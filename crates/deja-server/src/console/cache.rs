@@ -101,7 +101,7 @@ pub(super) struct Search {
 
 /// `GET /console/p/{slug}/cache`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Query<Search>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let found = find(&visit, &project, &search).await?;
     let total = visit.console.admin.store.count(project.id).await?;
     let page = CachePage {

@@ -18,7 +18,7 @@ use futures::StreamExt;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::form::{Form, Path, Problem};
+use super::form::{Form, Problem};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
@@ -99,8 +99,8 @@ impl ChatPage {
 }
 
 /// `GET /console/p/{slug}/playground/chat`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn get(visit: Visit) -> Answer {
+    let project = visit.project()?;
     let usable = Models::read(&visit, &project).await?;
     let model = usable.any().unwrap_or(USUAL_MODEL).to_owned();
     let form = Trial {
@@ -114,8 +114,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
 }
 
 /// `POST /console/p/{slug}/playground/chat`.
-pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form): Form<Trial>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
+    let project = visit.project()?;
     // Browsers send lines with CR LF; applications mostly LF.
     for text in [&mut form.instructions, &mut form.question] {
         *text = text.replace("\r\n", "\n");

@@ -59,7 +59,7 @@ pub(super) async fn delete(visit: &Visit, slug: &str, entries: &[EntryId], good:
     if sealed.len() > visit.console.app.limits().body_bytes {
         return visit.to(&list, &Flash::good(good));
     }
-    let project = visit.project(slug).await?;
+    let project = visit.project()?;
     let frame = visit.frame_in(&project, "Deleted", "Cache");
     let several = deleted.len() > 1;
     Ok(visit.page(&DeletedPage { frame, slug: slug.to_owned(), text: good, several, sealed }))
@@ -77,7 +77,6 @@ pub(super) async fn delete_selected(
     Path(slug): Path<String>,
     Form(form): Form<Selected>,
 ) -> Answer {
-    visit.project(&slug).await?;
     let entries: Result<Vec<EntryId>, _> = form.entry.iter().map(|id| id.parse()).collect();
     let entries = entries.map_err(|_| ConsoleError::BadForm("A field is wrong".into()))?;
     if entries.is_empty() {

@@ -61,11 +61,11 @@ pub(super) async fn get(
     Path((slug, entry)): Path<(String, String)>,
     Query(Asked { asked, .. }): Query<Asked>,
 ) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let (store, entry) = (&visit.console.admin.store, id(&entry)?);
     let detail = store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
     let quarantined = store.quarantined(project.id, entry).await?;
-    let rows = said::answered_by(&visit, &project, entry).await?;
+    let rows = said::answered_by(&visit, &slug, entry).await?;
     let row = Row::of(&visit, &detail);
     let turns = turns::turns(&detail);
     let parameters = turns::parameters(&detail);
@@ -118,7 +118,7 @@ pub(super) async fn wrong(
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
         return visit.to(&here, &Flash::bad(problem));
     }
-    let (project, engine) = (visit.project(&slug).await?, visit.console.app.engine());
+    let (project, engine) = (visit.project()?, visit.console.app.engine());
     if visit.console.admin.store.entry(project.id, entry).await?.is_none() {
         let list = format!("/console/p/{slug}/cache");
         return visit.to(&list, &Flash::bad("This entry is gone already."));

@@ -8,6 +8,7 @@ use std::time::Duration;
 use deja_core::admin::AdminError;
 use deja_core::engine::QueryError;
 use deja_core::id::EntropyError;
+use deja_core::member::Rank;
 use deja_core::store::StoreError;
 
 use super::format;
@@ -24,6 +25,8 @@ pub(super) enum ConsoleError {
     SignIn { next: String },
     /// Not for this role.
     OwnersOnly,
+    /// Not for this rank in the project, but for this one.
+    RankTooLow(Rank),
     /// No such page, project, key or entry.
     NotFound,
     /// The place takes another method.
@@ -56,6 +59,12 @@ impl ConsoleError {
                 StatusCode::FORBIDDEN,
                 "Owners only",
                 "Your role is member. Ask an owner of this installation to do this, or to make you an owner.".into(),
+                PROJECTS,
+            ),
+            Self::RankTooLow(least) => (
+                StatusCode::FORBIDDEN,
+                "Not for your rank",
+                format!("This is for {least}s of the project. Ask an owner of the project for the rank."),
                 PROJECTS,
             ),
             Self::NotFound => (
@@ -155,6 +164,7 @@ impl From<AdminError> for ConsoleError {
     fn from(error: AdminError) -> Self {
         match error {
             AdminError::OwnersOnly => Self::OwnersOnly,
+            AdminError::RankTooLow(least) => Self::RankTooLow(least),
             AdminError::NotFound(_) => Self::NotFound,
             AdminError::Failed(what) => Self::Failed(what),
             refused => Self::Refused(refused.to_string()),
@@ -185,6 +195,7 @@ mod tests {
     fn every_error_says_what_to_do() {
         let errors = [
             ConsoleError::OwnersOnly,
+            ConsoleError::RankTooLow(Rank::Editor),
             ConsoleError::NotFound,
             ConsoleError::MethodNotAllowed,
             ConsoleError::CrossSite,

@@ -118,9 +118,9 @@ impl NewForm {
 }
 
 /// `GET /console/p/{slug}/keys`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(paged): Query<Paged>) -> Answer {
-    let project = visit.project(&slug).await?;
-    let page = page(&visit, &project, &paged, NewForm::default(), None).await?;
+pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
+    let project = &visit.seen()?.project;
+    let page = page(&visit, project, &paged, NewForm::default(), None).await?;
     Ok(visit.page(&page))
 }
 
@@ -171,7 +171,7 @@ async fn page(
 
 /// `POST /console/p/{slug}/keys`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<NewForm>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let problem = match form.read() {
         Ok(wish) => match keys::create(&visit.acting(), &slug, wish).await {
             // Shown where the snippets are that take it.
@@ -206,7 +206,7 @@ async fn unserved(visit: &Visit, project: Project, models: Vec<String>) -> Resul
 
 /// `GET /console/p/{slug}/keys/{key}/revoke`.
 pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let keys = visit.console.admin.store.keys(project.id).await?;
     let (key, usage) =
         keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;

@@ -103,7 +103,7 @@ enum Answers {
 
 /// `POST /console/p/{slug}/quality/label`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Labelled>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let place = format!("/console/p/{slug}/quality/label?skip={}", form.skip);
     let samples = visit.console.admin.store.samples(project.id, visit.now()).await?;
     let found = samples.into_iter().find(|sample| sample.sampled.id.get() == form.sample);

@@ -29,6 +29,7 @@ mod keys;
 mod labelling;
 mod limits;
 mod links;
+mod members;
 mod names;
 mod operators;
 mod overview;

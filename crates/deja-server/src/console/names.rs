@@ -23,19 +23,21 @@ const READ: NonZeroUsize = NonZeroUsize::new(OFFERED + 1).unwrap();
 /// The names of a project's keys and of some contexts.
 pub(super) struct Names {
     keys: Vec<ApiKey>,
-    contexts: BTreeMap<ContextKey, String>,
+    /// `None` for who may not read texts: they are told contexts apart by numbers.
+    contexts: Option<BTreeMap<ContextKey, String>>,
 }
 
 impl Names {
     pub(super) async fn read(
         visit: &Visit,
-        project: &Project,
         contexts: impl Iterator<Item = ContextKey>,
     ) -> Result<Self, ConsoleError> {
-        let store = &visit.console.admin.store;
-        let keys = store.keys(project.id).await?.into_iter().map(|(key, _)| key).collect();
+        let (store, seen) = (&visit.console.admin.store, visit.seen()?);
+        let keys = store.keys(seen.project.id).await?.into_iter().map(|(key, _)| key).collect();
         let contexts = Vec::from_iter(contexts.collect::<BTreeSet<_>>());
-        Ok(Self { keys, contexts: store.context_labels(project.id, &contexts).await? })
+        let contexts =
+            if seen.texts() { Some(store.context_labels(seen.project.id, &contexts).await?) } else { None };
+        Ok(Self { keys, contexts })
     }
 
     /// What a slice is called that was told apart by this dimension.
@@ -63,12 +65,15 @@ impl Names {
     }
 
     pub(super) fn context(&self, context: ContextKey) -> String {
-        match (context, self.contexts.get(&context).map(String::as_str)) {
+        match (context, &self.contexts) {
             (ContextKey::WITHOUT, _) => "(no context)".into(),
             (ContextKey::OTHER, _) => "(other contexts)".into(),
-            (_, None) => "(unknown context)".into(),
-            (_, Some("")) => "(empty text)".into(),
-            (_, Some(label)) => label.into(),
+            (ContextKey(number), None) => format!("context {number:016x}"),
+            (_, Some(labels)) => match labels.get(&context).map(String::as_str) {
+                None => "(unknown context)".into(),
+                Some("") => "(empty text)".into(),
+                Some(label) => label.into(),
+            },
         }
     }
 }

@@ -42,7 +42,7 @@ struct FirstStep {
 
 /// `GET /console/p/{slug}`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): Origin) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.seen()?.project.clone();
     let store = &visit.console.admin.store;
     let hour = Step::Hour.period_of(visit.now());
     let today = hour.div_euclid(24) * 24..hour + 1;

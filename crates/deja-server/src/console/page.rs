@@ -8,8 +8,9 @@ use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Response};
-use deja_core::admin::{Acting, AdminError};
+use deja_core::admin::{Acting, AdminError, Seen};
 use deja_core::clock::Timestamp;
+use deja_core::member::Rank;
 use deja_core::operator::Role;
 use deja_core::project::Project;
 
@@ -49,19 +50,22 @@ pub(super) struct Person {
 pub(super) struct Tab {
     pub(super) slug: String,
     pub(super) name: String,
+    /// What who is signed in may do in it.
+    rank: Rank,
 }
 
-/// The pages of a project: path below the project's, and name.
-const TABS: [(&str, &str); 9] = [
-    ("", "Overview"),
-    ("/keys", "API Keys"),
-    ("/analytics", "Analytics"),
-    ("/quality", "Quality"),
-    ("/requests", "Requests"),
-    ("/cache", "Cache"),
-    ("/playground", "Playground"),
-    ("/providers", "Providers"),
-    ("/settings", "Settings"),
+/// The pages of a project: path below the project's, name, and the rank that they are for.
+const TABS: [(&str, &str, Rank); 10] = [
+    ("", "Overview", Rank::Viewer),
+    ("/keys", "API Keys", Rank::Viewer),
+    ("/analytics", "Analytics", Rank::Viewer),
+    ("/quality", "Quality", Rank::Viewer),
+    ("/requests", "Requests", Rank::Viewer),
+    ("/cache", "Cache", Rank::Editor),
+    ("/playground", "Playground", Rank::Editor),
+    ("/providers", "Providers", Rank::Editor),
+    ("/members", "Members", Rank::Editor),
+    ("/settings", "Settings", Rank::Editor),
 ];
 
 impl Frame {
@@ -120,9 +124,25 @@ impl Frame {
         if self.here == name { r#" aria-current="page""# } else { "" }
     }
 
-    #[expect(clippy::unused_self, reason = "templates call methods")]
-    pub(super) fn tabs(&self) -> [(&'static str, &'static str); 9] {
-        TABS
+    /// The pages of the project that who is signed in may open.
+    pub(super) fn tabs(&self) -> Vec<(&'static str, &'static str)> {
+        let tabs = TABS.into_iter().filter(|(.., least)| self.has(*least));
+        tabs.map(|(place, name, _)| (place, name)).collect()
+    }
+
+    /// Whether who is signed in has this rank in the project, or a higher one.
+    fn has(&self, least: Rank) -> bool {
+        self.project.as_ref().is_some_and(|project| project.rank >= least)
+    }
+
+    /// Whether they may change what the page is about, and read texts.
+    pub(super) fn is_editor(&self) -> bool {
+        self.has(Rank::Editor)
+    }
+
+    /// Whether they own the project.
+    pub(super) fn is_project_owner(&self) -> bool {
+        self.has(Rank::Owner)
     }
 
     pub(super) fn is_owner(&self) -> bool {
@@ -134,6 +154,8 @@ impl Frame {
 pub(super) struct Visit {
     pub(super) console: Arc<Console>,
     pub(super) who: Who,
+    /// The project of the address, as they see it.
+    seen: Option<Seen>,
     pub(super) flash: Option<Flash>,
 }
 
@@ -143,7 +165,8 @@ impl FromRequestParts<Arc<Console>> for Visit {
     async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, ConsoleError> {
         let who = Who::from_request_parts(parts, console).await?;
         let flash = flash::read(console, &Cookies::of(&parts.headers), Some(&who.session.token));
-        Ok(Self { console: console.clone(), who, flash })
+        let seen = parts.extensions.get::<Option<Seen>>().cloned().flatten();
+        Ok(Self { console: console.clone(), who, seen, flash })
     }
 }
 
@@ -157,7 +180,8 @@ impl Visit {
 
     /// The frame of a page of a project.
     pub(super) fn frame_in(&self, project: &Project, title: &str, here: &'static str) -> Frame {
-        let tab = Tab { slug: project.slug.to_string(), name: project.name.clone() };
+        let rank = self.seen.as_ref().map_or(Rank::Viewer, |seen| seen.rank);
+        let tab = Tab { slug: project.slug.to_string(), name: project.name.clone(), rank };
         Frame { project: Some(tab), ..self.frame(&format!("{title} · {}", project.name), here) }
     }
 
@@ -186,14 +210,21 @@ impl Visit {
     pub(super) fn done<T>(&self, place: &str, done: Result<T, AdminError>, good: &str) -> Answer {
         match done {
             Ok(_) => self.to(place, &Flash::good(good)),
-            Err(error @ (AdminError::Failed(_) | AdminError::OwnersOnly)) => Err(error.into()),
+            Err(error @ (AdminError::Failed(_) | AdminError::OwnersOnly | AdminError::RankTooLow(_))) => {
+                Err(error.into())
+            }
             Err(error) => self.to(place, &Flash::bad(error.to_string())),
         }
     }
 
-    /// The project called `slug`.
-    pub(super) async fn project(&self, slug: &str) -> Result<Project, ConsoleError> {
-        self.console.admin.store.project(slug).await?.ok_or(ConsoleError::NotFound)
+    /// The project of the address, for its editors and owners.
+    pub(super) fn project(&self) -> Result<Project, ConsoleError> {
+        Ok(self.seen()?.clone().least(Rank::Editor)?)
+    }
+
+    /// The project of the address, for its viewers too: what is shown of it heeds [`Seen::texts`].
+    pub(super) fn seen(&self) -> Result<&Seen, ConsoleError> {
+        self.seen.as_ref().ok_or(ConsoleError::NotFound)
     }
 
     /// For the use cases of [`deja_core::admin`], on behalf of this person.

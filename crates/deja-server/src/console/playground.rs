@@ -12,7 +12,7 @@ use deja_core::store::Admission;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::form::{Form, Path};
+use super::form::Form;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
@@ -62,8 +62,8 @@ impl PlaygroundPage {
 }
 
 /// `GET /console/p/{slug}/playground`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn get(visit: Visit) -> Answer {
+    let project = visit.project()?;
     let threshold = project.settings.threshold(None).get().to_string();
     let usable = Models::read(&visit, &project).await?;
     let form = Trial { threshold, ..Trial::default() };
@@ -76,8 +76,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
 }
 
 /// `POST /console/p/{slug}/playground`.
-pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(mut form): Form<Trial>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
+    let project = visit.project()?;
     // Browsers send lines with CR LF; prompts come with LF.
     form.prompt = form.prompt.replace("\r\n", "\n");
     form.context = form.context.replace("\r\n", "\n");

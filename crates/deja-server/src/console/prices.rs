@@ -54,7 +54,7 @@ impl Price {
 
 /// `POST /console/p/{slug}/prices`.
 pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form<Price>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let problem = match form.read() {
         Ok((input, output)) => {
             match prices::set(&visit.acting(), &slug, form.model.trim(), input, output).await {
@@ -85,7 +85,6 @@ pub(super) async fn unset(visit: Visit, Path(slug): Path<String>, Form(form): Fo
 
 /// `POST /console/p/{slug}/settings/prices`.
 pub(super) async fn refresh(visit: Visit, Path(slug): Path<String>) -> Answer {
-    visit.project(&slug).await?;
     let place = format!("/console/p/{slug}/settings");
     match prices::refresh(&visit.acting()).await {
         Ok((true, _)) => visit.to(&place, &Flash::good("A fresh price table is in force.")),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
+use deja_core::admin::Seen;
 use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::Totals;
 use deja_core::project::Tier;
@@ -45,9 +46,9 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let first = today - DAYS + 1;
     let daily = store.daily_totals(first, today + 1).await?;
     let none = BTreeMap::new();
-    let page =
-        paged.page("/console/projects", store.projects().await?, false, |project| project.slug.to_string());
-    let rows = page.rows.into_iter().map(|project| {
+    let seen = visit.acting().all_seen().await?;
+    let page = paged.page("/console/projects", seen, false, |seen| seen.project.slug.to_string());
+    let rows = page.rows.into_iter().map(|Seen { project, .. }| {
         let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =
             (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();

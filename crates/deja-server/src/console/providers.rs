@@ -64,8 +64,8 @@ struct Row {
 }
 
 /// `GET /console/p/{slug}/providers`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn get(visit: Visit) -> Answer {
+    let project = visit.project()?;
     let page = page(&visit, &project, Price::default(), None).await?;
     Ok(visit.page(&page))
 }
@@ -319,14 +319,14 @@ fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> St
 }
 
 /// `GET /console/p/{slug}/providers/new`.
-pub(super) async fn new(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn new(visit: Visit) -> Answer {
+    let project = visit.project()?;
     Ok(visit.page(&form_page(&visit, &project, ProviderForm::default(), false)))
 }
 
 /// `POST /console/p/{slug}/providers/new`.
 pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form<ProviderForm>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let new = NewProvider {
         project: slug.clone(),
         name: form.name.trim().to_owned(),
@@ -346,8 +346,8 @@ pub(super) async fn add(visit: Visit, Path(slug): Path<String>, Form(form): Form
 }
 
 /// `GET /console/p/{slug}/providers/own/{name}`.
-pub(super) async fn edit(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn edit(visit: Visit, Path((_, name)): Path<(String, String)>) -> Answer {
+    let project = visit.project()?;
     let provider = find(&visit, &project, &name).await?;
     let form = ProviderForm {
         name: provider.name,
@@ -366,7 +366,7 @@ pub(super) async fn save(
     Path((slug, name)): Path<(String, String)>,
     Form(mut form): Form<ProviderForm>,
 ) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let stored = find(&visit, &project, &name).await?;
     form.name.clone_from(&stored.name);
     let patch = ProviderPatch {
@@ -388,7 +388,7 @@ pub(super) async fn save(
 
 /// `GET /console/p/{slug}/providers/own/{name}/remove`.
 pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, String)>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let provider = find(&visit, &project, &name).await?;
     let text = format!(
         "Queries for {} that miss the cache are refused from then on, and its stored key is deleted. Answers that are \
@@ -412,7 +412,7 @@ pub(super) struct Test {
 
 /// `POST /console/p/{slug}/providers/test`.
 pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let caller = Admission::of_console(Arc::new(project));
     let flash = match visit.console.upstreams.route(&caller, &model, Endpoint::Chat).await? {
         Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {

@@ -23,7 +23,7 @@ struct PurgePage {
 
 /// `GET /console/p/{slug}/cache/purge`: the dry run.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(form): Query<Filter>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let store = &visit.console.admin.store;
     let page = PurgePage {
         frame: visit.frame_in(&project, "Purge the cache", "Cache"),
@@ -49,7 +49,6 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     let filter = form.filter;
     if form.confirm.trim() != slug {
         let back = format!("/console/p/{slug}/cache/purge{}", filter.query(&[]));
-        visit.project(&slug).await?;
         return visit.to(&back, &Flash::bad(format!("Nothing was deleted: type {slug} to confirm.")));
     }
     let deleted = cache::purge(&visit.acting(), &slug, &filter.entries()).await?;

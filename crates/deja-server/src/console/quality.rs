@@ -3,9 +3,9 @@
 use askama::Template;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::admin::quality::{self, Evidence, Labellers};
+use deja_core::admin::quality::{self, Figures, Labellers};
 use deja_core::project::Guard;
-use deja_core::quality::{ADVISED_PRECISION, Estimate, Point, Quality, Setting, to_label};
+use deja_core::quality::{ADVISED_PRECISION, Estimate, Point, Quality, Setting};
 use serde::Deserialize;
 
 use super::chart::{Chart, Kind, Label, Series, Unit};
@@ -87,19 +87,20 @@ pub(super) struct Wanted {
 
 /// `GET /console/p/{slug}/quality`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
-    let evidence = quality::evidence(&visit.acting(), &slug, Labellers::People).await?;
-    let (quality, present) = (evidence.quality(), evidence.present());
+    let project = &visit.seen()?.project;
+    let known = quality::figures(&visit.acting(), &slug, Labellers::People).await?;
+    let (quality, present) = (&known.quality, known.present);
     let guard = wanted.guard.parse().unwrap_or(present.guard);
     let row = |point: &Point| Row::of(&slug, point, present);
     let page = QualityPage {
-        frame: visit.frame_in(&evidence.project, "Quality", "Quality"),
-        kept: evidence.project.settings.samples > 0,
-        samples: evidence.samples.len(),
-        labels: evidence.labels(),
-        waiting: to_label(&evidence.traffic, &evidence.samples).len(),
-        since: evidence.since.map(|since| visit.moment(since)),
-        figures: figures(&evidence, &quality),
-        foreign: foreign(&quality),
+        frame: visit.frame_in(project, "Quality", "Quality"),
+        kept: project.settings.samples > 0,
+        samples: known.samples,
+        labels: known.labels,
+        waiting: known.waiting,
+        since: known.since.map(|since| visit.moment(since)),
+        figures: figures(&known),
+        foreign: foreign(quality),
         advised: quality.advised().map(row),
         least: format!("{:.0} %", ADVISED_PRECISION * 100.0),
         guards: Guard::ALL
@@ -110,14 +111,15 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
             })
             .into(),
         rows: quality.curve.iter().filter(|point| point.setting.guard == guard).map(row).collect(),
-        charts: charts(&quality).map(|chart| (chart, format!("/console/p/{slug}/quality/curve.csv"))).into(),
+        charts: charts(quality).map(|chart| (chart, format!("/console/p/{slug}/quality/curve.csv"))).into(),
         slug,
     };
     Ok(visit.page(&page))
 }
 
-fn figures(evidence: &Evidence, quality: &Quality) -> Vec<(&'static str, String, String)> {
-    let answered = evidence.traffic.answered();
+fn figures(known: &Figures) -> Vec<(&'static str, String, String)> {
+    let quality = &known.quality;
+    let answered = quality.traffic.answered();
     let wrong = match quality.wrong {
         Some(wrong) => {
             (format::percent(Some(wrong.share)), format!("{}, with 95 % certainty", interval(wrong)))
@@ -133,12 +135,12 @@ fn figures(evidence: &Evidence, quality: &Quality) -> Vec<(&'static str, String,
         ("Wrong among hits", wrong.0, wrong.1),
         (
             "Samples",
-            format::count(evidence.samples.len() as u64),
-            format!("{} with a label", format::count(evidence.labels() as u64)),
+            format::count(known.samples as u64),
+            format!("{} with a label", format::count(known.labels as u64)),
         ),
         (
             "By proof only",
-            format::percent((!evidence.samples.is_empty()).then_some(quality.proof_only)),
+            format::percent((known.samples > 0).then_some(quality.proof_only)),
             "not English, code, or long".into(),
         ),
     ]
@@ -190,7 +192,7 @@ pub(super) async fn csv(visit: Visit, Path((slug, file)): Path<(String, String)>
     if file != "curve.csv" {
         return Err(ConsoleError::NotFound);
     }
-    let quality = quality::evidence(&visit.acting(), &slug, Labellers::People).await?.quality();
+    let quality = quality::figures(&visit.acting(), &slug, Labellers::People).await?.quality;
     let bytes = curve(&quality).map_err(|error| ConsoleError::Failed(error.to_string()))?;
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),

@@ -14,11 +14,11 @@ use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, prices, requests};
 use deja_core::analytics::{ContextKey, Outcome, Surface};
 use deja_core::cache::{Labelled, Met, PromptHash};
-use deja_core::id::{EntryId, ProjectId};
+use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 
 use super::chart;
@@ -234,18 +234,18 @@ impl Wanted {
 
 /// `GET /console/p/{slug}/requests`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = &visit.seen()?.project;
     let filter = wanted.filter();
     let before = wanted.before.parse().ok();
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-    let mut found = visit.console.admin.store.logged(project.id, &filter, before, limit).await?;
+    let mut found = requests::list(&visit.acting(), &slug, &filter, before, limit).await?;
     let more = found.len() > PAGE;
     found.truncate(PAGE);
-    let names = Names::read(&visit, &project, found.iter().map(|row| row.logged.context)).await?;
-    let free = free(&visit, &project, &found).await?;
+    let names = Names::read(&visit, found.iter().map(|row| row.logged.context)).await?;
+    let free = free(&visit, project, &found).await?;
     let next = found.last().filter(|_| more).map(|last| last.number.to_string());
     let page = RequestsPage {
-        frame: visit.frame_in(&project, "Requests", "Requests"),
+        frame: visit.frame_in(project, "Requests", "Requests"),
         selects: wanted.selects(&names, &found),
         rows: found.into_iter().map(|row| Row::of(&visit, &names, &free, row)).collect(),
         kept: Kept {
@@ -270,18 +270,14 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
 }
 
 /// The last prompts that an entry answered.
-pub(super) async fn answered_by(
-    visit: &Visit,
-    project: &Project,
-    entry: EntryId,
-) -> Result<Vec<Row>, ConsoleError> {
+pub(super) async fn answered_by(visit: &Visit, slug: &str, entry: EntryId) -> Result<Vec<Row>, ConsoleError> {
     let filter = LogFilter { entry: Some(entry), ..LogFilter::default() };
     let limit = NonZeroUsize::MIN.saturating_add(10 * LAST);
-    let mut found = visit.console.admin.store.logged(project.id, &filter, None, limit).await?;
+    let mut found = requests::list(&visit.acting(), slug, &filter, None, limit).await?;
     found.retain(|row| row.logged.met.as_ref().is_some_and(|met| met.met == Met::Served));
     found.truncate(LAST);
-    let names = Names::read(visit, project, found.iter().map(|row| row.logged.context)).await?;
-    let free = free(visit, project, &found).await?;
+    let names = Names::read(visit, found.iter().map(|row| row.logged.context)).await?;
+    let free = free(visit, &visit.seen()?.project, &found).await?;
     Ok(found.into_iter().map(|row| Row::of(visit, &names, &free, row)).collect())
 }
 
@@ -340,32 +336,31 @@ const HEAD: [&str; 17] = [
 
 /// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, read while the browser takes them.
 pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
-    let project = visit.project(&slug).await?;
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-requests.csv\"")),
     ];
-    let (visit, filter) = (Arc::new(visit), Arc::new(wanted.filter()));
-    let pages = stream::try_unfold(Some(None), move |place| {
-        let (visit, filter) = (Arc::clone(&visit), Arc::clone(&filter));
+    let asked = Arc::new((visit, slug, wanted.filter()));
+    // What is refused is refused before the file begins.
+    let (first, next) = lines(&asked, None).await?;
+    let rest = stream::try_unfold(next, move |next| {
+        let asked = Arc::clone(&asked);
         async move {
-            match place {
-                Some(before) => lines(&visit, project.id, &filter, before).await.map(Some),
+            match next {
+                Some(before) => lines(&asked, Some(before)).await.map(Some),
                 None => Ok(None),
             }
         }
     });
-    Ok((headers, Body::from_stream(pages)).into_response())
+    Ok((headers, Body::from_stream(stream::once(async { Ok(first) }).chain(rest))).into_response())
 }
 
 /// The lines of the rows before `before`, the head in front of the first; and where to go on, if there are more.
 async fn lines(
-    visit: &Visit,
-    project: ProjectId,
-    filter: &LogFilter,
+    (visit, slug, filter): &(Visit, String, LogFilter),
     before: Option<u64>,
-) -> Result<(Vec<u8>, Option<Option<u64>>), AdminError> {
-    let rows = visit.console.admin.store.logged(project, filter, before, CHUNK).await?;
+) -> Result<(Vec<u8>, Option<u64>), AdminError> {
+    let rows = requests::list(&visit.acting(), slug, filter, before, CHUNK).await?;
     let mut writer = csv::Writer::from_writer(Vec::new());
     let failed = |error: csv::Error| AdminError::Failed(error.to_string());
     if before.is_none() {
@@ -376,7 +371,7 @@ async fn lines(
     }
     let lines = writer.into_inner().map_err(|error| AdminError::Failed(error.to_string()))?;
     let more = rows.last().filter(|_| rows.len() == CHUNK.get());
-    Ok((lines, more.map(|last| Some(last.number))))
+    Ok((lines, more.map(|last| last.number)))
 }
 
 fn fields(logged: &LoggedRequest) -> [String; 17] {

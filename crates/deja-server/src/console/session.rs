@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, OriginalUri, Request, State};
+use axum::RequestExt;
+use axum::extract::{FromRequestParts, OriginalUri, RawPathParams, Request, State};
 use axum::http::header::COOKIE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use cookie::{Cookie, SameSite};
-use deja_core::admin::sessions;
+use deja_core::admin::{Seen, sessions};
+use deja_core::member::Rank;
 use deja_core::operator::{Operator, PlainToken, Role, Session};
 
 use super::Console;
@@ -25,8 +27,22 @@ pub enum Access {
     Public,
     /// Who is signed in.
     Member,
-    /// Owners.
+    /// Who has this rank in the project of the address, or a higher one.
+    In(Rank),
+    /// Owners of deja.
     Owner,
+}
+
+impl Access {
+    /// Whether this operator may, who sees the project of the address so.
+    fn allows(self, operator: &Operator, seen: Option<&Seen>) -> Result<(), ConsoleError> {
+        match self {
+            Self::Public | Self::Member => Ok(()),
+            Self::In(least) => Ok(seen.cloned().ok_or(ConsoleError::NotFound)?.least(least).map(drop)?),
+            Self::Owner if operator.role == Role::Owner => Ok(()),
+            Self::Owner => Err(ConsoleError::OwnersOnly),
+        }
+    }
 }
 
 /// Who is signed in.
@@ -36,7 +52,7 @@ pub(super) struct Who {
     pub(super) session: Session,
 }
 
-/// Lets only those through who may open the page, and tells its handler who it is.
+/// Lets only those through who may open the page, and tells its handler who it is, and of which project.
 pub(super) async fn require(
     State((console, access)): State<(Arc<Console>, Access)>,
     mut request: Request,
@@ -46,22 +62,36 @@ pub(super) async fn require(
         Ok(who) => who,
         Err(error) => return error.into_response(),
     };
-    match &who {
-        None => {
-            if request.method() != Method::GET {
-                let said = Flash::bad("You are signed out, so nothing was changed. Sign in and do it again.");
-                return flash::redirect(&console, None, &sign_in_url(""), &said).into_response();
-            }
-            let to = request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0);
-            return ConsoleError::SignIn { next: to.to_string() }.into_response();
+    let Some(who) = who else {
+        if request.method() != Method::GET {
+            let said = Flash::bad("You are signed out, so nothing was changed. Sign in and do it again.");
+            return flash::redirect(&console, None, &sign_in_url(""), &said).into_response();
         }
-        Some(who) if access == Access::Owner && who.operator.role != Role::Owner => {
-            return ConsoleError::OwnersOnly.into_response();
-        }
-        Some(_) => {}
-    }
-    request.extensions_mut().insert(who);
+        let to = request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0);
+        return ConsoleError::SignIn { next: to.to_string() }.into_response();
+    };
+    let allowed = async {
+        let seen = seen(&console, &who.operator, &mut request).await?;
+        access.allows(&who.operator, seen.as_ref())?;
+        Ok::<_, ConsoleError>(seen)
+    };
+    match allowed.await {
+        Ok(seen) => request.extensions_mut().insert(seen),
+        Err(error) => return error.into_response(),
+    };
+    request.extensions_mut().insert(Some(who));
     next.run(request).await
+}
+
+/// The project of the address as this operator sees it; `None` at an address of none.
+async fn seen(
+    console: &Console,
+    operator: &Operator,
+    request: &mut Request,
+) -> Result<Option<Seen>, ConsoleError> {
+    let parts = request.extract_parts::<RawPathParams>().await.map_err(|_| ConsoleError::NotFound)?;
+    let Some((_, slug)) = parts.iter().find(|(name, _)| *name == "slug") else { return Ok(None) };
+    Ok(Some(console.admin.acting_for(operator).seen(slug).await?))
 }
 
 /// Who the request's cookie belongs to. Notes that the session was used.

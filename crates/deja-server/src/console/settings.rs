@@ -133,15 +133,15 @@ pub(super) async fn page(
 }
 
 /// `GET /console/p/{slug}/settings`.
-pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let project = visit.project(&slug).await?;
+pub(super) async fn get(visit: Visit) -> Answer {
+    let project = visit.project()?;
     let (form, wires) = (SettingsForm::of(&project), WiresForm::of(&project.settings));
     Ok(visit.page(&page(&visit, &project, form, &wires, None).await?))
 }
 
 /// `POST /console/p/{slug}/settings`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let read = form.read();
     let maximum = read.as_ref().ok().and_then(|patch| patch.max_entries);
     let going = beyond(&visit, &project, maximum).await?;
@@ -273,7 +273,7 @@ fn hours(seconds: u64) -> String {
 
 /// `POST /console/p/{slug}/settings/limits`.
 pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): Form<Limits>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let problem = match form.read() {
         Ok((tier, per_minute, burst)) => {
             let patch = ProjectPatch { tier: Some(tier), per_minute, burst, ..ProjectPatch::default() };
@@ -312,7 +312,7 @@ pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Fo
 
 /// `GET /console/p/{slug}/delete`.
 pub(super) async fn confirm_delete(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let store = &visit.console.admin.store;
     let keys = store
         .keys(project.id)
@@ -338,7 +338,7 @@ pub(super) struct Confirmed {
 
 /// `POST /console/p/{slug}/delete`.
 pub(super) async fn delete(visit: Visit, Path(slug): Path<String>, Form(form): Form<Confirmed>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     if form.confirm.trim() != slug {
         let flash = Flash::bad(format!("Nothing was deleted: type {slug} to confirm."));
         return visit.to(&format!("/console/p/{slug}/delete"), &flash);

@@ -86,7 +86,7 @@ fn words<T: FromStr<Err = UnknownChoice> + Ord>(texts: &[String]) -> Result<BTre
 
 /// `POST /console/p/{slug}/settings/wires`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<WiresForm>) -> Answer {
-    let project = visit.project(&slug).await?;
+    let project = visit.project()?;
     let patch = match form.read() {
         Ok(patch) => patch,
         Err(problem) => {

@@ -260,6 +260,31 @@ fn access_tokens_from_first_to_last() {
 }
 
 #[test]
+fn members_from_first_to_last() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let of = ["--project", "a", "--operator", "bob@example.com"];
+    let set = |rank| [&["member", "set"][..], &of, &["--rank", rank]].concat();
+    assert!(deja.error(1, &set("editor")).contains("no operator"));
+    let mut made =
+        deja.command(&["operator", "create", "bob@example.com", "--role", "member", "--password-stdin"]);
+    let mut made = made.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    made.stdin.take().unwrap().write_all(b"correct horse battery staple\n").unwrap();
+    assert!(made.wait().unwrap().success());
+    assert_eq!(deja.ok(&set("viewer")).trim_end(), "bob@example.com is viewer in the project.");
+    deja.ok(&set("editor"));
+    assert!(deja.error(2, &set("king")).contains("viewer, editor or owner"));
+    let listed = deja.json(&["member", "list", "--project", "a", "--json"]);
+    assert_eq!(listed, serde_json::json!([{"email": "bob@example.com", "rank": "editor"}]));
+    let rows = deja.json(&["audit", "list", "--project", "a", "--json"]);
+    assert_eq!((&rows[0]["action"], &rows[0]["detail"]), (&"member.set".into(), &"viewer -> editor".into()));
+    let remove = [&["member", "remove"][..], &of].concat();
+    deja.ok(&remove);
+    assert!(deja.error(1, &remove).contains("no member of the project 'a'"));
+    assert!(deja.error(1, &["member", "list", "--project", "b"]).contains("no project 'b'"));
+}
+
+#[test]
 fn providers_and_where_their_keys_come_from() {
     let deja = Deja::new().env("HOUSE_KEY", "hush-1");
     deja.ok(&["project", "create", "a"]);

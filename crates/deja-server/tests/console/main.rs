@@ -6,6 +6,7 @@ mod analytics;
 mod cross_site;
 mod flows;
 mod hostile;
+mod members;
 mod pages;
 mod quality;
 mod requests;

@@ -16,6 +16,7 @@ use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Entry, Frame, Met, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, SystemEntropy};
+use deja_core::member::Rank;
 use deja_core::money::NanoUsd;
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
@@ -71,8 +72,33 @@ impl World {
         Browser { router: self.router.clone(), cookies: BTreeMap::new() }
     }
 
-    /// A browser of a new operator with this role.
+    /// A browser of a new operator with this role. A member is editor of all projects that the test makes.
     pub async fn browser_of(&self, role: Role) -> Browser {
+        let (operator, browser) = self.operator(role).await;
+        if role == Role::Member {
+            for project in self.wired.store.projects().await.unwrap() {
+                self.rank(&project, operator.id, Rank::Editor).await;
+            }
+        }
+        browser
+    }
+
+    /// A browser of a new member of deja with this rank in a project, or with none in any.
+    pub async fn member(&self, project: &Project, rank: Option<Rank>) -> Browser {
+        let (operator, browser) = self.operator(Role::Member).await;
+        if let Some(rank) = rank {
+            self.rank(project, operator.id, rank).await;
+        }
+        browser
+    }
+
+    async fn rank(&self, project: &Project, operator: OperatorId, rank: Rank) {
+        let change = Change::new(self.wired.admin.clock.now(), Actor::System, "test");
+        self.wired.store.set_rank(project.id, operator, rank, &change).await.unwrap();
+    }
+
+    /// A new operator with this role and no rank in any project, signed in.
+    pub async fn operator(&self, role: Role) -> (Operator, Browser) {
         let now = self.wired.admin.clock.now();
         let email =
             format!("{}-{}@example.com", role.as_str(), self.wired.store.operators().await.unwrap().len());
@@ -99,7 +125,7 @@ impl World {
         let mut browser = self.stranger();
         let name = if self.secure { "__Host-deja_session" } else { "deja_session" };
         browser.cookies.insert(name.into(), token.reveal().into());
-        browser
+        (operator, browser)
     }
 
     /// For use cases, as the command line would call them.
@@ -107,10 +133,16 @@ impl World {
         self.wired.admin.acting(Actor::Cli)
     }
 
-    /// A project.
+    /// A project, with all members of deja as editors.
     pub async fn project(&self, name: &str) -> Project {
         let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
-        projects::create(&self.acting(), new).await.unwrap()
+        let project = projects::create(&self.acting(), new).await.unwrap();
+        for operator in self.wired.store.operators().await.unwrap() {
+            if operator.role == Role::Member {
+                self.rank(&project, operator.id, Rank::Editor).await;
+            }
+        }
+        project
     }
 
     pub async fn reload(&self, slug: &str) -> Project {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::admin_api::with_input;
 use crate::util::http::PATIENCE;
 use crate::util::provider::answer_to;
 use crate::util::tenant::MODEL;
@@ -354,6 +355,11 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     tenant.ask_for(PROMPT);
     wire::fill(&tenant);
     let (slug, key) = (tenant.slug.clone(), tenant.key.clone());
+    let operator = ["operator", "create", "bob@example.com", "--role", "member", "--password-stdin"];
+    assert!(with_input(source.command(&operator), "correct horse battery staple"), "{}", source.log());
+    let project = ["--project", slug.as_str()];
+    let set = ["member", "set", "--operator", "bob@example.com", "--rank", "viewer"];
+    source.cli(&[&set[..], &project].concat());
 
     let mut target = Deja::start(&provider);
     target.stop();
@@ -373,6 +379,11 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     );
 
     target.restart();
+    let members = target.cli(&["member", "list", "--project", &slug]);
+    assert_eq!(
+        members.split_whitespace().collect::<Vec<_>>(),
+        ["EMAIL", "RANK", "bob@example.com", "viewer"]
+    );
     let tenant = Tenant { deja: &target, slug, key };
     let hit = tenant.ask_for(REWORDED);
     assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!(answer_to(PROMPT))));

@@ -18,6 +18,7 @@ mod invites;
 mod keys;
 mod labels;
 mod limits;
+mod members;
 mod migrations;
 pub(crate) mod open;
 mod operators;

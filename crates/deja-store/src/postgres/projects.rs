@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::ProjectId;
+use deja_core::member::Rank;
 use deja_core::project::{Project, Slug, Tier};
 use deja_core::store::{Projects, StoreError};
 use tokio_postgres::Row;
@@ -28,7 +29,11 @@ impl Projects for PostgresStore {
         let parts = "done AS (
             INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst, suspended,
                                   settings, created)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING 1)";
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING 1),
+            maker AS (
+            INSERT INTO members (project_id, operator_id, rank)
+            SELECT $1, operator_id, $11 FROM operators WHERE operator_id = $10)";
+        let maker = change.actor.operator().as_ref().map(|id| uuid(id.as_bytes()));
         let params: Params<'_> = &[
             &uuid(project.id.as_bytes()),
             &project.slug.as_str(),
@@ -39,6 +44,8 @@ impl Projects for PostgresStore {
             &project.suspended,
             &to_json(&project.settings)?,
             &project.created.as_nanos(),
+            &maker,
+            &Rank::Owner.as_str(),
         ];
         let created = self.change(parts, params, change).await;
         created.map(drop).map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))

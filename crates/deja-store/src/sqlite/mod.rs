@@ -18,6 +18,7 @@ mod keys;
 mod labels;
 mod limits;
 mod lock;
+mod members;
 mod migrations;
 mod open;
 mod operators;

@@ -15,7 +15,7 @@ use super::audit;
 use super::entries::remove;
 use super::fault::{conflict, fault};
 use super::rows::{quota, time, unreadable};
-use super::{Done, SqliteStore, request_log, samples};
+use super::{Done, SqliteStore, members, request_log, samples};
 
 #[async_trait]
 impl Projects for SqliteStore {
@@ -44,6 +44,7 @@ impl Projects for SqliteStore {
                         ])
                     })
                     .map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))?;
+                members::add_maker(connection, project.id, &change).map_err(fault)?;
                 audit::write(connection, &change)?;
                 Ok(Done::then((), move || memory.catalog.put_project(project)))
             })

@@ -9,10 +9,12 @@ use deja_core::api_key::KeyHash;
 use deja_core::cache::{Frame, Kind, LabelSource, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
+use deja_core::member::Rank;
 use deja_core::provider::ProviderKind;
 use deja_core::store::{OwnProviders, Probe, Store};
 use deja_core::testing::change;
 use half::f16;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::params;
 use sha2::{Digest, Sha256};
 use tokio_postgres::Client;
@@ -40,6 +42,9 @@ fn old_sqlite(directory: &Path, name: &str) -> rusqlite::Connection {
     let old = rusqlite::Connection::open(directory.join("deja.db")).unwrap();
     let versions = "CREATE TABLE migrations (version INTEGER NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID";
     old.execute_batch(versions).unwrap();
+    // The program that migrates has this function; there is no entry yet that it would be called for.
+    let key = |context: &Context<'_>| context.get::<Vec<u8>>(0);
+    old.create_scalar_function("framed", 4, FunctionFlags::SQLITE_UTF8, key).unwrap();
     for (number, sql) in files_before("sqlite", name) {
         old.execute_batch(&sql).unwrap();
         old.execute("INSERT INTO migrations VALUES (?1)", [number]).unwrap();
@@ -413,6 +418,44 @@ async fn single_vectors_are_kept_in_postgresql() {
     }
     let store = database.store().await;
     old_entries_are_there(&*store).await;
+    store.close().await.unwrap();
+    database.remove().await;
+}
+
+/// A member and an owner of deja, from before projects had members.
+const OPERATORS: [(u8, &str); 2] = [(1, "member"), (2, "owner")];
+
+async fn members_go_on_as_editors(store: &dyn Store) {
+    let members = store.members(project_id(1)).await.unwrap();
+    let told: Vec<_> = members.iter().map(|member| (member.email.as_str(), member.rank)).collect();
+    assert_eq!(told, [("o1@example.com", Rank::Editor)], "an owner of deja needs no rank");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_from_before_they_had_ranks_are_editors_in_sqlite() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = old_sqlite(directory.path(), "_members.sql");
+    for (number, role) in OPERATORS {
+        let sql = "INSERT INTO operators (operator_id, email, role, password, created) VALUES (?1, ?2, ?3, '$x', 0)";
+        let id = project_id(number);
+        old.execute(sql, params![id.as_bytes(), format!("o{number}@example.com"), role]).unwrap();
+    }
+    drop(old);
+    members_go_on_as_editors(&*store_in(directory.path()).await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_from_before_they_had_ranks_are_editors_in_postgresql() {
+    let database = Database::create().await;
+    let old = old_postgres(&database, "_members.sql").await;
+    for (number, role) in OPERATORS {
+        let sql = "INSERT INTO operators (operator_id, email, role, password, created) VALUES ($1, $2, $3, '$x', 0)";
+        let (id, email) =
+            (Uuid::from_bytes(*project_id(number).as_bytes()), format!("o{number}@example.com"));
+        old.execute(sql, &[&id, &email, &role]).await.unwrap();
+    }
+    let store = database.store().await;
+    members_go_on_as_editors(&*store).await;
     store.close().await.unwrap();
     database.remove().await;
 }

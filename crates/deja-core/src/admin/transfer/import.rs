@@ -149,7 +149,10 @@ async fn owner<'a>(
             let slug = shown(slug);
             format!("there is no project '{slug}' here: create it, or export it too (--with-projects)")
         };
-        let project = by.store().project(slug).await?.ok_or_else(missing)?;
+        let project = match by.project(slug).await {
+            Err(AdminError::NotFound(_)) => return Err(missing().into()),
+            found => found?,
+        };
         known.insert(slug.to_owned(), project);
     }
     known.get(slug).ok_or_else(|| Refused::Bad("no project".into()))
@@ -157,6 +160,7 @@ async fn owner<'a>(
 
 async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Refused> {
     let slug: Slug = record.project.parse().map_err(|error| format!("{error}"))?;
+    by.owners_only()?;
     if by.store().project(slug.as_str()).await?.is_some() {
         return Ok(Imported::There);
     }

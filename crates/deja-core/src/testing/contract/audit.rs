@@ -10,6 +10,7 @@ use super::{Subject, register};
 use crate::audit::{Actor, AuditRow, Change};
 use crate::cache::Labelled;
 use crate::id::{OperatorId, ProjectId, ProviderId};
+use crate::member::Rank;
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
 use crate::provider::{ProviderConfig, ProviderKind};
 use crate::store::{EntryFilter, NewLabel, Store};
@@ -155,6 +156,8 @@ async fn all_changes(store: &dyn Store) -> Vec<bool> {
         store.purge(id, &all, &of("purge", None)).await.is_ok(),
         store.create_operator(&operator(), &of("create_operator", None)).await.is_ok(),
         store.update_operator(&operator(), &of("update_operator", None)).await.unwrap(),
+        store.set_rank(id, operator().id, Rank::Viewer, &of("set_rank", None)).await.unwrap(),
+        store.remove_rank(id, operator().id, &of("remove_rank", None)).await.unwrap(),
         store.create_invite(&invite(1), &of("create_invite", None)).await.is_ok(),
         store.accept_invite(&first, &operator(), &of("accept_invite", None)).await.unwrap(),
         store.create_invite(&invite(2), &of("create_invite", None)).await.is_ok(),
@@ -189,6 +192,8 @@ async fn every_change_writes_its_row(mut subject: Subject) {
         "purge",
         "create_operator",
         "update_operator",
+        "set_rank",
+        "remove_rank",
         "create_invite",
         "accept_invite",
         "create_invite",
@@ -220,15 +225,19 @@ async fn what_was_not_done_writes_none(mut subject: Subject) {
     assert!(!store.accept_invite(&TokenHash([1; 32]), &operator(), &none).await.unwrap());
     assert!(!store.revoke_invite(&TokenHash([1; 32]), &none).await.unwrap());
     assert!(store.create_session(&session(1), &none).await.is_err());
+    assert!(store.set_rank(id, operator().id, Rank::Viewer, &none).await.is_err());
+    assert!(!store.remove_rank(id, operator().id, &none).await.unwrap());
     assert!(!store.end_session(operator().id, &TokenHash([1; 32]), &none).await.unwrap());
     store.create_project(&project(1), &of("first", None)).await.unwrap();
     assert!(store.create_project(&project(1), &none).await.is_err());
     store.create_operator(&operator(), &of("second", None)).await.unwrap();
     assert!(store.create_operator(&operator(), &none).await.is_err());
+    store.set_rank(id, operator().id, Rank::Viewer, &of("third", None)).await.unwrap();
+    assert!(!store.set_rank(id, operator().id, Rank::Viewer, &none).await.unwrap());
     let member = Operator { role: Role::Member, ..operator() };
     assert!(store.update_operator(&member, &none).await.is_err());
     let store = subject.reopened().await;
-    assert_eq!(actions(&*store).await, ["first", "second"]);
+    assert_eq!(actions(&*store).await, ["first", "second", "third"]);
 }
 
 async fn rows_outlive_their_project(mut subject: Subject) {

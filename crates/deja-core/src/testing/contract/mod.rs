@@ -15,6 +15,7 @@ mod keys;
 mod labels;
 mod lifetime;
 mod limits;
+mod members;
 mod nearest;
 mod opinions;
 mod people;
@@ -119,6 +120,7 @@ pub fn cases() -> Vec<Case> {
         people::cases(),
         access_tokens::cases(),
         second_factors::cases(),
+        members::cases(),
         audit::cases(),
         export::cases(),
     ]

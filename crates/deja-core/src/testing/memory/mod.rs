@@ -9,6 +9,7 @@ mod entries;
 mod export;
 mod keys;
 mod labels;
+mod members;
 mod operators;
 mod opinions;
 mod providers;
@@ -32,6 +33,7 @@ use crate::cache::{Answered, Entry, Label, PairHash, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::EmbedderId;
 use crate::id::{EntryId, KeyId, OperatorId, ProjectId, RecorderId};
+use crate::member::Rank;
 use crate::money::NanoUsd;
 use crate::operator::{Invite, Operator, Session};
 use crate::project::Project;
@@ -83,6 +85,7 @@ struct State {
     sessions: Vec<Session>,
     access_tokens: Vec<AccessToken>,
     second_factors: BTreeMap<OperatorId, SecondFactor>,
+    members: BTreeMap<(ProjectId, OperatorId), Rank>,
     claims: HashMap<FlightKey, claims::Held>,
     changes: operators::Log,
 }
@@ -146,6 +149,8 @@ impl Projects for MemoryStore {
             return Err(StoreError::Conflict(format!("a project called '{}'", project.slug)));
         }
         state.projects.insert(project.id, project.clone());
+        let maker = change.actor.operator().filter(|id| state.operators.iter().any(|other| other.id == *id));
+        state.members.extend(maker.map(|maker| ((project.id, maker), Rank::Owner)));
         state.changes.push(change.clone());
         Ok(())
     }
@@ -180,6 +185,7 @@ impl Projects for MemoryStore {
         state.questions.retain(|(owner, _), _| *owner != project);
         state.logged.retain(|row| row.logged.project != project);
         state.providers.retain(|provider| provider.project != project);
+        state.members.retain(|(owner, _), _| *owner != project);
         state.buckets.remove(&project);
         state.key_buckets.retain(|(owner, _), _| *owner != project);
         state.feedback_buckets.remove(&project);

@@ -4,6 +4,7 @@
 mod audit;
 mod caller;
 mod keys;
+mod members;
 pub mod openapi;
 mod projects;
 mod providers;
@@ -71,6 +72,8 @@ pub fn router(api: Arc<AdminApi>) -> Router {
         .route("/projects/{slug}/keys/{id}", delete(keys::revoke))
         .route("/projects/{slug}/providers", get(providers::list).post(providers::add))
         .route("/projects/{slug}/providers/{name}", patch(providers::change).delete(providers::remove))
+        .route("/projects/{slug}/members", get(members::list))
+        .route("/projects/{slug}/members/{email}", put(members::set).delete(members::remove))
         .route("/audit", get(audit::list))
         .fallback(|| async { Refusal::NotFound("there is nothing here: see /docs".into()) })
         .method_not_allowed_fallback(|| async { Refusal::MethodNotAllowed })

@@ -7,7 +7,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{Content, Ref, RefOr};
 use utoipa::{IntoResponses, Modify, OpenApi};
 
-use super::{audit, keys, projects, providers};
+use super::{audit, keys, members, projects, providers};
 
 /// The paths.
 #[derive(OpenApi)]
@@ -16,6 +16,7 @@ use super::{audit, keys, projects, providers};
         projects::list, projects::create, projects::show, projects::change, projects::state, projects::delete,
         keys::list, keys::create, keys::revoke,
         providers::list, providers::add, providers::change, providers::remove,
+        members::list, members::set, members::remove,
         audit::list,
     ),
     tags((name = "admin", description = "What operators do, for their programs, in the name of the operator whose token is sent."))
@@ -45,7 +46,7 @@ impl IntoResponses for Refused {
         let all = [
             ("400", "The request's shape, or a value that is not allowed; the text says which."),
             ("401", "No access token, or none that works; see X-Deja-Error."),
-            ("403", "For owners, and the token is a member's."),
+            ("403", "Not for this role, or not for this rank in the project."),
             ("404", "What the path names is not there."),
             ("409", "It is there already, or the last of its kind."),
             ("429", "Too many requests without a valid token from this address; see Retry-After."),

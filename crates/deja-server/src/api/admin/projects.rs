@@ -17,7 +17,7 @@ use super::openapi::Refused;
 use super::refusal::Refusal;
 use crate::admin::ProjectView;
 
-/// All projects, with what each did in the last 7 days
+/// The projects that the operator has a rank in, with what each did in the last 7 days
 #[utoipa::path(
     get, path = "/admin/v1/projects", tag = "admin", operation_id = "list_projects",
     security(("access_token" = [])),
@@ -34,7 +34,7 @@ pub(super) struct Made {
     /// The name for people; the slug is made from it.
     #[schema(min_length = 1, max_length = 100, example = "My team")]
     name: String,
-    /// `free`, `pro` or `enterprise`. Another one than `free`, and a limit of its own, are for owners.
+    /// `free`, `pro` or `enterprise`. Another one than `free`, and a limit of its own, are for owners of deja.
     #[schema(value_type = Option<String>, example = "free")]
     tier: Option<Tier>,
     /// Requests a minute, instead of the tier's.
@@ -85,13 +85,13 @@ pub(super) struct Changed {
     /// The name for people; the slug stays.
     #[schema(min_length = 1, max_length = 100, example = "My team")]
     name: Option<String>,
-    /// `free`, `pro` or `enterprise`; for owners. A new tier without a limit brings the tier's own.
+    /// `free`, `pro` or `enterprise`; for owners of deja. A new tier without a limit brings the tier's own.
     #[schema(value_type = Option<String>, example = "pro")]
     tier: Option<Tier>,
-    /// Requests a minute; for owners.
+    /// Requests a minute; for owners of deja.
     #[schema(example = 50)]
     requests_per_minute: Option<u32>,
-    /// Requests at once; for owners.
+    /// Requests at once; for owners of deja.
     #[schema(example = 60)]
     burst: Option<u32>,
     /// How long answers that are stored from now on are served; `null` until they are evicted.
@@ -206,7 +206,7 @@ pub(super) struct Put {
 
 /// Suspend a project, or make it active again
 ///
-/// For owners.
+/// For owners of the project.
 #[utoipa::path(
     put, path = "/admin/v1/projects/{slug}/state", tag = "admin", operation_id = "set_project_state",
     params(("slug" = String, Path, description = "The project.")), security(("access_token" = [])),
@@ -224,7 +224,7 @@ pub(super) async fn state(
 
 /// Delete a project with its keys, cache, providers and counts
 ///
-/// For owners.
+/// For owners of the project.
 #[utoipa::path(
     delete, path = "/admin/v1/projects/{slug}", tag = "admin", operation_id = "delete_project",
     params(("slug" = String, Path, description = "The project.")), security(("access_token" = [])),

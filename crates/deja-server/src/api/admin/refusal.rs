@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use deja_core::admin::AdminError;
+use deja_core::member::Rank;
 
 use crate::api::error::{ApiError, ERROR_CODE, ErrorBody};
 
@@ -26,6 +27,8 @@ pub(super) enum Refusal {
     Bad(String),
     /// Not for a member.
     OwnersOnly,
+    /// Not for this rank in the project, but for this one.
+    RankTooLow(Rank),
     /// What it is about is not there.
     NotFound(String),
     /// The path takes another method.
@@ -52,6 +55,14 @@ impl Refusal {
             Self::OwnersOnly => {
                 (StatusCode::FORBIDDEN, "owners_only", "Only an owner may do this: your role is member")
             }
+            Self::RankTooLow(Rank::Owner) => {
+                (StatusCode::FORBIDDEN, "rank_too_low", "Only an owner of the project may do this")
+            }
+            Self::RankTooLow(Rank::Viewer | Rank::Editor) => (
+                StatusCode::FORBIDDEN,
+                "rank_too_low",
+                "Only an editor or an owner of the project may do this",
+            ),
             Self::NotFound(detail) => (StatusCode::NOT_FOUND, "not_found", detail),
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed")
@@ -90,6 +101,7 @@ impl From<AdminError> for Refusal {
         match error {
             AdminError::Invalid(why) | AdminError::Setting { problem: why, .. } => Self::Bad(why),
             AdminError::OwnersOnly => Self::OwnersOnly,
+            AdminError::RankTooLow(least) => Self::RankTooLow(least),
             AdminError::NotFound(what) => Self::NotFound(what),
             AdminError::Conflict(what) => Self::Conflict(what),
             AdminError::Failed(cause) => Self::Failed(cause),

@@ -4,6 +4,7 @@ mod cache;
 mod db;
 mod eval;
 mod key;
+mod member;
 mod operator;
 mod price;
 mod project;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 pub(super) use db::{CopyTask, DbTask};
 pub(super) use eval::EvalTask;
 pub(super) use key::KeyTask;
+pub(super) use member::MemberTask;
 pub(super) use operator::{AuditTask, OperatorTask};
 pub(super) use price::PriceTask;
 pub(super) use project::ProjectTask;
@@ -109,6 +111,9 @@ without any it is not known. --json has every threshold from 0.75 to 0.99.")]
     /// The people who sign in to the console
     #[command(subcommand)]
     Operator(OperatorTask),
+    /// Who may do what in a project: operators and their ranks in it
+    #[command(subcommand)]
+    Member(MemberTask),
     /// Personal access tokens, with which an operator's programs use the admin API
     #[command(subcommand)]
     Token(TokenTask),

@@ -10,6 +10,13 @@ pub(in crate::cli) struct Of {
     pub(in crate::cli) project: String,
 }
 
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Whose {
+    /// The operator
+    #[arg(long, value_name = "EMAIL")]
+    pub(in crate::cli) operator: String,
+}
+
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct Form {
     /// Print JSON, for scripts

@@ -1,16 +1,9 @@
 //! `deja token`.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use deja_core::admin::keys::Expiry;
 
-use super::shared::{Form, expiry};
-
-#[derive(Debug, Args)]
-pub(in crate::cli) struct Whose {
-    /// The operator
-    #[arg(long, value_name = "EMAIL")]
-    pub(in crate::cli) operator: String,
-}
+use super::shared::{Form, Whose, expiry};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum TokenTask {

@@ -83,7 +83,11 @@ async fn copy_all(
         sink.hand_over(&mut writes).await?;
     }
     bar.finish_and_clear();
-    let operators = if task.projects.is_empty() { operators(&**source, &**target).await? } else { 0 };
+    if !task.projects.is_empty() {
+        return Ok((sink.summary, 0));
+    }
+    let operators = operators(&**source, &**target).await?;
+    ranks(&**source, &**target).await?;
     Ok((sink.summary, operators))
 }
 
@@ -105,6 +109,22 @@ async fn operators(source: &dyn Store, target: &dyn Store) -> anyhow::Result<u64
         }
     }
     Ok(copied)
+}
+
+/// What these may do in each project, unless the target says it of them already.
+async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
+    for theirs in source.projects().await? {
+        let Some(project) = target.project(theirs.slug.as_str()).await? else { continue };
+        for member in source.members(theirs.id).await? {
+            let Some(operator) = target.operator(&member.email).await? else { continue };
+            if target.rank(project.id, operator.id).await?.is_none() {
+                let change = Change::new(SystemClock.now(), Actor::Cli, "member.set").within(project.id);
+                let change = change.of(operator.email.as_str()).how(format!("{}, copied", member.rank));
+                target.set_rank(project.id, operator.id, member.rank, &change).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A key file goes along, unless there is one: the copy could not open its secrets otherwise.

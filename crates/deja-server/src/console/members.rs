@@ -1,0 +1,109 @@
+//! The members of a project: who may do what in it.
+
+use askama::Template;
+use deja_core::admin::{AdminError, members};
+use deja_core::member::{Member, Rank};
+use serde::Deserialize;
+
+use super::error::ConsoleError;
+use super::flash::Flash;
+use super::form::{Form, Path, Problem};
+use super::page::{Answer, Frame, Visit};
+
+#[derive(Template)]
+#[template(path = "members.html")]
+struct MembersPage {
+    frame: Frame,
+    members: Vec<Row>,
+    ranks: [Rank; 3],
+    /// What was typed for a new one.
+    email: String,
+}
+
+struct Row {
+    email: String,
+    rank: Rank,
+    is_self: bool,
+}
+
+impl Row {
+    /// What can be done, as the form sends it and as the button says it.
+    fn actions(&self) -> Vec<(&'static str, &'static str)> {
+        let all = [
+            (Some(Rank::Viewer), "viewer", "Make viewer"),
+            (Some(Rank::Editor), "editor", "Make editor"),
+            (Some(Rank::Owner), "owner", "Make owner"),
+            (None, "remove", "Remove"),
+        ];
+        let others = all.into_iter().filter(|(rank, ..)| *rank != Some(self.rank));
+        others.map(|(_, value, label)| (value, label)).collect()
+    }
+}
+
+/// `GET /console/p/{slug}/members`.
+pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let page = page(&visit, &slug, String::new(), None).await?;
+    Ok(visit.page(&page))
+}
+
+async fn page(
+    visit: &Visit,
+    slug: &str,
+    email: String,
+    problem: Option<Problem>,
+) -> Result<MembersPage, ConsoleError> {
+    let frame = visit.frame_in(&visit.project()?, "Members", "Members");
+    let members = members::list(&visit.acting(), slug).await?;
+    let row = |member: Member| Row {
+        is_self: member.operator == visit.who.operator.id,
+        email: member.email.to_string(),
+        rank: member.rank,
+    };
+    Ok(MembersPage {
+        frame: match problem {
+            Some(problem) => frame.complaining_at(problem),
+            None => frame,
+        },
+        members: members.into_iter().map(row).collect(),
+        ranks: Rank::ALL,
+        email,
+    })
+}
+
+/// What is to become of a member.
+#[derive(Deserialize)]
+pub(super) struct Wish {
+    email: String,
+    /// A rank, or `remove`.
+    r#do: String,
+}
+
+/// `POST /console/p/{slug}/members`.
+pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Wish>) -> Answer {
+    let by = visit.acting();
+    let (done, good) = match (form.r#do.as_str(), form.r#do.parse::<Rank>()) {
+        ("remove", _) => {
+            let good = format!("{} is no member of this project any more.", form.email.trim());
+            (members::remove(&by, &slug, &form.email).await, good)
+        }
+        (_, Ok(rank)) => {
+            let done = members::set(&by, &slug, &form.email, rank).await;
+            (done.map(drop), format!("{} is {rank} here from the next request on.", form.email.trim()))
+        }
+        (_, Err(_)) => return Err(ConsoleError::BadForm("A field is wrong".into())),
+    };
+    match done {
+        Ok(()) => {
+            // Who took their own rank may not come back here.
+            let is_self = form.email.trim().to_lowercase() == visit.who.operator.email.as_str();
+            let place =
+                if is_self { "/console/projects".into() } else { format!("/console/p/{slug}/members") };
+            visit.to(&place, &Flash::good(good))
+        }
+        Err(AdminError::Invalid(problem) | AdminError::NotFound(problem)) => {
+            let page = page(&visit, &slug, form.email, Some(Problem::of("email", problem))).await?;
+            Ok(visit.again(&page))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

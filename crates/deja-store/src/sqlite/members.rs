@@ -1,0 +1,103 @@
+//! Members of projects. Read by operators alone, so from the database.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use deja_core::audit::Change;
+use deja_core::id::{OperatorId, ProjectId};
+use deja_core::member::{Member, Rank};
+use deja_core::store::{Members, StoreError};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::fault::{conflict, fault};
+use super::rows::word;
+use super::{Done, SqliteStore, audit};
+
+/// Makes the operator of a change an owner of the project that they make with it, in its savepoint.
+pub(super) fn add_maker(
+    connection: &Connection,
+    project: ProjectId,
+    change: &Change,
+) -> rusqlite::Result<()> {
+    let Some(maker) = change.actor.operator() else { return Ok(()) };
+    let sql = "INSERT INTO members (project_id, operator_id, rank)
+               SELECT ?1, operator_id, ?3 FROM operators WHERE operator_id = ?2";
+    let owner = Rank::Owner.as_str();
+    connection.execute(sql, params![project.as_bytes(), maker.as_bytes(), owner]).map(drop)
+}
+
+#[async_trait]
+impl Members for SqliteStore {
+    async fn rank(&self, project: ProjectId, operator: OperatorId) -> Result<Option<Rank>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let sql = "SELECT rank FROM members WHERE project_id = ?1 AND operator_id = ?2";
+                let of = params![project.as_bytes(), operator.as_bytes()];
+                connection.prepare_cached(sql)?.query_row(of, |row| word(row, 0)).optional()
+            })
+            .await
+    }
+
+    async fn ranks(&self, operator: OperatorId) -> Result<BTreeMap<ProjectId, Rank>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let sql = "SELECT project_id, rank FROM members WHERE operator_id = ?1";
+                let of = |row: &Row<'_>| Ok((ProjectId::from_bytes(row.get(0)?), word(row, 1)?));
+                connection.prepare_cached(sql)?.query_map([operator.as_bytes()], of)?.collect()
+            })
+            .await
+    }
+
+    async fn members(&self, project: ProjectId) -> Result<Vec<Member>, StoreError> {
+        self.readers
+            .read(move |connection| {
+                let sql = "SELECT o.operator_id, o.email, m.rank FROM members m JOIN operators o USING (operator_id)
+                           WHERE m.project_id = ?1 ORDER BY o.email";
+                connection.prepare_cached(sql)?.query_map([project.as_bytes()], from_row)?.collect()
+            })
+            .await
+    }
+
+    async fn set_rank(
+        &self,
+        project: ProjectId,
+        operator: OperatorId,
+        rank: Rank,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let change = change.clone();
+        self.writer
+            .write(move |connection| {
+                let sql = "INSERT INTO members (project_id, operator_id, rank) VALUES (?1, ?2, ?3)
+                           ON CONFLICT DO UPDATE SET rank = excluded.rank WHERE members.rank <> excluded.rank";
+                let values = params![project.as_bytes(), operator.as_bytes(), rank.as_str()];
+                let set = connection.execute(sql, values);
+                let set = set.map_err(|error| conflict(error, || "no project or operator for the rank".into()))?;
+                audit::write_if(connection, &change, set > 0)?;
+                Ok(Done::quiet(set > 0))
+            })
+            .await
+    }
+
+    async fn remove_rank(
+        &self,
+        project: ProjectId,
+        operator: OperatorId,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let change = change.clone();
+        self.writer
+            .write(move |connection| {
+                let sql = "DELETE FROM members WHERE project_id = ?1 AND operator_id = ?2";
+                let of = params![project.as_bytes(), operator.as_bytes()];
+                let removed = connection.execute(sql, of).map_err(fault)?;
+                audit::write_if(connection, &change, removed > 0)?;
+                Ok(Done::quiet(removed > 0))
+            })
+            .await
+    }
+}
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Member> {
+    Ok(Member { operator: OperatorId::from_bytes(row.get(0)?), email: word(row, 1)?, rank: word(row, 2)? })
+}
