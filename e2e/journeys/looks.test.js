@@ -135,7 +135,7 @@ const PICTURED = { 1440: [], 1280: ["projects", "overview", "keys", "analytics",
 for (const width of [390, 1280, 1440]) {
   for (const colorScheme of ["light", "dark"]) {
     test(`${width} px, ${colorScheme}`, async () => {
-      const viewport = { width, height: width === 390 ? 844 : 900 };
+      const viewport = { width, height: { 390: 844, 1280: 720, 1440: 900 }[width] };
       const { page, context, mistakes } = await open(browser, { viewport, colorScheme });
       await page.goto(`${deja.url}/console/sign-in`);
       const found = await inspect(page, "sign-in");

@@ -112,7 +112,7 @@ pub async fn create(by: &Acting<'_>, new: NewProject) -> Result<Project, AdminEr
     let name = name_of("the name", &new.name).map_err(|error| error.about("name"))?;
     let no_letters =
         || AdminError::Invalid(format!("the name '{}' needs a letter or digit of a-z, 0-9", shown(&name)));
-    let wanted = Slug::from_name(&name).ok_or_else(no_letters)?;
+    let wanted = Slug::from_name(&name).ok_or_else(|| no_letters().about("name"))?;
     if new.tier != Tier::Free || new.per_minute.is_some() || new.burst.is_some() {
         by.owners_only()?;
     }

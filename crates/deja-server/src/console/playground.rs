@@ -12,7 +12,7 @@ use deja_core::store::Admission;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::form::Form;
+use super::form::{Form, Problem};
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
@@ -81,41 +81,42 @@ pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     // Browsers send lines with CR LF; prompts come with LF.
     form.prompt = form.prompt.replace("\r\n", "\n");
     form.context = form.context.replace("\r\n", "\n");
-    let tried = match read(&visit, &project, &mut form) {
-        Ok(query) => attempt(&visit, &project, query, form.ask == "provider").await,
-        Err(problem) => Err(problem),
-    };
+    let (read, ask) = (read(&visit, &project, &mut form), form.ask == "provider");
     let usable = Models::read(&visit, &project).await?;
     let mut page = PlaygroundPage::of(&visit, &project, &usable, form).await?;
-    match tried {
-        Ok((result, near)) => {
-            (page.result, page.near) = (Some(result), Some(near));
-            Ok(visit.page(&page))
-        }
-        Err(ConsoleError::Refused(problem)) => {
-            page.frame = page.frame.complaining(Some(&problem));
-            Ok(visit.again(&page))
-        }
-        Err(error) => Err(error),
-    }
+    let problem = match read {
+        Ok(query) => match attempt(&visit, &project, query, ask).await {
+            Ok((result, near)) => {
+                (page.result, page.near) = (Some(result), Some(near));
+                return Ok(visit.page(&page));
+            }
+            Err(ConsoleError::Refused(text)) => Problem::of("form", text),
+            Err(error) => return Err(error),
+        },
+        Err(problem) => problem,
+    };
+    page.frame = page.frame.complaining_at(problem);
+    Ok(visit.again(&page))
 }
 
 /// The form as a query, with the limits that the API has.
-fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, ConsoleError> {
-    let refuse = |what: String| Err(ConsoleError::Refused(what));
+fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Problem> {
     let limits = visit.console.app.limits();
-    if form.prompt.trim().is_empty() || form.model.trim().is_empty() {
-        return refuse("Type a prompt and name a model.".into());
+    for (field, text, missing) in
+        [("prompt", &form.prompt, "Type a prompt."), ("model", &form.model, "Name a model.")]
+    {
+        if text.trim().is_empty() {
+            return Err(Problem::of(field, missing));
+        }
     }
     for (what, text, most) in
         [("prompt", &form.prompt, limits.prompt_bytes), ("context", &form.context, limits.context_bytes)]
     {
         if text.len() > most {
-            return refuse(format!("The {what} is longer than the limit of {most} bytes."));
+            return Err(Problem::of(what, format!("The {what} is longer than the limit of {most} bytes.")));
         }
     }
-    let threshold = tried::threshold(project, &mut form.threshold)
-        .map_err(|problem| ConsoleError::Refused(problem.text))?;
+    let threshold = tried::threshold(project, &mut form.threshold)?;
     Ok(Query {
         prompt: form.prompt.clone(),
         model: form.model.trim().to_owned(),

@@ -476,6 +476,13 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     );
     assert!(page.one("#result p").contains("Nobody serves this model: a query gets 400"), "{}", page.text());
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
+    for (at, field, told) in [(0, "prompt", "Type a prompt"), (1, "model", "Name a model")] {
+        let mut empty = form("0.9");
+        empty[at].1 = " ";
+        let page = member.post("/console/p/furnished/playground", &empty).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "name"), [field]);
+    }
     // A project's threshold is shown and sent in full.
     let patch =
         ProjectPatch { default_threshold: Some(Threshold::new(0.975).into()), ..ProjectPatch::default() };
