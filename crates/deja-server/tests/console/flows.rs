@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Request;
-use deja_core::admin::operators;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
+use deja_core::admin::{operators, providers};
 use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::cache::{Frame, Kind, LabelSource, Met, Parameters};
 use deja_core::embedding::{Similarity, Threshold};
+use deja_core::engine::Query;
 use deja_core::id::KeyId;
 use deja_core::operator::Role;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn};
 use deja_core::provider::ProviderKind;
-use deja_core::store::NewLabel;
+use deja_core::store::{Admission, NewLabel};
 
 use deja_wire::{Asked, Endpoint, Identity};
 
@@ -960,4 +961,42 @@ async fn entries_that_could_not_be_embedded_are_shown() {
     let page = member.get("/console/p/shop/settings").await;
     assert_eq!(page.all("[aria-labelledby=embeddings] dd"), ["1", "1"], "{}", page.text());
     assert_eq!(stats().await, NotEmbeddedView { waiting: 1, failed: 1 });
+}
+
+#[tokio::test]
+async fn the_page_of_providers_says_which_has_no_answer() {
+    let world = World::with(&[("DEJA_UPSTREAM_MAX_ATTEMPTS", "1")]).await;
+    let project = Arc::new(world.project("Shop").await);
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own = providers::NewProvider {
+        project: "shop".into(),
+        name: "house".into(),
+        kind: ProviderKind::OpenAi,
+        base_url: format!("http://{nobody}/v1"),
+        models: vec!["blend".into()],
+        secret: None,
+        allow_private: true,
+    };
+    providers::add(&world.acting(), own).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/shop/providers").await;
+    assert!(!page.text().contains("No answer"), "{}", page.text());
+    let caller = Admission::of_console(project);
+    for number in 0..10 {
+        let query = Query {
+            prompt: format!("What is {number}?"),
+            model: "blend".into(),
+            threshold: Threshold::DEFAULT,
+            context: None,
+            request: None,
+            wire: None,
+        };
+        world.wired.app.engine().query(&caller, query).await.unwrap_err();
+    }
+    let page = member.get("/console/p/shop/providers").await;
+    let row = page.one("section[aria-labelledby=own] tbody tr");
+    assert!(row.contains("No answer") && row.contains("asked again"), "{row}");
+    world.project("Other").await;
+    let page = member.get("/console/p/other/providers").await;
+    assert!(!page.text().contains("No answer"), "another project asked nothing");
 }
