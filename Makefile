@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`. All that it needs is installed by itself: CONTRIBUTING.md.
-.PHONY: demo run test clients e2e trust pictures lint dist bench accuracy
+.PHONY: demo run test clients e2e trust fuzz pictures lint dist bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -28,6 +28,13 @@ e2e:
 # where it was cut short. The report is target/trust/report.md.
 trust:
 	scripts/postgres.py run -- sh -ec '"$$(scripts/test-binary deja-server trust)" $(if $(LONG),--long,--short)'
+# Each parser of foreign bytes, for a minute or so many SECONDS (docs/topics/trust.md).
+SECONDS = 60
+fuzz:
+	set -e; for target in $$(cargo +nightly fuzz list); do \
+		mkdir -p fuzz/corpus/$$target; \
+		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(SECONDS); \
+	done
 # The same as e2e, and takes the pictures of docs/images anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
