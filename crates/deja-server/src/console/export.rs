@@ -1,4 +1,5 @@
-//! All entries of a project, as lines that `deja import` takes in. Read page by page while the browser takes them,
+//! A project as lines that `deja import` takes in, into an empty deja too: settings, providers without their secrets, hashes of keys,
+//! and all entries. Read page by page while the browser takes them,
 //! so that the size of a cache does not matter.
 
 use std::sync::Arc;
@@ -8,22 +9,22 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use deja_core::admin::AdminError;
 use deja_core::admin::transfer::{self, Cursor, Head, Record, line};
-use futures::stream;
+use futures::{StreamExt as _, stream};
 
 use super::form::Path;
 use super::page::{Answer, Visit};
 
 /// `GET /console/p/{slug}/export`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let head = Head { project: slug.clone(), settings: false, keys: false, secrets: false };
-    transfer::head(&visit.acting(), &head).await?;
+    let head = Head { project: slug.clone(), settings: true, keys: true, secrets: false };
+    let head = lines(&transfer::head(&visit.acting(), &head).await?);
     let headers = [
         (CONTENT_TYPE, "application/x-ndjson".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-entries.jsonl\"")),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}.jsonl\"")),
     ];
     let visit = Arc::new(visit);
     let pages = stream::try_unfold(None, move |after| next(visit.clone(), slug.clone(), after));
-    Ok((headers, Body::from_stream(pages)).into_response())
+    Ok((headers, Body::from_stream(stream::once(async { head }).chain(pages))).into_response())
 }
 
 /// The lines of the page behind `after`, and where it ends; `None` behind the last.
@@ -34,9 +35,13 @@ async fn next(
 ) -> Result<Option<(Vec<u8>, Option<Cursor>)>, AdminError> {
     let page = transfer::entries(&visit.acting(), &slug, after).await?;
     let Some(end) = page.last().and_then(Record::cursor) else { return Ok(None) };
+    Ok(Some((lines(&page)?, Some(end))))
+}
+
+fn lines(records: &[Record]) -> Result<Vec<u8>, AdminError> {
     let mut lines = Vec::new();
-    for record in &page {
+    for record in records {
         line::write(record, &mut lines).map_err(|error| AdminError::Failed(error.to_string()))?;
     }
-    Ok(Some((lines, Some(end))))
+    Ok(lines)
 }

@@ -898,20 +898,25 @@ async fn export_is_every_entry_as_a_line_that_an_import_takes() {
     let page = member.get("/console/p/furnished/export").await;
     assert_eq!(page.headers["content-type"], "application/x-ndjson");
     assert_eq!(
-        page.headers["content-disposition"], "attachment; filename=\"furnished-entries.jsonl\"",
+        page.headers["content-disposition"], "attachment; filename=\"furnished.jsonl\"",
         "a file, not a page"
     );
     let records: Vec<_> = page.body.lines().map(|text| line::parse(text.as_bytes()).unwrap()).collect();
     let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
     let row = rows.iter().find(|row| row.change.action == "cache.export").unwrap();
-    assert_eq!((row.change.actor.name(), row.change.detail.as_str()), ("member-0@example.com", "entries"));
+    assert_eq!(
+        (row.change.actor.name(), row.change.detail.as_str()),
+        ("member-0@example.com", "entries, settings, key hashes")
+    );
     assert_eq!(member.get("/console/p/nobody/export").await.status, 404);
 
     let elsewhere = World::new().await;
-    let project = elsewhere.project("Furnished").await;
     let batch = Batch { records, skip_bad: false, first: true };
     let imported = transfer::import(&elsewhere.acting(), batch).await.unwrap();
-    assert_eq!(imported, [Imported::Stored, Imported::Stored]);
+    assert!(imported.iter().all(|one| *one == Imported::Stored), "{imported:?}");
+    let made = elsewhere.reload("furnished").await;
+    assert_eq!((&made.name, &made.settings), (&project.name, &project.settings), "an empty deja has it");
+    let project = made;
     let imported = elsewhere.wired.store.entry(project.id, entry).await.unwrap().unwrap();
     assert_eq!(
         (imported.entry.prompt.as_str(), imported.entry.answer.text.as_str(), imported.context),
