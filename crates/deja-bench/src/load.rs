@@ -207,6 +207,8 @@ struct Connection {
     sent: Instant,
     /// When the first byte of the body came.
     first: Option<Instant>,
+    /// Whether no answer is awaited: then the server may close the connection.
+    is_idle: bool,
 }
 
 impl Connection {
@@ -218,12 +220,12 @@ impl Connection {
         let mut stream = TcpStream::from_std(stream);
         poll.registry().register(&mut stream, token, Interest::READABLE)?;
         let answer = Vec::with_capacity(4096);
-        Ok(Self { stream, answer, head: None, sent: Instant::now(), first: None })
+        Ok(Self { stream, answer, head: None, sent: Instant::now(), first: None, is_idle: true })
     }
 
     fn send(&mut self, request: &[u8]) -> Result<()> {
         self.answer.clear();
-        (self.head, self.first, self.sent) = (None, None, Instant::now());
+        (self.head, self.first, self.sent, self.is_idle) = (None, None, Instant::now(), false);
         // A request is far smaller than a socket's buffer, and the buffer is empty.
         let written = self.stream.write(request)?;
         anyhow::ensure!(written == request.len(), "a request did not fit the socket's buffer");
@@ -236,6 +238,7 @@ impl Connection {
         let mut chunk = [0; 4096];
         loop {
             match self.stream.read(&mut chunk) {
+                Ok(0) if self.is_idle => return Ok(None),
                 Ok(0) => bail!("the server closed a connection: {}", self.said()),
                 Ok(count) => self.answer.extend_from_slice(&chunk[..count]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
@@ -257,6 +260,7 @@ impl Connection {
                     "refused, or broken off: {}",
                     self.said()
                 );
+                self.is_idle = true;
                 return Ok(Some(head.status));
             }
         }
