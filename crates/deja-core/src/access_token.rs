@@ -1,58 +1,40 @@
 //! Personal access tokens: with one an operator's programs use the admin API in the operator's name.
 
-use std::fmt;
-
-use secrecy::{ExposeSecret, SecretString};
-use sha2::{Digest, Sha256};
-
 use crate::clock::Timestamp;
+use crate::hex_secret::{Form, HexSecret};
 use crate::id::{Entropy, EntropyError, OperatorId};
 use crate::operator::TokenHash;
 
-const PREFIX: &str = "djt_";
-const HEX_LENGTH: usize = 64;
-/// `djt_` and the first four characters: what listings show.
-const SHOWN_LENGTH: usize = PREFIX.len() + 4;
+const FORM: Form = Form { prefix: "djt_", bytes: 32 };
 
 /// A whole token: `djt_` and 64 hexadecimal characters. Never stored, prints as `[REDACTED]`.
-#[derive(Clone)]
-pub struct PlainAccessToken(SecretString);
+#[derive(Clone, Debug)]
+pub struct PlainAccessToken(HexSecret);
 
 impl PlainAccessToken {
     /// A new token from 32 random bytes.
     pub fn generate(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
-        let mut bytes = [0; HEX_LENGTH / 2];
-        entropy.fill(&mut bytes)?;
-        Ok(Self(format!("{PREFIX}{}", hex::encode(bytes)).into()))
+        HexSecret::generate(&FORM, entropy).map(Self)
     }
 
-    /// The token in `text`, if it has a token's form, lower case as issued.
+    /// The token in `text`, if it has a token's form: `djt_` and 64 hexadecimal characters, lower case as issued.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix(PREFIX)?;
-        let form = digits.len() == HEX_LENGTH
-            && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        form.then(|| Self(text.to_owned().into()))
+        HexSecret::parse(&FORM, text).map(Self)
     }
 
-    /// What is stored and looked up. A plain hash is enough: the token itself is 256 random bits.
+    /// What is stored and looked up.
     pub fn hash(&self) -> TokenHash {
-        TokenHash(Sha256::digest(self.0.expose_secret().as_bytes()).into())
+        TokenHash(self.0.sha256())
     }
 
-    /// The part that listings show.
+    /// The part that listings show: the prefix and four characters.
     pub fn shown(&self) -> String {
-        self.0.expose_secret().chars().take(SHOWN_LENGTH).collect()
+        self.0.shown(&FORM)
     }
 
     /// The whole token, for the one time it is shown.
     pub fn reveal(&self) -> &str {
-        self.0.expose_secret()
-    }
-}
-
-impl fmt::Debug for PlainAccessToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PlainAccessToken([REDACTED])")
+        self.0.reveal()
     }
 }
 

@@ -2,58 +2,43 @@
 
 use std::fmt;
 
-use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
+use crate::hex_secret::{Form, HexSecret};
 use crate::id::{Entropy, EntropyError, KeyId, ProjectId};
 use crate::rate_limit::Quota;
 
-const PREFIX: &str = "dj_";
-const HEX_LENGTH: usize = 32;
-/// `dj_` and the first four characters: what listings show.
-const SHOWN_LENGTH: usize = PREFIX.len() + 4;
+const FORM: Form = Form { prefix: "dj_", bytes: 16 };
 
 /// A whole key. Exists while it is created or checked, is never stored, and prints as `[REDACTED]`.
-#[derive(Clone)]
-pub struct PlainKey(SecretString);
+#[derive(Clone, Debug)]
+pub struct PlainKey(HexSecret);
 
 impl PlainKey {
     /// A new key from 16 random bytes.
     pub fn generate(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
-        let mut bytes = [0; HEX_LENGTH / 2];
-        entropy.fill(&mut bytes)?;
-        Ok(Self(format!("{PREFIX}{}", hex::encode(bytes)).into()))
+        HexSecret::generate(&FORM, entropy).map(Self)
     }
 
     /// The key in `text`, if it has a key's form: `dj_` and 32 hexadecimal characters, lower case as issued.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix(PREFIX)?;
-        let form = digits.len() == HEX_LENGTH
-            && digits.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        form.then(|| Self(text.to_owned().into()))
+        HexSecret::parse(&FORM, text).map(Self)
     }
 
-    /// What is stored and looked up. A plain hash is enough: the key itself is 128 random bits.
+    /// What is stored and looked up.
     pub fn hash(&self) -> KeyHash {
-        KeyHash(Sha256::digest(self.0.expose_secret().as_bytes()).into())
+        KeyHash(self.0.sha256())
     }
 
-    /// The part that listings show.
+    /// The part that listings show: the prefix and four characters.
     pub fn shown(&self) -> String {
-        self.0.expose_secret().chars().take(SHOWN_LENGTH).collect()
+        self.0.shown(&FORM)
     }
 
     /// The whole key, for the one time it is shown.
     pub fn reveal(&self) -> &str {
-        self.0.expose_secret()
-    }
-}
-
-impl fmt::Debug for PlainKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PlainKey([REDACTED])")
+        self.0.reveal()
     }
 }
 

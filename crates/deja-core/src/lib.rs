@@ -25,6 +25,7 @@ pub mod cache;
 pub mod clock;
 pub mod embedding;
 pub mod engine;
+mod hex_secret;
 pub mod id;
 pub mod member;
 pub mod money;

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
+use crate::hex_secret::{Form, HexSecret};
 use crate::id::{Entropy, EntropyError, OperatorId};
 
 /// What an operator may do.
@@ -140,37 +139,30 @@ pub struct Operator {
 }
 
 /// A token in a cookie or a one-time link: 256 random bits in hexadecimal. Never stored, prints as `[REDACTED]`.
-#[derive(Clone)]
-pub struct PlainToken(SecretString);
+#[derive(Clone, Debug)]
+pub struct PlainToken(HexSecret);
+
+const FORM: Form = Form { prefix: "", bytes: 32 };
 
 impl PlainToken {
     /// A new token.
     pub fn generate(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
-        let mut bytes = [0; 32];
-        entropy.fill(&mut bytes)?;
-        Ok(Self(hex::encode(bytes).into()))
+        HexSecret::generate(&FORM, entropy).map(Self)
     }
 
     /// The token in `text`, if it has a token's form: 64 hexadecimal characters, lower case as issued.
     pub fn parse(text: &str) -> Option<Self> {
-        let form = text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        form.then(|| Self(text.to_owned().into()))
+        HexSecret::parse(&FORM, text).map(Self)
     }
 
-    /// What is stored and looked up. A plain hash is enough: the token itself is 256 random bits.
+    /// What is stored and looked up.
     pub fn hash(&self) -> TokenHash {
-        TokenHash(Sha256::digest(self.0.expose_secret().as_bytes()).into())
+        TokenHash(self.0.sha256())
     }
 
     /// The token, for the cookie or the link.
     pub fn reveal(&self) -> &str {
-        self.0.expose_secret()
-    }
-}
-
-impl fmt::Debug for PlainToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PlainToken([REDACTED])")
+        self.0.reveal()
     }
 }
 

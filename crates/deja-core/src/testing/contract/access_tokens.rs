@@ -1,11 +1,10 @@
 //! Personal access tokens.
 
-use super::fixtures::{NOW, bytes, later};
+use super::fixtures::{NOW, later, operator_id, with_operator};
 use super::{Subject, register};
 use crate::access_token::AccessToken;
-use crate::id::OperatorId;
-use crate::operator::{Operator, PasswordHash, Role, TokenHash};
-use crate::store::{Store, StoreError};
+use crate::operator::{Operator, TokenHash};
+use crate::store::StoreError;
 use crate::testing::change;
 
 register!["access_tokens":
@@ -16,27 +15,10 @@ register!["access_tokens":
     revoked_are_gone_at_once,
 ];
 
-fn operator(number: u32) -> Operator {
-    Operator {
-        id: OperatorId::from_bytes(bytes(number)),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role: Role::Owner,
-        password: PasswordHash::from_phc("$argon2id$hash"),
-        created: NOW,
-        disabled: None,
-    }
-}
-
-async fn with_operator(store: &dyn Store, number: u32) -> Operator {
-    let operator = operator(number);
-    store.create_operator(&operator, &change()).await.unwrap();
-    operator
-}
-
 fn token(number: u8, operator: u32) -> AccessToken {
     AccessToken {
         hash: TokenHash([number; 32]),
-        operator: OperatorId::from_bytes(bytes(operator)),
+        operator: operator_id(operator),
         name: format!("Müller's {number}"),
         shown: format!("djt_{number:04}"),
         created: later(i64::from(number)),

@@ -9,7 +9,8 @@ use crate::cache::{
 };
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
-use crate::id::{EntryId, KeyId, ProjectId};
+use crate::id::{EntryId, KeyId, OperatorId, ProjectId};
+use crate::operator::{Operator, PasswordHash, Role};
 use crate::project::{Project, ProjectSettings, Tier};
 use crate::rate_limit::Decision;
 use crate::store::{Admission, Door, Probe, Store};
@@ -54,6 +55,30 @@ pub(super) fn project(number: u32) -> Project {
 pub(super) async fn with_project(store: &dyn Store, number: u32) -> ProjectId {
     store.create_project(&project(number), &change()).await.unwrap();
     project_id(number)
+}
+
+/// The id of [`operator`].
+pub(super) fn operator_id(number: u32) -> OperatorId {
+    OperatorId::from_bytes(bytes(number))
+}
+
+/// An owner of deja.
+pub(super) fn operator(number: u32) -> Operator {
+    Operator {
+        id: operator_id(number),
+        email: format!("o{number}@example.com").parse().unwrap(),
+        role: Role::Owner,
+        password: PasswordHash::from_phc("$argon2id$hash"),
+        created: NOW,
+        disabled: None,
+    }
+}
+
+/// Stores [`operator`].
+pub(super) async fn with_operator(store: &dyn Store, number: u32) -> Operator {
+    let operator = operator(number);
+    store.create_operator(&operator, &change()).await.unwrap();
+    operator
 }
 
 /// An active key.

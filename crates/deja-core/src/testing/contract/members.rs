@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::fixtures::{NOW, bytes, project, project_id, with_project};
+use super::fixtures::{NOW, operator_id, project, project_id, with_operator, with_project};
 use super::{Subject, register};
 use crate::audit::Change;
-use crate::id::OperatorId;
 use crate::member::{Member, Rank};
-use crate::operator::{Operator, PasswordHash, Role};
-use crate::store::{Store, StoreError};
+use crate::operator::Operator;
+use crate::store::StoreError;
 use crate::testing::change;
 
 register!["members":
@@ -19,19 +18,6 @@ register!["members":
     go_with_their_project,
     a_rank_that_is_there_is_set_once,
 ];
-
-async fn with_operator(store: &dyn Store, number: u32) -> Operator {
-    let operator = Operator {
-        id: OperatorId::from_bytes(bytes(number)),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role: Role::Member,
-        password: PasswordHash::from_phc("$argon2id$hash"),
-        created: NOW,
-        disabled: None,
-    };
-    store.create_operator(&operator, &change()).await.unwrap();
-    operator
-}
 
 fn member(operator: &Operator, rank: Rank) -> Member {
     Member { operator: operator.id, email: operator.email.clone(), rank }
@@ -74,7 +60,7 @@ async fn need_a_project_and_an_operator(subject: Subject) {
     let store = subject.store();
     let id = with_project(&*store, 1).await;
     let ada = with_operator(&*store, 1).await;
-    let nobody = OperatorId::from_bytes(bytes(9));
+    let nobody = operator_id(9);
     for (project, operator) in [(id, nobody), (project_id(9), ada.id)] {
         let refused = store.set_rank(project, operator, Rank::Viewer, &change()).await;
         assert!(matches!(refused, Err(StoreError::Conflict(_))));
@@ -88,7 +74,7 @@ async fn who_makes_a_project_owns_it(mut subject: Subject) {
     let by = |operator: &Operator| Change::new(NOW, operator.into(), "project.create");
     store.create_project(&project(1), &by(&ada)).await.unwrap();
     // One that is gone, and deja itself, own nothing.
-    let nobody = Operator { id: OperatorId::from_bytes(bytes(9)), ..ada.clone() };
+    let nobody = Operator { id: operator_id(9), ..ada.clone() };
     store.create_project(&project(2), &by(&nobody)).await.unwrap();
     store.create_project(&project(3), &change()).await.unwrap();
     let taken = store.create_project(&project(3), &by(&ada)).await;

@@ -1,11 +1,10 @@
 //! Second factors of operators.
 
-use super::fixtures::{NOW, bytes, later};
+use super::fixtures::{NOW, later, operator_id, with_operator};
 use super::{Subject, register};
-use crate::id::OperatorId;
-use crate::operator::{Operator, PasswordHash, Role, Session, TokenHash};
+use crate::operator::{Session, TokenHash};
 use crate::second_factor::SecondFactor;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 use crate::testing::change;
 
 register!["second_factors":
@@ -18,23 +17,6 @@ register!["second_factors":
     are_removed_and_made_again,
 ];
 
-fn id(number: u32) -> OperatorId {
-    OperatorId::from_bytes(bytes(number))
-}
-
-async fn with_operator(store: &dyn Store, number: u32) -> OperatorId {
-    let operator = Operator {
-        id: id(number),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role: Role::Owner,
-        password: PasswordHash::from_phc("$argon2id$hash"),
-        created: NOW,
-        disabled: None,
-    };
-    store.create_operator(&operator, &change()).await.unwrap();
-    operator.id
-}
-
 fn factor() -> SecondFactor {
     let recovery = (1..=3).map(|n| TokenHash([n; 32])).collect();
     SecondFactor { sealed_secret: vec![0, 255, 7], since: later(5), last_step: 10, recovery }
@@ -42,7 +24,7 @@ fn factor() -> SecondFactor {
 
 async fn come_back_as_they_were(mut subject: Subject) {
     let store = subject.store();
-    let (one, two) = (with_operator(&*store, 1).await, with_operator(&*store, 2).await);
+    let (one, two) = (with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id);
     assert_eq!(store.with_second_factor().await.unwrap(), []);
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let without = SecondFactor { recovery: Vec::new(), ..factor() };
@@ -50,7 +32,7 @@ async fn come_back_as_they_were(mut subject: Subject) {
     let store = subject.reopened().await;
     assert_eq!(store.second_factor(one).await.unwrap(), Some(factor()));
     assert_eq!(store.second_factor(two).await.unwrap(), Some(without));
-    assert_eq!(store.second_factor(id(3)).await.unwrap(), None);
+    assert_eq!(store.second_factor(operator_id(3)).await.unwrap(), None);
     let mut holders = store.with_second_factor().await.unwrap();
     holders.sort_unstable();
     assert_eq!(holders, [one, two]);
@@ -58,9 +40,9 @@ async fn come_back_as_they_were(mut subject: Subject) {
 
 async fn need_an_operator_and_are_one_each(subject: Subject) {
     let store = subject.store();
-    let refused = store.create_second_factor(id(1), &factor(), None, &change()).await;
+    let refused = store.create_second_factor(operator_id(1), &factor(), None, &change()).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
-    let one = with_operator(&*store, 1).await;
+    let one = with_operator(&*store, 1).await.id;
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let other = SecondFactor { sealed_secret: vec![1], ..factor() };
     let twice = store.create_second_factor(one, &other, None, &change()).await;
@@ -70,7 +52,7 @@ async fn need_an_operator_and_are_one_each(subject: Subject) {
 
 async fn end_all_sessions_but_one(mut subject: Subject) {
     let store = subject.store();
-    let (one, two) = (with_operator(&*store, 1).await, with_operator(&*store, 2).await);
+    let (one, two) = (with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id);
     let session = |number: u8, operator| Session {
         token: TokenHash([number; 32]),
         operator,
@@ -92,7 +74,7 @@ async fn end_all_sessions_but_one(mut subject: Subject) {
 
 async fn use_a_step_once_and_none_before_it(mut subject: Subject) {
     let store = subject.store();
-    let one = with_operator(&*store, 1).await;
+    let one = with_operator(&*store, 1).await.id;
     assert!(!store.use_code(one, 12).await.unwrap(), "there is none");
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     assert!(!store.use_code(one, 10).await.unwrap());
@@ -107,7 +89,7 @@ async fn use_a_step_once_and_none_before_it(mut subject: Subject) {
 
 async fn use_a_recovery_code_once(mut subject: Subject) {
     let store = subject.store();
-    let (one, two) = (with_operator(&*store, 1).await, with_operator(&*store, 2).await);
+    let (one, two) = (with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id);
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let code = TokenHash([2; 32]);
     assert!(!store.use_recovery_code(two, &code, &change()).await.unwrap(), "another's");
@@ -121,7 +103,7 @@ async fn use_a_recovery_code_once(mut subject: Subject) {
 
 async fn are_used_once_however_many_try(subject: Subject) {
     let store = subject.store();
-    let one = with_operator(&*store, 1).await;
+    let one = with_operator(&*store, 1).await.id;
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let tries = (0..8).map(|_| async {
         let code = store.use_code(one, 20).await.unwrap();
@@ -135,7 +117,7 @@ async fn are_used_once_however_many_try(subject: Subject) {
 
 async fn are_removed_and_made_again(mut subject: Subject) {
     let store = subject.store();
-    let one = with_operator(&*store, 1).await;
+    let one = with_operator(&*store, 1).await.id;
     assert!(!store.remove_second_factor(one, &change()).await.unwrap());
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     assert!(store.remove_second_factor(one, &change()).await.unwrap());
