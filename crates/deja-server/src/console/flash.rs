@@ -6,13 +6,12 @@
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use axum::response::{IntoResponse, Redirect, Response};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deja_core::operator::TokenHash;
 use serde::{Deserialize, Serialize};
 
 use super::Console;
 use super::error::ConsoleError;
+use super::sealed;
 use super::session::{Cookies, cookie, expired};
 
 const NAME: &str = "deja_flash";
@@ -61,10 +60,8 @@ pub(super) fn redirect(
     to: &str,
     flash: &Flash,
 ) -> Result<Response, ConsoleError> {
-    let bytes = serde_json::to_vec(flash).map_err(|error| ConsoleError::Failed(error.to_string()))?;
-    let sealed = console.vault.seal(&bytes, &binding(session));
-    let sealed = sealed.map_err(|error| ConsoleError::Failed(error.to_string()))?;
-    let cookie = cookie(console.secure, NAME, &URL_SAFE_NO_PAD.encode(sealed), Some(SECONDS))?;
+    let sealed = sealed::seal(console, &binding(session), flash)?;
+    let cookie = cookie(console.secure, NAME, &sealed, Some(SECONDS))?;
     let mut response = Redirect::to(to).into_response();
     response.headers_mut().append(SET_COOKIE, cookie);
     Ok(response)
@@ -72,9 +69,7 @@ pub(super) fn redirect(
 
 /// The message that came with the request, if it was made for this session.
 pub(super) fn read(console: &Console, cookies: &Cookies, session: Option<&TokenHash>) -> Option<Flash> {
-    let sealed = URL_SAFE_NO_PAD.decode(cookies.get(console.secure, NAME)?).ok()?;
-    let opened = console.vault.open(&sealed, &binding(session)).ok()?;
-    serde_json::from_slice(&opened).ok()
+    sealed::open(console, &binding(session), cookies.get(console.secure, NAME)?)
 }
 
 /// The header that clears the message.

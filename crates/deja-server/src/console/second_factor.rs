@@ -3,14 +3,13 @@
 //! Between its pages a form carries a ticket that says who got how far: sealed with the server's key, for a few minutes, and
 //! void once the password is another one. So any replica can go on, and nothing is stored for who goes no further.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use deja_core::admin::{AdminError, second_factor};
 use deja_core::clock::Timestamp;
 use deja_core::operator::Operator;
@@ -26,7 +25,7 @@ use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::Form;
 use super::page::{Answer, Frame, Visit, html};
-use super::{account, sign_in};
+use super::{account, sealed, sign_in};
 
 /// How long there is to open the app and type its code.
 const LASTS: Duration = Duration::from_mins(10);
@@ -68,22 +67,33 @@ fn issue(
 ) -> Result<String, ConsoleError> {
     let until = console.now().plus(LASTS).as_nanos();
     let ticket = Ticket { operator: operator.id.to_string(), password: print_of(operator), until, carries };
-    let failed = |error: &dyn std::fmt::Display| ConsoleError::Failed(error.to_string());
-    let bytes = serde_json::to_vec(&ticket).map_err(|error| failed(&error))?;
-    let sealed = console.vault.seal(&bytes, step.binding()).map_err(|error| failed(&error))?;
-    Ok(URL_SAFE_NO_PAD.encode(sealed))
+    sealed::seal(console, step.binding(), &ticket)
 }
 
 /// The ticket, if it is one of ours and its time is not over.
 fn read(console: &Console, step: Step, text: &str) -> Option<Ticket> {
-    let sealed = URL_SAFE_NO_PAD.decode(text).ok()?;
-    let opened = console.vault.open(&sealed, step.binding()).ok()?;
-    let ticket: Ticket = serde_json::from_slice(&opened).ok()?;
+    let ticket: Ticket = sealed::open(console, step.binding(), text)?;
     (console.now() < Timestamp::from_nanos(ticket.until)).then_some(ticket)
 }
 
 fn print_of(operator: &Operator) -> String {
     hex::encode(Sha256::digest(operator.password.as_phc()))
+}
+
+/// Whether it is a code of the operator's. Guesses are counted, wherever they come from.
+async fn is_code(
+    console: &Console,
+    operator: &Operator,
+    address: IpAddr,
+    code: &str,
+) -> Result<bool, ConsoleError> {
+    let email = operator.email.as_str();
+    console.throttle.attempt_code(email, console.now()).map_err(ConsoleError::Throttled)?;
+    let right = second_factor::check(&console.admin, operator, code, &address.to_string()).await?;
+    if right {
+        console.throttle.code_succeeded(email);
+    }
+    Ok(right)
 }
 
 #[derive(Template)]
@@ -129,15 +139,12 @@ pub(super) async fn sign_in(
             && print_of(operator) == ticket.password
     };
     let Some(operator) = operators.iter().find(whose) else { return again() };
-    let email = operator.email.as_str();
-    console.throttle.attempt_code(email, console.now()).map_err(ConsoleError::Throttled)?;
-    if !second_factor::check(&console.admin, operator, &form.code, &address.to_string()).await? {
+    if !is_code(&console, operator, address, &form.code).await? {
         let frame = Frame::door("Second step").complaining(Some(WRONG));
         let mut response = html(&CodePage { frame, ticket: form.ticket });
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(response);
     }
-    console.throttle.code_succeeded(email);
     sign_in::begin(&console, operator, &headers, super::session::local(&ticket.carries)).await
 }
 
@@ -208,12 +215,9 @@ pub(super) struct Code {
 /// `POST /console/account/second-factor/off`.
 pub(super) async fn turn_off(visit: Visit, Address(address): Address, Form(form): Form<Code>) -> Answer {
     let (console, operator) = (&visit.console, &visit.who.operator);
-    let email = operator.email.as_str();
-    console.throttle.attempt_code(email, visit.now()).map_err(ConsoleError::Throttled)?;
-    if !second_factor::check(&console.admin, operator, &form.code, &address.to_string()).await? {
+    if !is_code(console, operator, address, &form.code).await? {
         return visit.to(account::PLACE, &Flash::bad(WRONG));
     }
-    console.throttle.code_succeeded(email);
-    let removed = second_factor::remove(&visit.acting(), email).await;
+    let removed = second_factor::remove(&visit.acting(), operator.email.as_str()).await;
     visit.done(account::PLACE, removed, "The second factor is off: a password is enough to sign in.")
 }
