@@ -22,18 +22,20 @@ COPY LICENSE NOTICE /usr/local/share/doc/deja/
 
 FROM scratch AS archive
 COPY deja /usr/local/bin/deja
-COPY LICENSE NOTICE THIRD_PARTY sbom.cdx.json /usr/local/share/doc/deja/
+COPY LICENSE NOTICE sbom.cdx.json /usr/local/share/doc/deja/
+COPY THIRD_PARTY /usr/local/share/doc/deja/THIRD_PARTY/
 
 FROM ${BINARY} AS published
 
 FROM debian:trixie-slim AS data
-# A new volume takes owner and mode from the image.
-RUN install -d -m 0700 -o 65532 -g 65532 /data
+# A new volume takes owner and mode from the image. The folder above is what is copied: of a folder that is copied, its content
+# keeps its mode, and it itself does not.
+RUN install -d -m 0700 -o 65532 -g 65532 /volume/data
 
 # glibc, certificates, and a user without rights; no shell, no package manager.
 FROM gcr.io/distroless/cc-debian13:nonroot
 COPY --from=published /usr/local /usr/local
-COPY --from=data --chown=65532:65532 /data /data
+COPY --from=data --chown=65532:65532 /volume /
 # Inside a container every interface is the right one: what is published is said outside.
 ENV DEJA_LISTEN=0.0.0.0:8080 DEJA_DATA_DIR=/data DEJA_LOG_FORMAT=json
 USER 65532:65532
