@@ -91,6 +91,28 @@ pub(crate) fn replica(bench: &Bench, place: Place, provider: &str, key: Option<S
     Ok(Replica { server, address, key, place })
 }
 
+/// The same on a database that may be empty, with a project of its own.
+pub(crate) fn replica_for(bench: &Bench, place: Place, provider: &str, slug: &str) -> Result<Replica> {
+    let Started { server, address, .. } = start(bench, &place, provider)?;
+    let key = new_project(bench, &place, &address, provider, slug, [LIMIT; 2])?;
+    Ok(Replica { server, address, key, place })
+}
+
+/// A key of a new project, with its limits: a minute, and at once.
+fn new_project(
+    bench: &Bench,
+    place: &Place,
+    address: &str,
+    provider: &str,
+    slug: &str,
+    limits: [u32; 2],
+) -> Result<String> {
+    let cli = |arguments: &[&str]| last_line(command(bench, place, address, provider).args(arguments));
+    let [minute, burst] = limits.map(|limit| limit.to_string());
+    cli(&["project", "create", slug, "--tier", "enterprise", "--rpm", &minute, "--burst", &burst])?;
+    cli(&["key", "create", "--project", slug, "--name", "bench"])
+}
+
 /// Starts a server and waits for `/readyz`.
 pub(crate) fn start(bench: &Bench, place: &Place, provider: &str) -> Result<Started> {
     let address = free_address()?;
@@ -148,11 +170,7 @@ impl<'a> Deja<'a> {
         let place = Place::Temporary(tempfile::tempdir()?);
         let (provider_server, provider) = Server::part(&bench.me, &[&["provider"], arguments].concat())?;
         let Started { server, address, .. } = start(bench, &place, &provider)?;
-        let cli = |arguments: &[&str]| last_line(command(bench, &place, &address, &provider).args(arguments));
-        let limit = LIMIT.to_string();
-        let slug =
-            cli(&["project", "create", "bench", "--tier", "enterprise", "--rpm", &limit, "--burst", &limit])?;
-        let key = cli(&["key", "create", "--project", &slug, "--name", "bench"])?;
+        let key = new_project(bench, &place, &address, &provider, "bench", [LIMIT; 2])?;
         Ok(Self { bench, server, address, key, provider, provider_server, place })
     }
 
@@ -188,13 +206,9 @@ impl<'a> Deja<'a> {
 
     /// One more project, which may ask so much a second, and no more at once.
     pub(crate) fn project(&self, slug: &str, limit: u32) -> Result<Route> {
-        let cli = |arguments: &[&str]| {
-            last_line(command(self.bench, &self.place, &self.address, &self.provider).args(arguments))
-        };
-        let (minute, burst) = ((limit * 60).to_string(), limit.to_string());
-        cli(&["project", "create", slug, "--tier", "enterprise", "--rpm", &minute, "--burst", &burst])?;
-        let key = cli(&["key", "create", "--project", slug, "--name", "bench"])?;
-        Ok(Route::query(&self.address, &key))
+        let Self { bench, place, address, provider, .. } = self;
+        let key = new_project(bench, place, address, provider, slug, [limit * 60, limit])?;
+        Ok(Route::query(address, &key))
     }
 
     /// Sends every body once.

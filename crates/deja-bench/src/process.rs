@@ -1,5 +1,6 @@
 //! Child processes: started, measured from /proc, and ended with their owner.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -94,16 +95,51 @@ pub(crate) fn own_cpu() -> Result<Duration> {
     cpu_of("self")
 }
 
-/// Fields 14 and 15 of proc_pid_stat(5), in ticks of 1/100 s (`USER_HZ`, the same on every Linux that Rust
-/// runs on but Alpha's).
 fn cpu_of(process: &str) -> Result<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
-    // The second field is the name in parentheses and may hold spaces.
-    let (_, fields) = stat.rsplit_once(')').context("unreadable /proc/pid/stat")?;
-    let ticks = |index: usize| -> Result<u64> {
-        Ok(fields.split_ascii_whitespace().nth(index).context("short /proc/pid/stat")?.parse()?)
-    };
-    Ok(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
+    Ok(Stat::of(process)?.own)
+}
+
+/// The processor time up to now of all processes below `process`: its children, theirs, and those of them that ended.
+pub(crate) fn cpu_below(process: u32) -> Result<Duration> {
+    let mut children: HashMap<u32, Vec<(u32, Duration)>> = HashMap::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // One that ended meanwhile is in the time of its parent.
+        let Ok(stat) = Stat::of(&format!("{number}")) else { continue };
+        children.entry(stat.parent).or_default().push((number, stat.own + stat.ended));
+    }
+    let (mut below, mut cpu) = (vec![process], Duration::ZERO);
+    while let Some(parent) = below.pop() {
+        for (child, time) in children.remove(&parent).unwrap_or_default() {
+            below.push(child);
+            cpu += time;
+        }
+    }
+    Ok(cpu)
+}
+
+/// Some fields of proc_pid_stat(5).
+struct Stat {
+    parent: u32,
+    /// Processor time in user and kernel mode.
+    own: Duration,
+    /// The same of its children that ended.
+    ended: Duration,
+}
+
+impl Stat {
+    fn of(process: &str) -> Result<Self> {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+        // The second field is the name in parentheses and may hold spaces.
+        let (_, fields) = stat.rsplit_once(')').context("unreadable /proc/pid/stat")?;
+        let field = |number: usize| -> Result<u64> {
+            let field = fields.split_ascii_whitespace().nth(number - 3);
+            Ok(field.context("short /proc/pid/stat")?.parse()?)
+        };
+        // In ticks of 1/100 s (`USER_HZ`, the same on every Linux that Rust runs on but Alpha's).
+        let time = |user, kernel| anyhow::Ok(Duration::from_millis((field(user)? + field(kernel)?) * 10));
+        Ok(Self { parent: field(4)?.try_into()?, own: time(14, 15)?, ended: time(16, 17)? })
+    }
 }
 
 /// Runs a subcommand of our own on a job file, and reads its result.

@@ -3,6 +3,8 @@
 //!
 //! Vectors of random direction would not do: none is near another, so a search has nothing to look at twice.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result};
 use deja_core::embedding::{Embedded, Embedder as _, EmbedderId, Embedding};
 use deja_embed::{LocalEmbedder, PoolConfig};
@@ -23,7 +25,9 @@ pub(crate) struct Vectors {
 impl Vectors {
     /// Embeds the prompts of all entries.
     pub(crate) async fn new() -> Result<Self> {
-        let embedder = LocalEmbedder::builtin(PoolConfig::default())?;
+        // Nothing is measured meanwhile, so a busy machine may take its time.
+        let patient = PoolConfig { deadline: Duration::from_mins(1), ..PoolConfig::default() };
+        let embedder = LocalEmbedder::builtin(patient)?;
         let prompts: Vec<String> = (0..prompts::ENTRIES).map(prompts::entry).collect();
         let centres = futures::stream::iter(&prompts)
             .map(|prompt| embedder.embed(prompt))

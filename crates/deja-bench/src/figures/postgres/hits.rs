@@ -25,10 +25,16 @@ const SCANNED: i64 = 5_001;
 /// Longest wait for the graph index: it takes a minute or two for 100,000 entries.
 const GRAPH: Duration = Duration::from_mins(5);
 
-/// A load on several replicas at once.
-fn load(bench: &Bench, replicas: &mut [Replica], bodies: &[String], exact: bool) -> Result<Vec<Outcome>> {
+/// A load on several replicas at once, with as many connections in all.
+fn load(
+    bench: &Bench,
+    replicas: &mut [Replica],
+    connections: usize,
+    bodies: &[String],
+    exact: bool,
+) -> Result<Vec<Outcome>> {
     let share = bodies.len() / replicas.len();
-    let connections = (CONNECTIONS / replicas.len()).max(1);
+    let connections = (connections / replicas.len()).max(1);
     std::thread::scope(|scope| {
         let running: Vec<_> = replicas
             .iter_mut()
@@ -52,6 +58,15 @@ struct Round {
     embedded: Outcome,
     one: Outcome,
     three: Vec<Outcome>,
+    /// Over one connection, where nobody waits for a turn.
+    alone: Alone,
+    /// Processor time of the database a request, in microseconds, with one replica and with three.
+    database_us: [f64; 2],
+}
+
+struct Alone {
+    embedded: Outcome,
+    postgres: Outcome,
 }
 
 pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
@@ -76,15 +91,16 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     let exact: Vec<String> = (0..EXACT).map(|number| prompts::body(&fill::prompt(number), None)).collect();
     for (name, is_exact) in [("exact hits", true), ("hits by meaning", false)] {
         let mut next = 0;
-        let mut bodies = || -> Vec<String> {
+        let mut bodies = |count: usize| -> Vec<String> {
             if is_exact {
                 return exact.clone();
             }
-            next += bench.options.prompts;
-            let asked = (next - bench.options.prompts)..next;
+            next += count;
+            let asked = (next - count)..next;
             asked.map(|n| prompts::body(&prompts::rewording(n, prompts::ENTRIES), None)).collect()
         };
-        let warm_up = bodies();
+        let all = bench.options.prompts;
+        let warm_up = bodies(all);
         if !is_exact {
             // The filling built the graph as it went; a replica that searches sees to it too. Measured before it is
             // there, a search is a scan of all entries, beside the building, and takes a hundred times as long.
@@ -100,23 +116,36 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
         }
         eprintln!("{name}: warming up");
         for replicas in [&mut embedded[..], &mut one, &mut three] {
-            load(bench, replicas, &warm_up, is_exact)?;
+            load(bench, replicas, CONNECTIONS, &warm_up, is_exact)?;
         }
         let rounds = bench.rounds(name, |_| {
-            let bodies = [bodies(), bodies(), bodies()];
-            let [first, second, third] = &bodies;
-            let single = |replicas: &mut [Replica], bodies: &[String]| -> Result<Outcome> {
-                load(bench, replicas, bodies, is_exact)?.pop().ok_or_else(|| anyhow::anyhow!("no outcome"))
+            let mut single = |replicas: &mut [Replica], connections| -> Result<Outcome> {
+                // One connection alone takes a while for them.
+                let bodies = bodies(all.div_ceil(if connections == 1 { 4 } else { 1 }));
+                let outcome = load(bench, replicas, connections, &bodies, is_exact)?.pop();
+                outcome.ok_or_else(|| anyhow::anyhow!("no outcome"))
             };
-            Ok(Round {
-                embedded: single(&mut embedded, first)?,
-                one: single(&mut one, second)?,
-                three: load(bench, &mut three, third, is_exact)?,
-            })
+            let alone = Alone { embedded: single(&mut embedded, 1)?, postgres: single(&mut one, 1)? };
+            let by_embedded = single(&mut embedded, CONNECTIONS)?;
+            let before = postgres.cpu()?;
+            let by_one = single(&mut one, CONNECTIONS)?;
+            let between = postgres.cpu()?;
+            let by_three = load(bench, &mut three, CONNECTIONS, &bodies(all), is_exact)?;
+            let after = postgres.cpu()?;
+            let database_us = [
+                each_us(between.saturating_sub(before), std::slice::from_ref(&by_one)),
+                each_us(after.saturating_sub(between), &by_three),
+            ];
+            Ok(Round { embedded: by_embedded, one: by_one, three: by_three, alone, database_us })
         })?;
         rows.extend(report(name, entries, &rounds));
     }
     Ok(rows)
+}
+
+/// Of this processor time, how much a request took, in microseconds.
+pub(super) fn each_us(cpu: Duration, outcomes: &[Outcome]) -> f64 {
+    cpu.as_secs_f64() * 1e6 / outcomes.iter().map(|outcome| outcome.requests).sum::<usize>() as f64
 }
 
 /// Waits until the graph index is built, if the entries are enough for one. For how many seconds.
@@ -160,6 +189,14 @@ fn report(name: &str, entries: usize, rounds: &[Round]) -> Vec<Row> {
         row("embedded", "requests/s", &|r| r.embedded.per_second()),
         row("PostgreSQL, one replica", "requests/s", &|r| r.one.per_second()),
         row("PostgreSQL, three replicas together", "requests/s", &|r| sum(&r.three)),
+        row("CPU of the database, one replica", "us/request", &|r| r.database_us[0]),
+        row("CPU of the database, three replicas", "us/request", &|r| r.database_us[1]),
+        row("CPU of the database, three replicas / one", "x", &|r| r.database_us[1] / r.database_us[0]),
+        row("p50, one connection, embedded", "ms", &|r| r.alone.embedded.p50_ms),
+        row("p50, one connection, PostgreSQL", "ms", &|r| r.alone.postgres.p50_ms),
+        row("p50, one connection, PostgreSQL / embedded", "x", &|r| {
+            r.alone.postgres.p50_ms / r.alone.embedded.p50_ms
+        }),
         row("share of hits, PostgreSQL - embedded", "", &|r| share(&r.one) - share(&r.embedded)),
     ]
 }

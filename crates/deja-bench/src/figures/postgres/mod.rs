@@ -4,6 +4,7 @@
 mod faults;
 mod hits;
 mod limits;
+mod projects;
 mod revocation;
 mod server;
 
@@ -21,8 +22,13 @@ const FILLING: Duration = Duration::from_mins(5);
 type Part = fn(&Bench, &mut Postgres) -> Result<Vec<Row>>;
 
 /// Each is bounded by itself; with five rounds and 100,000 entries all of them end within 20 minutes.
-const PARTS: [(&str, Part); 4] =
-    [("hits", hits::run), ("limits", limits::run), ("revocation", revocation::run), ("faults", faults::run)];
+const PARTS: [(&str, Part); 5] = [
+    ("hits", hits::run),
+    ("projects", projects::run),
+    ("limits", limits::run),
+    ("revocation", revocation::run),
+    ("faults", faults::run),
+];
 
 pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let began = Instant::now();

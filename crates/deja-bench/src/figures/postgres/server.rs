@@ -3,8 +3,11 @@
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+
+use crate::process;
 
 /// Ends with its standard input.
 pub(super) struct Postgres {
@@ -35,6 +38,11 @@ impl Postgres {
         self.tell(&format!("create {name}"))?;
         let (base, _) = self.url.rsplit_once('/').context("no database in the URL")?;
         Ok(format!("{base}/{name}"))
+    }
+
+    /// The processor time that the database took up to now, all its processes. In steps of a hundredth of a second.
+    pub(super) fn cpu(&self) -> Result<Duration> {
+        process::cpu_below(self.script.id())
     }
 
     /// Has the script do something, and waits until it is done.
