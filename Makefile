@@ -35,7 +35,7 @@ fuzz:
 		mkdir -p fuzz/corpus/$$target; \
 		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(SECONDS); \
 	done
-# The same as e2e, and takes the pictures of docs/images anew.
+# The same as e2e, and takes the picture of the README anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
 # Format, lints, the documentation's links, what may be linked in, and the manifests of Kubernetes.

@@ -82,6 +82,15 @@ fn links_of_documents_lead_somewhere() {
     assert!(seen > 100 && dead.is_empty(), "of {seen} links these lead nowhere: {dead:#?}");
 }
 
+#[test]
+fn every_picture_is_shown_by_a_document() {
+    let documents: String = tracked("*.md").iter().map(|page| prose(page)).collect();
+    let name = |picture: &PathBuf| format!("images/{})", picture.file_name().unwrap().display());
+    let unseen: Vec<_> =
+        tracked("docs/images/*").into_iter().filter(|picture| !documents.contains(&name(picture))).collect();
+    assert!(unseen.is_empty(), "{unseen:?}");
+}
+
 /// Whoever looks for the place of a change finds it.
 #[test]
 fn the_map_of_the_code_names_what_is_there() {

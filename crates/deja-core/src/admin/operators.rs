@@ -199,9 +199,10 @@ pub async fn accept(
     let by = &by.alone().await?;
     let now = by.now();
     let invite = by.store().invite(&token.hash(), now).await?.ok_or_else(useless)?;
-    let operators = by.store().operators().await?;
     let (operator, action) = match invite.purpose {
-        Purpose::Join { email: None, .. } if !operators.is_empty() => return Err(useless()),
+        Purpose::Join { email: None, .. } if !by.store().operators().await?.is_empty() => {
+            return Err(useless());
+        }
         Purpose::Join { role, email: given } => {
             let email = given.map_or_else(|| email_of(email), Ok)?;
             let id = OperatorId::generate(now, by.entropy())?;
@@ -209,7 +210,7 @@ pub async fn accept(
             (Operator { id, email, role, password, created: now, disabled: None }, "operator.join")
         }
         Purpose::ResetPassword { operator } => {
-            let found = operators.into_iter().find(|other| other.id == operator).ok_or_else(useless)?;
+            let found = by.store().operator_by_id(operator).await?.ok_or_else(useless)?;
             (Operator { password: hashed(admin, password).await?, ..found }, "operator.reset-password")
         }
     };

@@ -20,6 +20,9 @@ pub trait Operators: Send + Sync {
     /// The operator with this address, possibly disabled.
     async fn operator(&self, email: &Email) -> Result<Option<Operator>, StoreError>;
 
+    /// The operator with this id, possibly disabled.
+    async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError>;
+
     /// Replaces role, password and disablement of the operator with this id. A new password or a disablement
     /// ends all their sessions. `false` if there is none; [`StoreError::Conflict`] if no enabled owner would
     /// be left.

@@ -353,6 +353,7 @@ forward! { Operators:
     fn create_operator(operator: &Operator, change: &Change) -> ();
     fn operators() -> Vec<Operator>;
     fn operator(email: &Email) -> Option<Operator>;
+    fn operator_by_id(id: OperatorId) -> Option<Operator>;
     fn update_operator(operator: &Operator, change: &Change) -> bool;
 }
 forward! { Invites:

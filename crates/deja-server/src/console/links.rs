@@ -7,8 +7,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use deja_core::admin::{AdminError, operators};
-use deja_core::id::OperatorId;
-use deja_core::operator::{Invite, Operator, PlainToken, Purpose};
+use deja_core::operator::{Invite, PlainToken, Purpose};
 use serde::Deserialize;
 
 use super::Console;
@@ -70,7 +69,8 @@ async fn page(
             Some(email.to_string()),
         ),
         Purpose::ResetPassword { operator } => {
-            let operator = of_id(console, *operator).await?;
+            let found = console.admin.store.operator_by_id(*operator).await?;
+            let operator = found.ok_or(ConsoleError::BadLink)?;
             let explanation = format!("For {}. All sessions of this account end.", operator.email);
             ("Choose a new password", explanation, "Set password", Some(operator.email.to_string()))
         }
@@ -117,9 +117,4 @@ pub(super) async fn post(
             Ok(response)
         }
     }
-}
-
-async fn of_id(console: &Console, id: OperatorId) -> Result<Operator, ConsoleError> {
-    let operators = console.admin.store.operators().await?;
-    operators.into_iter().find(|operator| operator.id == id).ok_or(ConsoleError::BadLink)
 }

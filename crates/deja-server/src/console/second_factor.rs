@@ -132,20 +132,17 @@ pub(super) async fn sign_in(
 ) -> Answer {
     let again = || flash::redirect(&console, None, "/console/sign-in", &Flash::bad(TOO_LATE));
     let Some(ticket) = read(&console, Step::SignIn, &form.ticket) else { return again() };
-    let operators = console.admin.store.operators().await?;
-    let whose = |operator: &&Operator| {
-        operator.id.to_string() == ticket.operator
-            && operator.disabled.is_none()
-            && print_of(operator) == ticket.password
-    };
-    let Some(operator) = operators.iter().find(whose) else { return again() };
-    if !is_code(&console, operator, address, &form.code).await? {
+    let Ok(id) = ticket.operator.parse() else { return again() };
+    let found = console.admin.store.operator_by_id(id).await?;
+    let whose = |operator: &Operator| operator.disabled.is_none() && print_of(operator) == ticket.password;
+    let Some(operator) = found.filter(whose) else { return again() };
+    if !is_code(&console, &operator, address, &form.code).await? {
         let frame = Frame::door("Second step").complaining(Some(WRONG));
         let mut response = html(&CodePage { frame, ticket: form.ticket });
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(response);
     }
-    sign_in::begin(&console, operator, &headers, super::session::local(&ticket.carries)).await
+    sign_in::begin(&console, &operator, &headers, super::session::local(&ticket.carries)).await
 }
 
 #[derive(Template)]

@@ -54,11 +54,7 @@ impl Throttle {
         if failures.len() >= REMEMBERED {
             forget(&mut failures, now);
         }
-        let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
-        let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
-        if !wait.is_zero() {
-            return Err(wait);
-        }
+        open(&failures, keys, now)?;
         for (who, _) in keys {
             count(&mut failures, who.clone(), now);
         }
@@ -68,9 +64,7 @@ impl Throttle {
     /// Whether anything from this address is looked at, whatever the account; or how long it has to wait.
     pub(crate) fn is_open(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = failures.get(&(place(address), None)).filter(|failed| failed.count >= PER_ADDRESS);
-        let wait = failed.map(|failed| failed.since.plus(WINDOW).since(now)).unwrap_or_default();
-        if wait.is_zero() { Ok(()) } else { Err(wait) }
+        open(&failures, &[((place(address), None), PER_ADDRESS)], now)
     }
 
     /// Counts a failure of an address, after the fact: what is so long that guessing leads nowhere need not be counted before
@@ -98,6 +92,13 @@ impl Throttle {
             failed.count = failed.count.saturating_sub(1);
         }
     }
+}
+
+/// Whether none of these has failed too often; or how long they have to wait.
+fn open(failures: &HashMap<Who, Failures>, keys: &[(Who, u32)], now: Timestamp) -> Result<(), Duration> {
+    let closed = keys.iter().filter_map(|(who, most)| failures.get(who).filter(|f| f.count >= *most));
+    let wait = closed.map(|failed| failed.since.plus(WINDOW).since(now)).max().unwrap_or_default();
+    if wait.is_zero() { Ok(()) } else { Err(wait) }
 }
 
 fn count(failures: &mut HashMap<Who, Failures>, who: Who, now: Timestamp) {

@@ -41,6 +41,12 @@ impl Operators for PostgresStore {
         row.map(|row| from_row(&row, 0)).transpose()
     }
 
+    async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM operators o WHERE o.operator_id = $1");
+        let row = self.connections.query_opt(&sql, &[&uuid(id.as_bytes())]).await?;
+        row.map(|row| from_row(&row, 0)).transpose()
+    }
+
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
         let mut transaction = self.connections.begin().await?;
         // Two replicas must not each disable one of the last two owners.

@@ -48,6 +48,10 @@ impl Operators for SqliteStore {
             .await
     }
 
+    async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
+        self.readers.read(move |connection| by_id(connection, id)).await
+    }
+
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
         let (operator, change) = (operator.clone(), change.clone());
         self.writer
@@ -171,7 +175,7 @@ fn update(connection: &Connection, operator: &Operator) -> rusqlite::Result<usiz
 
 fn by_id(connection: &Connection, id: OperatorId) -> rusqlite::Result<Option<Operator>> {
     let sql = format!("SELECT {COLUMNS} FROM operators o WHERE o.operator_id = ?1");
-    connection.query_row(&sql, [id.as_bytes()], |row| from_row(row, 0)).optional()
+    connection.prepare_cached(&sql)?.query_row([id.as_bytes()], |row| from_row(row, 0)).optional()
 }
 
 fn has_owner(connection: &Connection) -> rusqlite::Result<bool> {

@@ -11,7 +11,7 @@ use crate::store::{Store, StoreError};
 use crate::testing::{change, change_at};
 
 register!["people":
-    operators_come_back_by_address,
+    operators_come_back_by_address_and_by_id,
     addresses_are_unique,
     an_update_keeps_address_and_creation,
     the_last_owner_stays,
@@ -94,15 +94,19 @@ async fn signed_in(store: &dyn Store, number: u8, now: Timestamp) -> bool {
     store.session(&token(number), now).await.unwrap().is_some()
 }
 
-async fn operators_come_back_by_address(mut subject: Subject) {
+async fn operators_come_back_by_address_and_by_id(mut subject: Subject) {
     let store = subject.store();
     let two = with_operator(&*store, 2, Role::Member).await;
     let one = Operator { disabled: Some(later(5)), ..operator(1, Role::Owner) };
     store.create_operator(&one, &change()).await.unwrap();
     let store = subject.reopened().await;
-    assert_eq!(store.operators().await.unwrap(), [one.clone(), two]);
-    assert_eq!(store.operator(&one.email).await.unwrap(), Some(one));
+    assert_eq!(store.operators().await.unwrap(), [one.clone(), two.clone()]);
+    for whole in [one, two] {
+        assert_eq!(store.operator_by_id(whole.id).await.unwrap().as_ref(), Some(&whole));
+        assert_eq!(store.operator(&whole.email).await.unwrap(), Some(whole));
+    }
     assert_eq!(store.operator(&"x@y".parse().unwrap()).await.unwrap(), None);
+    assert_eq!(store.operator_by_id(id(3)).await.unwrap(), None);
 }
 
 async fn addresses_are_unique(subject: Subject) {

@@ -60,6 +60,10 @@ impl Operators for MemoryStore {
         Ok(self.state().operators.iter().find(|operator| operator.email == *email).cloned())
     }
 
+    async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
+        Ok(self.state().operators.iter().find(|operator| operator.id == id).cloned())
+    }
+
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
         let owns = |operator: &Operator| operator.role == Role::Owner && operator.disabled.is_none();
