@@ -1,4 +1,5 @@
-//! Claims on flights: a row each, with an owner and an end. Who waits is told by a notification.
+//! Claims on flights: a row each, with an owner and an end. Who waits says so in it, and is told by a notification: the
+//! commit of one that notifies keeps all others that do from theirs.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,11 +28,12 @@ const PROLONG: &str = "
 const RELEASE: &str = "
     WITH released AS (
         UPDATE flights SET ended = $6, until = (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint
-        WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 RETURNING 1)
-    SELECT pg_notify('deja_flights', $5) FROM released";
-const HELD: &str = "
-    SELECT 1 FROM flights
-    WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 AND ended IS NULL";
+        WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 RETURNING waited_for)
+    SELECT pg_notify('deja_flights', $5) FROM released WHERE waited_for";
+/// One that is being released this very moment is gone or ended when this sees it.
+const AWAIT: &str = "
+    UPDATE flights SET waited_for = true
+    WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $4 AND ended IS NULL RETURNING 1";
 
 /// Notifications of released flights that a slow waiter may be behind; more, and it looks for itself.
 const BACKLOG: usize = 1024;
@@ -98,7 +100,7 @@ impl Claims for PostgresStore {
         let (project, owner) = (uuid(flight.project.as_bytes()), uuid(owner.as_bytes()));
         let (scope, prompt) = (&flight.scope.0[..], &flight.prompt.0[..]);
         // Released before anybody listened here.
-        if let Ok(None) = self.connections.query_opt(HELD, &[&project, &scope, &prompt, &owner]).await {
+        if let Ok(None) = self.connections.query_opt(AWAIT, &[&project, &scope, &prompt, &owner]).await {
             return;
         }
         let payload = payload(&flight.prompt);

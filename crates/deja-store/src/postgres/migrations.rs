@@ -33,6 +33,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (19, include_str!("../../migrations/postgres/0019_access_tokens.sql")),
     (20, include_str!("../../migrations/postgres/0020_second_factors.sql")),
     (21, include_str!("../../migrations/postgres/0021_members.sql")),
+    (22, include_str!("../../migrations/postgres/0022_waited_for.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

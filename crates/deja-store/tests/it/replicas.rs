@@ -5,17 +5,18 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Frame, Labelled, NewEntry, Scope};
+use deja_core::cache::{Frame, Labelled, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::id::KeyId;
+use deja_core::id::{FlightId, KeyId};
 use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
-use deja_core::store::{EVICTED_AT_ONCE, EntryFilter, Limits, Store, StoreError};
+use deja_core::store::{EVICTED_AT_ONCE, EntryFilter, FlightKey, Limits, Store, StoreError, Unanswered};
 use deja_core::testing::change;
 use deja_store::PostgresSettings;
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_postgres::AsyncMessage;
 
 use crate::faults::{behind_proxy, nobody, run};
 use crate::postgres::{Database, open_store, settings};
@@ -49,6 +50,51 @@ async fn of_wrong_answers_that_come_at_once_the_third_is_one_too_many() {
         quarantined.retain(|labelled| *labelled == Labelled::Quarantined);
         assert_eq!(quarantined.len(), 1, "entry {number}");
     }
+    database.remove().await;
+}
+
+/// Who notifies holds a lock of the whole server until its commit is on disk.
+#[tokio::test]
+async fn nobody_is_told_of_a_flight_that_nobody_waits_for() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let (client, mut connection) =
+        tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
+    let (hear, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let mut listening = JoinSet::new();
+    listening.spawn(async move {
+        while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(of) = message {
+                hear.send(of.payload().to_owned()).unwrap();
+            }
+        }
+    });
+    client.batch_execute("LISTEN deja_flights").await.unwrap();
+
+    let (claims, scope) = (store.claims().unwrap(), Scope::new(project_id(1), Frame::query(Some("m"), None)));
+    let owner = FlightId::from_bytes([1; 16]);
+    let unanswered = Unanswered { model: "m".to_owned(), failure: None };
+    for (number, (prompt, is_awaited)) in
+        (0..).zip([("stored", false), ("stored, awaited", true), ("ended", false), ("ended, awaited", true)])
+    {
+        let flight = FlightKey { project: project_id(1), scope: scope.key(), prompt: PromptHash::of(prompt) };
+        claims.claim(&flight, owner, Duration::from_hours(1), None, NOW).await.unwrap();
+        if is_awaited {
+            claims.released(&flight, owner, Duration::from_millis(1)).await;
+        }
+        if prompt.starts_with("stored") {
+            claims.store_and_release(entry(number, &scope, prompt), owner).await.unwrap();
+        } else {
+            claims.release(&flight, owner, &unanswered).await.unwrap();
+        }
+    }
+    // They come in the order of the commits: one of another flight would be among them.
+    for prompt in ["stored, awaited", "ended, awaited"] {
+        let word = timeout(Duration::from_mins(1), heard.recv()).await.unwrap();
+        assert_eq!(word, Some(hex::encode(PromptHash::of(prompt).0)), "{prompt}");
+    }
+    listening.abort_all();
     database.remove().await;
 }
 

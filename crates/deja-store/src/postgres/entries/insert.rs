@@ -52,8 +52,9 @@ const INSERT: &str = "
         SELECT $1, pg_backend_pid() & 15, 1 - (SELECT count(*) FROM evicted) FROM stored
         ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries),
     released AS (
-        DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $21 RETURNING 1)
-    SELECT EXISTS (SELECT FROM stored), (SELECT pg_notify('deja_flights', $22) FROM released)";
+        DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $21
+        RETURNING waited_for)
+    SELECT EXISTS (SELECT FROM stored), (SELECT pg_notify('deja_flights', $22) FROM released WHERE waited_for)";
 
 /// Stores `new` unless it has a live twin, and releases the claim of `owner`, if there is one.
 pub(in super::super) async fn insert(
