@@ -158,6 +158,59 @@ mod tests {
     #[test]
     fn a_plain_key_never_prints() {
         let key = PlainKey::generate(&SystemEntropy).unwrap();
-        assert!(!format!("{key:?} {:?}", key.hash()).contains(&key.reveal()[3..]));
+        assert_eq!(format!("{key:?} {:?}", key.hash()), "PlainKey([REDACTED]) KeyHash(..)");
+    }
+
+    fn kept() -> ApiKey {
+        let key = PlainKey::generate(&SystemEntropy).unwrap();
+        ApiKey {
+            id: KeyId::from_bytes([1; 16]),
+            project: ProjectId::from_bytes([2; 16]),
+            name: "test".into(),
+            shown: key.shown(),
+            hash: key.hash(),
+            models: None,
+            quota: None,
+            expires: None,
+            created: Timestamp::from_secs(1),
+            revoked: None,
+        }
+    }
+
+    #[test]
+    fn a_key_ends_at_the_very_moment_and_revoked_is_for_ever() {
+        let at = |nanos| Timestamp::from_nanos(nanos);
+        let open = kept();
+        let ends = ApiKey { expires: Some(at(1_000)), ..kept() };
+        let revoked = ApiKey { revoked: Some(at(5_000)), ..ends.clone() };
+        for (now, of_ends) in
+            [(999, KeyStatus::Active), (1_000, KeyStatus::Expired), (1_001, KeyStatus::Expired)]
+        {
+            assert_eq!(
+                [&open, &ends, &revoked].map(|key| key.status(at(now))),
+                [KeyStatus::Active, of_ends, KeyStatus::Revoked]
+            );
+            assert_eq!(
+                [&open, &ends].map(|key| key.has_expired(at(now))),
+                [false, of_ends == KeyStatus::Expired]
+            );
+        }
+        let names = [KeyStatus::Active, KeyStatus::Expired, KeyStatus::Revoked].map(KeyStatus::as_str);
+        assert_eq!(names, ["Active", "Expired", "Revoked"]);
+    }
+
+    #[test]
+    fn a_key_of_some_models_is_for_these_alone() {
+        let of = |models: &[&str]| ApiKey {
+            models: Some(models.iter().map(|model| (*model).to_owned()).collect()),
+            ..kept()
+        };
+        assert!(kept().allows_model("any"));
+        let (two, none) = (of(&["a", "b"]), of(&[]));
+        assert_eq!(
+            ["a", "b", "A", "ab", ""].map(|model| two.allows_model(model)),
+            [true, true, false, false, false]
+        );
+        assert!(!none.allows_model("a"));
     }
 }

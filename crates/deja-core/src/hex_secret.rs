@@ -59,3 +59,25 @@ impl fmt::Debug for HexSecret {
         f.write_str("[REDACTED]")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: Form = Form { prefix: "t_", bytes: 3 };
+
+    #[test]
+    fn a_secret_is_its_prefix_and_digits() {
+        let secret = HexSecret::parse(&FORM, "t_0a9f37").unwrap();
+        assert_eq!((secret.reveal(), secret.shown(&FORM).as_str()), ("t_0a9f37", "t_0a9f"));
+        assert_eq!(format!("{secret:?}"), "[REDACTED]");
+        // By sha256sum.
+        let hash = "95cc40e1744bd09b05e1760ab74d6033b16e71bdfbe5fcb1cddb3b50b05a9735";
+        assert_eq!(hex::encode(secret.sha256()), hash);
+        for other in
+            ["0a9f37", "t_", "t_0a9f3", "t_0a9f370", "t_0a9F37", "t_0a9g37", "T_0a9f37", "t_0a9f3\u{e9}"]
+        {
+            assert!(HexSecret::parse(&FORM, other).is_none(), "{other}");
+        }
+    }
+}

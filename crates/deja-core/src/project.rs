@@ -339,6 +339,35 @@ mod tests {
     }
 
     #[test]
+    fn models_share_answers_where_the_project_says_so_and_never_in_wire_formats() {
+        let mut project = Project {
+            id: ProjectId::from_bytes([1; 16]),
+            slug: "mine".parse().unwrap(),
+            name: "Mine".into(),
+            tier: Tier::Free,
+            custom_quota: None,
+            suspended: false,
+            settings: ProjectSettings::default(),
+            created: Timestamp::from_secs(0),
+        };
+        let keys = |project: &Project, kind, model| {
+            project.scope_of(kind, model, Some("be kind"), Parameters::new()).key()
+        };
+        for shared in [false, true] {
+            project.settings.share_models = shared;
+            let (a, b) = (project.scope("a", Some("be kind")), project.scope("b", Some("be kind")));
+            assert_eq!(a.key() == b.key(), shared);
+            assert_eq!([a.project(), b.project()], [project.id; 2]);
+            assert_ne!(a.key(), project.scope("a", None).key());
+            assert_eq!(keys(&project, Kind::Query, "a"), a.key());
+            assert_ne!(keys(&project, Kind::Chat, "a"), a.key());
+            assert_ne!(keys(&project, Kind::Chat, "a"), keys(&project, Kind::Chat, "b"));
+        }
+        let other = Project { id: ProjectId::from_bytes([2; 16]), ..project.clone() };
+        assert_ne!(project.scope("a", None).key(), other.scope("a", None).key());
+    }
+
+    #[test]
     fn settings_of_before_the_guard_have_the_standard_one() {
         let old: ProjectSettings = serde_json::from_str(r#"{"ttl_seconds": 60}"#).unwrap();
         assert_eq!(old.guard, Guard::Standard);

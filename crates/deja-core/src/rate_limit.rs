@@ -190,6 +190,62 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_is_an_interval_and_a_capacity() {
+        let quota = Quota::new(60, 10).unwrap();
+        assert_eq!((quota.per_minute(), quota.burst()), (60, 10));
+        assert_eq!((quota.interval(), quota.capacity()), (1_000_000_000, 10_000_000_000));
+        // Rounded up: seven of them are a minute or more.
+        assert_eq!(Quota::of(7, 2).interval(), 8_571_428_572);
+        assert_eq!(Quota::of(7, 2).capacity(), 17_142_857_144);
+        for (per_minute, burst) in [(0, 1), (1, 0), (MAX_PER_MINUTE + 1, 1), (1, MAX_PER_MINUTE + 1)] {
+            assert_eq!(Quota::new(per_minute, burst), Err(InvalidQuota));
+        }
+        assert!(Quota::new(MAX_PER_MINUTE, MAX_PER_MINUTE).is_ok());
+    }
+
+    #[test]
+    fn who_is_refused_is_told_the_second_in_which_it_passes() {
+        let quota = Quota::of(1, 1);
+        let (taken, _) = take(Bucket::default(), quota, Timestamp::from_nanos(START));
+        for (waited, retry_after) in
+            [(1, 60), (1_000_000_000, 59), (1_000_000_001, 59), (59_000_000_000, 1), (MINUTE - 1, 1)]
+        {
+            let (left, refused) = take(taken, quota, Timestamp::from_nanos(START + waited));
+            assert_eq!((refused.allowed, refused.retry_after, left), (false, retry_after, taken), "{waited}");
+            assert_eq!(refused.reset, START / 1_000_000_000 + 60);
+        }
+        assert!(take(taken, quota, Timestamp::from_nanos(START + MINUTE)).1.allowed);
+    }
+
+    #[test]
+    fn of_two_limits_the_tighter_one_is_told() {
+        let of_project = |allowed, remaining| Decision {
+            allowed,
+            of: LimitOf::Project,
+            limit: 60,
+            remaining,
+            reset: 7,
+            retry_after: u32::from(!allowed),
+        };
+        let key = of_project(true, 3).of_key();
+        assert_eq!(key, Decision { of: LimitOf::Key, ..of_project(true, 3) });
+        for (project, of) in [
+            (of_project(true, 4), LimitOf::Key),
+            (of_project(true, 3), LimitOf::Project),
+            (of_project(true, 2), LimitOf::Project),
+            (of_project(false, 0), LimitOf::Project),
+            (of_project(false, 4), LimitOf::Project),
+        ] {
+            let told = key.or_tighter(project);
+            assert_eq!(told, if of == LimitOf::Key { key } else { project });
+        }
+        assert_eq!(
+            [LimitOf::Project, LimitOf::Key].map(LimitOf::cause),
+            ["rate_limited", "key_rate_limited"]
+        );
+    }
+
+    #[test]
     fn a_clock_that_goes_back_does_not_lock_a_project_out() {
         let quota = Quota::of(60, 10);
         let bucket = Bucket { full_at: Timestamp::from_nanos(START + 3_600_000_000_000) };

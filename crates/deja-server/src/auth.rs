@@ -72,13 +72,7 @@ pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<
 /// The same with a key from any header that clients of providers put theirs into. All of those are taken out: what is left
 /// may go on to a provider.
 pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    let key = any_key(headers);
-    let mut sent = false;
-    for name in &KEY_HEADERS {
-        sent |= headers.remove(name).is_some();
-    }
-    let key = key.ok_or_else(|| keyless(sent))?;
-    Ok(engine.admit(&key, base.0.as_deref(), request_id::in_headers(headers)).await?)
+    Ok(engine.admit(&take_key(headers)?, base.0.as_deref(), request_id::in_headers(headers)).await?)
 }
 
 /// The same for feedback, which has a limit of its own.
@@ -92,6 +86,16 @@ fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     let value = values.next().filter(|_| values.next().is_none());
     let key = value.and_then(bearer).and_then(PlainKey::parse);
     Ok(key.ok_or_else(|| keyless(headers.contains_key(AUTHORIZATION)))?.hash())
+}
+
+/// Takes out all headers that may hold a key, and gives the key.
+fn take_key(headers: &mut HeaderMap) -> Result<KeyHash, Refused> {
+    let key = any_key(headers);
+    let mut sent = false;
+    for name in &KEY_HEADERS {
+        sent |= headers.remove(name).is_some();
+    }
+    key.ok_or_else(|| keyless(sent))
 }
 
 /// The refusal of a request without a key, or with something `sent` that is none.
@@ -142,7 +146,84 @@ pub fn write_limit(limit: &Decision, headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
+    use deja_core::rate_limit::LimitOf;
+
     use super::*;
+
+    const KEY: &str = "dj_000102030405060708090a0b0c0d0e0f";
+    const OTHER: &str = "dj_ff0102030405060708090a0b0c0d0e0f";
+
+    fn headers(given: &[(&'static str, String)]) -> HeaderMap {
+        given.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect()
+    }
+
+    /// The key, or the cause.
+    fn said(of: Result<KeyHash, Refused>) -> Result<KeyHash, &'static str> {
+        of.map_err(|refused| match (refused.error, refused.limit) {
+            (ApiError::Unauthorized(cause), None) => cause,
+            _ => "another refusal",
+        })
+    }
+
+    #[test]
+    fn a_key_of_dejas_own_api_stands_in_one_header_once() {
+        let hash = PlainKey::parse(KEY).unwrap().hash();
+        let bearer = |key: &str| ("authorization", format!("Bearer {key}"));
+        for (given, expected) in [
+            (vec![bearer(KEY)], Ok(hash)),
+            (vec![bearer(KEY), ("x-api-key", OTHER.to_owned())], Ok(hash)),
+            (vec![], Err(NO_KEY)),
+            (vec![("x-api-key", KEY.to_owned())], Err(NO_KEY)),
+            (vec![bearer("sk-none")], Err(UNKNOWN_KEY)),
+            (vec![("authorization", KEY.to_owned())], Err(UNKNOWN_KEY)),
+        ] {
+            assert_eq!(said(key_of(&headers(&given))), expected, "{given:?}");
+        }
+        let mut twice = headers(&[bearer(KEY)]);
+        twice.append(AUTHORIZATION, format!("Bearer {KEY}").parse().unwrap());
+        assert_eq!(said(key_of(&twice)), Err(UNKNOWN_KEY));
+    }
+
+    #[test]
+    fn a_key_of_the_wires_is_the_same_in_all_headers_and_goes_no_further() {
+        let hash = PlainKey::parse(KEY).unwrap().hash();
+        let bearer = |key: &str| ("authorization", format!("Bearer {key}"));
+        let plain = |name, key: &str| (name, key.to_owned());
+        for (given, expected) in [
+            (vec![bearer(KEY)], Ok(hash)),
+            (vec![plain("x-api-key", KEY)], Ok(hash)),
+            (vec![plain("x-goog-api-key", KEY)], Ok(hash)),
+            (vec![plain("api-key", KEY), bearer(KEY)], Ok(hash)),
+            (vec![plain("api-key", KEY), plain("x-api-key", OTHER)], Err(UNKNOWN_KEY)),
+            (vec![bearer(KEY), plain("x-api-key", "sk-none")], Err(UNKNOWN_KEY)),
+            (vec![plain("authorization", KEY)], Err(UNKNOWN_KEY)),
+            (vec![plain("x-api-key", "sk-none")], Err(UNKNOWN_KEY)),
+            (vec![plain("x-api-key", "sk-none"), plain("api-key", "sk-none")], Err(UNKNOWN_KEY)),
+            (vec![], Err(NO_KEY)),
+        ] {
+            let mut all = headers(&given);
+            all.insert("x-other", HeaderValue::from_static("stays"));
+            assert_eq!(said(take_key(&mut all)), expected, "{given:?}");
+            assert_eq!(all.len(), 1, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn the_limit_is_told_in_three_headers() {
+        let limit = Decision {
+            allowed: false,
+            of: LimitOf::Project,
+            limit: 60,
+            remaining: 7,
+            reset: 99,
+            retry_after: 1,
+        };
+        let refused = Refused { error: ApiError::RateLimited(limit), limit: Some(limit) }.into_response();
+        let told = ["limit", "remaining", "reset"]
+            .map(|name| refused.headers()[&format!("x-ratelimit-{name}")].clone());
+        assert_eq!(told, ["60", "7", "99"]);
+        assert_eq!(refused.status(), 429);
+    }
 
     #[test]
     fn the_bearer_token_is_found() {

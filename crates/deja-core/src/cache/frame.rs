@@ -206,8 +206,24 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
         }
         assert!("".parse::<Kind>().is_err());
+        assert_eq!(Kind::ALL.map(Kind::as_str), ["query", "chat", "responses", "messages", "gemini"]);
         let wires = Wire::ALL.map(|wire| Kind::from(wire).as_str());
         assert_eq!(wires, Wire::ALL.map(Wire::as_str));
+    }
+
+    #[test]
+    fn a_frame_tells_what_it_is_made_of() {
+        let parameters = Parameters::from([("n".into(), "1".into())]);
+        let wire = Frame::of_wire(Kind::Chat, "m", Some("be kind"), parameters.clone());
+        assert_eq!(
+            (wire.kind(), wire.model(), wire.instructions()),
+            (Kind::Chat, Some("m"), Some("be kind"))
+        );
+        assert_eq!((wire.parameters(), wire.is_exact()), (&parameters, false));
+        let query = Frame::query(None, None);
+        assert_eq!((query.kind(), query.model(), query.instructions()), (Kind::Query, None, None));
+        assert!(query.parameters().is_empty() && !query.is_exact());
+        assert!(Frame::exact(Kind::Gemini, "m").is_exact());
     }
 
     /// Few letters, those that lengths and tags are made of among them, so that frames nearly meet.

@@ -274,7 +274,9 @@ mod tests {
                     assert!(verdict.answers());
                     assert_eq!(hit.is_exact(), verdict == Verdict::Exact);
                     assert_eq!(hit.entry().prompt, prompt);
-                    assert!(!hit.is_exact() || hit.similarity() == Similarity::ONE);
+                    let told =
+                        if hit.is_exact() { Similarity::ONE } else { Similarity::from_cosine(similarity) };
+                    assert_eq!(hit.similarity(), told);
                 }
                 Err(refused) => assert_eq!((refused, refused.answers()), (verdict, false)),
             }
@@ -315,6 +317,7 @@ mod tests {
         let near = Similarity::from_cosine(0.95);
         let alone = of(Guard::Standard);
         let judge = Judge::new(asked, Threshold::DEFAULT, &alone);
+        assert_eq!(judge.model(), None);
         assert_eq!(
             judge.verdict(open, near, false),
             Verdict::Semantic,
@@ -322,6 +325,7 @@ mod tests {
         );
         let settings = ProjectSettings { guard_model: Some("m".into()), ..alone.clone() };
         let judge = Judge::new(asked, Threshold::DEFAULT, &settings);
+        assert_eq!(judge.model(), Some("m"));
         let judged = judge.first([candidate(open, 0.95, false), candidate(DISABLE, 0.9, false)]);
         assert!(judged.hit.is_none() && judged.refused.is_some());
         assert_eq!(judged.uncertain.len(), 1);

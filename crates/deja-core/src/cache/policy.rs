@@ -73,10 +73,15 @@ mod tests {
         let good =
             Completion { text: "Lisbon.".into(), finish: Finish::Stop, choices: 1, model: None, usage: None };
         assert_eq!(may_store(&good), Ok(()));
-        for finish in
-            [Finish::Length, Finish::ToolCalls, Finish::ContentFilter, Finish::Refusal, Finish::Unknown]
-        {
-            assert!(may_store(&Completion { finish, ..good.clone() }).is_err(), "{finish:?}");
+        for (finish, code) in [
+            (Finish::Length, "truncated"),
+            (Finish::ToolCalls, "tool_calls"),
+            (Finish::ContentFilter, "content_filter"),
+            (Finish::Refusal, "refusal"),
+            (Finish::Unknown, "unknown_finish_reason"),
+        ] {
+            let refused = may_store(&Completion { finish, ..good.clone() });
+            assert_eq!(refused.map_err(NotStored::code), Err(code));
         }
         assert_eq!(may_store(&Completion { choices: 2, ..good.clone() }), Err(NotStored::ManyChoices));
         assert_eq!(may_store(&Completion { text: " \n".into(), ..good }), Err(NotStored::Empty));

@@ -86,3 +86,38 @@ fn open(project: &Project, slug: Option<&str>) -> Result<(), NotAllowed> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::id::ProjectId;
+    use crate::project::{ProjectSettings, Tier};
+
+    #[test]
+    fn a_project_is_open_to_its_own_name_and_to_none_while_it_serves() {
+        let serves = Project {
+            id: ProjectId::from_bytes([1; 16]),
+            slug: "mine".parse().unwrap(),
+            name: "Mine".into(),
+            tier: Tier::Free,
+            custom_quota: None,
+            suspended: false,
+            settings: ProjectSettings::default(),
+            created: Timestamp::from_secs(0),
+        };
+        let suspended = Project { suspended: true, ..serves.clone() };
+        for (project, slug, said) in [
+            (&serves, None, Ok(())),
+            (&serves, Some("mine"), Ok(())),
+            (&serves, Some("other"), Err(NotAllowed::OtherProject)),
+            (&serves, Some(""), Err(NotAllowed::OtherProject)),
+            (&suspended, None, Err(NotAllowed::Suspended)),
+            (&suspended, Some("mine"), Err(NotAllowed::Suspended)),
+            // Nobody learns of another's project whether it is suspended.
+            (&suspended, Some("other"), Err(NotAllowed::OtherProject)),
+        ] {
+            assert_eq!(open(project, slug), said, "{slug:?}");
+        }
+    }
+}

@@ -27,7 +27,8 @@ fn addresses() {
             "0.0.0.0 0.1.2.3 169.254.169.254 169.254.0.1 169.254.170.2 100.100.100.200 168.63.129.16 192.0.0.192 \
              192.0.2.1 198.51.100.7 203.0.113.9 224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255 :: fe80::1 \
              febf::1 ff02::1 fd00:ec2::254 fd20:ce::254 2001:db8::1 2001::1 100::1 ::ffff:169.254.169.254 \
-             64:ff9b::a9fe:a9fe 2002:a9fe:a9fe:: ::169.254.169.254 64:ff9b:1::a00:1 4000::1 ::ffff:0.0.0.0",
+             64:ff9b::a9fe:a9fe 2002:a9fe:a9fe:: ::169.254.169.254 64:ff9b:1::a00:1 4000::1 ::ffff:0.0.0.0 ::ffff:100.100.100.200 2002:6464:64c8::1 \
+             64:ff9b::a83f:8110",
         ),
     ] {
         for address in addresses.split_whitespace() {
@@ -81,10 +82,21 @@ fn urls() {
         assert_eq!(check_url(url, false).err(), public, "{url}");
         assert_eq!(check_url(url, true).err(), private, "{url}");
     }
-    for url in ["", "example.com", "https://", "https:// a", "https://a\n.com", "https://1.2.3.4.5/", "//x"] {
+    for url in [
+        "",
+        "example.com",
+        "https://",
+        "https:// a",
+        "https://a\n.com",
+        "https://e.com/a b",
+        "https://e.com/\u{1}",
+        "https://1.2.3.4.5/",
+        "//x",
+    ] {
         assert!(check_url(url, true).is_err(), "{url:?}");
     }
-    assert!(check_url(&format!("https://e.com/{}", "a".repeat(3000)), true).is_err());
+    let long = |length: usize| format!("https://e.com/{}", "a".repeat(length - "https://e.com/".len()));
+    assert_eq!([2048, 2049, 3000].map(|length| check_url(&long(length), true).is_ok()), [true, false, false]);
 }
 
 #[tokio::test]
