@@ -128,7 +128,11 @@ impl Server {
                  sign in shuts out all others for a while"
             );
         }
-        let setup = operators::set_up(&self.wired.admin).await?;
+        let setup = operators::set_up(&self.wired.admin).await.unwrap_or_else(|error| {
+            // Storage that cannot be written now answers from what it has all the same.
+            tracing::warn!(%error, "there is no link for the first operator: deja operator create EMAIL, once it can be written");
+            None
+        });
         match &setup {
             Some(Setup::Link(link, _)) => {
                 // Not into the log: whoever has the link becomes the owner.

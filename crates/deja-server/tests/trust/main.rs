@@ -22,6 +22,7 @@ mod backup;
 mod cut;
 mod database;
 mod drip;
+mod full;
 mod generated;
 mod kill;
 mod limiter;
@@ -59,7 +60,7 @@ use crate::run::{Form, Plan};
 use crate::trial::Trial;
 
 /// In the order of a run.
-const TRIALS: [Trial; 12] = [
+const TRIALS: [Trial; 13] = [
     kill::TRIAL,
     cut::TRIAL,
     generated::TRIAL,
@@ -70,6 +71,7 @@ const TRIALS: [Trial; 12] = [
     backup::TRIAL,
     database::TRIAL,
     points::TRIAL,
+    full::TRIAL,
     rolling::TRIAL,
     soak::TRIAL,
 ];

@@ -3,12 +3,28 @@
 use deja_core::store::StoreError;
 use rusqlite::ErrorCode;
 
+/// No room for what was to be written.
+#[derive(Debug, thiserror::Error)]
+#[error("the disk of the data directory is full: make room on it, or purge entries (deja cache purge)")]
+pub(super) struct DiskFull;
+
+impl From<DiskFull> for StoreError {
+    fn from(full: DiskFull) -> Self {
+        Self::Unavailable(Box::new(full))
+    }
+}
+
+/// Whether `error` is that of a full disk.
+pub(super) fn is_full(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(reason) if reason.is::<DiskFull>())
+}
+
 /// The store's error for `error`.
 pub(super) fn fault(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => DiskFull.into(),
         Some(
-            ErrorCode::DiskFull
-            | ErrorCode::CannotOpen
+            ErrorCode::CannotOpen
             | ErrorCode::ReadOnly
             | ErrorCode::SystemIoFailure
             | ErrorCode::DatabaseBusy

@@ -228,7 +228,7 @@ impl Labels for SqliteStore {
             }
             Ok(Done::quiet(()))
         };
-        self.writer.write(move |connection| write(connection).map_err(fault)).await
+        self.writer.write_if_room(move |connection| write(connection).map_err(fault)).await
     }
 
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {

@@ -27,6 +27,7 @@ mod projects;
 mod providers;
 mod readers;
 mod request_log;
+mod reserve;
 mod rows;
 mod samples;
 mod second_factors;
@@ -101,7 +102,7 @@ impl Store for SqliteStore {
         let sql = "INSERT INTO facts (name, value) VALUES ('ready', x'00')
                    ON CONFLICT (name) DO UPDATE SET value = iif(value = x'00', x'01', x'00')";
         self.writer
-            .write(|connection| connection.execute(sql, []).map(|_| Done::quiet(())).map_err(fault))
+            .write_if_room(|connection| connection.execute(sql, []).map(|_| Done::quiet(())).map_err(fault))
             .await
     }
 

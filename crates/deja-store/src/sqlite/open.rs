@@ -15,6 +15,7 @@ use super::index::{Index, Row, Vector};
 use super::lock::{DirectoryLock, open_private};
 use super::migrations::{self, MigrateError, migrate};
 use super::readers::{Readers, add_functions, reader, steady_plans};
+use super::reserve::Reserve;
 use super::rows::unreadable;
 use super::writer::Writer;
 use super::{EmbedderNumber, Memory, SqliteStore, keys, projects, providers, rows, weight};
@@ -22,7 +23,7 @@ use crate::{Backend, OpenError, SchemaVersion, StoreSettings};
 
 /// 3.51.3: the first release without the WAL reset bug, which could damage a database.
 const OLDEST_SQLITE: i32 = 3_051_003;
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 
 impl SqliteStore {
     /// Opens the store. Blocks: disk, and about half a second of work for 100,000 entries.
@@ -31,6 +32,7 @@ impl SqliteStore {
             return Err(OpenError::SqliteTooOld { found: rusqlite::version() });
         }
         let lock = DirectoryLock::acquire(&settings.data_dir)?;
+        let reserve = Reserve::take(&settings.data_dir)?;
         let path = settings.data_dir.join("deja.db");
         open_private(&path).map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
         let says = |error| explain(&path, error);
@@ -53,7 +55,7 @@ impl SqliteStore {
         let reader_count = settings.readers.max(1);
         let readers = Readers::open(&path, reader_count, None).map_err(says)?;
         let searches = Readers::open(&path, 1, Some(settings.search_timeout)).map_err(says)?;
-        let writer = Writer::start(connection, lock)
+        let writer = Writer::start(connection, reserve, lock)
             .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
         Ok(Self { memory, writer, readers, reader_count, searches })
     }

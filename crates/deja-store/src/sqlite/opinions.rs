@@ -44,7 +44,7 @@ impl Opinions for SqliteStore {
     ) -> Result<(), StoreError> {
         let pair = *pair;
         self.writer
-            .write(move |connection| {
+            .write_if_room(move |connection| {
                 connection
                     .prepare_cached(
                         "INSERT INTO questions (project_id, day, asked, cost)

@@ -31,7 +31,7 @@ impl RequestLog for SqliteStore {
         }
         let requests = requests.to_vec();
         self.writer
-            .write(move |connection| insert(connection, &requests).map(Done::quiet).map_err(fault))
+            .write_if_room(move |connection| insert(connection, &requests).map(Done::quiet).map_err(fault))
             .await
     }
 

@@ -24,7 +24,7 @@ impl Samples for SqliteStore {
         }
         let samples = samples.to_vec();
         self.writer
-            .write(move |connection| keep(connection, &samples, now).map(Done::quiet).map_err(fault))
+            .write_if_room(move |connection| keep(connection, &samples, now).map(Done::quiet).map_err(fault))
             .await
     }
 

@@ -87,7 +87,7 @@ impl Vectors for SqliteStore {
             })
             .transpose()?;
         self.writer
-            .write(move |connection| {
+            .write_if_room(move |connection| {
                 let number = embedder_number(connection, &embedder).map_err(fault)?;
                 let Some(before) = stored(connection, project, entry, number).map_err(fault)? else {
                     return Ok(Done::quiet(false));

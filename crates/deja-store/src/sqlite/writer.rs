@@ -4,6 +4,8 @@
 //! kept in memory changes after the commit and before the acknowledgement: who was told that a key is revoked
 //! will not see it admitted. A job belongs to the writer from the moment it is queued; a caller that goes away
 //! changes nothing.
+//!
+//! On a full disk what can be done without is refused, so that the rest still finds room ([`Reserve`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
@@ -13,8 +15,9 @@ use deja_core::store::StoreError;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::{closed, fault, not_committed};
+use super::fault::{DiskFull, closed, fault, is_full, not_committed};
 use super::lock::DirectoryLock;
+use super::reserve::Reserve;
 
 /// Jobs that may wait before callers do.
 const QUEUE: usize = 1024;
@@ -49,11 +52,16 @@ impl<T> Done<T> {
 trait Job: Send {
     /// Runs inside the savepoint. `false`: roll the savepoint back.
     fn run(&mut self, connection: &Connection) -> bool;
+    /// Whether it waits until there is room on the disk, or fails.
+    fn needs_room(&self) -> bool;
+    /// Whether it found the disk full when it ran.
+    fn found_full(&self) -> bool;
     /// The outcome of the transaction is known: change memory and tell the caller.
     fn finish(self: Box<Self>, committed: Result<(), &str>);
 }
 
 struct Task<T, F> {
+    needs_room: bool,
     work: Option<F>,
     result: Option<Result<Done<T>, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
@@ -71,6 +79,14 @@ where
         let keep = result.is_ok();
         self.result = Some(result);
         keep
+    }
+
+    fn needs_room(&self) -> bool {
+        self.needs_room
+    }
+
+    fn found_full(&self) -> bool {
+        self.result.as_ref().is_some_and(|result| result.as_ref().is_err_and(is_full))
     }
 
     fn finish(self: Box<Self>, committed: Result<(), &str>) {
@@ -104,10 +120,16 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread. It owns the connection and the lock on the directory.
-    pub(super) fn start(connection: Connection, lock: DirectoryLock) -> std::io::Result<Self> {
+    /// Starts the thread. It owns the connection, the room on the disk and the lock on the directory.
+    pub(super) fn start(
+        connection: Connection,
+        reserve: Reserve,
+        lock: DirectoryLock,
+    ) -> std::io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        thread::Builder::new().name("deja-writer".into()).spawn(move || run(connection, jobs, lock))?;
+        thread::Builder::new()
+            .name("deja-writer".into())
+            .spawn(move || run(connection, reserve, jobs, lock))?;
         Ok(Self { queue })
     }
 
@@ -117,8 +139,25 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
     {
+        self.queue(work, false).await
+    }
+
+    /// The same for what can be done without: what requests and jobs write all the time. Refused on a full disk.
+    pub(super) async fn write_if_room<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
+    {
+        self.queue(work, true).await
+    }
+
+    async fn queue<T, F>(&self, work: F, needs_room: bool) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<Done<T>, StoreError> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Task { work: Some(work), result: None, reply });
+        let job = Box::new(Task { needs_room, work: Some(work), result: None, reply });
         self.queue.send(Message::Job(job)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
     }
@@ -132,7 +171,12 @@ impl Writer {
     }
 }
 
-fn run(connection: Connection, mut queue: mpsc::Receiver<Message>, lock: DirectoryLock) {
+fn run(
+    connection: Connection,
+    mut reserve: Reserve,
+    mut queue: mpsc::Receiver<Message>,
+    lock: DirectoryLock,
+) {
     let mut closing = None;
     let mut crowded = false;
     let mut batch: Vec<Box<dyn Job>> = Vec::with_capacity(BATCH);
@@ -155,7 +199,7 @@ fn run(connection: Connection, mut queue: mpsc::Receiver<Message>, lock: Directo
             next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
         }
         crowded = batch.len() > 1;
-        commit(&connection, &mut batch);
+        commit(&connection, &mut reserve, &mut batch);
     }
     close_database(connection);
     drop(lock);
@@ -167,9 +211,16 @@ fn run(connection: Connection, mut queue: mpsc::Receiver<Message>, lock: Directo
 }
 
 /// Runs the jobs in one transaction and tells their callers.
-fn commit(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
+fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dyn Job>>) {
+    if !reserve.has_room(connection) {
+        let refused = DiskFull.to_string();
+        batch.extract_if(.., |job| job.needs_room()).for_each(|job| job.finish(Err(&refused)));
+    }
     if batch.is_empty() {
         return;
+    }
+    if reserve.is_given_back() {
+        shrink_log(connection);
     }
     let outcome = transact(connection, batch);
     if let Err(error) = &outcome {
@@ -181,7 +232,13 @@ fn commit(connection: &Connection, batch: &mut Vec<Box<dyn Job>>) {
             }
         }
     }
-    let outcome = outcome.map_err(|error| error.to_string());
+    if outcome.as_ref().is_err_and(is_full) || batch.iter().any(|job| job.found_full()) {
+        reserve.give_back();
+    }
+    let outcome = outcome.map_err(|error| match error {
+        StoreError::Unavailable(reason) => reason.to_string(),
+        error => error.to_string(),
+    });
     for job in batch.drain(..) {
         job.finish(outcome.as_ref().copied().map_err(String::as_str));
     }
@@ -197,7 +254,9 @@ fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), S
         step("SAVEPOINT job")?;
         if !job.run(connection) {
             // A full disk may have ended the whole transaction: then nothing of the batch is kept.
-            if connection.is_autocommit() {
+            if connection.is_autocommit() && job.found_full() {
+                return Err(DiskFull.into());
+            } else if connection.is_autocommit() {
                 return Err(not_committed("the transaction was rolled back"));
             }
             step("ROLLBACK TO job")?;
@@ -205,6 +264,13 @@ fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), S
         step("RELEASE job")?;
     }
     step("COMMIT")
+}
+
+/// Moves the log's pages into the database, so that the log begins anew in the room that it has.
+fn shrink_log(connection: &Connection) {
+    if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+        tracing::debug!(%error, "the write-ahead log grows");
+    }
 }
 
 fn close_database(connection: Connection) {
@@ -225,11 +291,37 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn on_a_full_disk_only_what_is_necessary_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE numbers (number INTEGER)").unwrap();
+        let mut reserve = Reserve::take(directory.path()).unwrap();
+        let length = || std::fs::metadata(directory.path().join("deja.reserve")).unwrap().len();
+        assert!(length() > 16 << 20, "as much as the log may take");
+        reserve.give_back();
+        assert_eq!(length(), 0);
+        let lock = DirectoryLock::acquire(directory.path()).unwrap();
+        let writer = Writer::start(connection, reserve, lock).unwrap();
+        let insert = |connection: &Connection| {
+            connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(|_| Done::quiet(()))
+        };
+        let error = writer.write_if_room(insert).await.unwrap_err();
+        assert!(error.to_string().contains("full: make room"), "{error}");
+        writer.write(insert).await.unwrap();
+        // This disk has room, and that is seen before long.
+        while writer.write_if_room(insert).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(length() > 16 << 20);
+    }
+
+    #[tokio::test]
     async fn a_panic_after_a_commit_is_an_error_of_that_write_only() {
         let directory = tempfile::tempdir().unwrap();
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE numbers (number INTEGER)").unwrap();
-        let writer = Writer::start(connection, DirectoryLock::acquire(directory.path()).unwrap()).unwrap();
+        let lock = DirectoryLock::acquire(directory.path()).unwrap();
+        let writer = Writer::start(connection, Reserve::take(directory.path()).unwrap(), lock).unwrap();
         let insert = |connection: &Connection| {
             connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(drop)
         };

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsRawFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,11 +25,19 @@ type Log = Arc<Mutex<Vec<u8>>>;
 pub struct Builder {
     env: Vec<(String, String)>,
     below: Option<&'static str>,
+    inside: Option<(u32, PathBuf)>,
     outlives_tests: bool,
     socket: Option<Socket>,
 }
 
 impl Builder {
+    /// Runs the server and the command line in the user and mount namespace of this process, with their data in this
+    /// directory, which is to be seen there.
+    pub fn inside(mut self, process: u32, directory: PathBuf) -> Self {
+        self.inside = Some((process, directory));
+        self
+    }
+
     /// Has the server take over a socket, as systemd would; it stays open while the server starts again.
     pub fn on_socket(mut self, socket: Socket) -> Self {
         self.socket = Some(socket);
@@ -77,7 +85,11 @@ impl Builder {
         let data = tempfile::tempdir().unwrap();
         let bound = |socket: &Socket| socket.local_addr().unwrap().as_socket_ipv4().unwrap().port();
         let port = self.socket.as_ref().map_or_else(free_port, bound);
-        let directory = self.below.map_or_else(|| data.path().to_owned(), |below| data.path().join(below));
+        let directory = match (&self.inside, self.below) {
+            (Some((_, directory)), _) => directory.clone(),
+            (None, Some(below)) => data.path().join(below),
+            (None, None) => data.path().to_owned(),
+        };
         let env = [("DEJA_LISTEN", format!("127.0.0.1:{port}")), ("DEJA_DATA_DIR", path(&directory))];
         let mut builder = self;
         if std::env::var("DEJA_TEST_BACKEND").is_ok_and(|backend| backend == "postgres")
@@ -93,11 +105,12 @@ impl Builder {
             port,
             data,
             env: builder.env,
+            inside: builder.inside.map(|(process, _)| process),
             outlives_tests: builder.outlives_tests,
             socket: builder.socket,
             log: Log::default(),
         };
-        deja.launch();
+        deja.launch("/readyz");
         deja
     }
 }
@@ -118,6 +131,7 @@ pub struct Deja {
     port: u16,
     data: tempfile::TempDir,
     env: Vec<(String, String)>,
+    inside: Option<u32>,
     outlives_tests: bool,
     socket: Option<Socket>,
     log: Log,
@@ -126,7 +140,7 @@ pub struct Deja {
 impl Deja {
     /// A server with defaults: nothing of the caller's environment, no price refresh, quiet.
     pub fn builder() -> Builder {
-        Builder { env: Vec::new(), below: None, outlives_tests: false, socket: None }
+        Builder { env: Vec::new(), below: None, inside: None, outlives_tests: false, socket: None }
             .env("DEJA_PRICES_URL", "")
             .env("DEJA_LOG", "info")
             .env("RUST_BACKTRACE", "1")
@@ -177,7 +191,15 @@ impl Deja {
 
     /// The binary with this server's environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(DEJA);
+        let mut command = match self.inside {
+            None => Command::new(DEJA),
+            Some(process) => {
+                let mut enter = Command::new("nsenter");
+                enter.args(["--target", &process.to_string(), "--user", "--mount", "--preserve-credentials"]);
+                enter.arg(DEJA);
+                enter
+            }
+        };
         command
             .args(arguments)
             .env_clear()
@@ -247,11 +269,16 @@ impl Deja {
 
     /// Starts the server again, with the same data directory and port.
     pub fn restart(&mut self) {
-        assert!(self.process.is_none(), "the server still runs");
-        self.launch();
+        self.launch("/readyz");
     }
 
-    fn launch(&mut self) {
+    /// The same, where it cannot become ready.
+    pub fn restart_unready(&mut self) {
+        self.launch("/livez");
+    }
+
+    fn launch(&mut self, well: &str) {
+        assert!(self.process.is_none(), "the server still runs");
         let mut command = if self.outlives_tests {
             // A static is never dropped. The shell cleans up when the pipe from this process breaks.
             let mut shell = Command::new("/bin/sh");
@@ -280,7 +307,7 @@ impl Deja {
         let readers = vec![collect(out, self.log.clone()), collect(err, self.log.clone())];
         let pid = child.id();
         self.process = Some(Process { child, pid, readers });
-        self.wait_until_ready();
+        self.wait_until(well);
         if self.outlives_tests {
             let log = self.log();
             let line =
@@ -289,10 +316,10 @@ impl Deja {
         }
     }
 
-    fn wait_until_ready(&mut self) {
+    fn wait_until(&mut self, well: &str) {
         let began = Instant::now();
         loop {
-            if let Ok(response) = http::once(self.address(), "GET", "/readyz", &[], b"")
+            if let Ok(response) = http::once(self.address(), "GET", well, &[], b"")
                 && response.status == 200
             {
                 return;

@@ -97,7 +97,7 @@ impl Entries for SqliteStore {
                 Some((embedder.clone(), vector))
             }
         };
-        self.writer.write(move |connection| insert::insert(connection, memory, new, vector)).await
+        self.writer.write_if_room(move |connection| insert::insert(connection, memory, new, vector)).await
     }
 
     async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {

@@ -48,7 +48,9 @@ impl Usage for SqliteStore {
             return Ok(());
         }
         let rows = record::Rows::of(batch);
-        self.writer.write(move |connection| rows.write(connection).map(Done::quiet).map_err(fault)).await
+        self.writer
+            .write_if_room(move |connection| rows.write(connection).map(Done::quiet).map_err(fault))
+            .await
     }
 
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
