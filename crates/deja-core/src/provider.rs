@@ -123,6 +123,9 @@ pub trait Provider: Send + Sync {
     /// The name in responses and listings, such as `openai`.
     fn name(&self) -> &str;
 
+    /// Where it is called, as a URL; empty if deja does not call it.
+    fn base_url(&self) -> &str;
+
     /// The model's answer to `prompt`, with `context` as its system text if there is one.
     /// Bounded in time and memory; retries what may be retried.
     async fn ask(

@@ -71,6 +71,11 @@ impl Respondent {
         })
     }
 
+    /// Where it is asked.
+    pub(crate) fn base_url(&self) -> &str {
+        self.provider.base_url()
+    }
+
     /// Asks for the word alone, by which a hit is decided.
     pub(crate) async fn ask_briefly(&self, question: &Question) -> Result<Word, ProviderError> {
         let upstream = Upstream::begin(self.provider.name(), Endpoint::Chat, &self.model);

@@ -43,6 +43,11 @@ impl Upstream {
         self.base_url.as_ref().map_err(|error| Failure::forbidden(&self.name, error).error)
     }
 
+    /// The same as text; empty if no call may be made.
+    pub(crate) fn place(&self) -> &str {
+        self.base_url.as_ref().map_or("", Url::as_str)
+    }
+
     /// What is asked for is not there. Callers ask `Provider::serves` before.
     pub(crate) fn serves_not(&self) -> ProviderError {
         Failure::invalid_request(&self.name, "the provider does not serve this endpoint").error

@@ -15,6 +15,9 @@ use crate::provider::{FailureClass, Provider, ProviderError};
 const MOST_CALLS: u32 = 10;
 /// How long that is at first. Then one request asks; each that fails doubles the time, up to the second of these.
 const REST: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(1));
+/// What nobody tried for so long is forgotten: its provider or its project may be gone. Where tries come that seldom each of
+/// them is made anyway.
+const FORGOTTEN: Duration = Duration::from_mins(10);
 
 /// What fails, by project and name.
 #[derive(Debug)]
@@ -26,8 +29,18 @@ pub(super) struct Circuits {
     failing: Mutex<HashMap<(ProjectId, String), Failing>>,
 }
 
+/// What failed last.
 #[derive(Debug)]
-enum Failing {
+struct Failing {
+    /// Where it was called: elsewhere it may work.
+    place: String,
+    /// When it was tried last.
+    tried: Timestamp,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
     /// So many failures in a row.
     Closed(u32),
     Open(Rest),
@@ -70,37 +83,53 @@ impl Circuits {
         Self::new(MOST_CALLS, REST)
     }
 
-    /// Lets a try pass, or says for how long not to. After a rest one request tries, and the others go on being refused
-    /// until that has an end, or until it takes as long as the rest.
-    pub(super) fn admit(&self, project: ProjectId, name: &str, now: Timestamp) -> Result<(), Duration> {
+    /// Lets a try of what is at `place` pass, or says for how long not to. After a rest one request tries, and the others go
+    /// on being refused until that has an end, or until it takes as long as the rest.
+    pub(super) fn admit(
+        &self,
+        project: ProjectId,
+        name: &str,
+        place: &str,
+        now: Timestamp,
+    ) -> Result<(), Duration> {
         let mut failing = self.lock();
-        let Some(Failing::Open(rest)) = failing.get_mut(&(project, name.to_owned())) else { return Ok(()) };
+        let found = failing.get_mut(&(project, name.to_owned())).filter(|found| found.place == place);
+        let Some(Failing { tried, state: State::Open(rest), .. }) = found else { return Ok(()) };
         let left = rest.left(now);
         if left.is_zero() {
             // A try that has no end yet is as silent as one that failed.
             let length = if rest.trying { self.longer(rest.length) } else { rest.length };
             *rest = Rest { length, began: now, trying: true };
+            *tried = now;
             return Ok(());
         }
         Err(left)
     }
 
-    /// Takes in how a try ended.
-    pub(super) fn heard(&self, project: ProjectId, name: &str, failed: bool, now: Timestamp) {
+    /// Takes in how a try ended of what is at `place`.
+    pub(super) fn heard(&self, project: ProjectId, name: &str, place: &str, failed: bool, now: Timestamp) {
         let mut failing = self.lock();
         let key = (project, name.to_owned());
         if !failed {
-            if let Some(Failing::Open(_)) = failing.remove(&key) {
+            if let Some(Failing { state: State::Open(_), .. }) = failing.remove(&key) {
                 tracing::info!(project.id = %project, name, "it answers again");
             }
             return;
         }
+        if !failing.contains_key(&key) {
+            forget(&mut failing, now);
+        }
         let (first, _) = self.rest;
-        let failures = failing.entry(key).or_insert(Failing::Closed(0));
-        match failures {
-            Failing::Closed(in_a_row) if *in_a_row + 1 < self.most => *in_a_row += 1,
-            Failing::Closed(_) => {
-                *failures = Failing::Open(Rest { length: first, began: now, trying: false });
+        let none = || Failing { place: place.to_owned(), tried: now, state: State::Closed(0) };
+        let found = failing.entry(key).or_insert_with(none);
+        if found.place != place {
+            *found = none();
+        }
+        found.tried = now;
+        match &mut found.state {
+            State::Closed(in_a_row) if *in_a_row + 1 < self.most => *in_a_row += 1,
+            state @ State::Closed(_) => {
+                *state = State::Open(Rest { length: first, began: now, trying: false });
                 tracing::warn!(
                     project.id = %project,
                     name,
@@ -110,10 +139,10 @@ impl Circuits {
                 );
             }
             // Others that failed were under way when the circuit opened: they say nothing new.
-            Failing::Open(rest) if rest.trying => {
+            State::Open(rest) if rest.trying => {
                 *rest = Rest { length: self.longer(rest.length), began: now, trying: false };
             }
-            Failing::Open(_) => {}
+            State::Open(_) => {}
         }
     }
 
@@ -124,14 +153,15 @@ impl Circuits {
     }
 
     /// What is left alone.
-    fn open(&self) -> Vec<ProviderDown> {
-        let failing = self.lock();
-        let open = failing.iter().filter_map(|((project, name), failing)| match failing {
-            Failing::Open(rest) => {
+    fn open(&self, now: Timestamp) -> Vec<ProviderDown> {
+        let mut failing = self.lock();
+        forget(&mut failing, now);
+        let open = failing.iter().filter_map(|((project, name), failing)| match failing.state {
+            State::Open(rest) => {
                 let until = rest.began.plus(rest.length);
                 Some(ProviderDown { name: name.clone(), project: *project, until })
             }
-            Failing::Closed(_) => None,
+            State::Closed(_) => None,
         });
         open.collect()
     }
@@ -140,6 +170,17 @@ impl Circuits {
         // What is known is whole after every statement under the lock.
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Lets go what nobody tried for long.
+fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
+    failing.retain(|(project, name), failing| {
+        let kept = now.since(failing.tried) < FORGOTTEN;
+        if !kept && matches!(failing.state, State::Open(_)) {
+            tracing::info!(project.id = %project, name, "nobody asked it any more: whether it answers is not known");
+        }
+        kept
+    });
 }
 
 impl Engine {
@@ -151,8 +192,8 @@ impl Engine {
         provider: &dyn Provider,
         call: impl Future<Output = Result<T, ProviderError>>,
     ) -> Result<T, ProviderError> {
-        let (name, clock) = (provider.name(), &self.parts.clock);
-        if let Err(left) = self.providers_down.admit(project, name, clock.now()) {
+        let (name, place, clock) = (provider.name(), provider.base_url(), &self.parts.clock);
+        if let Err(left) = self.providers_down.admit(project, name, place, clock.now()) {
             return Err(ProviderError {
                 provider: name.to_owned(),
                 class: FailureClass::Down,
@@ -164,13 +205,13 @@ impl Engine {
         }
         let done = call.await;
         let silent = matches!(&done, Err(error) if error.class.is_silence());
-        self.providers_down.heard(project, name, silent, clock.now());
+        self.providers_down.heard(project, name, place, silent, clock.now());
         done
     }
 
     /// The providers that are left alone, each by the projects that had no answer of it.
     pub fn providers_down(&self) -> Vec<ProviderDown> {
-        self.providers_down.open()
+        self.providers_down.open(self.parts.clock.now())
     }
 }
 
@@ -180,6 +221,8 @@ mod tests {
 
     const ONE: ProjectId = ProjectId::from_bytes([1; 16]);
     const TWO: ProjectId = ProjectId::from_bytes([2; 16]);
+
+    const HERE: &str = "https://here.example/v1";
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_secs(1_000 + seconds)
@@ -191,28 +234,28 @@ mod tests {
     }
 
     fn left(circuits: &Circuits, seconds: i64) -> u64 {
-        circuits.admit(ONE, "m", at(seconds)).err().unwrap_or_default().as_secs()
+        circuits.admit(ONE, "m", HERE, at(seconds)).err().unwrap_or_default().as_secs()
     }
 
     #[test]
     fn what_fails_is_left_alone_for_a_while() {
         let circuits = circuits();
         for failed in [true, true, false, true, true] {
-            assert_eq!(circuits.admit(ONE, "m", at(0)), Ok(()));
-            circuits.heard(ONE, "m", failed, at(0));
+            assert_eq!(circuits.admit(ONE, "m", HERE, at(0)), Ok(()));
+            circuits.heard(ONE, "m", HERE, failed, at(0));
         }
         assert_eq!(left(&circuits, 0), 0, "an answer in between begins the count anew");
-        circuits.heard(ONE, "m", true, at(0));
+        circuits.heard(ONE, "m", HERE, true, at(0));
         assert_eq!(left(&circuits, 3), 7);
-        assert_eq!(circuits.open(), [ProviderDown { name: "m".into(), project: ONE, until: at(10) }]);
-        for other in [circuits.admit(TWO, "m", at(9)), circuits.admit(ONE, "other", at(9))] {
+        assert_eq!(circuits.open(at(3)), [ProviderDown { name: "m".into(), project: ONE, until: at(10) }]);
+        for other in [circuits.admit(TWO, "m", HERE, at(9)), circuits.admit(ONE, "other", HERE, at(9))] {
             assert_eq!(other, Ok(()));
         }
         // After the rest one tries, and the others wait for what comes of it.
         assert_eq!((left(&circuits, 10), left(&circuits, 11)), (0, 9));
-        circuits.heard(ONE, "m", false, at(12));
+        circuits.heard(ONE, "m", HERE, false, at(12));
         assert_eq!((left(&circuits, 12), left(&circuits, 12)), (0, 0));
-        assert_eq!(circuits.open(), []);
+        assert_eq!(circuits.open(at(12)), []);
     }
 
     #[test]
@@ -220,18 +263,18 @@ mod tests {
         let circuits = circuits();
         // Five calls were under way when the third of them failed: the others say nothing new.
         for _ in 0..5 {
-            circuits.heard(ONE, "m", true, at(0));
+            circuits.heard(ONE, "m", HERE, true, at(0));
         }
         let mut now = 0;
         for rest in [10, 20, 35, 35] {
             assert_eq!(left(&circuits, now), rest);
             now += rest as i64;
             assert_eq!(left(&circuits, now), 0, "one tries after {rest} s");
-            circuits.heard(ONE, "m", true, at(now));
+            circuits.heard(ONE, "m", HERE, true, at(now));
         }
-        circuits.heard(ONE, "m", false, at(now));
+        circuits.heard(ONE, "m", HERE, false, at(now));
         for _ in 0..3 {
-            circuits.heard(ONE, "m", true, at(now));
+            circuits.heard(ONE, "m", HERE, true, at(now));
         }
         assert_eq!(left(&circuits, now), 10, "the next outage begins with a short rest");
     }
@@ -240,11 +283,40 @@ mod tests {
     fn a_try_that_never_ends_keeps_nobody_from_the_next() {
         let circuits = circuits();
         for _ in 0..3 {
-            circuits.heard(ONE, "m", true, at(0));
+            circuits.heard(ONE, "m", HERE, true, at(0));
         }
         assert_eq!((left(&circuits, 10), left(&circuits, 15), left(&circuits, 20)), (0, 5, 0));
         assert_eq!(left(&circuits, 25), 15, "it is as silent as one that failed");
         // Nor does a clock that was set back.
         assert_eq!(left(&circuits, -500), 0);
+    }
+
+    #[test]
+    fn what_is_called_elsewhere_begins_anew() {
+        const THERE: &str = "https://there.example/v1";
+        let circuits = circuits();
+        for _ in 0..3 {
+            circuits.heard(ONE, "m", HERE, true, at(0));
+        }
+        assert_eq!(circuits.admit(ONE, "m", THERE, at(1)), Ok(()));
+        circuits.heard(ONE, "m", THERE, true, at(1));
+        assert_eq!(circuits.admit(ONE, "m", THERE, at(1)), Ok(()), "one failure there is no outage");
+        assert_eq!(circuits.open(at(1)), []);
+    }
+
+    #[test]
+    fn what_nobody_tries_any_more_is_forgotten() {
+        let circuits = circuits();
+        for _ in 0..3 {
+            circuits.heard(ONE, "m", HERE, true, at(0));
+        }
+        circuits.heard(TWO, "m", HERE, true, at(0));
+        let last = FORGOTTEN.as_secs() as i64 - 1;
+        assert_eq!(circuits.open(at(last)).len(), 1);
+        assert_eq!(left(&circuits, last), 0, "a try is a sign of life");
+        assert_eq!(circuits.open(at(last + 1)).len(), 1);
+        assert_eq!(circuits.lock().len(), 1, "nor is what failed once kept for ever");
+        circuits.heard(TWO, "m", HERE, true, at(2 * last + 1));
+        assert_eq!(circuits.lock().len(), 1, "nor without anybody who looks");
     }
 }

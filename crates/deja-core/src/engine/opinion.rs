@@ -151,7 +151,7 @@ impl Engine {
             Ok(Err(Mute::UnknownPrice)) => return (Said::UnknownPrice, free),
             Ok(Err(Mute::NoCredentials(_) | Mute::NoProvider)) | Err(_) => return (Said::Unavailable, free),
         };
-        let now = self.parts.clock.now();
+        let (now, place) = (self.parts.clock.now(), respondent.base_url());
         let day = Step::Day.period_of(now);
         match self.parts.store.questions(project.id, day..day + 1).await {
             Ok(questions) if questions.cost < project.settings.guard_budget => {}
@@ -159,7 +159,7 @@ impl Engine {
             Err(_) => return (Said::Unavailable, free),
         }
         let Some(_slot) = self.slots.take(project.id) else { return (Said::Unavailable, free) };
-        if self.models_down.admit(project.id, model, now).is_err() {
+        if self.models_down.admit(project.id, model, place, now).is_err() {
             return (Said::Resting, free);
         }
         let question = Question::of(&call.query.prompt, other);
@@ -173,7 +173,7 @@ impl Engine {
             Err(_) => (Said::Late, respondent.estimate(&question)),
         };
         let failed = matches!(said, Said::Failed | Said::Late);
-        self.models_down.heard(project.id, model, failed, self.parts.clock.now());
+        self.models_down.heard(project.id, model, place, failed, self.parts.clock.now());
         let pair = PairHash::of(model, &PromptHash::of(&call.query.prompt), &PromptHash::of(other));
         if let Err(error) = self.parts.store.keep_opinion(project.id, &pair, said.to_keep(), day, cost).await
         {

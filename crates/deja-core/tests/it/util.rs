@@ -166,6 +166,10 @@ impl Provider for FakeProvider {
         "fake"
     }
 
+    fn base_url(&self) -> &'static str {
+        "https://fake.example/v1"
+    }
+
     async fn ask(
         &self,
         _: &str,

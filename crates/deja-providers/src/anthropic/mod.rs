@@ -38,6 +38,10 @@ impl Provider for Anthropic {
         &self.upstream.name
     }
 
+    fn base_url(&self) -> &str {
+        self.upstream.place()
+    }
+
     async fn ask(
         &self,
         model: &str,

@@ -34,6 +34,10 @@ impl Provider for Gemini {
         &self.upstream.name
     }
 
+    fn base_url(&self) -> &str {
+        self.upstream.place()
+    }
+
     async fn ask(
         &self,
         model: &str,

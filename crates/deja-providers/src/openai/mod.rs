@@ -40,6 +40,10 @@ impl Provider for OpenAi {
         &self.upstream.name
     }
 
+    fn base_url(&self) -> &str {
+        self.upstream.place()
+    }
+
     async fn ask(
         &self,
         model: &str,

@@ -282,6 +282,32 @@ fn after_ten_calls_without_an_answer_misses_are_refused_at_once() {
 }
 
 #[test]
+fn a_provider_that_was_mended_is_asked_at_once() {
+    let provider = FakeProvider::start();
+    let port = crate::util::deja::free_port();
+    let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_ATTEMPTS", "1").start();
+    let tenant = Tenant::create(&deja, "moved", &[]);
+    let (nobody, there) = (format!("http://127.0.0.1:{port}/v1"), format!("{}/v1", provider.url()));
+    deja.cli(&tenant.provider_add("house", &nobody, "m", &["--allow-private"]));
+    let ask = |n: usize| {
+        tenant.send(&json!({"prompt": "Who wrote Faust?", "model": "m", "context": n.to_string()}))
+    };
+    let refused = (0..60).map(ask).find(|response| response.header("x-deja-error") == Some("provider_down"));
+    refused.expect("no request was refused at once").detail(500);
+    let made =
+        deja.command(&["operator", "create", "ada@example.com", "--role", "owner", "--password-stdin"]);
+    assert!(crate::admin_api::with_input(made, "correct horse battery staple"), "{}", deja.log());
+    let token = deja.cli(&["token", "create", "--operator", "ada@example.com", "--name", "tests"]);
+    let authorization = format!("Bearer {token}");
+    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+    let place = format!("/admin/v1/projects/{}/providers/house", tenant.slug);
+    let moved = deja.request("PATCH", &place, &headers, json!({"base_url": there}).to_string().as_bytes());
+    assert_eq!(moved.status, 200, "{}", moved.text());
+    let answered = ask(100);
+    assert_eq!(answered.status, 200, "the very next request asks it: {}", answered.text());
+}
+
+#[test]
 fn an_answer_without_end_takes_bounded_memory() {
     let provider = FakeProvider::start();
     let deja = Deja::builder().provider(&provider).env("DEJA_UPSTREAM_MAX_ATTEMPTS", "1").start();
