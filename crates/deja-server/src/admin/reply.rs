@@ -193,6 +193,8 @@ pub struct TotalsView {
     pub hit_rate: Option<f64>,
     pub saved_usd: f64,
     pub spent_usd: f64,
+    /// Answers whose price was not known: what they saved and cost counts as 0.
+    pub unpriced: u64,
 }
 
 impl From<Totals> for TotalsView {
@@ -209,6 +211,7 @@ impl From<Totals> for TotalsView {
             hit_rate: totals.hit_rate(),
             saved_usd: totals.saved.as_dollars(),
             spent_usd: totals.spent.as_dollars(),
+            unpriced: totals.unpriced,
         }
     }
 }

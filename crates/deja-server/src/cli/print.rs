@@ -95,7 +95,7 @@ fn projects(list: &[ProjectView], out: &mut dyn Write) -> anyhow::Result<()> {
             project.state.clone(),
             week.requests.to_string(),
             percent(week.hit_rate),
-            dollars(week.saved_usd),
+            known(week.saved_usd, week.unpriced).unwrap_or_else(|| NO_PRICE.into()),
         ]
     });
     table(head, &[3, 4, 6, 7, 8], rows, out)
@@ -233,7 +233,10 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
         hit_rate,
         saved_usd,
         spent_usd,
+        unpriced,
     } = view.week;
+    let amount =
+        |usd| known(usd, unpriced).map_or_else(|| NO_PRICE.into(), |dollars| format!("{dollars} USD"));
     let ttl = view.ttl_seconds.map_or_else(|| "none".into(), |seconds| format!("{seconds} s"));
     let lines = [
         ("entries", format!("{} of at most {}", view.entries, view.max_entries)),
@@ -247,8 +250,9 @@ fn cache(view: &CacheView, out: &mut dyn Write) -> anyhow::Result<()> {
         ("refused", refused.to_string()),
         ("over the limit", rate_limited.to_string()),
         ("hit rate", percent(hit_rate)),
-        ("saved", format!("{} USD", dollars(saved_usd))),
-        ("spent on misses", format!("{} USD", dollars(spent_usd))),
+        ("saved", amount(saved_usd)),
+        ("spent on misses", amount(spent_usd)),
+        ("without a price", unpriced.to_string()),
     ];
     let not_embedded =
         view.not_embedded.map(|of| ("not embedded", format!("{} waiting, {} failed", of.waiting, of.failed)));
@@ -293,6 +297,14 @@ pub(super) fn percent(rate: Option<f64>) -> String {
 
 pub(super) fn dollars(amount: f64) -> String {
     format!("{amount:.4}")
+}
+
+/// What stands where an amount is not known.
+const NO_PRICE: &str = "no price";
+
+/// An amount of answers of which `unpriced` had no known price: zero of those is not known to be zero.
+fn known(amount: f64, unpriced: u64) -> Option<String> {
+    (amount > 0.0 || unpriced == 0).then(|| dollars(amount))
 }
 
 /// Text of others, without what would move a terminal's cursor.

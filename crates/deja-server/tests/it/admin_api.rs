@@ -83,6 +83,13 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
         ada.ok("PATCH", "/projects/my-team", Some(&json!({"default_threshold": null, "guard_model": ""})));
     assert_eq!((&set["default_threshold"], &set["minimum_threshold"]), (&Value::Null, &json!(0.8)));
     assert_eq!((&set["guard_model"], &set["guard"]), (&Value::Null, &json!("strict")));
+    for none in [json!(null), json!("")] {
+        let set = ada.ok("PATCH", "/projects/my-team", Some(&json!({"guard_model": "m", "guard": "off"})));
+        assert_eq!(set["guard_model"], "m");
+        let set =
+            ada.ok("PATCH", "/projects/my-team", Some(&json!({"guard_model": none, "guard": "strict"})));
+        assert_eq!((&set["guard_model"], &set["guard"]), (&Value::Null, &json!("strict")), "{none}");
+    }
 
     let wish = json!({"name": "ci", "requests_per_minute": 5, "expires": "2035-01-31T00:00:00Z"});
     let key = ada.ok("POST", "/projects/my-team/keys", Some(&wish));
@@ -123,6 +130,10 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
         "project.resume",
         "project.suspend",
         "key.create",
+        "project.set",
+        "project.set",
+        "project.set",
+        "project.set",
         "project.set",
         "project.set",
         "project.create",

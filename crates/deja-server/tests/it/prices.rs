@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::util::deja::Deja;
 use crate::util::http::PATIENCE;
 use crate::util::server::listen;
+use crate::util::{FakeProvider, World};
 
 /// What the source of prices says at the moment, and what it was asked.
 #[derive(Default)]
@@ -133,4 +134,39 @@ fn without_a_source_there_is_nothing_to_refresh() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("DEJA_PRICES_URL"), "{error}");
+}
+
+#[test]
+fn savings_without_a_price_are_not_told_as_zero() {
+    let provider = FakeProvider::start();
+    let tenant = World::shared().tenant("unpriced");
+    let (deja, url) = (tenant.deja, format!("{}/v1", provider.url()));
+    deja.cli(&tenant.provider_add("house", &url, "house-model", &["--allow-private"]));
+    let stats = |more: &[&str]| {
+        let output = deja.try_cli(&[&["cache", "stats", "--project", tenant.slug.as_str()], more].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(stats(&[]).contains("0.0000 USD"), "nothing happened: {}", stats(&[]));
+    for _ in 0..2 {
+        tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "house-model"}));
+    }
+    let began = Instant::now();
+    let week = loop {
+        let week = serde_json::from_str::<Value>(&stats(&["--json"])).unwrap()["week"].take();
+        if week["requests"] == 2 {
+            break week;
+        }
+        assert!(began.elapsed() < PATIENCE, "{week}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    assert_eq!(
+        (&week["exact_hits"], &week["saved_usd"], &week["unpriced"]),
+        (&json!(1), &json!(0.0), &json!(2))
+    );
+    let listed = deja.try_cli(&["project", "list"]).stdout;
+    let listed = String::from_utf8(listed).unwrap();
+    let own = listed.lines().find(|line| line.starts_with(&tenant.slug)).unwrap();
+    for told in [stats(&[]).as_str(), own] {
+        assert!(told.contains("no price") && !told.contains("0.0000"), "{told}");
+    }
 }

@@ -124,9 +124,10 @@ pub(super) struct Changed {
     /// Days that the log keeps the texts of prompts; 0 keeps hashes only.
     #[schema(example = 0)]
     request_texts_days: Option<u64>,
-    /// The model that decides where the guard is uncertain; the empty text is none.
-    #[schema(example = "")]
-    guard_model: Option<String>,
+    /// The model that decides where the guard is uncertain; `null` is none.
+    #[serde(deserialize_with = "given")]
+    #[schema(value_type = Option<String>, example = "gpt-4o-mini")]
+    guard_model: Option<Chosen<String>>,
     /// What asking it may cost a day, in US dollars.
     #[schema(example = 0.5)]
     guard_budget_usd: Option<f64>,
@@ -162,7 +163,7 @@ impl Changed {
             samples: self.samples,
             request_log: self.request_log,
             request_texts_days: self.request_texts_days,
-            guard_model: self.guard_model,
+            guard_model: self.guard_model.map(|chosen| chosen.value.unwrap_or_default()),
             guard_budget: budget.transpose()?,
             client_controls: self.client_controls,
             opt_ins: self.opt_ins,
