@@ -1,8 +1,9 @@
-//! The engine, with the reference store and fakes for all it works with: the races and failures that are hard to
+//! The engine and use cases, with the reference store and fakes for all it works with: the races and failures that are hard to
 //! bring about from outside.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failed step is a failed test")]
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
 
+mod admin;
 mod answers;
 mod counts;
 mod failures;

@@ -58,6 +58,8 @@ pub struct OddStore {
     pub fail_search: AtomicBool,
     /// The next `nearest` waits for a permit after it looked.
     pub hold_nearest: Mutex<Option<Arc<Semaphore>>>,
+    /// Noting that a session or a token was used fails while this is set.
+    pub fail_touch: AtomicBool,
     /// How often `nearest` was asked.
     pub nearest_calls: AtomicUsize,
     /// Every second `nearest` says this, however often it was asked: entries that come and go.
@@ -242,6 +244,9 @@ macro_rules! forward {
         #[async_trait]
         impl $port for OddStore {
             $(async fn $name(&self, $($argument: $kind),*) -> Result<$answer, StoreError> {
+                if stringify!($name).starts_with("touch_") && self.fail_touch.load(Ordering::SeqCst) {
+                    return Err(down());
+                }
                 self.inner.$name($($argument),*).await
             })+
         }

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::Request;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::admin::transfer::{self, Batch, Imported, line};
-use deja_core::admin::{operators, providers};
+use deja_core::admin::{operators, providers, tokens};
 use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::cache::{Frame, Kind, LabelSource, Met, Parameters};
 use deja_core::embedding::{Similarity, Threshold};
@@ -92,6 +92,20 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
     let revoke = page.attributes("td.do a", "href").remove(1);
     let page = member.submit(&revoke, &[]).await;
     assert_eq!(page.all("tbody .badge"), ["Active", "Revoked"]);
+}
+
+#[tokio::test]
+async fn an_operator_has_no_more_tokens_than_the_bound_however_they_are_asked_for() {
+    let world = World::new().await;
+    let (ada, _) = world.operator(Role::Owner).await;
+    let by = world.acting();
+    let make = || tokens::create(&by, ada.email.as_str(), "ci", None);
+    for _ in 0..45 {
+        make().await.unwrap();
+    }
+    let made = futures::future::join_all((0..20).map(|_| make())).await;
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 5);
+    assert_eq!(world.wired.store.access_tokens(ada.id).await.unwrap().len(), 50);
 }
 
 #[tokio::test]
