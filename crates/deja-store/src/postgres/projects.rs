@@ -94,6 +94,7 @@ impl Projects for PostgresStore {
         let parts = "bucket AS (DELETE FROM buckets WHERE project_id = $1),
                      key_bucket AS (DELETE FROM key_buckets WHERE project_id = $1),
                      feedback_bucket AS (DELETE FROM feedback_buckets WHERE project_id = $1),
+                     flight AS (DELETE FROM flights WHERE project_id = $1),
                      done AS (DELETE FROM projects WHERE project_id = $1 RETURNING 1)";
         let (sql, noted) = (Noted::statement(parts, 1, When::Done), Noted::of(change));
         let rows = self.connections.bulk(&sql, &noted.after(&[&uuid(project.as_bytes())])).await?;

@@ -10,7 +10,9 @@ use deja_core::clock::Timestamp;
 use deja_core::id::{FlightId, KeyId};
 use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
-use deja_core::store::{EVICTED_AT_ONCE, EntryFilter, FlightKey, Limits, Store, StoreError, Unanswered};
+use deja_core::store::{
+    Claimed, EVICTED_AT_ONCE, EntryFilter, FlightKey, Limits, Store, StoreError, Unanswered,
+};
 use deja_core::testing::change;
 use deja_store::PostgresSettings;
 use proptest::prelude::*;
@@ -152,6 +154,40 @@ async fn a_maximum_that_was_lowered_is_reached_and_not_fallen_below() {
     }
     let left = replicas[0].count(project_id(1)).await.unwrap();
     assert!((500 - EVICTED_AT_ONCE..708).contains(&left), "{left}");
+    database.remove().await;
+}
+
+/// Limits and claims have no foreign key.
+#[tokio::test]
+async fn a_deleted_project_leaves_no_row_but_the_audit_log() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    store.insert(entry(1, &scope, "asked")).await.unwrap();
+    let quota = Quota::new(10, 10).unwrap();
+    store.take(project_id(1), quota, NOW).await.unwrap();
+    store.take_feedback(project_id(1), quota, NOW).await.unwrap();
+    let flight = FlightKey { project: project_id(1), scope: scope.key(), prompt: PromptHash::of("failed") };
+    let owner = FlightId::from_bytes([1; 16]);
+    let claims = store.claims().unwrap();
+    let claimed = claims.claim(&flight, owner, Duration::from_secs(6), None, NOW).await.unwrap();
+    assert!(matches!(claimed, Claimed::Ours), "{claimed:?}");
+    claims.release(&flight, owner, &Unanswered { model: "m".into(), failure: None }).await.unwrap();
+    assert!(store.delete_project(project_id(1), &change()).await.unwrap());
+    let client = database.client().await;
+    let tables = "SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables
+                      USING (table_schema, table_name)
+                  WHERE column_name = 'project_id' AND table_schema = 'public' AND table_type = 'BASE TABLE'";
+    let mut seen = 0;
+    for row in client.query(tables, &[]).await.unwrap() {
+        let table: String = row.get(0);
+        let count = format!("SELECT count(*) FROM {table} WHERE project_id IS NOT NULL");
+        let left: i64 = client.query_one(&count, &[]).await.unwrap().get(0);
+        assert!(left == 0 || table == "changes", "{left} rows in {table}");
+        seen += 1;
+    }
+    assert!(seen > 15, "{seen} tables");
     database.remove().await;
 }
 
