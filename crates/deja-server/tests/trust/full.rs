@@ -187,7 +187,8 @@ impl FullDisk {
     /// Entries make way; what is stored next takes their place, on a disk that is as full as before.
     fn is_purged(&mut self, world: &World) {
         world.deja.cli(&["cache", "purge", "--project", &self.slug, "--yes"]);
-        for prompt in std::mem::take(&mut self.answers).into_keys() {
+        // Not all of them: their answers are stored again, and would fill it again.
+        for prompt in std::mem::take(&mut self.answers).into_keys().take(3) {
             assert_eq!(self.ask(world, &prompt)["cache_hit"], false, "it was purged");
         }
         self.stores_again(world);
