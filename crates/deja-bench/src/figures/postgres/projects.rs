@@ -25,6 +25,7 @@ const LOOK: Duration = Duration::from_millis(5);
 struct Measured {
     /// Processor time for a request, in microseconds.
     each_us: f64,
+    per_second: f64,
     /// Statements that were seen to wait for a lock, and of how many looks.
     waits: i64,
     looks: usize,
@@ -59,7 +60,8 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
             let before = postgres.cpu()?;
             let (outcomes, waits, looks) = load(bench, &url, &mut replicas[..count], bodies, seconds)?;
             let each_us = each_us(postgres.cpu()?.saturating_sub(before), &outcomes);
-            Ok(Measured { each_us, waits, looks })
+            let per_second = outcomes.iter().map(Outcome::per_second).sum();
+            Ok(Measured { each_us, per_second, waits, looks })
         };
         let (alone, together) = (new(), new());
         let misses = [measured(1, &alone, None)?, measured(REPLICAS, &together, None)?];
@@ -133,6 +135,8 @@ fn report<'a>(name: &str, rounds: &(impl Iterator<Item = &'a [Measured; 2]> + Cl
         row("CPU of the database, one replica", "us/request", |[one, _]| one.each_us),
         row("CPU of the database, three replicas", "us/request", |[_, three]| three.each_us),
         row("CPU of the database, three replicas / one", "x", |[one, three]| three.each_us / one.each_us),
+        row("one replica", "requests/s", |[one, _]| one.per_second),
+        row("three replicas", "requests/s", |[_, three]| three.per_second),
         row("three replicas: statements seen to wait for a lock", "", |[_, three]| three.waits as f64),
         row("three replicas: looks for them", "", |[_, three]| three.looks as f64),
     ]
