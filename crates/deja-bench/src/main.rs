@@ -19,7 +19,7 @@ mod vectors;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum as _};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::report::Row;
@@ -69,6 +69,9 @@ struct Options {
     /// Seconds of overload for `overload`.
     #[arg(long, global = true, default_value_t = 300.0)]
     overload_seconds: f64,
+    /// Parts of `postgres`, which are measured one after the other.
+    #[arg(long, global = true, value_delimiter = ',', value_enum, default_values_t = figures::postgres::Part::value_variants())]
+    postgres_parts: Vec<figures::postgres::Part>,
     /// Where `peers` finds other gateways.
     #[arg(long, global = true, default_value = "target/peers")]
     peers: PathBuf,
