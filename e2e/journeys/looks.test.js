@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { inspect, open, picture } from "../support/browser.js";
 import { until } from "../support/deja.js";
-import { makeKey, makeOwner, makeProject, signIn } from "../support/steps.js";
+import { makeKey, makeOwner, makeProject, press, signIn } from "../support/steps.js";
 import { browser, deja } from "../support/world.js";
 
 const QUESTIONS = [
@@ -76,6 +76,7 @@ const pages = () => [
   ["overview", `/console/p/${slug}`],
   ["keys", `/console/p/${slug}/keys`],
   ["analytics", `/console/p/${slug}/analytics?range=1h`],
+  ["analytics-custom", `/console/p/${slug}/analytics?range=custom&from=2026-07-01T00:00&until=2026-10-26T12:00`],
   ["quality", `/console/p/${slug}/quality`],
   ["quality-label", `/console/p/${slug}/quality/label`],
   ["quality-apply", `/console/p/${slug}/quality/apply?guard=off`],
@@ -83,7 +84,9 @@ const pages = () => [
   ["cache", `/console/p/${slug}/cache`],
   ["cache-by-meaning", `/console/p/${slug}/cache?q=forgot+my+password&by=meaning&model=gpt-4o-mini&context=-`],
   ["wrong", `/console/p/${slug}/cache/wrong`],
+  ["cache-by-use", `/console/p/${slug}/cache?sort=4`],
   ["requests", `/console/p/${slug}/requests`],
+  ["requests-by-time", `/console/p/${slug}/requests?sort=5`],
   ["entry", entry],
   ["entry-turns", turns],
   ["purge", `/console/p/${slug}/cache/purge`],
@@ -164,6 +167,54 @@ test("moments have the time zone of the browser beside UTC", async () => {
   await page.goto(`${deja.url}/console/p/${slug}/cache`);
   assert.match(await page.locator("tbody time").first().getAttribute("title"), / UTC; .* here$/);
   assert.deepEqual(mistakes(), []);
+  await context.close();
+});
+
+test("a custom range is typed in the time of the browser and sent in UTC, on days of a clock change too", async () => {
+  const { page, context, mistakes } = await open(browser, { timezoneId: "Europe/Berlin" });
+  await signIn(page, deja);
+  const at = `${deja.url}/console/p/${slug}/analytics`;
+  // Both 02:30 of the night in which the clock is set back: at 00:30 and 01:30 UTC.
+  for (const [from, here] of [["2026-10-25T00:30", "2026-10-25T02:30"], ["2026-10-25T01:30", "2026-10-25T02:30"], ["2026-07-01T12:00", "2026-07-01T14:00"]]) {
+    // Whatever the hours are that are still kept: the page has this one.
+    await page.route("**/analytics?*", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/(id="from"[^>]* value=")[^"]*/, `$1${from}`);
+      await route.fulfill({ response, body });
+    });
+    await page.goto(`${at}?range=custom&from=2026-01-01T00:00&until=2026-10-26T12:00`);
+    assert.equal(await page.getByLabel("From (Europe/Berlin)").inputValue(), here);
+    assert.equal(await page.locator("#from-utc").textContent(), `${from.replace("T", " ")} UTC`);
+    await press(page, "Show");
+    assert.equal(new URL(page.url()).searchParams.get("from"), from, "what nobody changed is sent as it came");
+    await page.unroute("**/analytics?*");
+  }
+  for (const [from, until, sentFrom, sentUntil] of [
+    // In summer, in winter; over the hour that comes twice, and over the one that is left out.
+    ["2026-07-01T14:00", "2026-11-20T14:00", "2026-07-01T12:00", "2026-11-20T13:00"],
+    ["2026-10-25T02:30", "2026-10-25T02:30", "2026-10-25T00:30", "2026-10-25T01:30"],
+    ["2026-03-29T02:30", "2026-03-29T02:30", "2026-03-29T00:30", "2026-03-29T01:30"],
+  ]) {
+    await page.goto(`${at}?range=custom&from=2026-01-01T00:00&until=2026-10-26T12:00`);
+    await page.getByLabel("From (Europe/Berlin)").fill(from);
+    await page.getByLabel("Until (Europe/Berlin)").fill(until);
+    assert.equal(await page.locator("#from-utc").textContent(), `${sentFrom.replace("T", " ")} UTC`);
+    await press(page, "Show");
+    const sent = new URL(page.url()).searchParams;
+    assert.deepEqual([sent.get("from"), sent.get("until")], [sentFrom, sentUntil]);
+    assert.equal(await page.locator("[role=alert]").count(), 0);
+  }
+  assert.deepEqual(mistakes(), []);
+  await context.close();
+});
+
+test("without a script a custom range is typed in UTC, and said to be", async () => {
+  const { page, context } = await open(browser, { timezoneId: "Europe/Berlin", javaScriptEnabled: false });
+  await signIn(page, deja);
+  await page.goto(`${deja.url}/console/p/${slug}/analytics?range=custom&from=2026-07-01T00:00&until=2026-10-26T12:00`);
+  await page.getByLabel("From (UTC)").fill("2026-07-02T12:00");
+  await press(page, "Show");
+  assert.equal(new URL(page.url()).searchParams.get("from"), "2026-07-02T12:00");
   await context.close();
 });
 

@@ -42,6 +42,14 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   const lines = (await readFile(await (await downloading).path(), "utf8")).trim().split("\n");
   assert.ok(lines[0].startsWith("time,request,asked,") && lines.length === 2 && lines[1].includes(AGAIN), lines.join("\n"));
 
+  // Sorted by a click, with the same filter.
+  await page.goto(at("/requests"));
+  await page.getByRole("link", { name: "Nearest entry", exact: true }).click();
+  await page.getByRole("columnheader", { name: "Nearest entry" }).and(page.locator("[aria-sort=descending]")).waitFor();
+  assert.match(await rows.first().textContent(), /How can I reset my password\?/, "the most similar first");
+  assert.equal(await rows.count(), 3);
+  await page.goto(at("/requests?outcome=semantic_hit"));
+
   // A page that renews itself: nobody touches it until the new row is there.
   await page.getByRole("link", { name: "Follow live" }).click();
   await page.getByText("Live", { exact: true }).waitFor();

@@ -86,7 +86,7 @@ pub struct LoggedRequest {
 /// A request as it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogRow {
-    /// Its number: later rows have greater ones. The cursor for paging.
+    /// Its number: later rows have greater ones.
     pub number: u64,
     /// The request.
     pub logged: LoggedRequest,

@@ -6,6 +6,7 @@
 //! PostgreSQL: `docs/adr/0020-postgresql.md`.
 #![warn(missing_docs)]
 
+mod order;
 mod postgres;
 mod sqlite;
 mod sums;
@@ -32,7 +33,8 @@ pub struct StoreSettings {
     /// The size that the database may reach; `None` is the size of the disk. Beyond it writes fail as on a
     /// full disk and reads go on.
     pub max_database_bytes: Option<u64>,
-    /// Longest time of a search by text, the wait for the one connection that does them included.
+    /// Longest time of a search by text and of sorting what passes a filter, the wait for the one connection that does
+    /// them included.
     pub search_timeout: Duration,
     /// Whose vectors are searched: those of other embedders stay in the database. Without one nothing is found by
     /// meaning.

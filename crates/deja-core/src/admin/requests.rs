@@ -9,7 +9,7 @@ use crate::engine::{Engine, FeedbackError};
 use crate::id::{EntryId, ProjectId};
 use crate::member::Rank;
 use crate::request_log::{LogFilter, LogRow};
-use crate::store::NewLabel;
+use crate::store::{Cursor, LogOrder, NewLabel};
 
 /// Requests with a text in them that are looked through for the one that asked just this.
 const LOOKED_AT: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
@@ -28,13 +28,14 @@ pub struct Forbidden {
     pub number: Option<u64>,
 }
 
-/// Requests of the project's log, newest first, that have a smaller number than `before`; for its viewers too, who get them
-/// without texts and cannot look for any.
+/// Requests of the project's log, in this order, those behind `after`; for its viewers too, who get them without texts and
+/// cannot look for any.
 pub async fn list(
     by: &Acting<'_>,
     slug: &str,
     filter: &LogFilter,
-    before: Option<u64>,
+    order: LogOrder,
+    after: Option<Cursor<u64>>,
     limit: NonZeroUsize,
 ) -> Result<Vec<LogRow>, AdminError> {
     let seen = by.seen(slug).await?;
@@ -42,7 +43,7 @@ pub async fn list(
     if !texts && filter.asked.is_some() {
         return Err(AdminError::RankTooLow(Rank::Editor));
     }
-    let mut rows = by.store().logged(seen.project.id, filter, before, limit).await?;
+    let mut rows = by.store().logged(seen.project.id, filter, order, after, limit).await?;
     for row in rows.iter_mut().filter(|_| !texts) {
         row.logged.text = None;
     }
@@ -77,7 +78,7 @@ pub async fn wrong_for(
     let pair = pair(engine, project.id, entry, asked).await?;
     engine.flush_log().await;
     let filter = LogFilter { asked: Some(asked.to_owned()), ..LogFilter::default() };
-    let rows = by.store().logged(project.id, &filter, None, LOOKED_AT).await?;
+    let rows = by.store().logged(project.id, &filter, LogOrder::NEWEST, None, LOOKED_AT).await?;
     let refuse = |problem: &str| Err(AdminError::Invalid(problem.into()));
     match answered(&rows, entry, asked) {
         Some(true) => forbid(by, engine, &pair).await,

@@ -5,41 +5,25 @@ use std::num::NonZeroUsize;
 use async_trait::async_trait;
 
 use crate::cache::EntryDetail;
-use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
-use crate::store::{EntryFilter, StoreError};
-
-/// A place in a project's entries, by age.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EntryCursor {
-    /// When the last entry seen was stored.
-    pub created: Timestamp,
-    /// Its identity, where several were stored at once.
-    pub id: EntryId,
-}
-
-impl EntryCursor {
-    /// Before all entries.
-    pub const OLDEST: Self =
-        Self { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
-    /// Behind all entries.
-    pub const NEWEST: Self =
-        Self { created: Timestamp::from_nanos(i64::MAX), id: EntryId::from_bytes([0xff; 16]) };
-}
+use crate::store::{Cursor, EntryFilter, EntryOrder, StoreError};
 
 /// Looking into a cache. Entries that expired and are not swept yet are included. What a filter finds by text is read
 /// through: few such searches run at once, each within a time that the store is opened with. One that does not end in
-/// it is [`StoreError::SearchTimeout`], and hits do not wait for any.
+/// it is [`StoreError::SearchTimeout`], and hits do not wait for any. The same holds for what passes a filter of any kind
+/// in another order than that of age.
 #[async_trait]
 pub trait Browse: Send + Sync {
-    /// Up to `limit` of the project's entries that pass the filter, newest first, those older than `after` if
-    /// it is given: paging is stable whatever is added or deleted meanwhile.
+    /// Up to `limit` of the project's entries that pass the filter, in this order, those behind `after` if it is given.
+    /// Whatever is added or deleted meanwhile, the others are where they were; those that are hit meanwhile move in an
+    /// order by hits or use ([`Cursor`]).
     async fn browse(
         &self,
         project: ProjectId,
         filter: &EntryFilter,
-        after: Option<EntryCursor>,
+        order: EntryOrder,
+        after: Option<Cursor<EntryId>>,
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError>;
 

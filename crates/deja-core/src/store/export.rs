@@ -8,11 +8,26 @@ use bytes::Bytes;
 use crate::cache::{Entry, Kind, Parameters, PromptHash};
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding};
-use crate::id::ProjectId;
-use crate::store::{EntryCursor, StoreError};
+use crate::id::{EntryId, ProjectId};
+use crate::store::StoreError;
 
 /// Bytes of prompts, answers and their records after which a page of an export ends.
 pub const PAGE_BYTES: usize = 4 << 20;
+
+/// A place in a project's entries, by age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryCursor {
+    /// When the last entry seen was stored.
+    pub created: Timestamp,
+    /// Its identity, where several were stored at once.
+    pub id: EntryId,
+}
+
+impl EntryCursor {
+    /// Before all entries.
+    pub const OLDEST: Self =
+        Self { created: Timestamp::from_nanos(i64::MIN), id: EntryId::from_bytes([0; 16]) };
+}
 
 /// An entry with all that another store needs to serve it.
 #[derive(Clone, Debug, PartialEq)]

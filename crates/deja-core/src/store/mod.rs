@@ -17,6 +17,7 @@ mod limits;
 mod members;
 mod operators;
 mod opinions;
+mod order;
 mod projects;
 mod providers;
 mod request_log;
@@ -32,12 +33,12 @@ use crate::clock::Timestamp;
 
 pub use access_tokens::AccessTokens;
 pub use audit::Audit;
-pub use browse::{Browse, EntryCursor};
+pub use browse::Browse;
 pub use claims::{Claimed, Claims, FlightKey, Unanswered};
 pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,
 };
-pub use export::{Export, PAGE_BYTES, WholeEntry};
+pub use export::{EntryCursor, Export, PAGE_BYTES, WholeEntry};
 pub use fold::{folded, folded_char};
 pub use keys::{Admission, Door, Keys, OwnProviders};
 pub use labels::{Labels, NewLabel};
@@ -45,6 +46,7 @@ pub use limits::Limits;
 pub use members::Members;
 pub use operators::{Invites, Operators, Sessions};
 pub use opinions::{Opinions, Questions};
+pub use order::{Cursor, EntryColumn, EntryOrder, LogColumn, LogOrder, Order};
 pub use projects::Projects;
 pub use providers::ProviderConfigs;
 pub use request_log::RequestLog;

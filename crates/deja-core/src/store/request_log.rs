@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::clock::Timestamp;
 use crate::id::ProjectId;
 use crate::request_log::{LogFilter, LogRow, LoggedRequest};
-use crate::store::StoreError;
+use crate::store::{Cursor, LogOrder, StoreError};
 
 /// The requests of each project, the newest of them. They go with their project; with an entry that they met they do
 /// not. [`Projects::update_project`](crate::store::Projects::update_project) deletes all that a project has when its
@@ -17,13 +17,16 @@ pub trait RequestLog: Send + Sync {
     /// Adds these to the logs of their projects, in this order. Those of projects that are gone are dropped.
     async fn log_requests(&self, requests: &[LoggedRequest]) -> Result<(), StoreError>;
 
-    /// Up to `limit` of a project's requests that pass the filter, the latest first; with `before` those of a smaller
-    /// number only.
+    /// Up to `limit` of a project's requests that pass the filter, in this order, those behind `after` if it is given
+    /// ([`Cursor`]): nothing in a row changes while it is there. In another order than that in which they came, and where the
+    /// filter has what was asked, all of a project's rows are read through, as in a search by text of
+    /// [`Browse`](crate::store::Browse): a project's log is bounded.
     async fn logged(
         &self,
         project: ProjectId,
         filter: &LogFilter,
-        before: Option<u64>,
+        order: LogOrder,
+        after: Option<Cursor<u64>>,
         limit: NonZeroUsize,
     ) -> Result<Vec<LogRow>, StoreError>;
 

@@ -14,7 +14,7 @@ use deja_core::provider::FailureClass;
 use deja_core::quality::FORBIDDEN;
 use deja_core::rate_limit::Quota;
 use deja_core::request_log::{LogFilter, LoggedRequest};
-use deja_core::store::{Keys, RequestLog};
+use deja_core::store::{Keys, LogOrder, RequestLog};
 use deja_core::testing::change;
 
 use crate::util::{Bench, failure, query, unguarded};
@@ -27,7 +27,11 @@ fn named(name: &str, prompt: &str) -> Query {
 async fn logged(bench: &Bench) -> Vec<LoggedRequest> {
     bench.engine.flush_counts().await.unwrap();
     let all = LogFilter::default();
-    let rows = bench.store.logged(bench.caller.project.id, &all, None, NonZeroUsize::MAX).await.unwrap();
+    let rows = bench
+        .store
+        .logged(bench.caller.project.id, &all, LogOrder::NEWEST, None, NonZeroUsize::MAX)
+        .await
+        .unwrap();
     rows.into_iter().rev().map(|row| row.logged).collect()
 }
 

@@ -28,10 +28,10 @@ use deja_core::rate_limit::{Decision, Quota};
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
-    AccessTokens, Admission, Audit, Browse, Claims, Entries, EntryCursor, EntryFilter, EntryPlace, Export,
-    Invites, Keys, Labels, Limits, Members, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs,
-    Quarantined, Questions, RequestLog, Samples, SecondFactors, Sessions, StaleCount, StaleEntry, Store,
-    StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
+    AccessTokens, Admission, Audit, Browse, Claims, Cursor, Entries, EntryCursor, EntryFilter, EntryOrder,
+    EntryPlace, Export, Invites, Keys, Labels, Limits, LogOrder, Members, NewLabel, Operators, Opinions,
+    Probe, Projects, ProviderConfigs, Quarantined, Questions, RequestLog, Samples, SecondFactors, Sessions,
+    StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -283,7 +283,7 @@ forward! { ProviderConfigs:
     fn set_key_check(sealed: &[u8]) -> ();
 }
 forward! { Browse:
-    fn browse(project: ProjectId, filter: &EntryFilter, after: Option<EntryCursor>, limit: NonZeroUsize) -> Vec<EntryDetail>;
+    fn browse(project: ProjectId, filter: &EntryFilter, order: EntryOrder, after: Option<Cursor<EntryId>>, limit: NonZeroUsize) -> Vec<EntryDetail>;
     fn similar(project: ProjectId, filter: &EntryFilter, embedder: &EmbedderId, embedding: &Embedding, limit: NonZeroUsize) -> Vec<(EntryDetail, Similarity)>;
     fn entry(project: ProjectId, entry: EntryId) -> Option<EntryDetail>;
     fn count_matching(project: ProjectId, filter: &EntryFilter) -> u64;
@@ -344,7 +344,7 @@ forward! { Samples:
 }
 forward! { RequestLog:
     fn log_requests(requests: &[LoggedRequest]) -> ();
-    fn logged(project: ProjectId, filter: &LogFilter, before: Option<u64>, limit: NonZeroUsize) -> Vec<LogRow>;
+    fn logged(project: ProjectId, filter: &LogFilter, order: LogOrder, after: Option<Cursor<u64>>, limit: NonZeroUsize) -> Vec<LogRow>;
     fn logged_request(project: ProjectId, number: u64) -> Option<LogRow>;
     fn sweep_logged(now: Timestamp, limit: NonZeroUsize) -> u64;
 }

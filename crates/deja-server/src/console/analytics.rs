@@ -41,7 +41,7 @@ struct AnalyticsPage {
     empty: bool,
     figures: Vec<Figure>,
     /// The span that the figures are compared with.
-    before: Option<String>,
+    before: Option<[Label; 2]>,
     /// Each with the address of its CSV file.
     charts: Vec<(Chart, String)>,
     tables: Vec<Table>,
@@ -111,7 +111,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         selects: offered.selects(&asked, &names),
         empty: all.totals.requests() == 0,
         figures: compared(&visit, project, &asked, &all).await?,
-        before: span.before(visit.now()).map(|before| before.words()),
+        before: span.before(visit.now()).map(|before| before.ends()),
         charts: charts.map(with_file).collect(),
         tables,
         unpriced: listed(&unpriced),

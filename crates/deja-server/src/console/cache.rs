@@ -4,23 +4,39 @@ use std::num::NonZeroUsize;
 
 use askama::Template;
 use deja_core::cache::{EntryDetail, Kind};
-use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::project::Project;
-use deja_core::store::{EntryCursor, EntryFilter, StoreError};
+use deja_core::store::{EntryColumn, EntryFilter, EntryOrder, StoreError};
 use serde::Deserialize;
 
-use super::error::{ConsoleError, SEARCH_TIMEOUT};
+use super::error::{ConsoleError, SEARCH_TIMEOUT, SORT_TIMEOUT};
 use super::filter::{Filter, Select};
 use super::form::{Path, Query};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
+use super::paging::{cursor, cursor_text};
+use super::sort::{Column, Of, Sort, Sortable, heads};
 use super::turns;
 
 const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
 /// Entries in quarantine that are listed.
 const HELD: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+
+/// The columns of the list.
+const COLUMNS: [Sortable<EntryColumn>; 6] = [
+    ("Prompt", Of::Text, None),
+    ("Model", Of::Text, None),
+    ("Context", Of::Text, None),
+    ("Hits", Of::Number, Some(EntryColumn::Hits)),
+    ("Last used", Of::Moment, Some(EntryColumn::LastUsed)),
+    ("Created", Of::Moment, Some(EntryColumn::Created)),
+];
+/// What it is sorted by without a word.
+const NEWEST: Sort = Sort::by(5);
+
+const BY_USE: &str = "An entry that was never hit stands where it was stored. When the cache is full, the entries that were not \
+                      used for longest go first.";
 
 #[derive(Template)]
 #[template(path = "cache.html")]
@@ -32,7 +48,13 @@ struct CachePage {
     query: String,
     filtered: bool,
     by_meaning: bool,
+    /// Whether the entries are those nearest to a text.
+    nearest: bool,
     selects: Vec<Select>,
+    head: Vec<Column>,
+    sort: String,
+    /// What one must know of the order.
+    note: Option<&'static str>,
     entries: Vec<Row>,
     next: Option<String>,
     first: Option<String>,
@@ -95,8 +117,28 @@ pub(super) struct Search {
     #[serde(flatten)]
     filter: Filter,
     by: String,
-    /// The last entry of the page before: nanoseconds and id.
+    /// What the list is sorted by.
+    sort: String,
+    /// The place of the last entry of the page before.
     after: String,
+}
+
+impl Search {
+    /// Whether the entries nearest to a text are asked for.
+    fn is_near(&self) -> bool {
+        self.by == "meaning" && !self.filter.q.trim().is_empty()
+    }
+
+    /// What the list is sorted by, and as the store has it.
+    fn sort(&self) -> (Sort, EntryOrder) {
+        let asked = Sort::read(&self.sort).and_then(|sort| Some((sort, sort.order(&COLUMNS)?)));
+        asked.unwrap_or((NEWEST, EntryOrder::NEWEST))
+    }
+
+    /// The address of these filters in this order, from here on.
+    fn place(&self, slug: &str, sort: &str, after: &str) -> String {
+        format!("/console/p/{slug}/cache{}", self.filter.query(&[("sort", sort), ("after", after)]))
+    }
 }
 
 /// `GET /console/p/{slug}/cache`.
@@ -104,18 +146,23 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
     let project = visit.project()?;
     let found = find(&visit, &project, &search).await?;
     let total = visit.console.admin.store.count(project.id).await?;
+    let (nearest, (sort, order)) = (search.is_near(), search.sort());
+    let links = (!nearest).then_some(sort);
     let page = CachePage {
         frame: visit.frame_in(&project, "Cache", "Cache").complaining(found.problem),
         total: entries_of(total),
         query: search.filter.query(&[]),
         filtered: !search.filter.is_empty(),
         by_meaning: search.by == "meaning",
+        nearest,
         selects: search.filter.selects(&visit.console, &project).await?,
+        head: heads(&COLUMNS, links, |sort| search.place(&slug, sort, "")),
+        note: (!nearest && order.by == EntryColumn::LastUsed).then_some(BY_USE),
         entries: found.rows,
         next: found.next,
-        first: (!search.after.is_empty())
-            .then(|| format!("/console/p/{slug}/cache{}", search.filter.query(&[]))),
+        first: (!search.after.is_empty()).then(|| search.place(&slug, &search.sort, "")),
         quarantine: quarantine(&visit, &project).await?,
+        sort: search.sort,
         form: search.filter,
         slug,
     };
@@ -133,20 +180,24 @@ struct Found {
 }
 
 async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found, ConsoleError> {
-    if search.by == "meaning" && !search.filter.q.trim().is_empty() {
+    if search.is_near() {
         return near(visit, project, &search.filter).await;
     }
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-    let (filter, after) = (search.filter.entries(), cursor(&search.after));
-    let mut found = match visit.console.admin.store.browse(project.id, &filter, after, limit).await {
+    let (filter, (_, order), after) = (search.filter.entries(), search.sort(), cursor(&search.after));
+    let mut found = match visit.console.admin.store.browse(project.id, &filter, order, after, limit).await {
         Err(StoreError::SearchTimeout) => {
-            return Ok(Found { problem: Some(SEARCH_TIMEOUT), ..Found::default() });
+            let problem = if filter.text.is_some() { SEARCH_TIMEOUT } else { SORT_TIMEOUT };
+            return Ok(Found { problem: Some(problem), ..Found::default() });
         }
         found => found?,
     };
     let more = found.len() > PAGE;
     found.truncate(PAGE);
-    let next = found.last().filter(|_| more).map(|last| place(project.slug.as_str(), &search.filter, last));
+    let next = found
+        .last()
+        .filter(|_| more)
+        .map(|last| search.place(project.slug.as_str(), &search.sort, &cursor_text(order.cursor(last))));
     Ok(Found { rows: found.iter().map(|detail| Row::of(visit, detail)).collect(), next, problem: None })
 }
 
@@ -192,14 +243,4 @@ async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found
 /// `12 entries`.
 pub(super) fn entries_of(number: u64) -> String {
     format!("{} {}", format::count(number), if number == 1 { "entry" } else { "entries" })
-}
-
-fn place(slug: &str, filter: &Filter, last: &EntryDetail) -> String {
-    let after = format!("{}.{}", last.entry.created.as_nanos(), last.entry.id);
-    format!("/console/p/{slug}/cache{}", filter.query(&[("after", &after)]))
-}
-
-fn cursor(text: &str) -> Option<EntryCursor> {
-    let (created, id) = text.split_once('.')?;
-    Some(EntryCursor { created: Timestamp::from_nanos(created.parse().ok()?), id: id.parse().ok()? })
 }

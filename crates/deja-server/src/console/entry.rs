@@ -14,6 +14,7 @@ use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
 use super::requests as said;
+use super::sort::Column;
 use super::turns::{self, Turn};
 
 #[derive(Template)]
@@ -37,6 +38,7 @@ struct EntryPage {
     quarantined: Option<Moment>,
     asked: String,
     /// The last requests that it answered.
+    head: Vec<Column>,
     rows: Vec<said::Row>,
 }
 
@@ -96,6 +98,7 @@ pub(super) async fn get(
         expires: detail.entry.expires.map(|at| visit.moment(at)),
         quarantined: quarantined.map(|since| visit.moment(since)),
         asked,
+        head: said::plain_head(),
         rows,
     };
     Ok(visit.page(&page))

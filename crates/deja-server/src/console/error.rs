@@ -18,6 +18,10 @@ use super::page::{self, Frame};
 pub(super) const SEARCH_TIMEOUT: &str =
     "The search took too long, and was ended. Choose a model or a context as well.";
 
+/// Said where sorting what passes a filter did not end in time.
+pub(super) const SORT_TIMEOUT: &str =
+    "Sorting what passes this filter took too long, and was ended. Sort by “Created”, or sort all entries.";
+
 /// Why there is no page.
 #[derive(Debug)]
 pub(super) enum ConsoleError {

@@ -1,7 +1,11 @@
-//! Pages of lists that are read whole: projects and keys, of which there are hundreds.
+//! Pages of lists: of those that are read whole (projects and keys, of which there are hundreds), and where the store goes on
+//! with one that it reads in pages.
 
 use std::cmp::Ordering;
+use std::fmt::Display;
+use std::str::FromStr;
 
+use deja_core::store::Cursor;
 use serde::Deserialize;
 
 use super::filter::query;
@@ -51,6 +55,18 @@ impl Paged {
     }
 }
 
+/// A place in a list as it stands in an address: what the row has, and its identity.
+pub(super) fn cursor_text<I: Display>(Cursor { value, id }: Cursor<I>) -> String {
+    value.map_or_else(|| format!("-.{id}"), |value| format!("{value}.{id}"))
+}
+
+/// The place that an address names, if it names one.
+pub(super) fn cursor<I: FromStr>(text: &str) -> Option<Cursor<I>> {
+    let (value, id) = text.split_once('.')?;
+    let value = if value == "-" { None } else { Some(value.parse().ok()?) };
+    Some(Cursor { value, id: id.parse().ok()? })
+}
+
 /// The rows behind the one at `after`, ordered by their places, and the place where the next page goes on. A place
 /// stays what it is while rows come and go, so that none is left out or shown twice.
 fn page<T>(
@@ -72,6 +88,14 @@ fn page<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_in_an_address_is_one_or_none() {
+        for place in [Cursor { value: Some(-7), id: 3_u64 }, Cursor { value: None, id: 0 }] {
+            assert_eq!(cursor(&cursor_text(place)), Some(place));
+        }
+        assert!(["", "7", "x.7", "7.x", "-", ".7"].into_iter().all(|text| cursor::<u64>(text).is_none()));
+    }
 
     #[test]
     fn every_row_is_on_one_page_while_others_come() {

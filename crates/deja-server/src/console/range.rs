@@ -69,10 +69,17 @@ impl Span {
         (first >= self.step.oldest(now)).then(|| Self { periods: first..self.periods.start, ..self.clone() })
     }
 
-    /// From when until when, in words.
-    pub(super) fn words(&self) -> String {
-        let text = |at| moment::whole(at).strftime("%Y-%m-%d %H:%M").to_string();
-        format!("{} to {} UTC", text(self.from()), text(self.until()))
+    /// From when until when.
+    pub(super) fn ends(&self) -> [Label; 2] {
+        let label = |at| {
+            let at = moment::whole(at);
+            Label {
+                short: String::new(),
+                full: at.strftime("%Y-%m-%d %H:%M").to_string(),
+                exact: at.to_string(),
+            }
+        };
+        [label(self.from()), label(self.until())]
     }
 
     /// Number of bars.

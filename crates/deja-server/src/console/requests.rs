@@ -18,6 +18,7 @@ use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
+use deja_core::store::{Cursor, LogColumn, LogOrder};
 use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 
@@ -29,6 +30,8 @@ use super::form::{Path, Query};
 use super::format::{self, Moment};
 use super::names::{Names, model_name};
 use super::page::{Answer, Frame, Visit};
+use super::paging::{cursor, cursor_text};
+use super::sort::{Column, Of, Sort, Sortable, heads};
 use crate::moment;
 
 const PAGE: usize = 50;
@@ -39,6 +42,19 @@ const RENEWED: HeaderValue = HeaderValue::from_static("3");
 /// Prompts that an entry's page shows.
 const LAST: usize = 10;
 
+/// The columns of the list.
+const COLUMNS: [Sortable<LogColumn>; 7] = [
+    ("When", Of::Moment, Some(LogColumn::Number)),
+    ("Asked", Of::Text, None),
+    ("Outcome", Of::Text, None),
+    ("Nearest entry", Of::Score, Some(LogColumn::Similarity)),
+    ("Model, context, key", Of::Text, None),
+    ("Time", Of::Number, Some(LogColumn::Latency)),
+    ("Saved", Of::Number, Some(LogColumn::Saved)),
+];
+/// What it is sorted by without a word.
+const NEWEST: Sort = Sort::by(0);
+
 #[derive(Template)]
 #[template(path = "requests.html")]
 struct RequestsPage {
@@ -46,10 +62,13 @@ struct RequestsPage {
     slug: String,
     form: Wanted,
     selects: Vec<Select>,
+    head: Vec<Column>,
     rows: Vec<Row>,
     /// What the project keeps.
     kept: Kept,
     filtered: bool,
+    /// Whether the latest come first.
+    newest: bool,
     /// The address of the file, of the view that renews itself and of the one that does not.
     csv: String,
     live: String,
@@ -181,7 +200,10 @@ pub(super) struct Wanted {
     /// A context's number.
     context: String,
     entry: String,
-    before: String,
+    /// What the list is sorted by. One that is followed live has the latest first.
+    sort: String,
+    /// The place of the last request of the page before.
+    after: String,
     live: String,
 }
 
@@ -198,8 +220,15 @@ impl Wanted {
         }
     }
 
-    /// The address of these filters and `more`.
-    fn place(&self, slug: &str, below: &str, more: &[(&str, &str)]) -> String {
+    /// What the list is sorted by, and as the store has it.
+    fn sort(&self) -> (Sort, LogOrder) {
+        let asked = Sort::read(&self.sort).filter(|_| self.live.is_empty());
+        let asked = asked.and_then(|sort| Some((sort, sort.order(&COLUMNS)?)));
+        asked.unwrap_or((NEWEST, LogOrder::NEWEST))
+    }
+
+    /// The address of these filters in this order, and `more`.
+    fn place(&self, slug: &str, below: &str, sort: &str, more: &[(&str, &str)]) -> String {
         let own = [
             ("q", self.q.as_str()),
             ("outcome", &self.outcome),
@@ -207,6 +236,7 @@ impl Wanted {
             ("model", &self.model),
             ("context", &self.context),
             ("entry", &self.entry),
+            ("sort", sort),
         ];
         format!("/console/p/{slug}/requests{below}{}", query(&[&own, more].concat()))
     }
@@ -236,17 +266,19 @@ impl Wanted {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let project = &visit.seen()?.project;
     let filter = wanted.filter();
-    let before = wanted.before.parse().ok();
+    let ((sort, order), after) = (wanted.sort(), cursor(&wanted.after));
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-    let mut found = requests::list(&visit.acting(), &slug, &filter, before, limit).await?;
+    let mut found = requests::list(&visit.acting(), &slug, &filter, order, after, limit).await?;
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let names = Names::read(&visit, found.iter().map(|row| row.logged.context)).await?;
     let free = free(&visit, project, &found).await?;
-    let next = found.last().filter(|_| more).map(|last| last.number.to_string());
+    let next = found.last().filter(|_| more).map(|last| cursor_text(order.cursor(last)));
+    let kept = wanted.sort.clone();
     let page = RequestsPage {
         frame: visit.frame_in(project, "Requests", "Requests"),
         selects: wanted.selects(&names, &found),
+        head: heads(&COLUMNS, Some(sort), |sort| wanted.place(&slug, "", sort, &[])),
         rows: found.into_iter().map(|row| Row::of(&visit, &names, &free, row)).collect(),
         kept: Kept {
             requests: format::count(project.settings.request_log),
@@ -254,11 +286,12 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
             texts: Some(project.settings.request_texts_days).filter(|days| *days > 0),
         },
         filtered: filter != LogFilter::default(),
-        csv: wanted.place(&slug, "/log.csv", &[]),
-        live: wanted.place(&slug, "", &[("live", "1")]),
-        still: wanted.place(&slug, "", &[]),
-        next: next.map(|before| wanted.place(&slug, "", &[("before", &before)])),
-        first: before.map(|_| wanted.place(&slug, "", &[])),
+        newest: order == LogOrder::NEWEST,
+        csv: wanted.place(&slug, "/log.csv", &kept, &[]),
+        live: wanted.place(&slug, "", "", &[("live", "1")]),
+        still: wanted.place(&slug, "", "", &[]),
+        next: next.map(|after| wanted.place(&slug, "", &kept, &[("after", &after)])),
+        first: after.map(|_| wanted.place(&slug, "", &kept, &[])),
         slug,
         form: wanted,
     };
@@ -269,11 +302,16 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     Ok(response)
 }
 
+/// The heads of a list that nothing sorts.
+pub(super) fn plain_head() -> Vec<Column> {
+    heads(&COLUMNS, None, str::to_owned)
+}
+
 /// The last prompts that an entry answered.
 pub(super) async fn answered_by(visit: &Visit, slug: &str, entry: EntryId) -> Result<Vec<Row>, ConsoleError> {
     let filter = LogFilter { entry: Some(entry), ..LogFilter::default() };
     let limit = NonZeroUsize::MIN.saturating_add(10 * LAST);
-    let mut found = requests::list(&visit.acting(), slug, &filter, None, limit).await?;
+    let mut found = requests::list(&visit.acting(), slug, &filter, LogOrder::NEWEST, None, limit).await?;
     found.retain(|row| row.logged.met.as_ref().is_some_and(|met| met.met == Met::Served));
     found.truncate(LAST);
     let names = Names::read(visit, found.iter().map(|row| row.logged.context)).await?;
@@ -334,20 +372,20 @@ const HEAD: [&str; 17] = [
     "saved_usd",
 ];
 
-/// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, read while the browser takes them.
+/// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, in the order of the list, read while the browser takes them.
 pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-requests.csv\"")),
     ];
-    let asked = Arc::new((visit, slug, wanted.filter()));
+    let asked = Arc::new((visit, slug, wanted.filter(), wanted.sort().1));
     // What is refused is refused before the file begins.
     let (first, next) = lines(&asked, None).await?;
     let rest = stream::try_unfold(next, move |next| {
         let asked = Arc::clone(&asked);
         async move {
             match next {
-                Some(before) => lines(&asked, Some(before)).await.map(Some),
+                Some(after) => lines(&asked, Some(after)).await.map(Some),
                 None => Ok(None),
             }
         }
@@ -355,15 +393,15 @@ pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     Ok((headers, Body::from_stream(stream::once(async { Ok(first) }).chain(rest))).into_response())
 }
 
-/// The lines of the rows before `before`, the head in front of the first; and where to go on, if there are more.
+/// The lines of the rows behind `after`, the head in front of the first; and where to go on, if there are more.
 async fn lines(
-    (visit, slug, filter): &(Visit, String, LogFilter),
-    before: Option<u64>,
-) -> Result<(Vec<u8>, Option<u64>), AdminError> {
-    let rows = requests::list(&visit.acting(), slug, filter, before, CHUNK).await?;
+    (visit, slug, filter, order): &(Visit, String, LogFilter, LogOrder),
+    after: Option<Cursor<u64>>,
+) -> Result<(Vec<u8>, Option<Cursor<u64>>), AdminError> {
+    let rows = requests::list(&visit.acting(), slug, filter, *order, after, CHUNK).await?;
     let mut writer = csv::Writer::from_writer(Vec::new());
     let failed = |error: csv::Error| AdminError::Failed(error.to_string());
-    if before.is_none() {
+    if after.is_none() {
         writer.write_record(HEAD).map_err(failed)?;
     }
     for row in &rows {
@@ -371,7 +409,7 @@ async fn lines(
     }
     let lines = writer.into_inner().map_err(|error| AdminError::Failed(error.to_string()))?;
     let more = rows.last().filter(|_| rows.len() == CHUNK.get());
-    Ok((lines, more.map(|last| last.number)))
+    Ok((lines, more.map(|last| order.cursor(last))))
 }
 
 fn fields(logged: &LoggedRequest) -> [String; 17] {

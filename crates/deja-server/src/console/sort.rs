@@ -1,11 +1,15 @@
 //! Columns that a list can be sorted by: plain links in its head, which keep the filter.
 
+use deja_core::store::Order;
+
 /// What stands in a column, which says how it begins: texts with A, numbers and moments with the greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     Text,
     Number,
     Moment,
+    /// A number that has words below it.
+    Score,
 }
 
 /// A column's head.
@@ -38,6 +42,22 @@ impl Column {
     }
 }
 
+/// A column of a list that the store sorts: its name, what stands in it, and what the store calls it, if it sorts by it.
+pub(super) type Sortable<C> = (&'static str, Of, Option<C>);
+
+/// The heads of such a list, with links if it has a `sort`; `place` is the address of an order.
+pub(super) fn heads<C>(
+    columns: &[Sortable<C>],
+    sort: Option<Sort>,
+    place: impl Fn(&str) -> String,
+) -> Vec<Column> {
+    let head = |(at, (name, of, by)): (usize, &Sortable<C>)| {
+        let column = Column::new(name, *of);
+        if sort.is_some() && by.is_some() { column.sorted(at, sort, &place) } else { column }
+    };
+    columns.iter().enumerate().map(head).collect()
+}
+
 /// What a list is sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sort {
@@ -48,10 +68,21 @@ pub(super) struct Sort {
 }
 
 impl Sort {
+    /// By this column, as it begins.
+    pub(super) const fn by(column: usize) -> Self {
+        Self { column, turned: false }
+    }
+
     /// As it stands in an address: `3`, turned `-3`. Anything else is no order.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (turned, number) = text.strip_prefix('-').map_or((false, text), |number| (true, number));
         Some(Self { column: number.parse().ok()?, turned })
+    }
+
+    /// The order of a list with these columns; `None` if it is none of theirs.
+    pub(super) fn order<C: Copy>(self, columns: &[Sortable<C>]) -> Option<Order<C>> {
+        let (_, of, by) = columns.get(self.column)?;
+        by.map(|by| Order { by, descends: self.descends(*of) })
     }
 
     pub(super) fn text(self) -> String {
@@ -67,6 +98,21 @@ impl Sort {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_store_is_asked_for_the_order_of_the_column() {
+        let columns: [Sortable<u8>; 3] =
+            [("A", Of::Text, Some(7)), ("B", Of::Number, None), ("C", Of::Score, Some(9))];
+        let order = |text: &str| Sort::read(text).and_then(|sort| sort.order(&columns));
+        assert_eq!(order("0"), Some(Order { by: 7, descends: false }));
+        assert_eq!(order("2"), Some(Order { by: 9, descends: true }));
+        assert_eq!(order("-2"), Some(Order { by: 9, descends: false }));
+        assert_eq!((order("1"), order("3"), order("x")), (None, None, None));
+        let heads = heads(&columns, Some(Sort::by(2)), |sort| format!("?sort={sort}"));
+        let links: Vec<_> = heads.iter().map(|head| head.href.as_deref()).collect();
+        assert_eq!(links, [Some("?sort=0"), None, Some("?sort=-2")]);
+        assert_eq!(heads[2].way, Some("descending"));
+    }
 
     #[test]
     fn a_click_sorts_and_another_one_turns_the_order() {

@@ -142,6 +142,25 @@ async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
 }
 
 #[tokio::test]
+async fn a_filter_keeps_the_custom_range() {
+    let world = Arc::new(World::new().await);
+    world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = "/console/p/furnished/analytics?range=custom&from=2026-01-01T00:00&until=2026-01-02T12:00";
+    let page = member.get(place).await;
+    assert_eq!(page.all("label[for=from], label[for=until]"), ["From (UTC)", "Until (UTC)"]);
+    let typed = |page: &Page| page.attributes("input[type=datetime-local]", "value");
+    let sent = |name| page.attributes(&format!("form[data-auto] input[name={name}]"), "value").concat();
+    let [range, from, until] = ["range", "from", "until"].map(sent);
+    assert_eq!(range, "custom");
+    let filtered =
+        format!("/console/p/furnished/analytics?range={range}&from={from}&until={until}&model=gpt-4o-mini");
+    let filtered = member.get(&filtered).await;
+    assert!(filtered.all("[role=alert]").is_empty(), "{}", filtered.text());
+    assert_eq!(typed(&filtered), typed(&page));
+}
+
+#[tokio::test]
 async fn a_range_that_is_none_is_told() {
     let world = Arc::new(World::new().await);
     world.furnished().await;

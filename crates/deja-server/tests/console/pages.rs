@@ -1,8 +1,11 @@
 //! Every page, empty and with data: it is whole, titled, labelled, and free of what the policy forbids.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deja_core::admin::keys;
+use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_server::console::listed;
 use scraper::{Html, Selector};
@@ -182,6 +185,64 @@ async fn lists_page_stably_while_entries_are_added() {
     seen.sort();
     seen.dedup();
     assert_eq!(seen.len(), 120, "none twice, none left out");
+}
+
+#[tokio::test]
+async fn entries_are_sorted_over_all_pages() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Long").await;
+    let mut hits = UsageBatch::default();
+    for number in 0..120_u64 {
+        let text = format!("Question number {number}");
+        let entry = world.entry_without_vector(&project, "gpt-4o-mini", &text, None).await;
+        let last_hit = world.wired.admin.clock.now().plus(Duration::from_secs(number * 7 % 30));
+        let saved = NanoUsd::ZERO;
+        if number % 5 > 0 {
+            hits.entries.insert((project.id, entry), EntryHits { hits: number % 5, last_hit, saved });
+        }
+    }
+    world.wired.store.record(&hits).await.unwrap();
+    let mut owner = world.browser_of(Role::Owner).await;
+    let page = owner.get("/console/p/long/cache?q=number").await;
+    assert_eq!(page.all("thead a"), ["Hits", "Last used", "Created"]);
+    assert_eq!(page.attributes("[aria-sort]", "aria-sort"), ["descending"]);
+    let newest = page.all("tbody th a");
+    let links = page.attributes("thead a", "href");
+    for (at, name) in ["Hits", "Last used", "Created"].into_iter().enumerate() {
+        let mut orders = Vec::new();
+        // A click, and another one.
+        let mut path = links[at].clone();
+        for _ in 0..2 {
+            let (mut texts, mut hits, mut next) = (Vec::new(), Vec::new(), Some(path.clone()));
+            while let Some(path) = next {
+                let page = owner.get(&path).await;
+                texts.extend(page.all("tbody th a"));
+                hits.extend(page.all("td[data-label=Hits]").iter().map(|hits| hits.parse::<u64>().unwrap()));
+                assert_eq!(page.one("[aria-sort]"), name, "{path}");
+                assert_eq!(page.attributes("input[name=sort]", "value").len(), 1, "a search keeps the order");
+                next = page.attributes("a[rel=next]", "href").pop();
+            }
+            if name == "Hits" {
+                let sorted =
+                    |one: &u64, other: &u64| if orders.is_empty() { one >= other } else { one <= other };
+                assert!(hits.is_sorted_by(sorted), "{hits:?}");
+            }
+            let page = owner.get(&path).await;
+            assert_eq!(page.text().contains("were not used for longest"), name == "Last used");
+            path = page.attributes("thead a", "href").remove(at);
+            orders.push(texts);
+        }
+        let turned: Vec<_> = orders[1].iter().rev().cloned().collect();
+        assert_eq!(orders[0], turned, "{name}");
+        let mut all = orders.remove(0);
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 120, "{name}: none twice, none left out");
+    }
+    let near = owner.get("/console/p/long/cache?q=number&by=meaning").await;
+    assert!(near.all("thead a, [aria-sort]").is_empty(), "the nearest are in their own order");
+    let odd = owner.get("/console/p/long/cache?sort=0&after=x").await;
+    assert_eq!(odd.all("tbody th a"), newest, "what is no order and no place is left out");
 }
 
 #[tokio::test]

@@ -43,10 +43,10 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     world.wired.store.log_requests(std::slice::from_ref(&unpriced)).await.unwrap();
     let saved = async |member: &mut Browser| {
         let page = member.get("/console/p/furnished/requests?model=brew").await;
-        page.one("td[data-label='Time, saved']")
+        page.one("td[data-label=Saved]")
     };
-    assert_eq!(saved(&mut member).await, "3.00 msno price");
-    for (price, told) in [("1", "3.00 msno price"), ("0", "3.00 ms$0.00")] {
+    assert_eq!(saved(&mut member).await, "no price");
+    for (price, told) in [("1", "no price"), ("0", "$0.00")] {
         let form = [("model", "brew"), ("input", price), ("output", price)];
         member.submit("/console/p/furnished/prices", &form).await;
         assert_eq!(saved(&mut member).await, told, "a price that is set later");
@@ -105,6 +105,74 @@ async fn a_file_has_all_that_pass_the_filter_and_each_once() {
         place = next;
     }
     assert_eq!(rows, 1201);
+}
+
+#[tokio::test]
+async fn the_log_is_sorted_over_all_pages_and_in_its_file() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let rows = (0..120).map(|number: u64| {
+        let mut row = LoggedRequest {
+            latency: (!number.is_multiple_of(10)).then(|| Duration::from_millis(number % 10)),
+            saved: NanoUsd::from_nanos((number % 7 + 1) * 1_000_000_000),
+            model: if number < 60 { "a" } else { "b" }.into(),
+            ..world.logged(&project, entry, ASKED)
+        };
+        match row.met.as_mut() {
+            Some(met) if !number.is_multiple_of(3) => {
+                met.similarity = Similarity::from_cosine(0.5 + number as f32 / 1000.0);
+            }
+            _ => row.met = None,
+        }
+        row
+    });
+    world.wired.store.log_requests(&rows.collect::<Vec<_>>()).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    let place = "/console/p/furnished/requests";
+    let first = member.get(&format!("{place}?model=b")).await;
+    let names = first.all("thead a");
+    assert_eq!(names, ["When", "Nearest entry", "Time", "Saved"]);
+    assert_eq!(first.attributes("[aria-sort]", "aria-sort"), ["descending"], "the latest first");
+    let links = first.attributes("thead a", "href");
+    let value = |text: &String| {
+        let number = text.trim_start_matches('$');
+        number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?.parse::<f64>().ok()
+    };
+    for (at, name, known) in [(1, "Nearest entry", 40), (2, "Time", 54), (3, "Saved", 60)] {
+        for way in ["descending", "ascending"] {
+            let mut path = links[at].clone();
+            if way == "ascending" {
+                path = member.get(&path).await.attributes("thead a", "href").remove(at);
+            }
+            let (mut values, mut next) = (Vec::new(), Some(path.clone()));
+            while let Some(path) = next {
+                let page = member.get(&path).await;
+                values.extend(page.all(&format!("td[data-label='{name}']")));
+                assert_eq!(page.attributes("[aria-sort]", "aria-sort"), [way], "{path}");
+                assert_eq!(page.attributes("input[name=sort]", "value").len(), 1, "a filter keeps the order");
+                let live = page.attributes("nav[aria-label=View] a", "href").remove(0);
+                assert_eq!(live, format!("{place}?model=b&live=1"), "what is followed is the latest");
+                next = page.attributes("a[rel=next]", "href").pop();
+            }
+            let values: Vec<_> = values.iter().map(value).collect();
+            assert_eq!((values.len(), values.iter().flatten().count()), (60, known), "{name}");
+            assert!(values[..known].iter().all(Option::is_some), "what there is nothing of comes last");
+            let values: Vec<f64> = values.into_iter().flatten().collect();
+            let sorted =
+                |one: &f64, other: &f64| if way == "ascending" { one <= other } else { one >= other };
+            assert!(values.is_sorted_by(sorted), "{name}, {way}: {values:?}");
+        }
+    }
+    let page = member.get(&links[2]).await;
+    let file = member.get(&page.attributes("nav[aria-label=View] a", "href")[1]).await;
+    let seconds = file.body.lines().skip(1).map(|line| line.split(',').nth(15).unwrap().to_owned());
+    let seconds: Vec<String> = seconds.collect();
+    assert_eq!(seconds.len(), 60);
+    assert!(seconds[0] == "0.009" && seconds[53] == "0.001" && seconds[54].is_empty(), "{seconds:?}");
+    let live = member.get(&format!("{place}?live=1&sort=5")).await;
+    assert_eq!(live.attributes("[aria-sort] a", "href"), [format!("{place}?sort=-0")], "by time alone");
+    let odd = member.get(&format!("{place}?sort=1&after=x.y")).await;
+    assert_eq!(odd.all(ROWS).len(), 50, "what is no order and no place is left out");
 }
 
 #[tokio::test]

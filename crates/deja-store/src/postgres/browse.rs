@@ -7,7 +7,7 @@ use deja_core::cache::EntryDetail;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
-use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError};
+use deja_core::store::{Browse, Cursor, EntryFilter, EntryOrder, StoreError};
 use pgvector::HalfVector;
 use tokio_postgres::Row;
 
@@ -16,6 +16,7 @@ use super::connections::Params;
 use super::entries::{self, Filter, SPARE, passes};
 use super::rows::{count, get, limit, parameters, text, text_or_none, time, uuid, word};
 use super::vectors;
+use crate::order::{entry_column, entry_place, reads_through, way};
 
 /// What [`detail`] reads of an entry `e`.
 pub(super) fn detail_columns() -> String {
@@ -43,20 +44,26 @@ impl Browse for PostgresStore {
         &self,
         project: ProjectId,
         filter: &EntryFilter,
-        after: Option<EntryCursor>,
+        order: EntryOrder,
+        after: Option<Cursor<EntryId>>,
         at_most: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
-        let after = after.unwrap_or(EntryCursor::NEWEST);
+        let (column, (behind, way)) = (entry_column(order.by), way(&order));
         let sql = format!(
-            "SELECT {} FROM entries e WHERE {} AND (e.created, e.entry_id) < ($6, $7)
-             ORDER BY e.created DESC, e.entry_id DESC LIMIT $8",
+            "SELECT {} FROM entries e WHERE {} AND (e.{column}, e.entry_id) {behind} ($6, $7)
+             ORDER BY e.{column} {way}, e.entry_id {way} LIMIT $8",
             detail_columns(),
             passes(),
         );
-        let filter = Filter::of(project, filter);
-        let (created, id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
-        let limit = limit(at_most);
-        let rows = filter.rows(&self.connections, &sql, &[&created, &id, &limit]).await?;
+        let ((value, id), limit) = (entry_place(order, after), limit(at_most));
+        let id = uuid(&id);
+        let rest: Params<'_> = &[&value, &id, &limit];
+        let passing = Filter::of(project, filter);
+        let rows = if reads_through(filter, order) {
+            self.connections.search(&sql, &passing.before(rest)).await?
+        } else {
+            self.connections.bulk(&sql, &passing.before(rest)).await?
+        };
         rows.iter().map(detail).collect()
     }
 

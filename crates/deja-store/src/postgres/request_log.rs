@@ -14,14 +14,15 @@ use deja_core::project::Project;
 use deja_core::request_log::{
     DEFAULT_LOGGED, LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry,
 };
-use deja_core::store::{RequestLog, StoreError};
+use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{has, searched};
-use super::rows::{before, count, get, id, limit, signed, text, text_or_none, time, unreadable, uuid, word};
+use super::rows::{count, get, id, limit, signed, text, text_or_none, time, unreadable, uuid, word};
+use crate::order::{log_order, log_reads_through};
 
 const SELECT: &str =
     "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
@@ -90,23 +91,30 @@ impl RequestLog for PostgresStore {
         &self,
         project: ProjectId,
         filter: &LogFilter,
-        before_number: Option<u64>,
+        order: LogOrder,
+        after: Option<Cursor<u64>>,
         at_most: NonZeroUsize,
     ) -> Result<Vec<LogRow>, StoreError> {
+        let value = match order.by {
+            LogColumn::Similarity => "$11::text::real",
+            LogColumn::Number | LogColumn::Latency | LogColumn::Saved => "$11::text::bigint",
+        };
+        let (behind, by) = log_order(order, "$2::bigint", value, "IS NOT DISTINCT FROM");
         let sql = format!(
-            "{SELECT} WHERE project_id = $1 AND number < $2 AND ($4::text IS NULL OR outcome = $4)
+            "{SELECT} WHERE project_id = $1 AND {behind} AND ($4::text IS NULL OR outcome = $4)
                  AND ($5::uuid IS NULL OR key_id = $5) AND ($6::bytea IS NULL OR model = $6)
                  AND ($7::bigint IS NULL OR context = $7) AND {}
                  AND ($9::bytea IS NULL OR asked_hash = $9 OR {})
-             ORDER BY number DESC LIMIT $3",
+             ORDER BY {by} LIMIT $3",
             // The entry's own index is used where there is one.
             if filter.entry.is_some() { "entry_id = $8" } else { "$8::uuid IS NULL" },
             has("asked", "$10"),
         );
         let hash = filter.asked.as_deref().map(PromptHash::of);
+        let (number, text) = after.map(|after| (signed(after.id), of_column(order.by, after.value))).unzip();
         let params: Params<'_> = &[
             &uuid(project.as_bytes()),
-            &before(before_number),
+            &number,
             &limit(at_most),
             &filter.outcome.map(Outcome::as_str),
             &filter.key.map(|key| uuid(key.as_bytes())),
@@ -115,8 +123,11 @@ impl RequestLog for PostgresStore {
             &filter.entry.map(|entry| uuid(entry.as_bytes())),
             &hash.as_ref().map(|hash| hash.0.as_slice()),
             &filter.asked.as_deref().map(searched),
+            &text.flatten(),
         ];
-        let rows = if filter.asked.is_some() {
+        // By number the value says nothing more.
+        let params = if order.by == LogColumn::Number { &params[..10] } else { params };
+        let rows = if log_reads_through(filter, order) {
             self.connections.search(&sql, params).await?
         } else {
             self.connections.query(&sql, params).await?
@@ -163,6 +174,14 @@ impl RequestLog for PostgresStore {
         }
         Ok(most)
     }
+}
+
+/// What a cursor has, as the column reads it from a text: exact, of whatever type it is.
+fn of_column(column: LogColumn, value: Option<i64>) -> Option<String> {
+    value.map(|value| match column {
+        LogColumn::Similarity => f32::from_bits(value as u32).to_string(),
+        LogColumn::Number | LogColumn::Latency | LogColumn::Saved => value.to_string(),
+    })
 }
 
 /// Requests, column by column.

@@ -7,7 +7,7 @@ use deja_core::cache::EntryDetail;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
-use deja_core::store::{Browse, EntryCursor, EntryFilter, StoreError};
+use deja_core::store::{Browse, Cursor, EntryColumn, EntryFilter, EntryOrder, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::SqliteStore;
@@ -15,6 +15,7 @@ use super::entries::remove::{self, PASSES};
 use super::entries::texts::{self, WIDTH};
 use super::index::{Row as IndexRow, Vector};
 use super::rows::{count, limit_of, parameters, time, unreadable, word};
+use crate::order::{entry_column, entry_place, reads_through, way};
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
 pub(super) fn detail_columns() -> String {
@@ -72,18 +73,26 @@ impl Browse for SqliteStore {
         &self,
         project: ProjectId,
         filter: &EntryFilter,
-        after: Option<EntryCursor>,
+        order: EntryOrder,
+        after: Option<Cursor<EntryId>>,
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let filter = filter.clone();
-        let after = after.unwrap_or(EntryCursor::NEWEST);
-        self.readers_for(&filter)
+        let (value, id) = entry_place(order, after);
+        let readers = if reads_through(&filter, order) { &self.searches } else { &self.readers };
+        readers
             .read(move |connection| {
+                let (column, (behind, way)) = (entry_column(order.by), way(&order));
+                let index = match order.by {
+                    EntryColumn::Created => "entries_by_age",
+                    EntryColumn::LastUsed => "entries_by_use",
+                    EntryColumn::Hits => "entries_by_hits",
+                };
                 let sql = format!(
-                    "SELECT {} FROM entries e INDEXED BY entries_by_age
+                    "SELECT {} FROM entries e INDEXED BY {index}
                      CROSS JOIN scopes s ON s.scope = e.scope LEFT JOIN savings v ON v.entry = e.entry
-                     WHERE {PASSES} AND (e.created, e.entry_id) < (?6, ?7)
-                     ORDER BY e.created DESC, e.entry_id DESC LIMIT ?8",
+                     WHERE {PASSES} AND (e.{column}, e.entry_id) {behind} (?6, ?7)
+                     ORDER BY e.{column} {way}, e.entry_id {way} LIMIT ?8",
                     detail_columns()
                 );
                 let (any_context, context) = remove::context_of(&filter);
@@ -93,8 +102,8 @@ impl Browse for SqliteStore {
                     any_context,
                     context,
                     filter.text,
-                    after.created.as_nanos(),
-                    after.id.as_bytes(),
+                    value,
+                    id,
                     limit_of(limit),
                 ];
                 connection.prepare_cached(&sql)?.query_map(values, detail)?.collect()

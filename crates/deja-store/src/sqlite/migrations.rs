@@ -28,6 +28,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (17, include_str!("../../migrations/sqlite/0017_access_tokens.sql")),
     (18, include_str!("../../migrations/sqlite/0018_second_factors.sql")),
     (19, include_str!("../../migrations/sqlite/0019_members.sql")),
+    (20, include_str!("../../migrations/sqlite/0020_entries_by_hits.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -127,7 +127,7 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::sync::mpsc;
 
-    use deja_core::store::{Browse, Entries, Usage};
+    use deja_core::store::{Browse, Entries, EntryColumn, EntryOrder, Order, Usage};
     use deja_core::testing::change;
 
     use super::*;
@@ -150,9 +150,12 @@ mod tests {
         });
         let others = async {
             begins.await.unwrap();
+            let model = EntryFilter { model: Some("m".into()), ..EntryFilter::default() };
+            let by_hits = Order { by: EntryColumn::Hits, descends: true };
             // Who searches waits for the search, and not for longer than it may.
             let too_long = [
-                store.browse(project, &filter, None, one).await.err(),
+                store.browse(project, &filter, EntryOrder::NEWEST, None, one).await.err(),
+                store.browse(project, &model, by_hits, None, one).await.err(),
                 store.count_matching(project, &filter).await.err(),
                 store.top_entries(project, &filter, since, one).await.err(),
                 store.purge(project, &filter, &change()).await.err(),
@@ -161,7 +164,10 @@ mod tests {
                 assert!(matches!(error, Some(StoreError::SearchTimeout)), "{error:?}");
             }
             let all = EntryFilter::default();
-            assert_eq!(store.browse(project, &all, None, one).await.unwrap(), []);
+            for (filter, order) in [(&all, EntryOrder::NEWEST), (&all, by_hits), (&model, EntryOrder::NEWEST)]
+            {
+                assert_eq!(store.browse(project, filter, order, None, one).await.unwrap(), []);
+            }
             assert_eq!(store.count_matching(project, &all).await.unwrap(), 0);
             store.ready().await.unwrap();
             release.send(()).unwrap();

@@ -12,12 +12,14 @@ use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
 use deja_core::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry};
-use deja_core::store::{RequestLog, StoreError};
+use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::fault;
-use super::rows::{count, limit_of, number_before, signed, time, word};
+use super::rows::{count, limit_of, signed, time, word};
 use super::{Done, SqliteStore};
+use crate::order::{log_order, log_reads_through};
 
 const SELECT: &str =
     "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
@@ -39,39 +41,39 @@ impl RequestLog for SqliteStore {
         &self,
         project: ProjectId,
         filter: &LogFilter,
-        before: Option<u64>,
+        order: LogOrder,
+        after: Option<Cursor<u64>>,
         limit: NonZeroUsize,
     ) -> Result<Vec<LogRow>, StoreError> {
         let filter = filter.clone();
-        let readers = if filter.asked.is_some() { &self.searches } else { &self.readers };
+        let readers = if log_reads_through(&filter, order) { &self.searches } else { &self.readers };
         readers
             .read(move |connection| {
+                let (behind, by) = log_order(order, "?2", "?11", "IS");
                 let sql = format!(
-                    "{SELECT} WHERE project_id = ?1 AND number < ?2 AND (?4 IS NULL OR outcome = ?4)
+                    "{SELECT} WHERE project_id = ?1 AND {behind} AND (?4 IS NULL OR outcome = ?4)
                          AND (?5 IS NULL OR key_id = ?5) AND (?6 IS NULL OR model = ?6) AND (?7 IS NULL OR context = ?7)
                          AND {} AND (?9 IS NULL OR asked_hash = ?9 OR instr(folded(asked), folded(?10)) > 0)
-                     ORDER BY number DESC LIMIT ?3",
+                     ORDER BY {by} LIMIT ?3",
                     // The entry's own index is used where there is one.
                     if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" }
                 );
-                connection
-                    .prepare_cached(&sql)?
-                    .query_map(
-                        params![
-                            project.as_bytes(),
-                            number_before(before),
-                            limit_of(limit),
-                            filter.outcome.map(Outcome::as_str),
-                            filter.key.as_ref().map(KeyId::as_bytes),
-                            filter.model,
-                            filter.context.map(|context| context.0),
-                            filter.entry.as_ref().map(EntryId::as_bytes),
-                            filter.asked.as_deref().map(|asked| PromptHash::of(asked).0),
-                            filter.asked,
-                        ],
-                        |row| from_row(project, row),
-                    )?
-                    .collect()
+                let params = params![
+                    project.as_bytes(),
+                    after.map(|after| signed(after.id)),
+                    limit_of(limit),
+                    filter.outcome.map(Outcome::as_str),
+                    filter.key.as_ref().map(KeyId::as_bytes),
+                    filter.model,
+                    filter.context.map(|context| context.0),
+                    filter.entry.as_ref().map(EntryId::as_bytes),
+                    filter.asked.as_deref().map(|asked| PromptHash::of(asked).0),
+                    filter.asked,
+                    after.and_then(|after| after.value).map(|value| of_column(order.by, value)),
+                ];
+                // By number the value says nothing more.
+                let params = if order.by == LogColumn::Number { &params[..10] } else { params };
+                connection.prepare_cached(&sql)?.query_map(params, |row| from_row(project, row))?.collect()
             })
             .await
     }
@@ -101,6 +103,14 @@ impl RequestLog for SqliteStore {
                 Ok(Done::quiet(most))
             })
             .await
+    }
+}
+
+/// What a cursor has, as the column has it.
+fn of_column(column: LogColumn, value: i64) -> Value {
+    match column {
+        LogColumn::Similarity => Value::Real(f32::from_bits(value as u32).into()),
+        LogColumn::Number | LogColumn::Latency | LogColumn::Saved => Value::Integer(value),
     }
 }
 

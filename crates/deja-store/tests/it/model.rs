@@ -9,7 +9,7 @@ use deja_core::cache::{Frame, Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
 use deja_core::id::{KeyId, ProjectId};
-use deja_core::store::{EntryCursor, EntryFilter, NewLabel, Projects, Store};
+use deja_core::store::{EntryColumn, EntryFilter, EntryOrder, NewLabel, Order, Projects, Store};
 use deja_core::testing::MemoryStore;
 use deja_core::testing::{change, change_at};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ enum Step {
     Nearest { scope: usize, vector: u32, threshold: f64 },
     Delete { entry: u32 },
     Purge { project: u8, model: Option<u8>, context: Option<u8> },
-    Browse { project: u8, text: Option<u8>, limit: usize, after: Option<u32> },
+    Browse { project: u8, text: Option<u8>, order: EntryOrder, limit: usize, after: Option<u32> },
     MarkWrong { entry: u32, asked: u32 },
     Sweep,
     Record { entry: u32 },
@@ -51,6 +51,11 @@ fn scopes() -> Vec<Scope> {
     scopes
 }
 
+fn order() -> impl Strategy<Value = EntryOrder> {
+    let by = prop_oneof![Just(EntryColumn::Created), Just(EntryColumn::LastUsed), Just(EntryColumn::Hits)];
+    (by, any::<bool>()).prop_map(|(by, descends)| Order { by, descends })
+}
+
 fn step() -> impl Strategy<Value = Step> {
     let scope = || prop_oneof![3 => Just(0usize), 1 => 0usize..12];
     let vector = || prop_oneof![0u32..30, 100u32..110];
@@ -63,8 +68,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0u32..60).prop_map(|entry| Step::Delete { entry }),
         1 => (1u8..3, prop::option::of(0u8..2), prop::option::of(0u8..3))
             .prop_map(|(project, model, context)| Step::Purge { project, model, context }),
-        3 => (1u8..3, prop::option::of(0u8..10), 1usize..8, prop::option::of(0u32..60))
-            .prop_map(|(project, text, limit, after)| Step::Browse { project, text, limit, after }),
+        3 => (1u8..3, prop::option::of(0u8..10), order(), 1usize..8, prop::option::of(0u32..60))
+            .prop_map(|(project, text, order, limit, after)| Step::Browse { project, text, order, limit, after }),
         2 => (0u32..60, vector()).prop_map(|(entry, asked)| Step::MarkWrong { entry, asked }),
         1 => Just(Step::Sweep),
         3 => (0u32..60).prop_map(|entry| Step::Record { entry }),
@@ -141,8 +146,8 @@ async fn play(store: &dyn Store, step: &Step, number: u32, now: Timestamp) -> St
             };
             format!("{:?}", store.purge(project_id(*project), &filter, &change()).await.unwrap())
         }
-        Step::Browse { project, text, limit, after } => {
-            browse(store, project_id(*project), *text, *limit, *after).await
+        Step::Browse { project, text, order, limit, after } => {
+            browse(store, project_id(*project), *text, *order, *limit, *after).await
         }
         Step::MarkWrong { entry, asked } => mark_wrong(store, *entry, *asked, now).await,
         Step::Sweep => format!("{:?}", store.sweep(now, NonZeroUsize::MAX).await.unwrap()),
@@ -188,6 +193,7 @@ async fn browse(
     store: &dyn Store,
     project: ProjectId,
     text: Option<u8>,
+    order: EntryOrder,
     limit: usize,
     after: Option<u32>,
 ) -> String {
@@ -197,10 +203,10 @@ async fn browse(
         Some(after) => store.entry(project, entry_id(after)).await.unwrap(),
         None => None,
     };
-    let after = seen.map(|seen| EntryCursor { created: seen.entry.created, id: seen.entry.id });
+    let after = seen.map(|seen| order.cursor(&seen));
     format!(
         "{:?} {} {:?} {:?}",
-        store.browse(project, &filter, after, limit).await.unwrap(),
+        store.browse(project, &filter, order, after, limit).await.unwrap(),
         store.count_matching(project, &filter).await.unwrap(),
         store.contexts_of(project, NonZeroUsize::new(7).unwrap(), limit).await.unwrap(),
         store.models_of(project, NonZeroUsize::new(7).unwrap(), limit).await.unwrap(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::cache::{Frame, Scope};
 use deja_core::money::NanoUsd;
-use deja_core::store::{EntryFilter, Store, StoreError};
+use deja_core::store::{EntryFilter, EntryOrder, Store, StoreError};
 use deja_core::testing::change;
 use deja_store::{PostgresSettings, StoreSettings, open};
 use tokio::task::JoinSet;
@@ -48,7 +48,7 @@ async fn assert_searches_end(store: &dyn Store) {
     let changes = || async { store.changes(None, None, NonZeroUsize::MAX).await.unwrap().len() };
     let before = changes().await;
     let ended = [
-        store.browse(project, &nowhere, None, one).await.err(),
+        store.browse(project, &nowhere, EntryOrder::NEWEST, None, one).await.err(),
         store.count_matching(project, &nowhere).await.err(),
         store.top_entries(project, &nowhere, NOW, one).await.err(),
         store.purge(project, &with_text("long"), &change()).await.err(),

@@ -8,14 +8,16 @@ use super::fixtures::{
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
-use crate::cache::{Frame, NewEntry, Scope};
+use crate::cache::{EntryDetail, Frame, NewEntry, Scope};
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
-use crate::store::{EntryCursor, EntryFilter, Store};
+use crate::store::{EntryColumn, EntryFilter, EntryOrder, Order, Store};
 use crate::testing::change;
 
 register!["browse":
     entries_page_newest_first,
+    entries_are_listed_by_each_column_both_ways,
+    entries_that_are_hit_meanwhile_move_and_no_other,
     filters_narrow_what_is_browsed,
     text_is_found_in_prompt_and_answer,
     text_is_found_whatever_its_case,
@@ -36,7 +38,7 @@ fn with_text(text: &str) -> EntryFilter {
 }
 
 async fn browsed(store: &dyn Store, project: ProjectId, filter: &EntryFilter) -> Vec<EntryId> {
-    let found = store.browse(project, filter, None, MANY).await.unwrap();
+    let found = store.browse(project, filter, EntryOrder::NEWEST, None, MANY).await.unwrap();
     assert_eq!(store.count_matching(project, filter).await.unwrap(), found.len() as u64);
     found.into_iter().map(|detail| detail.entry.id).collect()
 }
@@ -59,9 +61,10 @@ async fn entries_page_newest_first(mut subject: Subject) {
     assert_eq!(browsed(&*store, one, &all()).await, [4, 5, 2, 1, 3].map(entry_id));
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
-        let page = store.browse(one, &all(), after, NonZeroUsize::new(2).unwrap()).await.unwrap();
+        let page = store.browse(one, &all(), EntryOrder::NEWEST, after, NonZeroUsize::new(2).unwrap()).await;
+        let page = page.unwrap();
         let Some(last) = page.last() else { break };
-        after = Some(EntryCursor { created: last.entry.created, id: last.entry.id });
+        after = Some(EntryOrder::NEWEST.cursor(last));
         seen.extend(page.iter().map(|detail| detail.entry.id));
         // What comes and goes between two pages moves nothing else.
         store.delete(one, entry_id(2), &change()).await.unwrap();
@@ -69,6 +72,88 @@ async fn entries_page_newest_first(mut subject: Subject) {
         put(&*store, created(entry(new, &scope(one), &new.to_string()), 50)).await;
     }
     assert_eq!(seen, [4, 5, 1, 3].map(entry_id));
+}
+
+/// Notes that these entries were hit: so often, the last time so long after the beginning.
+async fn hit(store: &dyn Store, project: ProjectId, entries: &[(u32, u64, i64)]) {
+    let mut batch = UsageBatch::default();
+    for (number, hits, last) in entries.iter().copied().filter(|(_, hits, _)| *hits > 0) {
+        let hits = EntryHits { hits, last_hit: later(last), saved: NanoUsd::ZERO };
+        batch.entries.insert((project, entry_id(number)), hits);
+    }
+    store.record(&batch).await.unwrap();
+}
+
+/// All that pass the filter, read in pages of this size.
+async fn paged(
+    store: &dyn Store,
+    project: ProjectId,
+    filter: &EntryFilter,
+    order: EntryOrder,
+    size: usize,
+) -> Vec<EntryId> {
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let page =
+            store.browse(project, filter, order, after, NonZeroUsize::new(size).unwrap()).await.unwrap();
+        let Some(last) = page.last() else { return seen };
+        after = Some(order.cursor(last));
+        seen.extend(page.iter().map(|detail| detail.entry.id));
+    }
+}
+
+async fn entries_are_listed_by_each_column_both_ways(mut subject: Subject) {
+    let store = subject.store();
+    let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    // When each was stored, how often it was hit, and when last.
+    let entries = [(1, 5, 3, 50), (2, 5, 3, 20), (3, 1, 0, 0), (4, 9, 7, 50), (5, 5, 0, 0)];
+    for (number, after, ..) in entries {
+        put(&*store, created(entry(number, &scope(one), &number.to_string()), after)).await;
+    }
+    let n = Scope::new(one, Frame::query(Some("n"), None));
+    put(&*store, created(entry(6, &n, "another model"), 7)).await;
+    put(&*store, entry(7, &scope(two), "another project")).await;
+    let hits: Vec<_> = entries.iter().map(|(number, _, hits, last)| (*number, *hits, *last)).collect();
+    hit(&*store, one, &hits).await;
+    hit(&*store, one, &[(6, 9, 30)]).await;
+    hit(&*store, two, &[(7, 5, 40)]).await;
+    let store = subject.reopened().await;
+    let m = EntryFilter { model: Some("m".into()), ..all() };
+    for (by, filter, numbers) in [
+        (EntryColumn::Created, &all(), vec![4, 6, 5, 2, 1, 3]),
+        (EntryColumn::LastUsed, &all(), vec![4, 1, 6, 2, 5, 3]),
+        (EntryColumn::Hits, &all(), vec![6, 4, 2, 1, 5, 3]),
+        (EntryColumn::LastUsed, &m, vec![4, 1, 2, 5, 3]),
+        (EntryColumn::Hits, &m, vec![4, 2, 1, 5, 3]),
+    ] {
+        let ids: Vec<_> = numbers.iter().copied().map(entry_id).collect();
+        let turned: Vec<_> = ids.iter().copied().rev().collect();
+        for size in 1..=ids.len() + 1 {
+            let listed = async |descends| paged(&*store, one, filter, Order { by, descends }, size).await;
+            assert_eq!(listed(true).await, ids, "{by:?}, {size} a page");
+            assert_eq!(listed(false).await, turned, "{by:?} turned, {size} a page");
+        }
+    }
+}
+
+async fn entries_that_are_hit_meanwhile_move_and_no_other(subject: Subject) {
+    let store = subject.store();
+    let project = with_project(&*store, 1).await;
+    for number in 1..=6 {
+        put(&*store, entry(number, &scope(project), &number.to_string())).await;
+    }
+    hit(&*store, project, &[(1, 1, 1), (2, 2, 2), (3, 2, 3), (4, 2, 4), (5, 5, 5), (6, 6, 6)]).await;
+    let order = Order { by: EntryColumn::Hits, descends: true };
+    let first = store.browse(project, &all(), order, None, NonZeroUsize::new(3).unwrap()).await.unwrap();
+    let ids = |page: &[EntryDetail]| page.iter().map(|detail| detail.entry.id).collect::<Vec<_>>();
+    assert_eq!(ids(&first), [6, 5, 4].map(entry_id));
+    let after = first.last().map(|last| order.cursor(last));
+    // The last that was seen goes, one behind it is hit often, and one comes that was never hit.
+    store.delete(project, entry_id(4), &change()).await.unwrap();
+    hit(&*store, project, &[(2, 9, 9)]).await;
+    put(&*store, entry(7, &scope(project), "7")).await;
+    let rest = store.browse(project, &all(), order, after, MANY).await.unwrap();
+    assert_eq!(ids(&rest), [3, 1, 7].map(entry_id));
 }
 
 async fn filters_narrow_what_is_browsed(mut subject: Subject) {
@@ -217,7 +302,7 @@ async fn details_tell_hits_and_savings(mut subject: Subject) {
     assert_eq!((&detail.entry, detail.context.as_deref()), (&*new, Some("c")));
     assert_eq!((detail.hits, detail.last_hit), (3, Some(later(50))));
     assert_eq!(detail.saved, NanoUsd::from_nanos(12));
-    assert_eq!(store.browse(project, &all(), None, MANY).await.unwrap(), [detail]);
+    assert_eq!(store.browse(project, &all(), EntryOrder::NEWEST, None, MANY).await.unwrap(), [detail]);
     assert_eq!(store.entry(project, entry_id(9)).await.unwrap(), None);
     assert_eq!(store.entry(project_id(2), entry_id(1)).await.unwrap(), None);
 }

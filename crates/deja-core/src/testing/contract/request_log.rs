@@ -12,13 +12,14 @@ use crate::embedding::Similarity;
 use crate::id::{KeyId, ProjectId};
 use crate::money::NanoUsd;
 use crate::project::{Project, ProjectSettings};
-use crate::request_log::{LOGGED_FOR, LogFilter, LoggedRequest, MetEntry};
-use crate::store::Store;
+use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, MetEntry};
+use crate::store::{LogColumn, LogOrder, Order, Store};
 use crate::testing::change;
 
 register!["request_log":
     a_request_comes_back_whole,
     they_page_latest_first,
+    they_are_listed_by_each_column_both_ways,
     filters_choose_by_each_column_and_by_what_was_asked,
     the_newest_that_the_settings_allow_are_kept,
     texts_end_by_the_settings_and_rows_by_their_age,
@@ -63,13 +64,13 @@ fn met(entry: u32, similarity: f32, met: Met, reason: Option<&str>) -> MetEntry 
 }
 
 async fn all(store: &dyn Store, project: ProjectId) -> Vec<LoggedRequest> {
-    let rows = store.logged(project, &LogFilter::default(), None, MANY).await.unwrap();
+    let rows = store.logged(project, &LogFilter::default(), LogOrder::NEWEST, None, MANY).await.unwrap();
     rows.into_iter().map(|row| row.logged).collect()
 }
 
 /// What the requests asked that are left, latest first, by their hashes.
 async fn asked(store: &dyn Store, project: ProjectId, filter: &LogFilter, of: &[&str]) -> Vec<String> {
-    let rows = store.logged(project, filter, None, MANY).await.unwrap();
+    let rows = store.logged(project, filter, LogOrder::NEWEST, None, MANY).await.unwrap();
     let text = |hash| of.iter().find(|text| hash == Some(PromptHash::of(text))).unwrap();
     rows.into_iter().map(|row| (*text(row.logged.asked)).to_owned()).collect()
 }
@@ -108,7 +109,7 @@ async fn a_request_comes_back_whole(mut subject: Subject) {
     assert_eq!(kept, given);
     assert_eq!(all(&*store, project_id(2)).await, [], "there is no such project");
 
-    let rows = store.logged(project, &LogFilter::default(), None, MANY).await.unwrap();
+    let rows = store.logged(project, &LogFilter::default(), LogOrder::NEWEST, None, MANY).await.unwrap();
     let last = rows.last().unwrap();
     assert_eq!(store.logged_request(project, last.number).await.unwrap().as_ref(), Some(last));
     assert_eq!(store.logged_request(project_id(2), last.number).await.unwrap(), None, "foreign");
@@ -122,11 +123,12 @@ async fn they_page_latest_first(mut subject: Subject) {
         store.log_requests(&[logged(project, text), logged(other, "x")]).await.unwrap();
     }
     let store = subject.reopened().await;
-    let (mut before, mut pages) = (None, Vec::new());
+    let (mut after, mut pages) = (None, Vec::new());
     loop {
-        let page = store.logged(project, &LogFilter::default(), before, of(2)).await.unwrap();
+        let page =
+            store.logged(project, &LogFilter::default(), LogOrder::NEWEST, after, of(2)).await.unwrap();
         let Some(last) = page.last() else { break };
-        before = Some(last.number);
+        after = Some(LogOrder::NEWEST.cursor(last));
         // What comes meanwhile does not move the pages.
         store.log_requests(&[logged(project, "later")]).await.unwrap();
         pages.push(page.into_iter().map(|row| row.logged.asked.unwrap()).collect::<Vec<_>>());
@@ -136,6 +138,55 @@ async fn they_page_latest_first(mut subject: Subject) {
         .map(|page| page.into_iter().map(PromptHash::of).collect())
         .collect();
     assert_eq!(pages, expected);
+}
+
+async fn they_are_listed_by_each_column_both_ways(mut subject: Subject) {
+    let store = subject.store();
+    let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
+    let next = f32::from_bits(0.9_f32.to_bits() + 1);
+    let millis = |millis| Some(Duration::from_millis(millis));
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let rows = [
+        (Some(0.9), millis(5), 7),
+        (None, None, 0),
+        (Some(0.9), millis(5), 7),
+        (Some(next), None, 3),
+        (None, millis(1), 0),
+        (Some(0.0), Some(Duration::from_nanos(5_000_001)), 7),
+        (Some(0.5), None, 3),
+    ];
+    for (name, (similarity, latency, saved)) in names.iter().zip(rows) {
+        let met = similarity.map(|similarity| met(1, similarity, Met::Served, None));
+        let saved = NanoUsd::from_nanos(saved);
+        let one = LoggedRequest { met, latency, saved, ..logged(project, name) };
+        store.log_requests(&[one.clone(), LoggedRequest { project: other, ..one.clone() }]).await.unwrap();
+        store.log_requests(&[LoggedRequest { model: "n".into(), ..one }]).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let m = LogFilter { model: Some("m".into()), ..LogFilter::default() };
+    let name =
+        |row: &LogRow| *names.iter().find(|name| row.logged.asked == Some(PromptHash::of(name))).unwrap();
+    // What there is nothing of comes last either way.
+    for (by, down, up) in [
+        (LogColumn::Number, "gfedcba", "abcdefg"),
+        (LogColumn::Similarity, "dcagfeb", "fgacdbe"),
+        (LogColumn::Latency, "fcaegdb", "eacfbdg"),
+        (LogColumn::Saved, "fcagdeb", "bedgacf"),
+    ] {
+        for (descends, expected) in [(true, down), (false, up)] {
+            let order = Order { by, descends };
+            for size in 1..=names.len() + 1 {
+                let (mut listed, mut after) = (String::new(), None);
+                loop {
+                    let page = store.logged(project, &m, order, after, of(size)).await.unwrap();
+                    let Some(last) = page.last() else { break };
+                    after = Some(order.cursor(last));
+                    listed.extend(page.iter().map(name));
+                }
+                assert_eq!(listed, expected, "{order:?}, {size} a page");
+            }
+        }
+    }
 }
 
 async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {

@@ -12,7 +12,7 @@ use super::{MemoryStore, State, Stored};
 use crate::cache::EntryDetail;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
-use crate::store::{Browse, EntryCursor, EntryFilter, StoreError};
+use crate::store::{Browse, Cursor, EntryFilter, EntryOrder, StoreError};
 
 impl Stored {
     pub(super) fn detail(&self) -> EntryDetail {
@@ -41,6 +41,26 @@ impl State {
     }
 }
 
+/// Up to `limit` of these rows behind `after`, in the order of their cursors.
+pub(super) fn page<T, I: Ord>(
+    mut rows: Vec<T>,
+    descends: bool,
+    cursor: impl Fn(&T) -> Cursor<I>,
+    after: Option<Cursor<I>>,
+    limit: NonZeroUsize,
+) -> Vec<T> {
+    let place = |Cursor { value, id }| {
+        let none = value.is_none();
+        if descends { (none, None, Some(Reverse((value, id)))) } else { (none, Some((value, id)), None) }
+    };
+    rows.sort_by_key(|row| place(cursor(row)));
+    if let Some(after) = after.map(place) {
+        rows.retain(|row| place(cursor(row)) > after);
+    }
+    rows.truncate(limit.get());
+    rows
+}
+
 /// The most frequent names first, equal ones in their order.
 fn ranked<T: Ord>(names: impl Iterator<Item = T>, limit: NonZeroUsize) -> Vec<(T, u64)> {
     let mut counts: BTreeMap<T, u64> = BTreeMap::new();
@@ -59,15 +79,13 @@ impl Browse for MemoryStore {
         &self,
         project: ProjectId,
         filter: &EntryFilter,
-        after: Option<EntryCursor>,
+        order: EntryOrder,
+        after: Option<Cursor<EntryId>>,
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let state = self.state();
-        let cursor = |stored: &Stored| EntryCursor { created: stored.entry.created, id: stored.entry.id };
-        let mut found: Vec<_> = state.matching(project, filter).collect();
-        found.retain(|stored| after.is_none_or(|after| cursor(stored) < after));
-        found.sort_by_key(|stored| Reverse(cursor(stored)));
-        Ok(found.into_iter().take(limit.get()).map(Stored::detail).collect())
+        let found = state.matching(project, filter).map(Stored::detail).collect();
+        Ok(page(found, order.descends, |detail| order.cursor(detail), after, limit))
     }
 
     async fn similar(

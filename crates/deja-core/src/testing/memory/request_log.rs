@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 
+use super::browse::page;
 use super::{MemoryStore, State};
 use crate::cache::PromptHash;
 use crate::clock::Timestamp;
 use crate::id::ProjectId;
 use crate::project::Project;
 use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging};
-use crate::store::{RequestLog, StoreError, folded};
+use crate::store::{Cursor, LogOrder, RequestLog, StoreError, folded};
 
 impl State {
     pub(super) fn let_go_of_logged(&mut self, project: &Project) {
@@ -61,16 +62,14 @@ impl RequestLog for MemoryStore {
         &self,
         project: ProjectId,
         filter: &LogFilter,
-        before: Option<u64>,
+        order: LogOrder,
+        after: Option<Cursor<u64>>,
         limit: NonZeroUsize,
     ) -> Result<Vec<LogRow>, StoreError> {
         let state = self.state();
-        let of = |row: &&LogRow| {
-            row.logged.project == project
-                && before.is_none_or(|before| row.number < before)
-                && passes(row, filter)
-        };
-        Ok(state.logged.iter().rev().filter(of).take(limit.get()).cloned().collect())
+        let of = |row: &&LogRow| row.logged.project == project && passes(row, filter);
+        let found = state.logged.iter().filter(of).cloned().collect();
+        Ok(page(found, order.descends, |row| order.cursor(row), after, limit))
     }
 
     async fn logged_request(&self, project: ProjectId, number: u64) -> Result<Option<LogRow>, StoreError> {

@@ -115,3 +115,36 @@ for (const time of document.querySelectorAll("time[datetime]")) {
   // Where the moment itself is written, so is the other one.
   if (/^\d{4}-/.test(time.textContent)) time.append(` (${here})`);
 }
+
+// Fields of a moment have the time zone of the browser; what is sent is UTC, and stands below. One that nobody changed is sent as it
+// came: an hour that a clock goes through twice is two moments.
+const MINUTE = 60_000;
+const written = (at) => new Date(at).toISOString().slice(0, 16);
+const local = (at) => written(at - new Date(at).getTimezoneOffset() * MINUTE);
+const moments = (text) => {
+  const day = 1440 * MINUTE;
+  const plain = Date.parse(`${text}Z`);
+  // The offsets of before and of behind a change of the clock. An hour that is left out has no moment: then it is both.
+  const both = [plain - day, plain + day].map((near) => plain + new Date(near).getTimezoneOffset() * MINUTE);
+  const real = both.filter((at) => local(at) === text);
+  return real.length ? real : both;
+};
+const here = zone.resolvedOptions().timeZone;
+for (const field of here === "UTC" ? [] : document.querySelectorAll("input[data-utc]")) {
+  const [sent, below] = [document.createElement("input"), document.createElement("p")];
+  [sent.type, sent.name, sent.value] = ["hidden", field.name, field.defaultValue];
+  [below.className, below.id] = ["hint", `${field.id}-utc`];
+  field.removeAttribute("name");
+  field.setAttribute("aria-describedby", below.id);
+  field.value = local(Date.parse(`${field.defaultValue}Z`));
+  field.labels[0].querySelector("[data-zone]").textContent = `(${here})`;
+  field.after(sent, below);
+  const tell = () => { below.textContent = sent.value && `${sent.value.replace("T", " ")} UTC`; };
+  field.addEventListener("input", () => {
+    // The first of a range is the earlier of two moments, the last the later one: so nothing that is meant is left out.
+    const end = field.dataset.utc === "first" ? Math.min : Math.max;
+    sent.value = field.value && written(end(...moments(field.value.slice(0, 16))));
+    tell();
+  });
+  tell();
+}
