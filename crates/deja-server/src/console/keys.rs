@@ -75,7 +75,10 @@ const SORTED: [usize; 5] = [0, 2, 3, 4, 6];
 /// The place of a key in a list that is sorted so. Without an order those that work come first, of each the newest.
 fn place(key: &ApiKey, usage: &KeyUsage, sort: Option<Sort>, now: Timestamp) -> String {
     // A moment that there is none of lies before all; an end, behind.
-    let moment = |at: Option<Timestamp>, none: i64| format!("{:019}", at.map_or(none, Timestamp::as_nanos));
+    // As texts they stand in the order of numbers if none is negative.
+    let rising = |nanos: i64| i128::from(nanos) - i128::from(i64::MIN);
+    let moment =
+        |at: Option<Timestamp>, none: i64| format!("{:020}", rising(at.map_or(none, Timestamp::as_nanos)));
     let first = match sort.map(|sort| sort.column) {
         Some(0) => folded(&key.name),
         Some(2) => moment(Some(key.created), 0),
@@ -84,7 +87,7 @@ fn place(key: &ApiKey, usage: &KeyUsage, sort: Option<Sort>, now: Timestamp) -> 
         Some(6) => moment(key.expires, i64::MAX),
         _ => {
             let ended = u8::from(key.status(now) != KeyStatus::Active);
-            format!("{ended}-{:019}", i64::MAX - key.created.as_nanos())
+            format!("{ended}-{:020}", rising(i64::MAX) - rising(key.created.as_nanos()))
         }
     };
     format!("{first}-{}", key.id)
@@ -228,4 +231,31 @@ pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, Strin
 pub(super) async fn revoke(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
     let done = keys::revoke(&visit.acting(), &key, Some(&slug)).await;
     visit.done(&format!("/console/p/{slug}/keys"), done, "The key is revoked.")
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::api_key::KeyHash;
+    use deja_core::id::{KeyId, ProjectId};
+
+    use super::*;
+
+    #[test]
+    fn a_key_from_before_1970_has_its_place() {
+        let key = |created| ApiKey {
+            id: KeyId::from_bytes([1; 16]),
+            project: ProjectId::from_bytes([1; 16]),
+            name: String::new(),
+            shown: String::new(),
+            hash: KeyHash([1; 32]),
+            models: None,
+            quota: None,
+            created: Timestamp::from_nanos(created),
+            expires: None,
+            revoked: None,
+        };
+        let (now, usage) = (Timestamp::from_secs(1), KeyUsage::default());
+        let places = [i64::MAX, 1, 0, -1, i64::MIN].map(|created| place(&key(created), &usage, None, now));
+        assert!(places.is_sorted(), "{places:?}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use askama::Template;
@@ -108,6 +109,12 @@ pub(super) struct Row {
     pub(super) judged: bool,
 }
 
+/// What a field of the address holds; `None` if it is empty.
+fn read<T: FromStr>(field: &str) -> Result<Option<T>, ConsoleError> {
+    let text = field.trim();
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| ConsoleError::BadAddress) }
+}
+
 /// What it met.
 pub(super) struct MetRow {
     pub(super) entry: String,
@@ -208,16 +215,17 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn filter(&self) -> LogFilter {
+    /// An error for what cannot be read: without it, all would be shown.
+    fn filter(&self) -> Result<LogFilter, ConsoleError> {
         let some = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
-        LogFilter {
-            outcome: self.outcome.parse().ok(),
-            key: self.key.parse().ok(),
+        Ok(LogFilter {
+            outcome: read(&self.outcome)?,
+            key: read(&self.key)?,
             model: some(&self.model),
-            context: self.context.parse().ok().map(ContextKey),
-            entry: self.entry.parse().ok(),
+            context: read(&self.context)?.map(ContextKey),
+            entry: read(&self.entry)?,
             asked: some(&self.q),
-        }
+        })
     }
 
     /// What the list is sorted by, and as the store has it.
@@ -265,7 +273,7 @@ impl Wanted {
 /// `GET /console/p/{slug}/requests`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
     let project = &visit.seen()?.project;
-    let filter = wanted.filter();
+    let filter = wanted.filter()?;
     let ((sort, order), after) = (wanted.sort(), cursor(&wanted.after));
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
     let mut found = requests::list(&visit.acting(), &slug, &filter, order, after, limit).await?;
@@ -378,7 +386,7 @@ pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-requests.csv\"")),
     ];
-    let asked = Arc::new((visit, slug, wanted.filter(), wanted.sort().1));
+    let asked = Arc::new((visit, slug, wanted.filter()?, wanted.sort().1));
     // What is refused is refused before the file begins.
     let (first, next) = lines(&asked, None).await?;
     let rest = stream::try_unfold(next, move |next| {

@@ -86,6 +86,13 @@ async fn a_file_has_all_that_pass_the_filter_and_each_once() {
     world.answered(&project, entry, &prompts).await;
     let project = keeping_texts(&world, "furnished").await;
     world.answered(&project, entry, &["=1+1"]).await;
+    // What cannot be read is no reason to give all.
+    for odd in ["outcome=hit", "key=k", "context=none", "entry=7"] {
+        for place in ["requests", "requests/log.csv"] {
+            let refused = member.get(&format!("/console/p/furnished/{place}?{odd}")).await;
+            assert_eq!(refused.status, 400, "{place}?{odd}");
+        }
+    }
     let csv = member.get("/console/p/furnished/requests/log.csv?outcome=semantic_hit").await;
     let mut lines = csv.body.lines();
     assert!(lines.next().unwrap().starts_with("time,request,asked,hash,outcome"));
