@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::names::{models_of, shown};
+use super::projects::Chosen;
 use super::{Acting, AdminError, Hidden};
 use crate::id::ProviderId;
 use crate::provider::{ProviderConfig, ProviderKind, binding};
@@ -46,8 +47,8 @@ pub struct ProviderPatch {
     pub base_url: Option<String>,
     /// The models it answers, one or more.
     pub models: Option<Vec<String>>,
-    /// The key.
-    pub secret: Option<Hidden>,
+    /// The key; a choice of none takes it away.
+    pub secret: Option<Chosen<Hidden>>,
     /// Whether it may stand in a private network.
     pub allow_private: Option<bool>,
 }
@@ -105,7 +106,10 @@ pub async fn set(
     let url = checked(by, asked, provider.allow_private)?;
     let moved = binding(provider.id, &before) != binding(provider.id, &url);
     match &patch.secret {
-        Some(secret) => provider.sealed_secret = Some(seal(by, secret, provider.id, &url)?),
+        Some(Chosen { value }) => {
+            provider.sealed_secret =
+                value.as_ref().map(|secret| seal(by, secret, provider.id, &url)).transpose()?;
+        }
         None if moved && provider.sealed_secret.is_some() => {
             let why = "the key is bound to its host: give it again with the new URL";
             return Err(AdminError::Invalid(why.into()).about("secret"));
@@ -117,7 +121,11 @@ pub async fn set(
     if let Some(models) = patch.models {
         provider.models = models_in(models)?;
     }
-    let key = if patch.secret.is_some() { ", with a new key" } else { "" };
+    let key = match &patch.secret {
+        Some(Chosen { value: Some(_) }) => ", with a new key",
+        Some(Chosen { value: None }) => ", without a key",
+        None => "",
+    };
     let detail = format!("{}{key}", told(&provider));
     let change = by.change("provider.set").within(project.id).of(name).how(detail);
     if by.store().update_provider(&provider, &change).await? { Ok(provider) } else { Err(missing()) }

@@ -373,7 +373,7 @@ async fn a_provider_that_moves_wants_its_key_again() {
     let set = async |patch| providers::set(&by, "a", "house", patch).await;
     let moved = |secret: Option<&str>| ProviderPatch {
         base_url: Some("https://other.example.com/v1".into()),
-        secret: secret.map(|secret| Hidden::from(secret.to_owned())),
+        secret: secret.map(|secret| Some(Hidden::from(secret.to_owned())).into()),
         ..ProviderPatch::default()
     };
     let refused = set(moved(None)).await.unwrap_err();

@@ -373,7 +373,7 @@ pub(super) async fn save(
         kind: form.kind,
         base_url: Some(form.base_url.trim().to_owned()),
         models: Some(form.models()),
-        secret: form.secret(&visit).map(Hidden::from),
+        secret: form.secret(&visit).map(|secret| Some(Hidden::from(secret)).into()),
         // A member's form has no such box.
         allow_private: visit.is_owner().then_some(form.allow_private),
     };

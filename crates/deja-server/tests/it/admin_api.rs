@@ -116,6 +116,9 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
     let moved = json!({"models": ["m", "n"]});
     let changed = ada.ok("PATCH", "/projects/my-team/providers/house", Some(&moved));
     assert_eq!((&changed["models"], &changed["allow_private"]), (&json!(["m", "n"]), &json!(true)));
+    assert_eq!(changed["has_secret"], true, "what is not given stays");
+    let open = ada.ok("PATCH", "/projects/my-team/providers/house", Some(&json!({"secret": null})));
+    assert_eq!((&open["has_secret"], &open["models"]), (&json!(false), &json!(["m", "n"])));
     ada.ok("DELETE", "/projects/my-team/providers/house", None);
     assert_eq!(ada.ok("GET", "/projects/my-team/providers", None), json!({"data": []}));
 
@@ -124,6 +127,7 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
     let actions: Vec<_> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
     let expected = [
         "provider.remove",
+        "provider.set",
         "provider.set",
         "provider.add",
         "key.revoke",

@@ -8,9 +8,11 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use deja_core::access_token::PlainAccessToken;
 use deja_core::admin::Acting;
+use deja_core::admin::projects::Chosen;
 use deja_core::admin::tokens::{self, Shown};
 use deja_core::operator::Operator;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 use super::AdminApi;
 use super::refusal::Refusal;
@@ -80,3 +82,10 @@ pub(super) struct Path<T>(pub(super) T);
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Query), rejection(Refusal))]
 pub(super) struct Query<T>(pub(super) T);
+
+/// Keeps `null` apart from a member that is not there.
+pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Chosen<T>>, D::Error> {
+    Ok(Some(Option::deserialize(deserializer)?.into()))
+}

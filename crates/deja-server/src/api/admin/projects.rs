@@ -8,11 +8,11 @@ use deja_core::admin::projects::{self, Chosen, NewProject, ProjectPatch, Ttl};
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::List;
-use super::caller::{Caller, Path, Sent};
+use super::caller::{Caller, Path, Sent, given};
 use super::openapi::Refused;
 use super::refusal::Refusal;
 use crate::admin::ProjectView;
@@ -69,13 +69,6 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(caller: Caller, Path(slug): Path<String>) -> Result<Json<ProjectView>, Refusal> {
     Ok(Json(projects::show(&caller.acting(), &slug).await?.into()))
-}
-
-/// Keeps `null` apart from a member that is not there.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Chosen<T>>, D::Error> {
-    Ok(Some(Option::deserialize(deserializer)?.into()))
 }
 
 /// What to change of a project: its limits, settings and thresholds. What is not given stays.

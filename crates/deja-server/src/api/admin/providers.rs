@@ -3,13 +3,14 @@
 use axum::Json;
 use axum::http::StatusCode;
 use deja_core::admin::Hidden;
+use deja_core::admin::projects::Chosen;
 use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
 use deja_core::provider::ProviderKind;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::List;
-use super::caller::{Caller, Path, Sent};
+use super::caller::{Caller, Path, Sent, given};
 use super::openapi::Refused;
 use super::refusal::Refusal;
 use crate::admin::ProviderView;
@@ -82,9 +83,10 @@ pub(super) struct Changed {
     base_url: Option<String>,
     /// The models it answers, one or more.
     models: Option<Vec<String>>,
-    /// The key.
+    /// The key; `null` takes it away.
+    #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<String>)]
-    secret: Option<Hidden>,
+    secret: Option<Chosen<Hidden>>,
     /// Whether it may stand in a private network. For owners.
     #[schema(example = false)]
     allow_private: Option<bool>,
