@@ -12,10 +12,11 @@ use tokio::task::JoinSet;
 
 use crate::server::{FOREVER, Server, config, credentials, prices, settings};
 
-/// Both answers together take more, and what the kernel keeps of each on its way is less than what is missing.
+/// Both answers together take more.
 const ROOM: usize = 16 << 20;
 const LONG: usize = 14 << 20;
 const END: usize = 1 << 20;
+const TRIES: usize = 30;
 
 /// An answer of about so many bytes, plain or as a stream of pieces.
 fn answer(bytes: usize, streamed: bool) -> Vec<u8> {
@@ -65,25 +66,40 @@ fn providers(url: &str) -> [Arc<dyn Provider>; 2] {
     [openai, registry.custom(&config(url, true), None)]
 }
 
+/// How many of two answers at once are whole, and how many found no room.
+async fn both(providers: &[Arc<dyn Provider>; 2]) -> (usize, usize) {
+    let mut both = JoinSet::new();
+    for provider in providers.clone() {
+        both.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
+    }
+    let (mut whole, mut refused) = (0, 0);
+    for ended in both.join_all().await {
+        match ended {
+            Ok(completion) => whole += usize::from(completion.text.len() > LONG / 2),
+            Err(error) => {
+                assert_eq!((error.class, error.retryable), (FailureClass::NoRoom, true), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    (whole, refused)
+}
+
 #[tokio::test]
 async fn two_answers_that_hold_what_each_of_them_lacks_do_not_wait_for_ever() {
     for streamed in [false, true] {
-        let server = server(streamed);
-        let providers = providers(&server.url);
-        let mut both = JoinSet::new();
-        for provider in providers.clone() {
-            both.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
-        }
-        let (mut whole, mut refused) = (0, 0);
-        for ended in both.join_all().await {
-            match ended {
-                Ok(completion) => whole += usize::from(completion.text.len() > LONG / 2),
-                Err(error) => {
-                    assert_eq!((error.class, error.retryable), (FailureClass::NoRoom, true), "{error}");
-                    refused += 1;
-                }
+        // Where the reader gets no processor for a while, the kernel keeps so much of one answer that the other one is read
+        // whole before: then nobody lacks room, and it is tried again.
+        let mut tries = 0;
+        let (server, providers, whole, refused) = loop {
+            let server = server(streamed);
+            let providers = providers(&server.url);
+            let (whole, refused) = both(&providers).await;
+            tries += 1;
+            if (whole, refused) != (2, 0) || tries == TRIES {
+                break (server, providers, whole, refused);
             }
-        }
+        };
         assert_eq!((whole, refused), (1, 1), "one makes way for the other, streamed: {streamed}");
         assert_eq!(server.requests().len(), 2, "an answer that was begun is paid for: not again");
         // All that was held is free again.
