@@ -319,8 +319,22 @@ impl Project {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A project that serves.
+    pub(crate) fn mine() -> Project {
+        Project {
+            id: ProjectId::from_bytes([1; 16]),
+            slug: "mine".parse().unwrap(),
+            name: "Mine".into(),
+            tier: Tier::Free,
+            custom_quota: None,
+            suspended: false,
+            settings: ProjectSettings::default(),
+            created: Timestamp::from_secs(0),
+        }
+    }
 
     #[test]
     fn a_project_may_set_its_threshold_and_a_least_one() {
@@ -340,16 +354,7 @@ mod tests {
 
     #[test]
     fn models_share_answers_where_the_project_says_so_and_never_in_wire_formats() {
-        let mut project = Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "mine".parse().unwrap(),
-            name: "Mine".into(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings::default(),
-            created: Timestamp::from_secs(0),
-        };
+        let mut project = mine();
         let keys = |project: &Project, kind, model| {
             project.scope_of(kind, model, Some("be kind"), Parameters::new()).key()
         };

@@ -90,22 +90,11 @@ fn open(project: &Project, slug: Option<&str>) -> Result<(), NotAllowed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
-    use crate::id::ProjectId;
-    use crate::project::{ProjectSettings, Tier};
+    use crate::project::tests::mine;
 
     #[test]
     fn a_project_is_open_to_its_own_name_and_to_none_while_it_serves() {
-        let serves = Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "mine".parse().unwrap(),
-            name: "Mine".into(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings::default(),
-            created: Timestamp::from_secs(0),
-        };
+        let serves = mine();
         let suspended = Project { suspended: true, ..serves.clone() };
         for (project, slug, said) in [
             (&serves, None, Ok(())),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use deja_store::{PostgresSettings, StoreSettings};
 
 use super::FILLING;
-use super::server::Postgres;
+use super::server::{self, Postgres};
 use crate::Bench;
 use crate::deja::{self, Place, Replica};
 use crate::fill;
@@ -151,9 +151,7 @@ pub(super) fn each_us(cpu: Duration, outcomes: &[Outcome]) -> f64 {
 /// Waits until the graph index is built, if the entries are enough for one. For how many seconds.
 #[tokio::main]
 async fn wait_for_graph(url: &str) -> Result<f64> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
-    let mut driver = tokio::task::JoinSet::new();
-    driver.spawn(connection);
+    let (client, _driver) = server::client(url).await?;
     let state = "SELECT count(*), count(*) FILTER (WHERE indisvalid), (SELECT count(*) FROM vectors)
                  FROM pg_index WHERE indexrelid::regclass::text LIKE 'vectors_graph_%'";
     let began = Instant::now();

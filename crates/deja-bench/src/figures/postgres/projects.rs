@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use super::hits::each_us;
-use super::server::Postgres;
+use super::server::{self, Postgres};
 use crate::Bench;
 use crate::deja::{self, Place, Replica};
 use crate::load::{self, Job, Outcome, Route};
@@ -113,9 +113,7 @@ fn load(
 /// Counts who waits for a lock of a row, a table or the like, until it is `over`.
 #[tokio::main(flavor = "current_thread")]
 async fn look(url: &str, over: &AtomicBool) -> Result<(i64, usize)> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
-    let mut driver = tokio::task::JoinSet::new();
-    driver.spawn(connection);
+    let (client, _driver) = server::client(url).await?;
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     let waiting = client.prepare(waiting).await?;
     let (mut waits, mut looks) = (0, 0);

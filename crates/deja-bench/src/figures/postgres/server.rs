@@ -6,6 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use tokio::task::JoinSet;
+use tokio_postgres::{Client, Error, NoTls};
 
 use crate::process;
 
@@ -60,4 +62,12 @@ impl Drop for Postgres {
         // It removes its files first.
         let _ = self.script.wait();
     }
+}
+
+/// A client of the database, while what is beside it is kept.
+pub(super) async fn client(url: &str) -> Result<(Client, JoinSet<Result<(), Error>>)> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    Ok((client, driver))
 }
