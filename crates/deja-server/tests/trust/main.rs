@@ -27,6 +27,7 @@ mod generated;
 mod kill;
 mod limiter;
 mod points;
+mod resumed;
 mod rolling;
 mod run;
 mod soak;
@@ -52,6 +53,7 @@ mod util;
 #[path = "../it/wire/mod.rs"]
 mod wire;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -60,7 +62,7 @@ use crate::run::{Form, Plan};
 use crate::trial::Trial;
 
 /// In the order of a run.
-const TRIALS: [Trial; 13] = [
+const TRIALS: [Trial; 14] = [
     kill::TRIAL,
     cut::TRIAL,
     generated::TRIAL,
@@ -74,6 +76,7 @@ const TRIALS: [Trial; 13] = [
     full::TRIAL,
     rolling::TRIAL,
     soak::TRIAL,
+    resumed::TRIAL,
 ];
 
 /// Trials of deja, each done again and again.
@@ -94,6 +97,9 @@ struct Wanted {
     /// So many rounds of each trial, whatever its goal is.
     #[arg(long)]
     rounds: Option<u64>,
+    /// Where state and report lie, target/trust unless given.
+    #[arg(long)]
+    home: Option<PathBuf>,
     /// What `cargo test` may pass on to every test binary.
     #[command(flatten)]
     libtest: libtest_mimic::Arguments,
@@ -142,5 +148,6 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    run::run(&trials, &Plan { form, seed: arguments.seed })
+    let home = arguments.home.unwrap_or_else(run::usual_home);
+    run::run(&trials, &Plan { form, seed: arguments.seed, home })
 }

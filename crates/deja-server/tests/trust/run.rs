@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -30,6 +30,8 @@ pub enum Form {
 pub struct Plan {
     pub form: Form,
     pub seed: u64,
+    /// Where its state and its report lie.
+    pub home: PathBuf,
 }
 
 impl Plan {
@@ -47,10 +49,14 @@ impl Plan {
     /// Where its state lies. What is repeated by hand is kept nowhere.
     fn file(&self) -> Option<PathBuf> {
         match self.form {
-            Form::Long => Some(folder().join("long.json")),
-            Form::Short => Some(folder().join("short.json")),
+            Form::Long => Some(self.home.join("long.json")),
+            Form::Short => Some(self.home.join("short.json")),
             Form::Few | Form::Rounds(_) => None,
         }
+    }
+
+    fn report(&self) -> PathBuf {
+        self.home.join("report.md")
     }
 }
 
@@ -69,9 +75,11 @@ impl State {
         let new = Self { commit: commit(), seed: plan.seed, trials: BTreeMap::new() };
         let kept = plan.file().and_then(|file| fs::read(file).ok());
         let kept = kept.and_then(|kept| serde_json::from_slice::<Self>(&kept).ok());
-        let Some(mut kept) = kept.filter(|kept| (&kept.commit, kept.seed) == (&new.commit, new.seed)) else {
+        let Some(mut kept) = kept else { return new };
+        if (&kept.commit, kept.seed) != (&new.commit, new.seed) {
+            println!("anew: the last run was of commit {}, from seed {}", kept.commit, kept.seed);
             return new;
-        };
+        }
         let ended = |trial: &&Trial| kept.trials.get(trial.name).is_some_and(|played| played.ended);
         if trials.iter().all(ended) {
             for trial in trials {
@@ -81,17 +89,24 @@ impl State {
         kept
     }
 
+    /// Also the report: a run that is cut short says how far it came.
     fn keep(&self, plan: &Plan) {
         let Some(file) = plan.file() else { return };
-        fs::create_dir_all(folder()).unwrap();
-        // Never half a file, wherever it is cut short.
-        let new = file.with_extension("new");
-        fs::write(&new, serde_json::to_vec_pretty(self).unwrap()).unwrap();
-        fs::rename(new, file).unwrap();
+        fs::create_dir_all(&plan.home).unwrap();
+        write_whole(&file, &serde_json::to_vec_pretty(self).unwrap());
+        write_whole(&plan.report(), report(plan, self).as_bytes());
     }
 }
 
-fn folder() -> PathBuf {
+/// Never half a file, wherever it is cut short.
+fn write_whole(file: &Path, content: &[u8]) {
+    let new = file.with_extension("new");
+    fs::write(&new, content).unwrap();
+    fs::rename(new, file).unwrap();
+}
+
+/// Where state and report lie unless somewhere else is named.
+pub fn usual_home() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("trust")
 }
 
@@ -137,8 +152,8 @@ pub fn run(trials: &[&Trial], plan: &Plan) -> ExitCode {
         }
     }
     if plan.file().is_some() {
-        fs::write(folder().join("report.md"), report(plan, &state)).unwrap();
-        println!("{}", folder().join("report.md").display());
+        state.keep(plan);
+        println!("{}", plan.report().display());
     }
     let failed =
         |trial: &&Trial| state.trials.get(trial.name).is_some_and(|played| !played.failures.is_empty());

@@ -52,6 +52,8 @@ pub struct Rounds<'a> {
     began: Instant,
     /// Seconds of earlier runs.
     before: f64,
+    /// Whether a round began in this run.
+    playing: bool,
     keep: &'a mut dyn FnMut(&Progress),
 }
 
@@ -72,7 +74,7 @@ impl<'a> Rounds<'a> {
         keep: &'a mut dyn FnMut(&Progress),
     ) -> Self {
         let before = progress.seconds;
-        Self { progress, first_seed, limit, began: Instant::now(), before, keep }
+        Self { progress, first_seed, limit, began: Instant::now(), before, playing: false, keep }
     }
 
     /// The seed of the next round; `None` once enough was done.
@@ -86,7 +88,15 @@ impl<'a> Rounds<'a> {
             return None;
         }
         self.progress.rounds += 1;
+        self.playing = true;
         Some(self.seed())
+    }
+
+    /// For a trial that is one thing from its beginning to its end: what a run that was cut short did of it is not done.
+    pub fn at_a_stretch(&mut self) {
+        if !self.playing {
+            self.progress.done = 0;
+        }
     }
 
     /// The seed of the round under way.
