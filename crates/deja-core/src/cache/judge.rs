@@ -374,4 +374,25 @@ mod tests {
         let off = Judge::new(ENABLE, Threshold::DEFAULT, &off);
         assert_eq!(off.objection_from(DISABLE, near), None);
     }
+    #[test]
+    fn the_lowest_threshold_that_refuses_is_the_first_of_all_that_do() {
+        let near = Similarity::from_cosine(0.96);
+        for (guard, asked, prompt) in [
+            (Guard::Standard, "How much caffeine is in green tea?", "How much caffeine is in black tea?"),
+            (Guard::Standard, "price of a monthly bus pass", "validity of a monthly bus pass"),
+            (Guard::Strict, "What are the side effects of ibuprofen?", "What is the dosage of ibuprofen?"),
+        ] {
+            let settings = of(guard);
+            let refuses = |thousandths: &u32| {
+                let threshold = Threshold::new(f64::from(*thousandths) / 1e3).unwrap();
+                let judge = Judge::new(asked, threshold, &settings);
+                matches!(judge.verdict(prompt, near, false), Verdict::Refused { .. })
+            };
+            let first = (750..=960).find(refuses).unwrap();
+            assert!((752..960).contains(&first), "{asked}: {first} is no threshold to search for");
+            let judge = Judge::new(asked, Threshold::DEFAULT, &settings);
+            let (from, _) = judge.objection_from(prompt, near).unwrap();
+            assert_eq!(from, Threshold::new(f64::from(first) / 1e3).unwrap(), "{asked}");
+        }
+    }
 }

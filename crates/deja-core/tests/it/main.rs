@@ -4,6 +4,7 @@
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
 
 mod admin;
+mod admission;
 mod answers;
 mod counts;
 mod failures;
