@@ -1,5 +1,5 @@
 # The two commands of the README are `make demo` and `make test`. All that it needs is installed by itself: CONTRIBUTING.md.
-.PHONY: demo run test clients e2e trust fuzz pictures lint dist bench accuracy
+.PHONY: demo run test clients e2e trust fuzz mutants pictures lint dist bench accuracy
 demo:
 	cargo run --release -p deja-server -- demo
 run:
@@ -35,6 +35,12 @@ fuzz:
 		mkdir -p fuzz/corpus/$$target; \
 		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(SECONDS); \
 	done
+# Changes the code that decides who is let in and what is answered, and asks whether its tests notice (docs/topics/trust.md):
+# an hour, and it goes on where it was cut short. Some MODULES alone: MODULES="judge.rs admit.rs"; after a new test, what
+# survived before: KEEP=1.
+MODULES =
+mutants:
+	scripts/mutants $(if $(KEEP),--keep) $(MODULES)
 # The same as e2e, and takes the picture of the README anew.
 pictures:
 	E2E_PICTURES=$(CURDIR)/docs/images $(MAKE) e2e
