@@ -67,15 +67,23 @@ impl Drop for Caller<'_> {
     }
 }
 
+/// Texts after which their pace is known: the first ones wait for the weights to come into memory, and at a start for others
+/// of the process too.
+const WARM: u64 = 16;
+
 /// How long a text took lately.
 #[derive(Default)]
 struct Pace {
+    texts: AtomicU64,
     nanos: AtomicU64,
 }
 
 impl Pace {
-    /// Takes in that a text took so long: the last thirty or so count.
+    /// Takes in that a text took so long: the last thirty or so count, and none of the first.
     fn took(&self, time: Duration) {
+        if self.texts.fetch_add(1, Ordering::Relaxed) < WARM {
+            return;
+        }
         let new = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // Of two threads that say so at the same time one is overheard, which matters to no mean.
         let mean = self.nanos.load(Ordering::Relaxed);
@@ -243,7 +251,9 @@ mod tests {
         let pool = Pool::start(config, move || {
             let paused = Arc::clone(&paused);
             move |text: &str| {
-                std::thread::sleep(EACH);
+                if text != "quick" {
+                    std::thread::sleep(EACH);
+                }
                 if text == "held" {
                     let _until_the_end = paused.lock().unwrap().recv();
                 }
@@ -251,6 +261,9 @@ mod tests {
             }
         })
         .unwrap();
+        for _ in 0..WARM {
+            assert!(pool.run("quick").await.is_ok());
+        }
         assert!(pool.run("first").await.is_ok());
         // One is worked on without end, so nothing leaves the queue.
         let mut calls: Vec<_> = (0..50).map(|_| Box::pin(pool.run("held"))).collect();
@@ -271,7 +284,10 @@ mod tests {
     #[test]
     fn the_pace_follows_what_texts_take() {
         let pace = Pace::default();
-        assert_eq!(pace.wait(1_000, 2), Duration::ZERO, "nothing is known yet");
+        for _ in 0..WARM {
+            pace.took(Duration::from_secs(1));
+            assert_eq!(pace.wait(1_000, 2), Duration::ZERO, "nothing is known yet");
+        }
         pace.took(Duration::from_millis(4));
         assert_eq!(pace.wait(10, 2), Duration::from_millis(20));
         assert_eq!(pace.wait(1, 2), Duration::ZERO, "a thread is as good as free");
