@@ -374,6 +374,7 @@ mod tests {
         let off = Judge::new(ENABLE, Threshold::DEFAULT, &off);
         assert_eq!(off.objection_from(DISABLE, near), None);
     }
+
     #[test]
     fn the_lowest_threshold_that_refuses_is_the_first_of_all_that_do() {
         let near = Similarity::from_cosine(0.96);

@@ -10,7 +10,16 @@ use crate::OpenError;
 
 /// Held as long as the directory is in use.
 pub(super) struct DirectoryLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for DirectoryLock {
+    /// Closing the file alone would leave the lock to a child that another thread is just starting: until it runs its
+    /// program it has a copy of all open files.
+    fn drop(&mut self) {
+        // If that fails the file is closed all the same.
+        let _ = self.file.unlock();
+    }
 }
 
 impl DirectoryLock {
@@ -21,7 +30,7 @@ impl DirectoryLock {
         let path = directory.join("deja.lock");
         let file = open_private(&path).map_err(|error| unusable(&path, error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: directory.to_owned() }),
             Err(TryLockError::Error(error)) => Err(unusable(&path, error)),
         }
@@ -43,4 +52,20 @@ fn make_private_directory(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_open_file_keeps_no_lock() {
+        let directory = tempfile::tempdir().unwrap();
+        let lock = DirectoryLock::acquire(directory.path()).unwrap();
+        assert!(matches!(DirectoryLock::acquire(directory.path()), Err(OpenError::Locked { .. })));
+        // As a child has one that is being started.
+        let _copy = lock.file.try_clone().unwrap();
+        drop(lock);
+        DirectoryLock::acquire(directory.path()).unwrap();
+    }
 }
