@@ -36,7 +36,7 @@ fuzz:
 		cargo +nightly fuzz run $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(SECONDS); \
 	done
 # Changes the code that decides who is let in and what is answered, and asks whether its tests notice (docs/topics/trust.md):
-# an hour, and it goes on where it was cut short. Some MODULES alone: MODULES="judge.rs admit.rs"; after a new test, what
+# an hour and more, and it goes on where it was cut short. Some MODULES alone: MODULES="judge.rs admit.rs"; after a new test, what
 # survived before: KEEP=1.
 MODULES =
 mutants:
