@@ -39,6 +39,9 @@ pub struct StoreSettings {
     /// Whose vectors are searched: those of other embedders stay in the database. Without one nothing is found by
     /// meaning.
     pub embedder: Option<EmbedderId>,
+    /// Entries of a scope beyond which their vectors are kept in memory as int8, half as large as they are stored; those
+    /// that decide are then read from the database. Both find the same.
+    pub int8_from: usize,
     /// PostgreSQL instead: then none of the above is used.
     pub postgres: Option<PostgresSettings>,
 }
@@ -104,7 +107,7 @@ pub struct SchemaVersion {
 
 impl StoreSettings {
     /// The store in `data_dir` with 64 MiB of answers in memory, four readers, 10 seconds for a search by text, no bound on
-    /// its size and no embedder.
+    /// its size and no embedder; 65,536 entries of a scope have their vectors in memory as they are stored.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
@@ -113,6 +116,7 @@ impl StoreSettings {
             max_database_bytes: None,
             search_timeout: SEARCH_TIMEOUT,
             embedder: None,
+            int8_from: 65_536,
             postgres: None,
         }
     }

@@ -110,7 +110,7 @@ fn load(
         catalog.put_provider(provider);
     }
     let own = embedder.as_ref().map(|(_, number)| *number);
-    let index = load_index(path, own)?;
+    let index = load_index(path, settings.int8_from, own)?;
     let texts = moka::sync::Cache::builder()
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
@@ -134,8 +134,8 @@ fn load(
 }
 
 /// Rebuilds the index: one thread reads who is where, the other the vectors of this embedder.
-fn load_index(path: &Path, embedder: Option<EmbedderNumber>) -> rusqlite::Result<Index> {
-    let (heads, vectors, index) = (reader(path)?, reader(path)?, Index::default());
+fn load_index(path: &Path, int8_from: usize, embedder: Option<EmbedderNumber>) -> rusqlite::Result<Index> {
+    let (heads, vectors, index) = (reader(path)?, reader(path)?, Index::new(int8_from));
     let count = |sql: &str| heads.query_row(sql, [], |row| rows::count(row, 0));
     let entries = count("SELECT coalesce(sum(entry_count), 0) FROM projects")?;
     let scopes = count("SELECT count(*) FROM scopes")?;

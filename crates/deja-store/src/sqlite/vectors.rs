@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::entries::{embedder_number, put_vector, remove};
 use super::fault::fault;
 use super::index::{Row, Vector};
+use super::rows::unreadable;
 use super::{Done, EmbedderNumber, SqliteStore};
 
 /// Until when stale entries are claimed, and which of them were set aside: in memory only, since no other process
@@ -174,6 +175,20 @@ impl StaleClaims {
         }
         Ok(stale)
     }
+}
+
+/// The vector of an entry as it is stored; `None` if there is none, or the entry is gone.
+pub(super) fn read(
+    connection: &Connection,
+    entry: Row,
+    embedder: Option<EmbedderNumber>,
+) -> rusqlite::Result<Option<Vector>> {
+    let sql = "SELECT vector FROM vectors WHERE entry = ?1 AND embedder = ?2 AND vector IS NOT NULL";
+    let mut select = connection.prepare_cached(sql)?;
+    let mut rows = select.query(params![entry, embedder])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let vector = Vector::from_bytes(row.get_ref(0)?.as_blob()?);
+    vector.map(Some).ok_or_else(|| unreadable(0, format!("the vector of entry {entry} cannot be read")))
 }
 
 fn count(

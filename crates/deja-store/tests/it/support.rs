@@ -15,7 +15,11 @@ use deja_store::{StoreSettings, open};
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
 pub(crate) async fn store_in(directory: &Path) -> Arc<dyn Store> {
-    let settings = StoreSettings { embedder: Some(embedder()), ..StoreSettings::new(directory) };
+    store_with(&StoreSettings::new(directory)).await
+}
+
+pub(crate) async fn store_with(settings: &StoreSettings) -> Arc<dyn Store> {
+    let settings = StoreSettings { embedder: Some(embedder()), ..settings.clone() };
     open(&settings).await.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -19,7 +19,7 @@ pub(super) use insert::{embedder_number, put_vector};
 
 use super::audit;
 use super::fault::fault;
-use super::index::{Found, Gone, Row, Search, Vector};
+use super::index::{Found, Gone, Near, Row, Search, Vector, settled};
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 
 /// Entries that a purge removes in one transaction: other writes wait for so many only.
@@ -57,12 +57,14 @@ impl Entries for SqliteStore {
             limit: probe.limit,
             now,
         };
-        let found = if target.is_long(&search) {
+        let near = if target.is_long(&search) {
             let scans = &self.memory.scans;
-            scans.nearest(target, search).await.map_err(|error| StoreError::Internal(Box::new(error)))?
+            let found = scans.nearest(target, search.clone()).await;
+            found.map_err(|error| StoreError::Internal(Box::new(error)))?
         } else {
             target.nearest(&[&search]).pop().unwrap_or_default()
         };
+        let found = self.settled(near, search).await?;
         let entries = self.texts(scope.key(), found.iter().map(|found| found.row)).await?;
         let pairs = self.memory.forbidden.of(scope.project());
         let is_forbidden = |found: &Found, entry: &Entry| {
@@ -140,6 +142,23 @@ impl Entries for SqliteStore {
 }
 
 impl SqliteStore {
+    /// The best of what a search came near to. Vectors that are not in memory as they are stored are read from the
+    /// database where they decide.
+    async fn settled(&self, near: Vec<Near>, search: Search) -> Result<Vec<Found>, StoreError> {
+        let Search { probe, threshold, limit, .. } = search;
+        if near.iter().all(Near::is_settled) {
+            return settled(near, threshold, limit, |_| Ok(None));
+        }
+        let own = self.memory.own_embedder();
+        self.readers
+            .read(move |connection| {
+                settled(near, threshold, limit, |row| {
+                    Ok(super::vectors::read(connection, row, own)?.map(|vector| vector.similarity(&probe)))
+                })
+            })
+            .await
+    }
+
     /// Removes the entries that `choose` names, and says how many.
     pub(super) async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
     where

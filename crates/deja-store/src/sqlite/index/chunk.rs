@@ -1,8 +1,9 @@
 //! Up to [`FULL`] vectors with their sketches: the unit that is scanned under one hold of the lock.
 
+use super::Slot;
+use super::components::{Components, for_exactly, quantised};
 use super::kernels::{self, Level, Sketches, Word};
 use super::sketch::Sketcher;
-use super::{Row, Slot, vector};
 
 /// Vectors in a full chunk: at 384 dimensions its sketches are 48 KB, about a first-level cache.
 pub(super) const FULL: usize = 1024;
@@ -16,14 +17,16 @@ pub(super) struct Chunk {
     slots: Vec<Slot>,
     /// Word-major, see [`Sketches`]; the stride is the capacity. Empty while the chunk is small.
     sketches: Box<[u64]>,
-    vectors: Vec<u16>,
+    vectors: Components,
     capacity: usize,
 }
 
 /// What moves when an entry moves.
 pub(super) struct Taken {
     pub(super) slot: Slot,
-    vector: Box<[u16]>,
+    vector: Components,
+    /// Of the vector as it is stored; `None` in a chunk without sketches, which is one of f16.
+    sketch: Option<Box<[u64]>>,
 }
 
 impl Chunk {
@@ -37,36 +40,48 @@ impl Chunk {
 
     /// Adds a vector; the chunk must not be full.
     pub(super) fn push(&mut self, slot: Slot, vector: Box<[u16]>, sketcher: &Sketcher) {
+        let vector = Components::F16(vector.into_vec());
         if self.capacity == 0 {
             // As it is: most scopes hold one entry only.
-            (self.slots, self.vectors, self.capacity) = (vec![slot], vector.into_vec(), 1);
+            (self.slots, self.vectors, self.capacity) = (vec![slot], vector, 1);
             return;
         }
         if self.len() == self.capacity {
             self.resize(self.capacity * 2, sketcher);
         }
         self.slots.push(slot);
-        self.vectors.extend_from_slice(&vector);
-        self.sketch(self.len() - 1, sketcher);
+        self.put(self.len() - 1, &Taken { slot, vector, sketch: None }, sketcher);
     }
 
     /// Takes the last vector out.
     pub(super) fn pop(&mut self, sketcher: &Sketcher) -> Option<Taken> {
+        let at = self.slots.len().checked_sub(1)?;
+        let vector = self.vectors.of(at, sketcher.dimension());
+        let sketch = self.has_sketches().then(|| self.sketches().of(at));
         let slot = self.slots.pop()?;
-        let at = self.slots.len();
-        let vector = self.vectors.split_off(at * sketcher.dimension()).into();
+        self.vectors.truncate(at, sketcher.dimension());
         if at > 0 && at * 4 <= self.capacity {
             self.resize(self.capacity / 2, sketcher);
         }
-        Some(Taken { slot, vector })
+        Some(Taken { slot, vector, sketch })
     }
 
     /// Puts a vector in the place of another.
     pub(super) fn replace(&mut self, at: usize, taken: &Taken, sketcher: &Sketcher) {
-        self.slots[at] = taken.slot;
-        let dimension = taken.vector.len();
-        self.vectors[at * dimension..][..dimension].copy_from_slice(&taken.vector);
-        self.sketch(at, sketcher);
+        self.put(at, taken, sketcher);
+    }
+
+    /// Keeps int8 components instead of f16, in half the memory. The chunk must have sketches: those of the stored
+    /// vectors cannot be made again.
+    pub(super) fn quantise(&mut self, dimension: usize) {
+        let Components::F16(stored) = &self.vectors else { return };
+        let mut components = Vec::with_capacity(self.capacity * dimension);
+        for (slot, stored) in self.slots.iter_mut().zip(stored.chunks_exact(dimension)) {
+            let (steps, reading) = quantised(stored, slot.reading);
+            slot.reading = reading;
+            components.extend_from_slice(&steps);
+        }
+        self.vectors = Components::Int8(components);
     }
 
     /// Whether [`Self::within`] can be asked.
@@ -83,40 +98,41 @@ impl Chunk {
         Sketches { words: &self.sketches, stride: self.capacity, len: self.len() }
     }
 
-    /// The cosine of the vector at `at` with a probe of unit length.
-    pub(super) fn cosine(&self, level: Level, at: usize, probe: &[f32]) -> f32 {
-        let stored = &self.vectors[at * probe.len()..][..probe.len()];
-        kernels::dot(level, stored, probe) * self.slots[at].inverse_norm
+    /// The least and the greatest cosine that the vector at `at` may have with a probe of length 1.
+    pub(super) fn cosine(&self, level: Level, at: usize, probe: &[f32]) -> (f32, f32) {
+        self.slots[at].reading.bounds(self.vectors.dot(level, at, probe))
     }
 
-    /// The row at `at`.
-    pub(super) fn row(&self, at: usize) -> Row {
-        self.slots[at].row
-    }
-
-    /// Makes the sketch of the vector at `at`, if the chunk has sketches.
-    fn sketch(&mut self, at: usize, sketcher: &Sketcher) {
+    fn put(&mut self, at: usize, taken: &Taken, sketcher: &Sketcher) {
+        let reading = self.vectors.put(at, &taken.vector, taken.slot.reading);
+        self.slots[at] = Slot { reading, ..taken.slot };
         if self.has_sketches() {
-            let dimension = sketcher.dimension();
-            let sketch = sketcher.sketch(&vector::to_f32(&self.vectors[at * dimension..][..dimension]));
-            for (w, word) in sketch.iter().enumerate() {
-                self.sketches[w * self.capacity + at] = *word;
-            }
+            let made = || sketcher.sketch(&taken.vector.to_f32());
+            self.put_sketch(at, &taken.sketch.clone().unwrap_or_else(made));
+        }
+    }
+
+    fn put_sketch(&mut self, at: usize, sketch: &[u64]) {
+        for (w, word) in sketch.iter().enumerate() {
+            self.sketches[w * self.capacity + at] = *word;
         }
     }
 
     fn resize(&mut self, capacity: usize, sketcher: &Sketcher) {
         let capacity = capacity.min(FULL);
-        for_exactly(&mut self.vectors, capacity * sketcher.dimension());
+        self.vectors.resize(capacity * sketcher.dimension());
         for_exactly(&mut self.slots, capacity);
         let before = std::mem::replace(&mut self.capacity, capacity);
         let sketches = std::mem::take(&mut self.sketches);
-        if capacity <= UNSKETCHED {
+        if capacity <= UNSKETCHED && !self.vectors.is_int8() {
             return;
         }
         self.sketches = vec![0; sketcher.words() * capacity].into();
         if sketches.is_empty() {
-            (0..self.len()).for_each(|at| self.sketch(at, sketcher));
+            for at in 0..self.len() {
+                let vector = self.vectors.of(at, sketcher.dimension());
+                self.put_sketch(at, &sketcher.sketch(&vector.to_f32()));
+            }
         } else {
             for w in 0..sketcher.words() {
                 let len = self.slots.len();
@@ -124,10 +140,4 @@ impl Chunk {
             }
         }
     }
-}
-
-/// Gives `list` room for exactly `capacity` items.
-fn for_exactly<T>(list: &mut Vec<T>, capacity: usize) {
-    list.shrink_to(capacity);
-    list.reserve_exact(capacity - list.len());
 }

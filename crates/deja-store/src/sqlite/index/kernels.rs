@@ -56,6 +56,13 @@ pub(super) struct Sketches<'a> {
     pub(super) len: usize,
 }
 
+impl Sketches<'_> {
+    /// The words of the sketch at `at`.
+    pub(super) fn of(&self, at: usize) -> Box<[u64]> {
+        self.words.chunks_exact(self.stride).map(|words| words[at]).collect()
+    }
+}
+
 /// Bits of a weight.
 pub(super) const PLANES: usize = 3;
 
@@ -151,18 +158,26 @@ unsafe fn within_avx512(s: Sketches<'_>, probe: &[Word], ahead: Option<Sketches<
     fn all(word: u64) -> __m512i {
         _mm512_set1_epi64(word as i64)
     }
+    // No closures around intrinsics: they are inlined with link-time optimisation only.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn all_planes([one, two, four]: [u64; PLANES]) -> [__m512i; PLANES] {
+        [all(one), all(two), all(four)]
+    }
     #[inline]
     #[target_feature(enable = "avx512f,avx512vpopcntdq")]
     fn distance(stored: __m512i, signs: __m512i, planes: [__m512i; PLANES]) -> __m512i {
         let differ = _mm512_xor_si512(stored, signs);
-        let plane = planes.map(|mask| _mm512_popcnt_epi64(_mm512_and_si512(differ, mask)));
-        let high = _mm512_add_epi64(_mm512_slli_epi64::<1>(plane[1]), _mm512_slli_epi64::<2>(plane[2]));
-        _mm512_add_epi64(plane[0], high)
+        let [one, two, four] = planes;
+        let one = _mm512_popcnt_epi64(_mm512_and_si512(differ, one));
+        let two = _mm512_popcnt_epi64(_mm512_and_si512(differ, two));
+        let four = _mm512_popcnt_epi64(_mm512_and_si512(differ, four));
+        _mm512_add_epi64(one, _mm512_add_epi64(_mm512_slli_epi64::<1>(two), _mm512_slli_epi64::<2>(four)))
     }
     /// Groups of eight that are looked at together, so that memory is waited for once and not for each.
     const GROUPS: usize = 128;
     let Some((first, others)) = probe.split_first() else { return };
-    let (signs, planes, radius) = (all(first.signs), first.planes.map(|mask| all(mask)), all(first.radius));
+    let (signs, planes, radius) = (all(first.signs), all_planes(first.planes), all(first.radius));
     let words = s.words.as_ptr();
     let next = ahead.map_or(s.words, |ahead| ahead.words).as_ptr();
     let second = if others.is_empty() { 0 } else { s.stride };
@@ -192,7 +207,7 @@ unsafe fn within_avx512(s: Sketches<'_>, probe: &[Word], ahead: Option<Sketches<
             }
         }
         for (w, word) in (1..).zip(others) {
-            let (others, limit) = ((all(word.signs), word.planes.map(|mask| all(mask))), all(word.radius));
+            let (others, limit) = ((all(word.signs), all_planes(word.planes)), all(word.radius));
             // Twice as many words each time.
             let ahead =
                 if (w + 1_usize).is_power_of_two() { w + 1..(2 * w + 2).min(probe.len()) } else { 0..0 };
@@ -323,6 +338,46 @@ unsafe fn dot_avx512(stored: &[u16], probe: &[f32]) -> f32 {
     sum + dot_portable(&stored[whole..], &probe[whole..])
 }
 
+/// The dot product of int8 components with an f32 vector of the same length, in f32.
+pub(super) fn dot_int8(level: Level, stored: &[i8], probe: &[f32]) -> f32 {
+    match level {
+        Level::Portable => dot_int8_portable(stored, probe),
+        // SAFETY: the level says that the processor has the features.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { dot_int8_avx2(stored, probe) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { dot_int8_avx512(stored, probe) },
+    }
+}
+
+#[inline(always)]
+fn dot_int8_portable(stored: &[i8], probe: &[f32]) -> f32 {
+    // So many sums that the compiler makes vectors of them.
+    const SUMS: usize = 64;
+    let mut sums = [0.0_f32; SUMS];
+    let ((stored, more), (probe, more_probe)) = (stored.as_chunks::<SUMS>(), probe.as_chunks::<SUMS>());
+    for (a, b) in stored.iter().zip(probe) {
+        for i in 0..SUMS {
+            sums[i] += f32::from(a[i]) * b[i];
+        }
+    }
+    let more: f32 = more.iter().zip(more_probe).map(|(a, b)| f32::from(*a) * b).sum();
+    sums.iter().sum::<f32>() + more
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn dot_int8_avx2(stored: &[i8], probe: &[f32]) -> f32 {
+    dot_int8_portable(stored, probe)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn dot_int8_avx512(stored: &[i8], probe: &[f32]) -> f32 {
+    dot_int8_portable(stored, probe)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -398,9 +453,13 @@ mod tests {
                 .zip(&probe)
                 .map(|(a, b)| f64::from(f16::from_bits(*a).to_f32()) * f64::from(*b))
                 .sum();
+            let steps: Vec<i8> = noise(5).take(dimension).map(|bits| bits as i8).collect();
+            let exact_int8: f64 = steps.iter().zip(&probe).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
             for level in levels() {
                 let got = f64::from(dot(level, &stored, &probe));
                 assert!((got - exact).abs() < 1e-5, "{level:?} at {dimension}: {got} and {exact}");
+                let got = f64::from(dot_int8(level, &steps, &probe));
+                assert!((got - exact_int8).abs() < 1e-3, "{level:?} at {dimension}: {got} and {exact_int8}");
             }
         }
     }

@@ -4,6 +4,7 @@
 //! commit; everyone reads it.
 
 mod chunk;
+mod components;
 mod exact;
 mod fingerprint;
 mod kernels;
@@ -23,6 +24,7 @@ use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
 use parking_lot::{Mutex, RwLock};
 
+use components::Reading;
 use exact::ExactMap;
 use fingerprint::{Fingerprint, Fingerprints};
 use partition::Partition;
@@ -30,6 +32,7 @@ use sketch::Sketcher;
 
 pub(super) use partition::Search;
 pub(super) use scans::Scans;
+pub(super) use top::settled;
 pub(super) use vector::Vector;
 
 /// The number of an entry in the database, never given twice.
@@ -45,7 +48,8 @@ struct Slot {
     row: Row,
     /// Nanoseconds since the epoch; the maximum is never.
     expires: i64,
-    inverse_norm: f32,
+    /// How the components are read.
+    reading: Reading,
 }
 
 /// An entry that a search found.
@@ -54,6 +58,23 @@ pub(super) struct Found {
     pub(super) similarity: Similarity,
     pub(super) id: EntryId,
     pub(super) row: Row,
+}
+
+/// An entry that a search may have found: how similar it is at least, and at most. Both are the same where the vector
+/// is kept as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Near {
+    pub(super) least: Similarity,
+    pub(super) most: Similarity,
+    pub(super) id: EntryId,
+    pub(super) row: Row,
+}
+
+impl Near {
+    /// Whether nothing need be read to say how similar it is.
+    pub(super) fn is_settled(&self) -> bool {
+        self.least == self.most
+    }
 }
 
 /// An entry as the index takes it.
@@ -86,8 +107,8 @@ impl Target {
         self.0.cost(search) > INLINE_COST
     }
 
-    /// For each search the live entries that reach its threshold, best first, equal ones by id.
-    pub(super) fn nearest(&self, searches: &[&Search]) -> Vec<Vec<Found>> {
+    /// For each search all live entries that may be among the best that reach its threshold. [`settled`] says which are.
+    pub(super) fn nearest(&self, searches: &[&Search]) -> Vec<Vec<Near>> {
         self.0.nearest(searches)
     }
 }
@@ -95,6 +116,8 @@ impl Target {
 /// The entries in memory, with their vectors of one embedder.
 #[derive(Default)]
 pub(super) struct Index {
+    /// See [`StoreSettings::int8_from`](crate::StoreSettings::int8_from).
+    int8_from: usize,
     fingerprints: Fingerprints,
     exact: ExactMap,
     /// By scope and dimension.
@@ -106,6 +129,10 @@ pub(super) struct Index {
 }
 
 impl Index {
+    pub(super) fn new(int8_from: usize) -> Self {
+        Self { int8_from, ..Self::default() }
+    }
+
     /// Adds an entry that is committed.
     pub(super) fn add(&self, placed: Placed) {
         let Placed { row, project, id, scope, prompt, expires, vector } = placed;
@@ -150,11 +177,11 @@ impl Index {
         // Bound first: a read guard inside a match would live until its end, and the other arm writes.
         let known = self.partitions.read().get(&key).cloned();
         let partition = known.unwrap_or_else(|| {
-            let partition = Arc::new(Partition::new(self.sketcher(vector.dimension())));
+            let partition = Arc::new(Partition::new(self.sketcher(vector.dimension()), self.int8_from));
             self.partitions.write().insert(key, Arc::clone(&partition));
             partition
         });
-        let slot = Slot { id, row, expires, inverse_norm: vector.inverse_norm };
+        let slot = Slot { id, row, expires, reading: vector.reading() };
         let place = partition.push(slot, vector);
         self.places.lock().insert(row, place);
     }

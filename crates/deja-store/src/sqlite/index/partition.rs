@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{Similarity, Threshold};
+use deja_core::embedding::Threshold;
 use parking_lot::{RwLock, RwLockReadGuard};
 
 use super::chunk::{Chunk, FULL};
@@ -12,16 +12,14 @@ use super::kernels::{self, Level};
 use super::sieve::Sieve;
 use super::sketch::Sketcher;
 use super::top::Top;
-use super::vector::Vector;
-use super::{Found, Row, Slot};
-
-/// A cosine this near to 1 counts as 1: rounding to f16 turns a vector by up to 2^-11, so the store cannot
-/// tell such a pair from an equal one, and a threshold of 1 must find an equal one.
-pub(super) const INDISTINGUISHABLE: f32 = 1.0 - 1.0 / 1_048_576.0;
+use super::vector::{Vector, similarity};
+use super::{Near, Row, Slot};
 
 /// Vectors of one dimension. Places are numbered through all chunks; only the last chunk is not full.
 pub(super) struct Partition {
     sketcher: Arc<Sketcher>,
+    /// With so many full chunks all of them are quantised.
+    f16_chunks: usize,
     chunks: RwLock<Vec<Chunk>>,
 }
 
@@ -35,14 +33,18 @@ pub(in crate::sqlite) struct Search {
 }
 
 impl Partition {
-    pub(super) fn new(sketcher: Arc<Sketcher>) -> Self {
-        Self { sketcher, chunks: RwLock::new(Vec::new()) }
+    /// One that keeps int8 components beyond `int8_from` vectors, rounded to whole chunks.
+    pub(super) fn new(sketcher: Arc<Sketcher>, int8_from: usize) -> Self {
+        Self { sketcher, f16_chunks: (int8_from / FULL).max(1), chunks: RwLock::new(Vec::new()) }
     }
 
     /// Adds a vector and says at which place.
     pub(super) fn push(&self, slot: Slot, vector: Vector) -> u32 {
         let mut chunks = self.chunks.write();
         if chunks.last().is_none_or(|last| last.len() == FULL) {
+            if chunks.len() >= self.f16_chunks {
+                chunks.iter_mut().for_each(|chunk| chunk.quantise(self.sketcher.dimension()));
+            }
             chunks.reserve_exact(1);
             chunks.push(Chunk::default());
         }
@@ -83,13 +85,13 @@ impl Partition {
         self.sketcher.helps(search.threshold.get())
     }
 
-    /// For each search the live vectors that reach its threshold, best first, equal ones by id. Sketches are read
-    /// from memory once for all searches.
+    /// For each search the live vectors that may be among the best that reach its threshold. Sketches are read from
+    /// memory once for all searches.
     ///
     /// The lock is lent to waiting writers between chunks. Chunks are scanned last to first: an entry only
     /// ever moves from the last place to an earlier one, so it may be met twice, which [`Top`] notices, and
     /// is never missed.
-    pub(super) fn nearest(&self, searches: &[&Search]) -> Vec<Vec<Found>> {
+    pub(super) fn nearest(&self, searches: &[&Search]) -> Vec<Vec<Near>> {
         let mut near = Vec::new();
         let mut chunks = self.chunks.read();
         let has_sketches = chunks.first().is_some_and(Chunk::has_sketches);
@@ -107,7 +109,7 @@ impl Partition {
             RwLockReadGuard::bump(&mut chunks);
         }
         drop(chunks);
-        looks.into_iter().map(|look| look.top.into_found()).collect()
+        looks.into_iter().map(|look| look.top.into_near()).collect()
     }
 }
 
@@ -123,7 +125,7 @@ struct Look<'a> {
 impl<'a> Look<'a> {
     fn new(search: &'a Search, sketcher: Option<&Sketcher>) -> Self {
         let sieve = sketcher.and_then(|sketcher| sketcher.sieve(&search.probe, search.threshold.get()));
-        Self { search, level: kernels::level(), sieve, top: Top::new(search.limit.get()) }
+        Self { search, level: kernels::level(), sieve, top: Top::new(search.limit) }
     }
 
     /// Takes what is near in `chunk`. `ahead` comes next; `near` is room to work in.
@@ -143,12 +145,11 @@ impl<'a> Look<'a> {
     }
 
     fn offer(&mut self, chunk: &Chunk, at: usize) {
-        let cosine = chunk.cosine(self.level, at, &self.search.probe);
-        let similarity =
-            if cosine >= INDISTINGUISHABLE { Similarity::ONE } else { Similarity::from_cosine(cosine) };
-        let slot = &chunk.slots()[at];
-        if self.search.threshold.reached_by(similarity) && self.search.now.as_nanos() < slot.expires {
-            self.top.offer(Found { similarity, id: slot.id, row: chunk.row(at) });
+        let (least, most) = chunk.cosine(self.level, at, &self.search.probe);
+        let (least, most) = (similarity(least), similarity(most));
+        let Slot { id, row, expires, .. } = chunk.slots()[at];
+        if self.search.threshold.reached_by(most) && self.search.now.as_nanos() < expires {
+            self.top.offer(Near { least, most, id, row });
         }
     }
 }
@@ -159,6 +160,7 @@ mod tests {
     use deja_core::id::EntryId;
 
     use super::super::sketch::split_mix;
+    use super::super::{Found, settled};
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_secs(1);
@@ -184,14 +186,15 @@ mod tests {
 
     /// Holds a search of `vectors`, in the order of their ids, against a scan of all of them.
     fn check(name: &str, vectors: &[Vec<f64>], probe: &[f64]) {
-        let partition = Partition::new(Arc::new(Sketcher::new(DIMENSION)));
+        let partition = Partition::new(Arc::new(Sketcher::new(DIMENSION)), 0);
         let probe = embedding(probe);
-        let mut all = Vec::new();
+        let (mut all, mut similarities) = (Vec::new(), Vec::new());
         for (row, vector) in (0..).zip(vectors) {
             let vector = Vector::new(&embedding(vector)).unwrap();
             let id = EntryId::from_bytes(u128::try_from(row).unwrap().to_be_bytes());
             all.push(Found { similarity: vector.similarity(probe.as_slice()), id, row });
-            let slot = Slot { id, row, expires: i64::MAX, inverse_norm: vector.inverse_norm };
+            similarities.push(vector.similarity(probe.as_slice()));
+            let slot = Slot { id, row, expires: i64::MAX, reading: vector.reading() };
             partition.push(slot, vector);
         }
         all.sort_by(|a, b| b.similarity.partial_cmp(&a.similarity).unwrap().then(a.id.cmp(&b.id)));
@@ -206,8 +209,63 @@ mod tests {
             let expected: Vec<Found> = expected.copied().collect();
             // Beside another search, which changes nothing.
             let other = Search { probe: embedding(&vectors[0]).as_slice().into(), ..search.clone() };
-            let found = partition.nearest(&[&search, &other]);
-            assert_eq!(found[0], expected, "{name} at {threshold:?}, {limit}");
+            let near = partition.nearest(&[&search, &other]).swap_remove(0);
+            let whole = |near: &Near| usize::try_from(near.row).unwrap() >= vectors.len() / FULL * FULL;
+            assert!(
+                near.iter().all(|near| near.is_settled() == whole(near)) || vectors.len() <= FULL,
+                "{name}"
+            );
+            let stored = |row: Row| similarities[usize::try_from(row).unwrap()];
+            for near in &near {
+                assert!((near.least..=near.most).contains(&stored(near.row)), "{name}: {near:?}");
+            }
+            let found = settled(near, threshold, limit, |row| Ok::<_, ()>(Some(stored(row))));
+            assert_eq!(found, Ok(expected), "{name} at {threshold:?}, {limit}");
+        }
+    }
+
+    #[test]
+    fn removals_leave_what_a_scan_of_the_rest_finds() {
+        let random = &mut 5;
+        let probe = direction(random);
+        let partition = Partition::new(Arc::new(Sketcher::new(DIMENSION)), 0);
+        let search = Search {
+            probe: embedding(&probe).as_slice().into(),
+            threshold: Threshold::new(0.85).unwrap(),
+            limit: NonZeroUsize::new(5).unwrap(),
+            now: NOW,
+        };
+        // What is stored by row, and which row is where.
+        let (mut similarities, mut rows) = (Vec::new(), Vec::new());
+        let push = |similarities: &mut Vec<_>, rows: &mut Vec<Row>, random: &mut u64| {
+            let cosine = (split_mix(random) % 1_000) as f64 / 1_000.0;
+            let vector = Vector::new(&embedding(&at(&probe, cosine, random))).unwrap();
+            let row = similarities.len() as Row;
+            similarities.push(vector.similarity(&search.probe));
+            let id = EntryId::from_bytes((row as u128).to_be_bytes());
+            let slot = Slot { id, row, expires: i64::MAX, reading: vector.reading() };
+            assert_eq!(partition.push(slot, vector) as usize, rows.len());
+            rows.push(row);
+        };
+        for goal in [3 * FULL + 10, 2 * FULL - 5, 2 * FULL + 300, 70, 0] {
+            while rows.len() < goal {
+                push(&mut similarities, &mut rows, random);
+            }
+            while rows.len() > goal {
+                let place = split_mix(random) as usize % rows.len();
+                let (moved, is_empty) = partition.remove(place as u32);
+                rows.swap_remove(place);
+                assert_eq!((moved, is_empty), (rows.get(place).copied(), rows.is_empty()));
+            }
+            let near = partition.nearest(&[&search]).swap_remove(0);
+            let stored = |row: Row| similarities[usize::try_from(row).unwrap()];
+            let found = settled(near, search.threshold, search.limit, |row| Ok::<_, ()>(Some(stored(row))));
+            let found: Vec<_> = found.unwrap().iter().map(|found| (found.similarity, found.row)).collect();
+            let mut expected: Vec<_> = rows.iter().map(|row| (stored(*row), *row)).collect();
+            expected.retain(|(similarity, _)| search.threshold.reached_by(*similarity));
+            expected.sort_by(|a, b| b.0.get().total_cmp(&a.0.get()).then(a.1.cmp(&b.1)));
+            expected.truncate(5);
+            assert_eq!(found, expected, "{goal} vectors");
         }
     }
 

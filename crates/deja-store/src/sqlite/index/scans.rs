@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Found, Search, Target};
+use super::{Near, Search, Target};
 
 /// Searches in one scan. Each makes the others of its scan wait.
 const TOGETHER: usize = 8;
@@ -32,7 +32,7 @@ struct Queue {
 
 struct Asked {
     search: Search,
-    answer: oneshot::Sender<Vec<Found>>,
+    answer: oneshot::Sender<Vec<Near>>,
 }
 
 /// The scan ended without an answer: it panicked, or the runtime stops.
@@ -53,7 +53,7 @@ impl Scans {
         self: &Arc<Self>,
         target: Target,
         search: Search,
-    ) -> Result<Vec<Found>, GivenUp> {
+    ) -> Result<Vec<Near>, GivenUp> {
         let (answer, found) = oneshot::channel();
         if let Some(scan) = self.ask(target, Asked { search, answer }) {
             tokio::task::spawn_blocking(move || scan.run());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn index(vectors: u64) -> Index {
-        let index = Index::default();
+        let index = Index::new(0);
         for number in 0..vectors {
             let id = EntryId::from_bytes(u128::from(number).to_be_bytes());
             index.add_vector(SCOPE, Vector::new(&embedding(number)).unwrap(), number as i64, id, i64::MAX);
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    fn asked(number: u64) -> (Asked, oneshot::Receiver<Vec<Found>>) {
+    fn asked(number: u64) -> (Asked, oneshot::Receiver<Vec<Near>>) {
         let (answer, found) = oneshot::channel();
         (Asked { search: search(number), answer }, found)
     }

@@ -4,8 +4,17 @@ use deja_core::embedding::{Embedding, Similarity};
 use half::f16;
 use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 
+use super::components::Reading;
 use super::kernels;
-use super::partition::INDISTINGUISHABLE;
+
+/// A cosine this near to 1 counts as 1: rounding to f16 turns a vector by up to 2^-11, so the store cannot
+/// tell such a pair from an equal one, and a threshold of 1 must find an equal one.
+const INDISTINGUISHABLE: f32 = 1.0 - 1.0 / 1_048_576.0;
+
+/// The similarity that a cosine of two vectors is.
+pub(super) fn similarity(cosine: f32) -> Similarity {
+    if cosine >= INDISTINGUISHABLE { Similarity::ONE } else { Similarity::from_cosine(cosine) }
+}
 
 /// The components at full precision.
 pub(super) fn to_f32(stored: &[u16]) -> Vec<f32> {
@@ -35,7 +44,7 @@ pub(in crate::sqlite) struct Vector {
     /// The f16 bits of the components.
     pub(super) stored: Box<[u16]>,
     /// One over the length that rounding to f16 left: close to 1, not 1.
-    pub(super) inverse_norm: f32,
+    inverse_norm: f32,
 }
 
 impl Vector {
@@ -67,8 +76,12 @@ impl Vector {
         if self.stored.len() != probe.len() {
             return Similarity::ZERO;
         }
-        let cosine = kernels::dot(kernels::level(), &self.stored, probe) * self.inverse_norm;
-        if cosine >= INDISTINGUISHABLE { Similarity::ONE } else { Similarity::from_cosine(cosine) }
+        similarity(kernels::dot(kernels::level(), &self.stored, probe) * self.inverse_norm)
+    }
+
+    /// How it is read as it is stored.
+    pub(super) fn reading(&self) -> Reading {
+        Reading { factor: self.inverse_norm, lost: 0.0 }
     }
 
     /// The number of components.
