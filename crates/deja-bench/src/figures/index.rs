@@ -39,6 +39,8 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
                 Row::plain(format!("{name}: same as a scan"), "", agreement).target(Target::AtLeast(1.0)),
             );
         }
+        let open = rounds.iter().map(|round| round.open_s);
+        rows.push(Row::plain(format!("opening the store of {entries}"), "s", open));
         let bytes = rounds.iter().map(|round| round.bytes_per_entry);
         rows.push(Row::plain(format!("memory of {entries}"), "bytes/entry", bytes));
         // What the server learns must not stay in a store that is kept.

@@ -36,7 +36,9 @@ pub(crate) struct Job {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// Resident memory that opening the store took.
+    /// What opening the store took.
+    pub(crate) open_s: f64,
+    /// Resident memory that it took.
     pub(crate) bytes_per_entry: f64,
     /// Median over the probes, for each threshold.
     pub(crate) nearest_ms: Vec<f64>,
@@ -51,7 +53,9 @@ pub(crate) async fn run(job: &Path) -> Result<()> {
     let probes = (0..WARM_UP + PROBES).map(|number| vectors.probe(number)).collect::<Result<Vec<_>>>()?;
     let before = process::resident("self")?;
     let embedder = Some(vectors.embedder.clone());
+    let opening = Instant::now();
     let store = deja_store::open(&StoreSettings { embedder, ..StoreSettings::new(&job.data) }).await?;
+    let open_s = opening.elapsed().as_secs_f64();
     let scope = fill::scope(&*store).await?;
     let bytes_per_entry = process::resident("self")?.saturating_sub(before) as f64 / job.entries as f64;
 
@@ -75,7 +79,7 @@ pub(crate) async fn run(job: &Path) -> Result<()> {
         nearest_ms.push(Spread::of(times).context("no probes")?.median());
         agreement.push(agreed as f64 / SCANNED as f64);
     }
-    println!("{}", serde_json::to_string(&Outcome { bytes_per_entry, nearest_ms, agreement })?);
+    println!("{}", serde_json::to_string(&Outcome { open_s, bytes_per_entry, nearest_ms, agreement })?);
     Ok(())
 }
 

@@ -1,14 +1,16 @@
 //! Opening a data directory: lock, database, schema, and everything in memory rebuilt.
 
+use std::num::NonZero;
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::embedding::EmbedderId;
 use deja_core::id::{EntryId, ProjectId};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 
 use super::catalog::Catalog;
 use super::index::{Index, Row, Vector};
@@ -24,6 +26,8 @@ use crate::{Backend, OpenError, SchemaVersion, StoreSettings};
 /// 3.51.3: the first release without the WAL reset bug, which could damage a database.
 const OLDEST_SQLITE: i32 = 3_051_003;
 pub(super) const PAGE: u64 = 4096;
+/// Vectors for which a thread more is begun at the start.
+const LEAST_PART: i64 = 10_000;
 
 impl SqliteStore {
     /// Opens the store. Blocks: disk, and about half a second of work for 100,000 entries.
@@ -133,28 +137,33 @@ fn load(
     })
 }
 
-/// Rebuilds the index: one thread reads who is where, the other the vectors of this embedder.
+/// Rebuilds the index: one thread reads who is where, others the vectors of this embedder.
 fn load_index(path: &Path, int8_from: usize, embedder: Option<EmbedderNumber>) -> rusqlite::Result<Index> {
-    let (heads, vectors, index) = (reader(path)?, reader(path)?, Index::new(int8_from));
+    let (heads, index) = (reader(path)?, Index::new(int8_from));
     let count = |sql: &str| heads.query_row(sql, [], |row| rows::count(row, 0));
     let entries = count("SELECT coalesce(sum(entry_count), 0) FROM projects")?;
     let scopes = count("SELECT count(*) FROM scopes")?;
     index.reserve(usize::try_from(entries).unwrap_or(0), usize::try_from(scopes).unwrap_or(0));
-    let index_ref = &index;
-    both(move || load_heads(&heads, index_ref), || load_vectors(&vectors, embedder, &index))?;
+    // A part of the file for each core, as long as parts are worth a thread.
+    let last =
+        heads.query_row("SELECT coalesce(max(rowid), 0) FROM vectors", [], |row| row.get::<_, i64>(0))?;
+    let cores = thread::available_parallelism().map_or(1, NonZero::get) as i64;
+    let part = (last / cores + 1).max(LEAST_PART);
+    thread::scope(|threads| {
+        let index = &index;
+        let mut tasks = vec![threads.spawn(move || load_heads(&heads, index))];
+        for first in (0..=last).step_by(part as usize) {
+            let rows = first..first + part;
+            tasks.push(threads.spawn(move || load_vectors(&reader(path)?, embedder, rows, index)));
+        }
+        all(tasks)
+    })?;
     Ok(index)
 }
 
-/// Does both at the same time. A panic in either is one here: half an index must not serve.
-fn both<E: Send>(
-    one: impl FnOnce() -> Result<(), E> + Send,
-    other: impl FnOnce() -> Result<(), E>,
-) -> Result<(), E> {
-    thread::scope(|threads| {
-        let one = threads.spawn(one);
-        let other = other();
-        one.join().unwrap_or_else(|panic| resume_unwind(panic)).and(other)
-    })
+/// Waits for all. A panic in one of them is one here: half an index must not serve.
+fn all<E>(tasks: Vec<ScopedJoinHandle<'_, Result<(), E>>>) -> Result<(), E> {
+    tasks.into_iter().try_for_each(|task| task.join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 /// Reads who is where.
@@ -172,19 +181,20 @@ fn load_heads(connection: &Connection, index: &Index) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Reads the vectors of an embedder, in the order in which they lie in the file: to find each by its entry would take
-/// longer than to read it.
+/// Reads the vectors of an embedder in some rows, in the order in which they lie in the file: to find each by its entry
+/// would take longer than to read it.
 fn load_vectors(
     connection: &Connection,
     embedder: Option<EmbedderNumber>,
+    rows: Range<i64>,
     index: &Index,
 ) -> rusqlite::Result<()> {
     let mut select = connection.prepare(
         "SELECT h.entry, h.entry_id, s.scope_key, h.expires, v.vector
          FROM vectors v CROSS JOIN heads h ON h.entry = v.entry LEFT JOIN scopes s ON s.scope = h.scope
-         WHERE v.embedder = ?1 AND v.vector IS NOT NULL ORDER BY v.rowid",
+         WHERE v.rowid >= ?2 AND v.rowid < ?3 AND v.embedder = ?1 AND v.vector IS NOT NULL ORDER BY v.rowid",
     )?;
-    let mut rows = select.query([embedder])?;
+    let mut rows = select.query(params![embedder, rows.start, rows.end])?;
     while let Some(row) = rows.next()? {
         let number: Row = row.get(0)?;
         let vector = Vector::from_bytes(row.get_ref(4)?.as_blob()?)
@@ -223,11 +233,15 @@ mod tests {
 
     #[test]
     fn half_an_index_does_not_serve() {
+        type Task = fn() -> Result<(), &'static str>;
         let (good, bad) = (|| Ok(()), || Err("unreadable"));
-        assert_eq!(both(good, good), Ok(()));
-        assert_eq!((both(good, bad), both(bad, good)), (Err("unreadable"), Err("unreadable")));
-        let panics = || -> Result<(), &str> { panic!("the test panics here") };
-        assert!(catch_unwind(AssertUnwindSafe(|| both(good, panics))).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| both(panics, good))).is_err());
+        let joined = |tasks: &[Task]| {
+            thread::scope(|threads| all(tasks.iter().map(|task| threads.spawn(task)).collect()))
+        };
+        assert_eq!(joined(&[good, good]), Ok(()));
+        assert_eq!((joined(&[good, bad]), joined(&[bad, good])), (Err("unreadable"), Err("unreadable")));
+        let panics: Task = || panic!("the test panics here");
+        assert!(catch_unwind(AssertUnwindSafe(|| joined(&[good, panics]))).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| joined(&[panics, good]))).is_err());
     }
 }

@@ -21,12 +21,12 @@ pub(super) struct Chunk {
     capacity: usize,
 }
 
-/// What moves when an entry moves.
-pub(super) struct Taken {
+/// An entry on its way into a chunk, or out of it.
+pub(super) struct Piece {
     pub(super) slot: Slot,
-    vector: Components,
-    /// Of the vector as it is stored; `None` in a chunk without sketches, which is one of f16.
-    sketch: Option<Box<[u64]>>,
+    pub(super) vector: Components,
+    /// Of the vector as it is stored; `None` if it is to be made from `vector`, which is as it is stored then.
+    pub(super) sketch: Option<Box<[u64]>>,
 }
 
 impl Chunk {
@@ -39,22 +39,21 @@ impl Chunk {
     }
 
     /// Adds a vector; the chunk must not be full.
-    pub(super) fn push(&mut self, slot: Slot, vector: Box<[u16]>, sketcher: &Sketcher) {
-        let vector = Components::F16(vector.into_vec());
+    pub(super) fn push(&mut self, piece: Piece, sketcher: &Sketcher) {
         if self.capacity == 0 {
             // As it is: most scopes hold one entry only.
-            (self.slots, self.vectors, self.capacity) = (vec![slot], vector, 1);
+            (self.slots, self.vectors, self.capacity) = (vec![piece.slot], piece.vector, 1);
             return;
         }
         if self.len() == self.capacity {
             self.resize(self.capacity * 2, sketcher);
         }
-        self.slots.push(slot);
-        self.put(self.len() - 1, &Taken { slot, vector, sketch: None }, sketcher);
+        self.slots.push(piece.slot);
+        self.put(self.len() - 1, &piece, sketcher);
     }
 
     /// Takes the last vector out.
-    pub(super) fn pop(&mut self, sketcher: &Sketcher) -> Option<Taken> {
+    pub(super) fn pop(&mut self, sketcher: &Sketcher) -> Option<Piece> {
         let at = self.slots.len().checked_sub(1)?;
         let vector = self.vectors.of(at, sketcher.dimension());
         let sketch = self.has_sketches().then(|| self.sketches().of(at));
@@ -63,12 +62,12 @@ impl Chunk {
         if at > 0 && at * 4 <= self.capacity {
             self.resize(self.capacity / 2, sketcher);
         }
-        Some(Taken { slot, vector, sketch })
+        Some(Piece { slot, vector, sketch })
     }
 
     /// Puts a vector in the place of another.
-    pub(super) fn replace(&mut self, at: usize, taken: &Taken, sketcher: &Sketcher) {
-        self.put(at, taken, sketcher);
+    pub(super) fn replace(&mut self, at: usize, piece: &Piece, sketcher: &Sketcher) {
+        self.put(at, piece, sketcher);
     }
 
     /// Keeps int8 components instead of f16, in half the memory. The chunk must have sketches: those of the stored
@@ -103,12 +102,12 @@ impl Chunk {
         self.slots[at].reading.bounds(self.vectors.dot(level, at, probe))
     }
 
-    fn put(&mut self, at: usize, taken: &Taken, sketcher: &Sketcher) {
-        let reading = self.vectors.put(at, &taken.vector, taken.slot.reading);
-        self.slots[at] = Slot { reading, ..taken.slot };
+    fn put(&mut self, at: usize, piece: &Piece, sketcher: &Sketcher) {
+        let reading = self.vectors.put(at, &piece.vector, piece.slot.reading);
+        self.slots[at] = Slot { reading, ..piece.slot };
         if self.has_sketches() {
-            let made = || sketcher.sketch(&taken.vector.to_f32());
-            self.put_sketch(at, &taken.sketch.clone().unwrap_or_else(made));
+            let made = || sketcher.sketch(&piece.vector.to_f32());
+            self.put_sketch(at, &piece.sketch.clone().unwrap_or_else(made));
         }
     }
 

@@ -177,9 +177,9 @@ impl Index {
         // Bound first: a read guard inside a match would live until its end, and the other arm writes.
         let known = self.partitions.read().get(&key).cloned();
         let partition = known.unwrap_or_else(|| {
-            let partition = Arc::new(Partition::new(self.sketcher(vector.dimension()), self.int8_from));
-            self.partitions.write().insert(key, Arc::clone(&partition));
-            partition
+            let sketcher = self.sketcher(vector.dimension());
+            let new = || Arc::new(Partition::new(sketcher, self.int8_from));
+            Arc::clone(self.partitions.write().entry(key).or_insert_with(new))
         });
         let slot = Slot { id, row, expires, reading: vector.reading() };
         let place = partition.push(slot, vector);

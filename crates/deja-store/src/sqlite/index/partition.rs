@@ -7,12 +7,13 @@ use deja_core::clock::Timestamp;
 use deja_core::embedding::Threshold;
 use parking_lot::{RwLock, RwLockReadGuard};
 
-use super::chunk::{Chunk, FULL};
+use super::chunk::{Chunk, FULL, Piece};
+use super::components::Components;
 use super::kernels::{self, Level};
 use super::sieve::Sieve;
 use super::sketch::Sketcher;
 use super::top::Top;
-use super::vector::{Vector, similarity};
+use super::vector::{self, Vector, similarity};
 use super::{Near, Row, Slot};
 
 /// Vectors of one dimension. Places are numbered through all chunks; only the last chunk is not full.
@@ -40,6 +41,10 @@ impl Partition {
 
     /// Adds a vector and says at which place.
     pub(super) fn push(&self, slot: Slot, vector: Vector) -> u32 {
+        // Before the lock: it takes longer than all else.
+        let is_sketched = self.chunks.read().first().is_some_and(Chunk::has_sketches);
+        let sketch = is_sketched.then(|| self.sketcher.sketch(&vector::to_f32(&vector.stored)));
+        let piece = Piece { slot, vector: Components::F16(vector.stored.into_vec()), sketch };
         let mut chunks = self.chunks.write();
         if chunks.last().is_none_or(|last| last.len() == FULL) {
             if chunks.len() >= self.f16_chunks {
@@ -50,7 +55,7 @@ impl Partition {
         }
         let full = (chunks.len() - 1) * FULL;
         chunks.last_mut().map_or(0, |last| {
-            last.push(slot, vector.stored, &self.sketcher);
+            last.push(piece, &self.sketcher);
             (full + last.len() - 1) as u32
         })
     }
