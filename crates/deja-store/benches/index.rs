@@ -1,6 +1,6 @@
 //! The scan of one scope alone, without a database: `cargo bench -p deja-store --bench index`.
 //!
-//! DEJA_BENCH_ENTRIES=10000000 takes other sizes than 100,000 and 1,000,000 (a million take 1 GB). The data:
+//! DEJA_BENCH_ENTRIES=10000000 takes other sizes than 100,000 and 1,000,000 (a million take 0.6 GB). The data:
 //! `synthetic/mod.rs`.
 #![expect(clippy::expect_used, reason = "a bench that cannot run panics")]
 

@@ -30,7 +30,7 @@ pub(super) const PAGE: u64 = 4096;
 const LEAST_PART: i64 = 10_000;
 
 impl SqliteStore {
-    /// Opens the store. Blocks: disk, and about half a second of work for 100,000 entries.
+    /// Opens the store. Blocks: disk, and some seconds of work for a million entries.
     pub(crate) fn open(settings: &StoreSettings) -> Result<Self, OpenError> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(OpenError::SqliteTooOld { found: rusqlite::version() });
