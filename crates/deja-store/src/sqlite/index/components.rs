@@ -156,3 +156,50 @@ fn put<T: Copy>(list: &mut Vec<T>, at: usize, one: &[T]) {
         None => list.extend_from_slice(one),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use deja_core::embedding::Embedding;
+
+    use super::super::sketch::split_mix;
+    use super::super::vector::Vector;
+    use super::*;
+
+    fn unit(random: &mut u64, dimension: usize) -> Vec<f32> {
+        let values: Vec<f64> =
+            (0..dimension).map(|_| (split_mix(random) >> 11) as f64 / 2f64.powi(52) - 1.0).collect();
+        let length = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        values.iter().map(|value| (value / length) as f32).collect()
+    }
+
+    #[test]
+    fn bounds_hold_the_cosine_of_the_stored_vector() {
+        let random = &mut 7;
+        for dimension in [1, 2, 63, 64, 65, 384, 1_536] {
+            for round in 0..200_u16 {
+                let (probe, other) = (unit(random, dimension), unit(random, dimension));
+                let near = f32::from(round) / 20.0;
+                let mixed: Vec<f32> = probe.iter().zip(&other).map(|(a, b)| a * near + b).collect();
+                let Ok(embedding) = Embedding::new(mixed) else { continue };
+                let stored = Vector::new(&embedding).unwrap();
+                let cosine = kernels::dot(kernels::level(), &stored.stored, &probe) * stored.reading().factor;
+                let (steps, reading) = quantised(&stored.stored, stored.reading());
+                let int8 = Components::Int8(steps);
+                let (least, most) = reading.bounds(int8.dot(kernels::level(), 0, &probe));
+                assert!(least <= cosine && cosine <= most, "{cosine} is not in {least}..={most}");
+                // Few are read: near the probe the bounds are narrow.
+                let width = 2.0 * reading.lost * (1.0 - cosine * cosine).max(0.0).sqrt();
+                assert!(reading.lost < 0.012 && most - least < width + 1e-4, "{dimension}: {least}..={most}");
+
+                // Moved among f16 components and back it is read as before.
+                let mut f16 = Components::default();
+                let there = f16.put(0, &int8, reading);
+                let mut back = Components::Int8(Vec::new());
+                let back_again = back.put(0, &f16, there);
+                let found = back_again.bounds(back.dot(kernels::level(), 0, &probe));
+                assert!((found.0 - least).abs() < 1e-5 && (found.1 - most).abs() < 1e-5, "{found:?}");
+                assert!(found.0 <= cosine && cosine <= found.1, "{cosine} is not in {found:?}");
+            }
+        }
+    }
+}
