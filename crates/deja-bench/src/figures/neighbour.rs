@@ -1,7 +1,7 @@
 //! A noisy neighbour: one project asks fifty times as much as its limit lets through, beside one within its limit.
 //!
 //! What is compared is how long the second one waits, with the first and without it. Generators and server share the
-//! cores, so what the noise takes of them to be sent comes on top of what it takes to be refused.
+//! cores, so the same noise is sent to a bare server too: what it takes of the cores wherever it goes is not deja's.
 
 use std::thread;
 
@@ -9,7 +9,9 @@ use anyhow::{Context as _, Result};
 
 use crate::Bench;
 use crate::deja::Deja;
-use crate::load::{self, Job, Outcome};
+use crate::load::{self, Job, Outcome, Route};
+use crate::parts::bare;
+use crate::process::Server;
 use crate::prompts;
 use crate::report::{Row, Target};
 
@@ -28,6 +30,8 @@ const SECONDS: f64 = 10.0;
 struct Kind {
     name: &'static str,
     alone: Vec<Outcome>,
+    /// While the noise goes to the bare server.
+    elsewhere: Vec<Outcome>,
     beside: Vec<Outcome>,
 }
 
@@ -44,20 +48,19 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
         refusals: true,
         ..Job::new(deja.project("noisy", LIMIT)?, vec![same[0].clone()], SECONDS + 2.0)
     };
+    let (_bare, address) = Server::part(&bench.me, &["bare"])?;
+    let elsewhere = Job { route: Route::query(&address, bare::KEY), ..noise.clone() };
     let mut noises = Vec::new();
     let mut kinds = [("exact hits", same), ("hits by meaning", similar)].map(|(name, bodies)| {
         let rest = CONNECTIONS as f64 / STEADY;
         let job = Job { begin_within: 1.0, rest, ..Job::new(deja.query(), bodies, SECONDS) };
-        (job, Kind { name, alone: Vec::new(), beside: Vec::new() })
+        (job, Kind { name, alone: Vec::new(), elsewhere: Vec::new(), beside: Vec::new() })
     });
     bench.rounds(NAME, |_| {
         for (job, kind) in &mut kinds {
             kind.alone.push(deja.load(job)?);
-            let (beside, noise) = thread::scope(|scope| {
-                let noise = scope.spawn(|| load::generate(&bench.me, &noise));
-                let beside = deja.load(job);
-                anyhow::Ok((beside?, noise.join().ok().context("the noise ended early")??))
-            })?;
+            kind.elsewhere.push(amid(bench, &mut deja, job, &elsewhere)?.0);
+            let (beside, noise) = amid(bench, &mut deja, job, &noise)?;
             kind.beside.push(beside);
             noises.push(noise);
         }
@@ -74,21 +77,35 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// What comes of `job` while there is `noise`, and of the noise.
+fn amid(bench: &Bench, deja: &mut Deja<'_>, job: &Job, noise: &Job) -> Result<(Outcome, Outcome)> {
+    thread::scope(|scope| {
+        let noise = scope.spawn(|| load::generate(&bench.me, noise));
+        let beside = deja.load(job)?;
+        Ok((beside, noise.join().ok().context("the noise ended early")??))
+    })
+}
+
 impl Kind {
-    fn rows(&self) -> [Row; 5] {
+    fn rows(&self) -> [Row; 8] {
         let row = |what: &str, unit, values: &mut dyn Iterator<Item = f64>| {
             Row::plain(format!("{NAME}: {} beside it, {what}", self.name), unit, values)
         };
-        let each = |figure: fn(&Outcome) -> f64| {
-            let pairs = self.beside.iter().zip(&self.alone);
-            pairs.map(move |(beside, alone)| figure(beside) / figure(alone))
+        let [alone, elsewhere, beside] = [&self.alone, &self.elsewhere, &self.beside];
+        let over = |noisy: &[Outcome], quiet: &[Outcome], figure: fn(&Outcome) -> f64| {
+            let pairs = noisy.iter().zip(quiet);
+            pairs.map(|(noisy, quiet)| figure(noisy) / figure(quiet)).collect::<Vec<_>>().into_iter()
         };
         [
-            row("p99, with / without", "x", &mut each(|o| o.p99_ms)).target(Target::AtMost(1.1)),
-            row("p50, with / without", "x", &mut each(|o| o.p50_ms)),
-            row("p99 without", "ms", &mut self.alone.iter().map(|o| o.p99_ms)),
-            row("p99 with", "ms", &mut self.beside.iter().map(|o| o.p99_ms)),
-            row("asked", "requests/s", &mut self.beside.iter().map(Outcome::per_second)),
+            row("p99, with / without", "x", &mut over(beside, alone, |o| o.p99_ms))
+                .target(Target::AtMost(1.1)),
+            row("p99, the noise elsewhere / without", "x", &mut over(elsewhere, alone, |o| o.p99_ms)),
+            row("p99, with / the noise elsewhere", "x", &mut over(beside, elsewhere, |o| o.p99_ms)),
+            row("p50, with / without", "x", &mut over(beside, alone, |o| o.p50_ms)),
+            row("p99 without", "ms", &mut alone.iter().map(|o| o.p99_ms)),
+            row("p99, the noise elsewhere", "ms", &mut elsewhere.iter().map(|o| o.p99_ms)),
+            row("p99 with", "ms", &mut beside.iter().map(|o| o.p99_ms)),
+            row("asked", "requests/s", &mut beside.iter().map(Outcome::per_second)),
         ]
     }
 }

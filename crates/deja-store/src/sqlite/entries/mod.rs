@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use deja_core::audit::Change;
-use deja_core::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Candidate, Entry, Inserted, NewEntry, PromptHash, Scope, ScopeKey};
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::store::{Entries, EntryFilter, Probe, StoreError};
+use rusqlite::Connection;
 
 pub(super) use insert::{embedder_number, put_vector};
 
@@ -64,8 +65,7 @@ impl Entries for SqliteStore {
         } else {
             target.nearest(&[&search]).pop().unwrap_or_default()
         };
-        let found = self.settled(near, search).await?;
-        let entries = self.texts(scope.key(), found.iter().map(|found| found.row)).await?;
+        let found = self.found(scope.key(), near, search).await?;
         let pairs = self.memory.forbidden.of(scope.project());
         let is_forbidden = |found: &Found, entry: &Entry| {
             let matched = || PromptHash::of(&entry.prompt);
@@ -73,9 +73,9 @@ impl Entries for SqliteStore {
                 || self.memory.forbidden.is_in_quarantine(found.row)
         };
         // One that was deleted since the scan has no text any more.
-        let candidates = found.iter().zip(entries).filter_map(|(found, entry)| {
+        let candidates = found.into_iter().filter_map(|(found, entry)| {
             let entry = entry?;
-            Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(found, &entry), entry })
+            Some(Candidate { similarity: found.similarity, forbidden: is_forbidden(&found, &entry), entry })
         });
         Ok(candidates.collect())
     }
@@ -142,27 +142,36 @@ impl Entries for SqliteStore {
 }
 
 impl SqliteStore {
-    /// The best of what a search came near to. Vectors that are not in memory as they are stored are read from the
-    /// database where they decide.
-    async fn settled(&self, near: Vec<Near>, search: Search) -> Result<Vec<Found>, StoreError> {
+    /// The best of what a search came near to, with their texts. What is not in memory, vectors that decide and texts, is
+    /// read in one visit to the database.
+    async fn found(
+        &self,
+        scope: ScopeKey,
+        near: Vec<Near>,
+        search: Search,
+    ) -> Result<Vec<(Found, Option<Arc<Entry>>)>, StoreError> {
         let Search { probe, threshold, limit, .. } = search;
-        if near.iter().all(Near::is_settled) {
-            return settled(near, threshold, limit, |_| Ok(None));
+        let memory = Arc::clone(&self.memory);
+        if !near.iter().all(Near::is_settled) {
+            let read = move |connection: &Connection| {
+                let stored = |row| super::vectors::read(connection, row, memory.own_embedder());
+                let similarity = |row| Ok(stored(row)?.map(|vector| vector.similarity(&probe)));
+                let found = settled::<rusqlite::Error>(near, threshold, limit, similarity)?;
+                memory.with_texts(connection, scope, found)
+            };
+            return self.readers.read(read).await;
         }
-        let own = self.memory.own_embedder();
-        self.readers
-            .read(move |connection| {
-                settled(near, threshold, limit, |row| {
-                    Ok(super::vectors::read(connection, row, own)?.map(|vector| vector.similarity(&probe)))
-                })
-            })
-            .await
+        let found = settled(near, threshold, limit, |_| Ok::<_, StoreError>(None))?;
+        match memory.with_texts_kept(&found) {
+            Some(found) => Ok(found),
+            None => self.readers.read(move |connection| memory.with_texts(connection, scope, found)).await,
+        }
     }
 
     /// Removes the entries that `choose` names, and says how many.
     pub(super) async fn remove<F>(&self, choose: F) -> Result<u64, StoreError>
     where
-        F: FnOnce(&rusqlite::Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
     {
         removed(Arc::clone(&self.memory), &self.writer, choose).await
     }
@@ -171,9 +180,9 @@ impl SqliteStore {
 /// Removes the entries that `choose` names in one transaction, and says how many.
 async fn removed<F>(memory: Arc<Memory>, writer: &Writer, choose: F) -> Result<u64, StoreError>
 where
-    F: FnOnce(&rusqlite::Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
+    F: FnOnce(&Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
 {
-    let remove = move |connection: &rusqlite::Connection| {
+    let remove = move |connection: &Connection| {
         let rows = choose(connection)?;
         let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
         Ok(Done::then(gone.len() as u64, move || memory.forget(&gone)))
@@ -191,7 +200,7 @@ async fn purged(
     let (mut change, mut purged) = (Some(change), 0);
     loop {
         let (change, part) = (change.take(), rows.split_off(rows.len().saturating_sub(PURGED_AT_ONCE)));
-        let choose = move |connection: &rusqlite::Connection| {
+        let choose = move |connection: &Connection| {
             if let Some(change) = change {
                 audit::write(connection, &change)?;
             }

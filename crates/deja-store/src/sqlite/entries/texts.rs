@@ -7,7 +7,7 @@ use deja_core::id::EntryId;
 use deja_core::store::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::super::index::Row;
+use super::super::index::{Found, Row};
 use super::super::rows::{count, time, time_or_none};
 use super::super::{Memory, SqliteStore};
 
@@ -24,41 +24,43 @@ impl SqliteStore {
         self.memory.keep(scope, prompt, row, &entry);
         Ok(Some(entry))
     }
-
-    /// The entries with these numbers, in their order; those not in memory in one visit to the database, and without
-    /// their records.
-    pub(super) async fn texts(
-        &self,
-        scope: ScopeKey,
-        rows: impl Iterator<Item = Row> + Send,
-    ) -> Result<Vec<Option<Arc<Entry>>>, StoreError> {
-        let rows: Vec<Row> = rows.collect();
-        let mut entries: Vec<_> = rows.iter().map(|row| self.memory.texts.get(row)).collect();
-        let missing: Vec<(usize, Row)> = (0..).zip(rows).filter(|(at, _)| entries[*at].is_none()).collect();
-        if missing.is_empty() {
-            return Ok(entries);
-        }
-        let read = self
-            .readers
-            .read(move |connection| {
-                let found = missing.into_iter().map(|(at, row)| Ok((at, row, read_text(connection, row)?)));
-                found.collect::<rusqlite::Result<Vec<_>>>()
-            })
-            .await?;
-        for (at, row, text) in read {
-            if let Some(Text { entry, prompt, is_whole }) = text {
-                let entry = Arc::new(entry);
-                if is_whole {
-                    self.memory.keep(scope, prompt, row, &entry);
-                }
-                entries[at] = Some(entry);
-            }
-        }
-        Ok(entries)
-    }
 }
 
 impl Memory {
+    /// Each with its text, if all of them are in memory.
+    pub(super) fn with_texts_kept(&self, found: &[Found]) -> Option<Vec<(Found, Option<Arc<Entry>>)>> {
+        found.iter().map(|found| Some((*found, Some(self.texts.get(&found.row)?)))).collect()
+    }
+
+    /// Each with its text, `None` if it was removed meanwhile. What is read comes without its record.
+    pub(super) fn with_texts(
+        &self,
+        connection: &Connection,
+        scope: ScopeKey,
+        found: Vec<Found>,
+    ) -> rusqlite::Result<Vec<(Found, Option<Arc<Entry>>)>> {
+        let text = |row| match self.texts.get(&row) {
+            Some(entry) => Ok(Some(entry)),
+            None => self.read_text(connection, scope, row),
+        };
+        found.into_iter().map(|found| Ok((found, text(found.row)?))).collect()
+    }
+
+    /// The entry with this number, without its record. One that has none is kept.
+    fn read_text(
+        &self,
+        connection: &Connection,
+        scope: ScopeKey,
+        row: Row,
+    ) -> rusqlite::Result<Option<Arc<Entry>>> {
+        let Some(Text { entry, prompt, is_whole }) = read_text(connection, row)? else { return Ok(None) };
+        let entry = Arc::new(entry);
+        if is_whole {
+            self.keep(scope, prompt, row, &entry);
+        }
+        Ok(Some(entry))
+    }
+
     /// Keeps an entry that was read whole, unless its entry was deleted since. One that is deleted from now on is taken out of
     /// the index first and then out of here: whichever comes last, it does not stay.
     fn keep(&self, scope: ScopeKey, prompt: PromptHash, row: Row, entry: &Arc<Entry>) {

@@ -65,11 +65,6 @@ impl Chunk {
         Some(Piece { slot, vector, sketch })
     }
 
-    /// Puts a vector in the place of another.
-    pub(super) fn replace(&mut self, at: usize, piece: &Piece, sketcher: &Sketcher) {
-        self.put(at, piece, sketcher);
-    }
-
     /// Keeps int8 components instead of f16, in half the memory. The chunk must have sketches: those of the stored
     /// vectors cannot be made again.
     pub(super) fn quantise(&mut self, dimension: usize) {
@@ -102,7 +97,8 @@ impl Chunk {
         self.slots[at].reading.bounds(self.vectors.dot(level, at, probe))
     }
 
-    fn put(&mut self, at: usize, piece: &Piece, sketcher: &Sketcher) {
+    /// Puts a vector in the place of another.
+    pub(super) fn put(&mut self, at: usize, piece: &Piece, sketcher: &Sketcher) {
         let reading = self.vectors.put(at, &piece.vector, piece.slot.reading);
         self.slots[at] = Slot { reading, ..piece.slot };
         if self.has_sketches() {
