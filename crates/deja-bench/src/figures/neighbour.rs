@@ -92,19 +92,19 @@ impl Kind {
             Row::plain(format!("{NAME}: {} beside it, {what}", self.name), unit, values)
         };
         let [alone, elsewhere, beside] = [&self.alone, &self.elsewhere, &self.beside];
-        let over = |noisy: &[Outcome], quiet: &[Outcome], figure: fn(&Outcome) -> f64| {
+        let over = |what, noisy: &[Outcome], quiet: &[Outcome], figure: fn(&Outcome) -> f64| {
             let pairs = noisy.iter().zip(quiet);
-            pairs.map(|(noisy, quiet)| figure(noisy) / figure(quiet)).collect::<Vec<_>>().into_iter()
+            row(what, "x", &mut pairs.map(|(noisy, quiet)| figure(noisy) / figure(quiet)))
         };
+        let p99 = |what, runs: &[Outcome]| row(what, "ms", &mut runs.iter().map(|o| o.p99_ms));
         [
-            row("p99, with / without", "x", &mut over(beside, alone, |o| o.p99_ms))
-                .target(Target::AtMost(1.1)),
-            row("p99, the noise elsewhere / without", "x", &mut over(elsewhere, alone, |o| o.p99_ms)),
-            row("p99, with / the noise elsewhere", "x", &mut over(beside, elsewhere, |o| o.p99_ms)),
-            row("p50, with / without", "x", &mut over(beside, alone, |o| o.p50_ms)),
-            row("p99 without", "ms", &mut alone.iter().map(|o| o.p99_ms)),
-            row("p99, the noise elsewhere", "ms", &mut elsewhere.iter().map(|o| o.p99_ms)),
-            row("p99 with", "ms", &mut beside.iter().map(|o| o.p99_ms)),
+            over("p99, with / without", beside, alone, |o| o.p99_ms).target(Target::AtMost(1.1)),
+            over("p99, the noise elsewhere / without", elsewhere, alone, |o| o.p99_ms),
+            over("p99, with / the noise elsewhere", beside, elsewhere, |o| o.p99_ms),
+            over("p50, with / without", beside, alone, |o| o.p50_ms),
+            p99("p99 without", alone),
+            p99("p99, the noise elsewhere", elsewhere),
+            p99("p99 with", beside),
             row("asked", "requests/s", &mut beside.iter().map(Outcome::per_second)),
         ]
     }

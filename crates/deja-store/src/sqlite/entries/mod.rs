@@ -22,6 +22,7 @@ use super::audit;
 use super::fault::fault;
 use super::index::{Found, Gone, Near, Row, Search, Vector, settled};
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
+use texts::FoundText;
 
 /// Entries that a purge removes in one transaction: other writes wait for so many only.
 const PURGED_AT_ONCE: usize = 512;
@@ -142,30 +143,30 @@ impl Entries for SqliteStore {
 }
 
 impl SqliteStore {
-    /// The best of what a search came near to, with their texts. What is not in memory, vectors that decide and texts, is
-    /// read in one visit to the database.
+    /// The best of what a search came near to. What is not in memory, vectors that decide and texts, is read in one visit to
+    /// the database.
     async fn found(
         &self,
         scope: ScopeKey,
         near: Vec<Near>,
         search: Search,
-    ) -> Result<Vec<(Found, Option<Arc<Entry>>)>, StoreError> {
+    ) -> Result<Vec<FoundText>, StoreError> {
         let Search { probe, threshold, limit, .. } = search;
         let memory = Arc::clone(&self.memory);
-        if !near.iter().all(Near::is_settled) {
-            let read = move |connection: &Connection| {
-                let stored = |row| super::vectors::read(connection, row, memory.own_embedder());
-                let similarity = |row| Ok(stored(row)?.map(|vector| vector.similarity(&probe)));
-                let found = settled::<rusqlite::Error>(near, threshold, limit, similarity)?;
-                memory.with_texts(connection, scope, found)
-            };
-            return self.readers.read(read).await;
+        if near.iter().all(Near::is_settled) {
+            let found = memory.with_texts(settled(near, threshold, limit, |_| Ok::<_, StoreError>(None))?);
+            if found.iter().all(|(_, text)| text.is_some()) {
+                return Ok(found);
+            }
+            return self.readers.read(move |connection| memory.read_texts(connection, scope, found)).await;
         }
-        let found = settled(near, threshold, limit, |_| Ok::<_, StoreError>(None))?;
-        match memory.with_texts_kept(&found) {
-            Some(found) => Ok(found),
-            None => self.readers.read(move |connection| memory.with_texts(connection, scope, found)).await,
-        }
+        let read = move |connection: &Connection| {
+            let stored = |row| super::vectors::read(connection, row, memory.own_embedder());
+            let similarity = |row| Ok(stored(row)?.map(|vector| vector.similarity(&probe)));
+            let found = settled::<rusqlite::Error>(near, threshold, limit, similarity)?;
+            memory.read_texts(connection, scope, memory.with_texts(found))
+        };
+        self.readers.read(read).await
     }
 
     /// Removes the entries that `choose` names, and says how many.

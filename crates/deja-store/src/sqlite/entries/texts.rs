@@ -11,6 +11,9 @@ use super::super::index::{Found, Row};
 use super::super::rows::{count, time, time_or_none};
 use super::super::{Memory, SqliteStore};
 
+/// What a search found, with its text.
+pub(super) type FoundText = (Found, Option<Arc<Entry>>);
+
 impl SqliteStore {
     /// The entry with this number; `None` if it was removed meanwhile.
     pub(super) async fn text(&self, scope: ScopeKey, row: Row) -> Result<Option<Arc<Entry>>, StoreError> {
@@ -27,23 +30,22 @@ impl SqliteStore {
 }
 
 impl Memory {
-    /// Each with its text, if all of them are in memory.
-    pub(super) fn with_texts_kept(&self, found: &[Found]) -> Option<Vec<(Found, Option<Arc<Entry>>)>> {
-        found.iter().map(|found| Some((*found, Some(self.texts.get(&found.row)?)))).collect()
+    /// Each with its text, if that is in memory.
+    pub(super) fn with_texts(&self, found: Vec<Found>) -> Vec<FoundText> {
+        found.into_iter().map(|found| (found, self.texts.get(&found.row))).collect()
     }
 
-    /// Each with its text, `None` if it was removed meanwhile. What is read comes without its record.
-    pub(super) fn with_texts(
+    /// Reads the texts that are missing, without their records. Those of entries that were removed meanwhile go on missing.
+    pub(super) fn read_texts(
         &self,
         connection: &Connection,
         scope: ScopeKey,
-        found: Vec<Found>,
-    ) -> rusqlite::Result<Vec<(Found, Option<Arc<Entry>>)>> {
-        let text = |row| match self.texts.get(&row) {
-            Some(entry) => Ok(Some(entry)),
-            None => self.read_text(connection, scope, row),
-        };
-        found.into_iter().map(|found| Ok((found, text(found.row)?))).collect()
+        mut found: Vec<FoundText>,
+    ) -> rusqlite::Result<Vec<FoundText>> {
+        for (found, text) in found.iter_mut().filter(|(_, text)| text.is_none()) {
+            *text = self.read_text(connection, scope, found.row)?;
+        }
+        Ok(found)
     }
 
     /// The entry with this number, without its record. One that has none is kept.
@@ -53,12 +55,19 @@ impl Memory {
         scope: ScopeKey,
         row: Row,
     ) -> rusqlite::Result<Option<Arc<Entry>>> {
-        let Some(Text { entry, prompt, is_whole }) = read_text(connection, row)? else { return Ok(None) };
-        let entry = Arc::new(entry);
-        if is_whole {
-            self.keep(scope, prompt, row, &entry);
-        }
-        Ok(Some(entry))
+        // length() of the column at the end of the row reads its header only.
+        let sql =
+            format!("SELECT {COLUMNS}, e.prompt_hash, length(e.record) FROM entries e WHERE e.entry = ?1");
+        connection
+            .prepare_cached(&sql)?
+            .query_row([row], |found| {
+                let entry = Arc::new(from_row(found)?);
+                if found.get::<_, Option<u32>>(WIDTH + 1)?.is_none() {
+                    self.keep(scope, PromptHash(found.get(WIDTH)?), row, &entry);
+                }
+                Ok(entry)
+            })
+            .optional()
     }
 
     /// Keeps an entry that was read whole, unless its entry was deleted since. One that is deleted from now on is taken out of
@@ -81,27 +90,6 @@ pub(in super::super) fn read(
             "SELECT {COLUMNS}, e.record, e.prompt_hash FROM entries e WHERE e.entry = ?1"
         ))?
         .query_row([row], |found| Ok((whole_from_row(found)?, PromptHash(found.get(WIDTH + 1)?))))
-        .optional()
-}
-
-/// An entry without its record.
-struct Text {
-    entry: Entry,
-    prompt: PromptHash,
-    /// Whether it has none.
-    is_whole: bool,
-}
-
-/// The text of the entry with this number.
-fn read_text(connection: &Connection, row: Row) -> rusqlite::Result<Option<Text>> {
-    // length() of the column at the end of the row reads its header only.
-    let sql = format!("SELECT {COLUMNS}, e.prompt_hash, length(e.record) FROM entries e WHERE e.entry = ?1");
-    connection
-        .prepare_cached(&sql)?
-        .query_row([row], |found| {
-            let is_whole = found.get::<_, Option<u32>>(WIDTH + 1)?.is_none();
-            Ok(Text { entry: from_row(found)?, prompt: PromptHash(found.get(WIDTH)?), is_whole })
-        })
         .optional()
 }
 

@@ -42,8 +42,7 @@ impl Partition {
     /// Adds a vector and says at which place.
     pub(super) fn push(&self, slot: Slot, vector: Vector) -> u32 {
         // Before the lock: it takes longer than all else.
-        let is_sketched =
-            self.chunks.read().last().is_some_and(|last| last.has_sketches() && last.len() < FULL);
+        let is_sketched = self.chunks.read().last().is_some_and(Chunk::has_sketches);
         let sketch = is_sketched.then(|| self.sketcher.sketch(&vector::to_f32(&vector.stored)));
         let piece = Piece { slot, vector: Components::F16(vector.stored.into_vec()), sketch };
         let mut chunks = self.chunks.write();
