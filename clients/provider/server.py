@@ -170,6 +170,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_WR)
         else:
+            # Behind the last event, as over a network: some clients do not wait for it.
+            time.sleep(0.01)
             self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, *_):

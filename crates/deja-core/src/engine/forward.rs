@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_wire::{Completion, Finish, Mode, Record, Unrecorded, is_event_stream, record, so_far};
+use deja_wire::{Completion, Finish, Mode, Record, Unrecorded, Wire, is_event_stream, record, so_far};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;
@@ -72,15 +72,19 @@ impl Engine {
 
         let ended = read(answer.body, &log, &mut patience).await;
         let landed = match &ended {
-            Read::Whole => self.land(call, wired, &log, streamed, called.elapsed(), claim, upstream).await,
             Read::Broken(error) => {
                 upstream.answered(Err(error));
                 upstream.end();
                 Err(error.clone().into())
             }
-            Read::Abandoned => {
+            // More may come of a stream that has no end mark.
+            Read::Abandoned if !streamed || wired.forward.endpoint.wire() == Wire::Gemini => {
                 upstream.end();
                 Err(QueryError::Unfinished)
+            }
+            // OpenAI's clients hang up at the end mark, often before the body ends. What has none is no record.
+            Read::Whole | Read::Abandoned => {
+                self.land(call, wired, &log, streamed, called.elapsed(), claim, upstream).await
             }
         };
         let began = wired.began(call.started, log.first_byte());

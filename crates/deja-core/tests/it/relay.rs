@@ -657,6 +657,29 @@ async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
 }
 
 #[tokio::test]
+async fn an_answer_whose_last_reader_hangs_up_at_its_end_mark_is_stored() {
+    let bench = Bench::new().await;
+    let mut tools = streamed("reset|1");
+    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    for (marked, stored) in [(false, 0), (true, 1)] {
+        let (feed, _) = bench.streams();
+        let mut live = bench.live(tools.clone()).await;
+        let mark = marked.then(done);
+        for piece in [chunk("One", ""), chunk("", "stop")].into_iter().chain(mark) {
+            feed.unbounded_send(Ok(piece)).unwrap();
+            live.next().await.unwrap().unwrap();
+        }
+        // The body has not ended.
+        drop(live);
+        bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+        assert!(feed.is_closed());
+        assert_eq!(bench.entries().await, stored);
+    }
+    assert_eq!(bench.heard(), [Outcome::Error, Outcome::Miss]);
+    assert_eq!(bench.hit(tools).await.entry.answer.text, "One");
+}
+
+#[tokio::test]
 async fn a_reader_keeps_the_call_going_that_another_began() {
     let bench = Bench::new().await;
     let mut tools = streamed("reset|1");
