@@ -156,21 +156,36 @@ pub fn call(path: &Path, command: &Command) -> io::Result<Option<Result<Reply, A
     let stream = match with_short_path(path, |short| BlockingStream::connect(short)) {
         Ok(stream) => stream,
         Err(error) if NOBODY.contains(&error.kind()) => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) => {
+            let text = format!(
+                "the running server cannot be reached at {} (are you its user?): {error}",
+                path.display()
+            );
+            return Err(io::Error::new(error.kind(), text));
+        }
     };
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(CALL_TIMEOUT))?;
     let mut line = serde_json::to_vec(command)?;
     line.push(b'\n');
-    (&stream).write_all(&line)?;
-    let mut reply = Vec::new();
-    io::BufReader::new(&stream).take(MAX_REPLY).read_until(b'\n', &mut reply)?;
-    if reply.is_empty() {
-        return Err(io::Error::new(ErrorKind::UnexpectedEof, "the server ended before it answered"));
-    }
+    let reply = exchange(&stream, &line).map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {
+            let text = "the server ended before it answered: look whether the command was done";
+            io::Error::new(error.kind(), text)
+        }
+        _ => error,
+    })?;
     serde_json::from_slice(&reply).map(Some).map_err(|_| {
         io::Error::new(ErrorKind::InvalidData, "its answer cannot be read: is it another version of deja?")
     })
+}
+
+/// Sends a line and reads one.
+fn exchange(mut stream: &BlockingStream, line: &[u8]) -> io::Result<Vec<u8>> {
+    stream.write_all(line)?;
+    let mut reply = Vec::new();
+    io::BufReader::new(stream).take(MAX_REPLY).read_until(b'\n', &mut reply)?;
+    if reply.is_empty() { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(reply) }
 }
 
 /// Calls `use_it` with a path to the same socket that fits a socket address: a long one goes through the open

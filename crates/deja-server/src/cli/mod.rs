@@ -46,6 +46,7 @@ pub fn run(
     env: BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> u8 {
+    let out = &mut Output { to: out, closed: false };
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error, out),
@@ -53,8 +54,34 @@ pub fn run(
     let ended = try_run(cli, env, out).and_then(|()| Ok(out.flush()?));
     match ended {
         Ok(()) => 0,
-        Err(error) if is_broken_pipe(&error) => 0,
+        Err(error) if out.closed && is_broken_pipe(&error) => 0,
         Err(error) => complain(&format!("{error:#}"), code_of(&error)),
+    }
+}
+
+/// Where results go, and whether their reader went away, as `head` does. That is no error; a broken pipe to a server
+/// that ended is one.
+struct Output<'a> {
+    to: &'a mut dyn Write,
+    closed: bool,
+}
+
+impl Output<'_> {
+    fn told<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.closed |= result.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        result
+    }
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes);
+        self.told(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.to.flush();
+        self.told(flushed)
     }
 }
 

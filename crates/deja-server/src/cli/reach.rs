@@ -53,7 +53,7 @@ impl<'a> Reach<'a> {
             // The socket first: asking a server that is not there costs nothing, opening the store reads all of it.
             let (to, asked) = (path.clone(), command.clone());
             let called = tokio::task::spawn_blocking(move || socket::call(&to, &asked)).await?;
-            if let Some(reply) = called.with_context(|| unreachable_server(self.config))? {
+            if let Some(reply) = called? {
                 return Ok(reply?);
             }
             match deja_store::open(&settings(self.config)).await {
@@ -91,11 +91,6 @@ async fn admin_over(config: &Config, store: Arc<dyn deja_core::store::Store>) ->
 /// One reader is enough, and no answer is read twice.
 pub(super) fn settings(config: &Config) -> StoreSettings {
     StoreSettings { answer_cache_bytes: 0, readers: 1, ..config.store() }
-}
-
-fn unreachable_server(config: &Config) -> String {
-    let path = socket::path_in(&config.data_dir);
-    format!("the running server cannot be reached at {} (are you its user?)", path.display())
 }
 
 /// What the process was given to read, once.

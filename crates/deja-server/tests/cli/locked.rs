@@ -1,6 +1,9 @@
 //! The command line while a server has the data directory.
 
+use std::net::Shutdown;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use std::thread;
 
 use deja_core::api_key::PlainKey;
 use deja_core::id::SystemEntropy;
@@ -59,4 +62,21 @@ fn a_running_server_does_what_it_is_told() {
     stop.cancel();
     runtime.block_on(task).unwrap();
     assert!(!socket::path_in(&data).exists());
+}
+
+#[test]
+fn a_server_that_ends_before_it_reads_has_done_nothing() {
+    let deja = Deja::new();
+    let data = deja.path().join("deja-data");
+    std::fs::create_dir(&data).unwrap();
+    let listener = UnixListener::bind(socket::path_in(&data)).unwrap();
+    let server = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        stream.shutdown(Shutdown::Read).unwrap();
+        stream
+    });
+    // More than a socket holds once it is JSON: the command is still being written when the server ends.
+    let error = deja.error(1, &["key", "revoke", &"\u{1}".repeat(100_000)]);
+    assert!(error.contains("the server ended before it answered"), "{error}");
+    drop(server.join().unwrap());
 }
