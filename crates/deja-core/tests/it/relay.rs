@@ -1,30 +1,25 @@
-//! Requests in a wire format: read along, recorded, stored, shared, given up.
+//! Requests in a wire format: read along, recorded, stored, shared.
+
+mod failures;
+mod hangups;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deja_core::analytics::{Outcome, hour_of};
-use deja_core::audit::Actor;
-use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
-use deja_core::clock::Clock;
-use deja_core::embedding::{EmbedError, Embedder, Threshold};
+use deja_core::analytics::Outcome;
+use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
-use deja_core::id::EntryId;
-use deja_core::money::NanoUsd;
-use deja_core::project::{OnHangup, ProjectSettings};
-use deja_core::provider::{Endpoint, FailureClass, Forward, ProviderError, Seen};
-use deja_core::store::{Audit, Entries, Usage};
-use deja_wire::{Identity, Mode, Rendering, Wire};
+use deja_core::project::ProjectSettings;
+use deja_core::provider::{Endpoint, Forward, ProviderError, Seen};
+use deja_wire::{Identity, Mode, Rendering};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use crate::util::{
-    Bench, HANGUP_TIMEOUT, chat_completion, failure, passed, plain, settle, unguarded, vector,
-};
+use crate::util::{Bench, chat_completion, passed, settle, unguarded};
 
 /// A question in the format of chat completions.
 fn relay(text: &str) -> Relay {
@@ -257,186 +252,6 @@ async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() 
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_an_error_for_its_readers_and_never_stored() {
-    let bench = Bench::new().await;
-    // Cut; complete but for its end mark; without a finish; with an error in it.
-    let cut = || vec![Ok(chunk("One", "")), Err(failure(FailureClass::StreamInterrupted))];
-    let endings = [
-        cut(),
-        vec![Ok(chunk("One", "stop"))],
-        vec![Ok(chunk("One", "")), Ok(done())],
-        vec![
-            Ok(chunk("One", "")),
-            Ok(Bytes::from_static(b"data: {\"error\": {\"message\": \"no\"}}\n\n")),
-            Ok(done()),
-        ],
-    ];
-    for (number, ending) in endings.into_iter().enumerate() {
-        let (feed, _) = bench.streams();
-        let live = bench.live(streamed("reset|1")).await;
-        let waiting = bench.begin_relay(relay("reset|2"));
-        settle().await;
-        let broken = ending.iter().any(Result::is_err);
-        for piece in ending {
-            feed.unbounded_send(piece).unwrap();
-        }
-        drop(feed);
-        let pieces: Vec<_> = live.collect().await;
-        assert_eq!(pieces.last().unwrap().is_err(), broken, "ending {number}");
-        // Whoever waited for it asks for themselves.
-        waiting.await.unwrap().unwrap();
-        assert_eq!(bench.provider.count(), 2 * (number + 1));
-        bench.until("its end", |bench| bench.engine.upstream_calls() <= 1).await;
-        assert_eq!(bench.entries().await, 0);
-        *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Server)));
-    }
-    assert!(bench.heard().iter().all(|outcome| *outcome == Outcome::Error), "{:?}", bench.heard());
-}
-
-#[tokio::test]
-async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
-    let bench = Bench::new().await;
-    for (status, body) in [(400, r#"{"error": {"message": "no"}}"#), (200, r#"{"error": {"message": "no"}}"#)]
-    {
-        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(status, body)));
-        let live = bench.live(relay("reset|1")).await;
-        assert_eq!((live.status, text(live).await), (status, body.to_owned()));
-        // Whoever asks again when it has ended does not read it along.
-        assert!(!bench.live(relay("reset|1")).await.joined);
-    }
-    for finish in ["length", "tool_calls", "content_filter"] {
-        let body = chat_completion("cheap", "half", finish);
-        let passing = body.clone();
-        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &passing)));
-        assert_eq!(text(bench.live(relay("reset|1")).await).await, body);
-    }
-    assert_eq!((bench.provider.count(), bench.entries().await), (7, 0));
-    *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Auth)));
-    let error = bench.relay(relay("reset|1")).await.err().unwrap();
-    assert!(
-        matches!(error, QueryError::Provider(ProviderError { class: FailureClass::Auth, .. })),
-        "{error}"
-    );
-}
-
-/// Puts a record into the place of that of the entry that answers `relay`.
-async fn spoil(bench: &Bench, relay: &Relay, record: Option<&'static [u8]>) -> EntryId {
-    let Relay { identity, .. } = relay;
-    let kind = Kind::from(Wire::Chat);
-    let frame = match identity.mode {
-        Mode::Exact => Frame::exact(kind, &identity.model),
-        _ => Frame::of_wire(kind, &identity.model, None, identity.parameters.clone()),
-    };
-    let (scope, prompt_hash) = (Scope::new(bench.caller.project.id, frame), PromptHash(identity.hash));
-    let now = bench.clock.now();
-    let mut entry = (*bench.store.exact(&scope, &prompt_hash, now).await.unwrap().unwrap()).clone();
-    entry.answer.record = record.map(Bytes::from_static);
-    entry.id = EntryId::from_bytes([9; 16]);
-    let id = entry.id;
-    let vector = Some((bench.embedder.id().clone(), vector(&identity.text)));
-    let vector = vector.filter(|_| identity.mode == Mode::Semantic);
-    let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 100, replaces: true };
-    assert!(matches!(bench.store.insert(new).await.unwrap(), Inserted::New));
-    id
-}
-
-#[tokio::test]
-async fn an_entry_whose_record_cannot_be_given_makes_way_for_a_fresh_answer() {
-    for spoilt in
-        [Some(&b"{\"choi"[..]), Some(b""), Some(b"[]"), Some(b"{}"), Some(b"{\"choices\":[7]}"), None]
-    {
-        for (stored, asked) in [
-            (relay("reset|1"), streamed("reset|1")),
-            // The record of a similar question is read when it is to be given.
-            (relay("reset|1"), streamed("reset|2")),
-            (exact("reset|1"), as_stream(exact("reset|1"))),
-        ] {
-            let bench = Bench::new().await;
-            text(bench.live(stored.clone()).await).await;
-            let id = spoil(&bench, &stored, spoilt).await;
-            assert_eq!(bench.entries().await, 1);
-            text(bench.live(asked.clone()).await).await;
-            let fresh = bench.hit(asked).await;
-            assert_eq!((fresh.source, fresh.entry.answer.text.as_str()), (Source::Exact, "answer 1"));
-            assert_ne!(fresh.entry.id, id);
-            assert_eq!((bench.provider.count(), bench.entries().await), (2, 1));
-            assert_eq!(bench.heard(), [Outcome::Miss, Outcome::Miss, Outcome::ExactHit], "each once");
-            let audit = bench.store.changes(None, None, 10.try_into().unwrap()).await.unwrap();
-            let row = audit.iter().find(|row| row.change.action == "entry.delete").unwrap();
-            assert_eq!(
-                (&row.change.actor, row.change.subject.as_str()),
-                (&Actor::System, id.to_string().as_str())
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn tokens_of_an_answer_that_broke_off_are_counted_once() {
-    let bench = Bench::new().await;
-    let cut = || Err(failure(FailureClass::StreamInterrupted));
-    // Tokens of "reset|1" are three, by the counter of these tests. A chunk with the provider's own count wins.
-    let counted = Bytes::from_static(
-        b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":70,\"completion_tokens\":30}}\n\n",
-    );
-    let error = Bytes::from_static(b"data: {\"error\": {\"message\": \"no\"}}\n\n");
-    let (mut input, mut output, mut errors) = (0, 0, 0);
-    for (pieces, more_in, more_out) in [
-        (vec![Ok(chunk("One two", "")), cut()], 3, 2),
-        (vec![Ok(chunk("One", "")), Ok(counted.clone()), cut()], 70, 30),
-        (vec![Ok(chunk("One two three", ""))], 3, 3),
-        (vec![Ok(chunk("One", "")), Ok(error.clone()), Ok(done())], 3, 1),
-        (vec![Ok(error), Ok(done())], 0, 0),
-        (vec![cut()], 0, 0),
-    ] {
-        for mode in [Mode::Semantic, Mode::Exact] {
-            let mut asked = streamed("reset|1");
-            asked.identity.mode = mode;
-            let (feed, _) = bench.streams();
-            let live = bench.live(asked.clone()).await;
-            let reader = bench.live(asked).await;
-            assert!(reader.joined);
-            for piece in pieces.clone() {
-                feed.unbounded_send(piece).unwrap();
-            }
-            drop(feed);
-            let _: Vec<_> = live.collect().await;
-            let _: Vec<_> = reader.collect().await;
-            (input, output, errors) = (input + more_in, output + more_out, errors + 2);
-            bench.until("both are counted", |bench| bench.heard().len() == errors).await;
-        }
-    }
-    bench.engine.flush_counts().await.unwrap();
-    let hour = hour_of(bench.clock.now());
-    let totals = bench.store.totals(hour - 1, hour + 1).await.unwrap()[&bench.caller.project.id];
-    assert_eq!((totals.errors, totals.requests()), (errors as u64, errors as u64));
-    assert_eq!((totals.input_tokens, totals.output_tokens), (input, output));
-    assert_eq!(totals.spent, NanoUsd::from_nanos(1000 * input + 2000 * output));
-    assert_eq!(bench.entries().await, 0);
-}
-
-#[tokio::test]
-async fn an_error_is_one_whether_or_not_the_request_could_have_been_a_hit() {
-    let bench = Bench::new().await;
-    for (n, endpoint) in [Endpoint::Chat, Endpoint::Embeddings].into_iter().enumerate() {
-        for (status, body, outcome) in [
-            (400, r#"{"error": {"message": "no"}}"#, Outcome::Error),
-            (529, "busy", Outcome::Error),
-            (200, r#"{"error": {"message": "no"}}"#, Outcome::Error),
-            (200, r#"{"object": "list", "data": []}"#, Outcome::Passed),
-        ] {
-            *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(status, body)));
-            let mut bypass = relay("reset|1");
-            (bypass.identity.mode, bypass.forward.endpoint) = (Mode::Bypass, endpoint);
-            let before = bench.heard().len();
-            assert_eq!(text(bench.live(bypass).await).await, body);
-            bench.until("it is counted", |bench| bench.heard().len() == before + 1).await;
-            assert_eq!(bench.heard().last(), Some(&outcome), "{n} {status} {body}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_stream_begins_with_the_first_byte_of_its_body() {
     const SILENCE: Duration = Duration::from_millis(60);
     let bench = Bench::new().await;
@@ -461,61 +276,6 @@ async fn a_stream_begins_with_the_first_byte_of_its_body() {
     let of_readers = [began[1].unwrap(), began[2].unwrap()];
     assert!(*of_readers.iter().max().unwrap() >= SILENCE, "who came before the first byte: {began:?}");
     assert!(of_readers.iter().min() < of_readers.iter().max(), "who came behind it waited less: {began:?}");
-}
-
-/// A body that never ends, and that takes its time to be let go: as long as nothing comes through the second channel.
-struct Reluctant(std::sync::mpsc::Sender<()>, std::sync::mpsc::Receiver<()>);
-
-impl Drop for Reluctant {
-    fn drop(&mut self) {
-        self.0.send(()).unwrap();
-        let _ = self.1.recv_timeout(crate::util::PATIENCE);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_reads_along_what_is_given_up() {
-    let bench = Bench::with(ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() }, 10).await;
-    let (letting_go, is_let_go) = std::sync::mpsc::channel();
-    let (let_go, waits) = std::sync::mpsc::channel();
-    let reluctant = std::sync::Mutex::new(Some(Reluctant(letting_go, waits)));
-    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
-        let held = reluctant.lock().unwrap().take();
-        let never = futures::stream::poll_fn(move |_| {
-            let _held = &held;
-            std::task::Poll::Pending
-        });
-        let first = futures::stream::once(async { Ok(chunk("half", "")) });
-        Ok(passed(200, "text/event-stream", first.chain(never).boxed()))
-    });
-    drop(bench.live(exact("reset|1")).await);
-    tokio::task::spawn_blocking(move || is_let_go.recv().unwrap()).await.unwrap();
-    // The first answer is being given up, and has not ended for its readers yet.
-    let second = bench.live(exact("reset|1")).await;
-    assert!(!second.joined);
-    assert_eq!(bench.provider.count(), 2);
-    let_go.send(()).unwrap();
-}
-
-#[tokio::test]
-async fn a_provider_that_is_silent_is_not_waited_for_by_everybody() {
-    let bench = Bench::new().await;
-    *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Connection)));
-    let class = async |prompt: &str| match bench.relay(relay(prompt)).await.err() {
-        Some(QueryError::Provider(error)) => error.class,
-        other => panic!("{other:?}"),
-    };
-    for number in 0..10 {
-        assert_eq!(class(&format!("weather {number}")).await, FailureClass::Connection);
-    }
-    assert_eq!(class("news").await, FailureClass::Down);
-    assert_eq!(bench.provider.count(), 10);
-    // A status of the provider's own is an answer, whatever it says.
-    *bench.provider.passing.lock().unwrap() = Arc::new(|_| Ok(plain(500, "{}")));
-    bench.clock.advance(Duration::from_secs(5));
-    for _ in 0..2 {
-        assert_eq!(bench.live(relay("news")).await.status, 500);
-    }
 }
 
 #[tokio::test]
@@ -569,22 +329,6 @@ async fn a_request_that_bypasses_the_cache_is_neither_answered_from_it_nor_share
 }
 
 #[tokio::test]
-async fn what_goes_wrong_with_the_cache_does_not_keep_a_request_from_its_provider() {
-    let bench = Bench::new().await;
-    for error in [EmbedError::Overloaded, EmbedError::Timeout] {
-        *bench.embedder.fail.lock().unwrap() = Some(error);
-        text(bench.live(relay("reset|1")).await).await;
-        // It was stored for the same request.
-        bench.hit(relay("reset|1")).await;
-        bench.clock.advance(Duration::from_hours(960));
-    }
-    *bench.embedder.fail.lock().unwrap() = None;
-    bench.store.fail_search.store(true, Ordering::SeqCst);
-    text(bench.live(relay("reset|3")).await).await;
-    bench.store.fail_search.store(false, Ordering::SeqCst);
-}
-
-#[tokio::test]
 async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored() {
     let bench = Bench::new().await;
     let (feed, _) = bench.streams();
@@ -601,100 +345,6 @@ async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored
     assert!(all.ends_with("data: [DONE]\n\n"));
     bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
     assert_eq!(bench.entries().await, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_answer_that_nobody_waits_for_is_read_to_its_end_for_the_cache() {
-    let bench = Bench::new().await;
-    let (feed, feeds) = bench.streams();
-    drop(bench.live(streamed("reset|1")).await);
-    for piece in [Ok(chunk("One", "")), Ok(chunk("", "stop")), Ok(done())] {
-        feed.unbounded_send(piece).unwrap();
-    }
-    drop(feed);
-    bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
-    assert_eq!(bench.hit(relay("reset|1")).await.entry.answer.text, "One");
-    assert_eq!(bench.heard()[0], Outcome::Miss, "what was spent is counted");
-
-    // But not for ever.
-    drop(bench.live(streamed("delete|1")).await);
-    let feed = feeds.lock().unwrap().pop().unwrap();
-    feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
-    settle().await;
-    assert!(!feed.is_closed());
-    tokio::time::sleep(HANGUP_TIMEOUT + Duration::from_secs(1)).await;
-    bench.until("its end", |_| feed.is_closed()).await;
-    assert_eq!(bench.entries().await, 1);
-}
-
-#[tokio::test]
-async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
-    let bench = Bench::new().await;
-    let mut tools = streamed("reset|1");
-    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
-    let mut bypass = streamed("reset|1");
-    bypass.identity.mode = Mode::Bypass;
-    let settings = ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() };
-    let aborting = Bench::with(settings, 9).await;
-    for (bench, relay) in [(&bench, tools), (&bench, bypass), (&aborting, streamed("reset|1"))] {
-        let (feed, _) = bench.streams();
-        let live = bench.live(relay).await;
-        feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
-        settle().await;
-        assert!(!feed.is_closed());
-        drop(live);
-        bench.until("its end", |_| feed.is_closed()).await;
-    }
-    // One that waits for its first byte, too.
-    let gate = bench.provider.hold();
-    let mut bypass = relay("reset|1");
-    bypass.identity.mode = Mode::Bypass;
-    let waiting = bench.begin_relay(bypass);
-    bench.until("the call", |bench| bench.engine.upstream_calls() == 1).await;
-    waiting.abort();
-    bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
-    drop(gate);
-}
-
-#[tokio::test]
-async fn an_answer_whose_last_reader_hangs_up_at_its_end_mark_is_stored() {
-    let bench = Bench::new().await;
-    let mut tools = streamed("reset|1");
-    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
-    for (marked, stored) in [(false, 0), (true, 1)] {
-        let (feed, _) = bench.streams();
-        let mut live = bench.live(tools.clone()).await;
-        let mark = marked.then(done);
-        for piece in [chunk("One", ""), chunk("", "stop")].into_iter().chain(mark) {
-            feed.unbounded_send(Ok(piece)).unwrap();
-            live.next().await.unwrap().unwrap();
-        }
-        // The body has not ended.
-        drop(live);
-        bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
-        assert!(feed.is_closed());
-        assert_eq!(bench.entries().await, stored);
-    }
-    assert_eq!(bench.heard(), [Outcome::Error, Outcome::Miss]);
-    assert_eq!(bench.hit(tools).await.entry.answer.text, "One");
-}
-
-#[tokio::test]
-async fn a_reader_keeps_the_call_going_that_another_began() {
-    let bench = Bench::new().await;
-    let mut tools = streamed("reset|1");
-    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
-    let (feed, _) = bench.streams();
-    let leader = bench.live(tools.clone()).await;
-    feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
-    let reader = bench.live(tools).await;
-    drop(leader);
-    settle().await;
-    feed.unbounded_send(Ok(chunk("", "stop"))).unwrap();
-    feed.unbounded_send(Ok(done())).unwrap();
-    drop(feed);
-    assert!(text(reader).await.ends_with("[DONE]\n\n"));
-    assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
 }
 
 #[tokio::test]

@@ -1,14 +1,16 @@
 //! The figures of the analytics page, as people and as machines read them.
 
+mod filters;
+mod prices;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::{
-    ContextKey, EntryHits, Outcome, Placed, RefusedFor, Step, Surface, UsageBatch, UsageEvent,
+    ContextKey, EntryHits, Outcome, Placed, RefusedFor, Surface, UsageBatch, UsageEvent,
 };
-use deja_core::cache::{Frame, Kind, PairHash, Parameters, Scope};
+use deja_core::cache::{Frame, Kind, Parameters, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::Project;
@@ -73,24 +75,6 @@ async fn top_prompts_say_since_when_they_are_counted() {
 }
 
 #[tokio::test]
-async fn without_a_range_it_is_the_shortest_that_has_something() {
-    let world = Arc::new(World::new().await);
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
-    let address = "/console/p/furnished/analytics";
-    let range = |page: &Page| page.one("nav[aria-label=Range] [aria-current]");
-    assert_eq!(range(&member.get(address).await), "24 hours", "nothing anywhere");
-    for (hours, name) in [(20 * 24, "30 days"), (3 * 24, "7 days"), (3, "24 hours"), (0, "1 hour")] {
-        let at = Timestamp::from_secs(event.at.as_secs() - hours * 3600);
-        record(&world, [UsageEvent { at, model: name, ..event }]).await;
-        assert_eq!(range(&member.get(address).await), name);
-    }
-    let page = member.get(&format!("{address}?model=7+days")).await;
-    assert_eq!(range(&page), "7 days", "with the filter");
-    assert_eq!(range(&member.get(&format!("{address}?range=30d")).await), "30 days");
-}
-
-#[tokio::test]
 async fn figures_are_compared_with_those_of_the_span_before() {
     let world = Arc::new(World::new().await);
     let (_, event) = furnished(&world).await;
@@ -139,41 +123,6 @@ async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
         page.all("#prompts thead a").is_empty(),
         "the first twenty of one order are not those of another"
     );
-}
-
-#[tokio::test]
-async fn a_filter_keeps_the_custom_range() {
-    let world = Arc::new(World::new().await);
-    world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
-    let place = "/console/p/furnished/analytics?range=custom&from=2026-01-01T00:00&until=2026-01-02T12:00";
-    let page = member.get(place).await;
-    assert_eq!(page.all("label[for=from], label[for=until]"), ["From (UTC)", "Until (UTC)"]);
-    let typed = |page: &Page| page.attributes("input[type=datetime-local]", "value");
-    let sent = |name| page.attributes(&format!("form[data-auto] input[name={name}]"), "value").concat();
-    let [range, from, until] = ["range", "from", "until"].map(sent);
-    assert_eq!(range, "custom");
-    let filtered =
-        format!("/console/p/furnished/analytics?range={range}&from={from}&until={until}&model=gpt-4o-mini");
-    let filtered = member.get(&filtered).await;
-    assert!(filtered.all("[role=alert]").is_empty(), "{}", filtered.text());
-    assert_eq!(typed(&filtered), typed(&page));
-}
-
-#[tokio::test]
-async fn a_range_that_is_none_is_told() {
-    let world = Arc::new(World::new().await);
-    world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
-    for (range, told) in [
-        ("custom&from=2026-01-02T00:00&until=2026-01-01T00:00", 1),
-        ("custom&from=x&until=", 1),
-        ("custom&from=2026-01-01T00:00&until=2026-01-02T00:00", 0),
-        ("7d", 0),
-    ] {
-        let page = member.get(&format!("/console/p/furnished/analytics?range={range}")).await;
-        assert_eq!(page.all("[role=alert]").len(), told, "{range}");
-    }
 }
 
 #[tokio::test]
@@ -304,106 +253,6 @@ async fn tables_and_files_say_the_whole_time() {
 }
 
 #[tokio::test]
-async fn top_prompts_of_a_context_are_found_among_many_others() {
-    let world = Arc::new(World::new().await);
-    let (project, event) = furnished(&world).await;
-    let lines = "Be brief.\nBe kind.";
-    let numbers = (0..501).map(|n| format!("Question {n}")).collect::<Vec<_>>();
-    let many = numbers.iter().map(|prompt| world.entry_without_vector(&project, "gpt-4o-mini", prompt, None));
-    let mut saved = vec![1_000_000; numbers.len()];
-    let mut entries = futures::future::join_all(many).await;
-    for (prompt, context) in [("Small?", "tiny"), ("Short?", lines), ("Gone?", "nobody asks")] {
-        entries.push(world.entry_without_vector(&project, "gpt-4o-mini", prompt, Some(context)).await);
-        saved.push(5);
-    }
-    let mut batch = UsageBatch::default();
-    for (entry, saved) in entries.iter().zip(saved) {
-        let hits = EntryHits { hits: 1, last_hit: event.at, saved: NanoUsd::from_nanos(saved) };
-        batch.entries.insert((project.id, *entry), hits);
-    }
-    // Known by their labels, one of which is not the text: a label is one line.
-    for context in ["tiny", lines] {
-        batch.add(&UsageEvent { context: Some(context), ..event });
-    }
-    world.wired.store.record(&batch).await.unwrap();
-    let mut member = world.browser_of(Role::Member).await;
-    for (context, expected) in [("tiny", "Small?"), (lines, "Short?"), ("nobody asks", "Gone?")] {
-        let number = ContextKey::of(Some(context)).0;
-        let page = member.get(&format!("/console/p/furnished/analytics?context={number}")).await;
-        assert_eq!(page.all("#prompts tbody th"), [expected]);
-    }
-    for context in [ContextKey::OTHER, ContextKey::of(Some("never stored"))] {
-        let page = member.get(&format!("/console/p/furnished/analytics?context={}", context.0)).await;
-        assert_eq!(page.one("#prompts p.muted"), "No entry of this context is known.");
-    }
-    let without = ContextKey::WITHOUT.0;
-    let page =
-        member.get(&format!("/console/p/furnished/analytics?context={without}&model=gpt-4o-mini")).await;
-    assert_eq!(page.all("#prompts tbody tr").len(), 20);
-    let page = member.get(&format!("/console/p/furnished/analytics?context={without}&model=other")).await;
-    assert_eq!(page.one("#prompts p.muted"), "No entry was hit since this range began.");
-}
-
-#[tokio::test]
-async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
-    let world = Arc::new(World::new().await);
-    let (_, event) = furnished(&world).await;
-    let past = Timestamp::from_secs(event.at.as_secs() - 3 * 3600);
-    let (x, y, old) = (Some("about x"), Some("about y"), Some("about the past"));
-    let events = [
-        UsageEvent { model: "a", context: x, ..event },
-        UsageEvent { model: "b", context: y, ..event },
-        UsageEvent { model: "c", context: old, at: past, ..event },
-    ];
-    record(&world, events).await;
-    let mut member = world.browser_of(Role::Member).await;
-    let numbers = [x, y, old].map(|context| ContextKey::of(context).0.to_string());
-    let [number, _, gone] = &numbers;
-    for (filter, chosen) in [
-        (String::new(), ["All", "All", "All"]),
-        ("&model=a".into(), ["All", "a", "All"]),
-        (format!("&context={number}&key={}", event.key), ["", "All", "about x"]),
-        (format!("&model=c&context={gone}"), ["All", "c", "about the past"]),
-        ("&model=+other&context=1".into(), ["All", "(other models)", "(other contexts)"]),
-        ("&context=77".into(), ["All", "All", "(unknown context)"]),
-        (format!("&key={}", event.project), ["(unknown key)", "All", "All"]),
-    ] {
-        let page = member.get(&format!("/console/p/furnished/analytics?range=1h{filter}")).await;
-        let options = |select: &str| page.all(&format!("select#{select} option"));
-        let told =
-            ["key", "model", "context"].map(|name| page.one(&format!("select#{name} option[selected]")));
-        assert!(
-            told[0] == chosen[0] || chosen[0].is_empty() && told[0].starts_with("first (dj_"),
-            "{told:?}"
-        );
-        assert_eq!(told[1..], chosen[1..], "{filter}");
-        assert!(["a", "b"].iter().all(|name| options("model").contains(&(*name).to_owned())), "{filter}");
-        assert!(["about x", "about y"].iter().all(|name| options("context").contains(&(*name).to_owned())));
-        let more = usize::from(![String::from("All"), "about x".into()].contains(&told[2]));
-        assert_eq!(options("context").len(), 3 + more, "{filter}");
-        assert!(page.all("[role=alert]").is_empty());
-    }
-}
-
-#[tokio::test]
-async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
-    let world = Arc::new(World::new().await);
-    let (_, event) = furnished(&world).await;
-    record(&world, [event]).await;
-    let mut member = world.browser_of(Role::Member).await;
-    for (filter, what) in [("key=x", "key"), ("context=x", "context")] {
-        let page = member.get(&format!("/console/p/furnished/analytics?{filter}")).await;
-        let told = page.one("[role=alert]");
-        assert!(told.contains(what) && told.ends_with("The figures are shown without it."), "{told}");
-        assert_eq!(page.one(&format!("select#{what} option[selected]")), "All");
-        assert_eq!(figure(&page, "Requests").0, "1");
-        assert!(page.attributes("a[href$='csv?range=1h']", "href").len() > 5);
-        let file = member.get(&format!("/console/p/furnished/analytics/keys.csv?{filter}")).await;
-        assert_eq!(file.status, 422);
-    }
-}
-
-#[tokio::test]
 async fn tables_tell_of_the_rows_that_they_do_not_show() {
     let world = Arc::new(World::new().await);
     let (_, event) = furnished(&world).await;
@@ -438,73 +287,6 @@ async fn tables_tell_of_the_rows_that_they_do_not_show() {
     assert!(page.one(".filters + .hint").contains("the 200 models and contexts with most requests"));
     let page = member.get(&format!("{address}?context={}", ContextKey::WITHOUT.0)).await;
     assert_eq!(page.all("select#context option").len(), 1 + 200 + 1, "and the chosen one");
-}
-
-#[tokio::test]
-async fn a_model_without_a_price_is_not_shown_as_free() {
-    let world = Arc::new(World::new().await);
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
-    let address = "/console/p/furnished/analytics";
-    // Free, and known to be; refused before a price mattered; with money of a price that it had.
-    let price = [("model", "own-free"), ("input", "0"), ("output", "0")];
-    member.submit("/console/p/furnished/prices", &price).await;
-    let known = [
-        UsageEvent { model: "own-free", ..event },
-        UsageEvent { model: "gpt-4o-mini", ..event },
-        UsageEvent { model: "refused", outcome: Outcome::Refused, ..event },
-        UsageEvent { model: "had-one", spent: NanoUsd::from_nanos(2_500_000), ..event },
-    ];
-    record(&world, known).await;
-    let page = member.get(address).await;
-    assert!(page.all("#unpriced").is_empty());
-    assert!(!page.one("#models").contains("no price"));
-    let blends = ["blend-1", "blend-2", "blend-3", "blend-4", "blend-5", "blend-6"];
-    record(&world, blends.map(|model| UsageEvent { model, ..event })).await;
-    record(&world, [UsageEvent { model: "blend-1", outcome: Outcome::ExactHit, ..event }]).await;
-    let page = member.get(address).await;
-    let note = page.one("#unpriced");
-    assert!(note.contains(" blend-1, blend-2, blend-3, blend-4, blend-5 and 1 more: "), "{note}");
-    assert_eq!(page.attributes("#unpriced a", "href"), ["/console/p/furnished/providers"]);
-    let row = page.all("#models tbody tr:first-child td");
-    assert_eq!(row, ["2", "50.0%", "no price", "no price", "0", "0"]);
-    let rows = page.all("#models tbody tr");
-    let told = |name: &str| rows.iter().find(|row| row.starts_with(name)).unwrap();
-    assert!(told("own-free").contains("$0.00$0.00") && told("gpt-4o-mini").contains("$0.00$0.00"));
-    assert!(told("had-one").contains("$0.00250") && told("refused").contains("$0.00"));
-    let file = member.get(&format!("{address}/models.csv")).await;
-    assert!(file.body.contains("\nblend-1,2,0.5,,,0,0\n"), "{}", file.body);
-    // One that gets a price is one less.
-    let price = [("model", "blend-6"), ("input", "1"), ("output", "2")];
-    member.submit("/console/p/furnished/prices", &price).await;
-    assert!(member.get(address).await.one("#unpriced").contains("blend-4, blend-5: "));
-}
-
-#[tokio::test]
-async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
-    let world = Arc::new(World::new().await);
-    let (_, event) = furnished(&world).await;
-    let mut member = world.browser_of(Role::Member).await;
-    let hit = UsageEvent { outcome: Outcome::ExactHit, model: "blend", unpriced: true, ..event };
-    record(&world, [hit, hit]).await;
-    let address = "/console/p/furnished/analytics";
-    let price = [("model", "blend"), ("input", "1"), ("output", "2")];
-    member.submit("/console/p/furnished/prices", &price).await;
-    let page = member.get(address).await;
-    let told = ("no price".into(), "no price spent, 2 answers without a price".into());
-    assert_eq!(figure(&page, "Saved"), told);
-    assert!(page.one("#unpriced").contains(" blend: "), "{}", page.one("#unpriced"));
-    for table in ["#models", "#keys", "#contexts"] {
-        let row = page.all(&format!("{table} tbody td"));
-        assert_eq!(row, ["2", "100.0%", "no price", "no price", "0", "0"], "{table}");
-    }
-    assert_eq!(figure(&member.get("/console/p/furnished").await, "Saved").0, "no price");
-    assert!(member.get("/console/projects").await.all("tbody td.num").contains(&"no price".into()));
-    // From then on there is money.
-    record(&world, [UsageEvent { unpriced: false, saved: NanoUsd::from_nanos(2_500_000), ..hit }]).await;
-    let page = member.get(address).await;
-    assert_eq!(figure(&page, "Saved").0, "$0.00250");
-    assert!(page.one("#unpriced").contains(" blend: "));
 }
 
 #[tokio::test]
@@ -598,69 +380,4 @@ async fn the_first_steps_go_away_when_they_are_done() {
     let form = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "blend")];
     member.submit(&format!("/console/p/{}/providers/new", project.slug), &form).await;
     assert!(done(&member.get("/console/p/furnished").await).is_empty());
-}
-
-#[tokio::test]
-async fn an_entry_without_a_price_says_so() {
-    let world = Arc::new(World::new().await);
-    let (project, priced) = world.furnished().await;
-    let unpriced = world.entry_without_vector(&project, "blend", "How?", None).await;
-    let mut member = world.browser_of(Role::Member).await;
-    let mut reader = world.browser_of(Role::Member).await;
-    let mut saved = async |entry: EntryId| {
-        let page = reader.get(&format!("/console/p/furnished/cache/{entry}")).await;
-        let place = page.all(".facts dt").iter().position(|what| what == "Saved").unwrap();
-        page.all(".facts dd").remove(place)
-    };
-    assert_eq!(saved(priced).await, "$0.00");
-    assert_eq!(saved(unpriced).await, "unknown: the model has no known price");
-    let mut batch = UsageBatch::default();
-    let last_hit = world.wired.admin.clock.now();
-    let hits = EntryHits { hits: 1, last_hit, saved: NanoUsd::from_nanos(2_500_000) };
-    batch.entries.insert((project.id, unpriced), hits);
-    world.wired.store.record(&batch).await.unwrap();
-    assert_eq!(saved(unpriced).await, "$0.00250", "what it saved with a price that it had");
-
-    // One that was hit without a price has saved nobody knows what, whatever price is set later; unless it is free.
-    let hits = EntryHits { hits: 2, last_hit, saved: NanoUsd::ZERO };
-    let (brew, free) = (
-        world.entry_without_vector(&project, "brew", "When?", None).await,
-        world.entry_without_vector(&project, "free", "Why?", None).await,
-    );
-    let mut batch = UsageBatch::default();
-    batch.entries.extend([brew, free].map(|entry| ((project.id, entry), hits)));
-    world.wired.store.record(&batch).await.unwrap();
-    assert_eq!(saved(brew).await, "unknown: the model had no known price then");
-    for (model, price) in [("brew", "1"), ("free", "0")] {
-        let form = [("model", model), ("input", price), ("output", price)];
-        member.submit("/console/p/furnished/prices", &form).await;
-    }
-    assert_eq!(saved(brew).await, "unknown: the model had no known price then");
-    assert_eq!(saved(free).await, "$0.00");
-    let page = member.get("/console/p/furnished/analytics?range=1h").await;
-    let row =
-        |name: &str| page.all("#prompts tbody tr").into_iter().find(|row| row.starts_with(name)).unwrap();
-    assert!(row("When?").ends_with("2no price") && row("Why?").ends_with("2$0.00"), "{}", row("When?"));
-}
-
-#[tokio::test]
-async fn what_the_guards_model_cost_is_a_figure() {
-    let world = Arc::new(World::new().await);
-    let (project, _) = world.furnished().await;
-    let mut member = world.browser_of(Role::Member).await;
-    let name = "Guard model, off what is saved";
-    let page = member.get("/console/p/furnished/analytics?range=7d").await;
-    assert!(!page.all(".figures dt").iter().any(|found| found == name), "nothing was asked");
-    let today = Step::Day.period_of(world.wired.admin.clock.now());
-    for (days_ago, cost) in [(0, 1_000_000), (1, 2_000_000), (60, 5_000_000)] {
-        let cost = NanoUsd::from_nanos(cost);
-        world
-            .wired
-            .store
-            .keep_opinion(project.id, &PairHash([1; 32]), None, today - days_ago, cost)
-            .await
-            .unwrap();
-    }
-    let page = member.get("/console/p/furnished/analytics?range=7d").await;
-    assert_eq!(figure(&page, name), ("$0.00300".into(), "2 questions, all of these days".into()));
 }

@@ -3,14 +3,19 @@
 #![expect(unreachable_pub, reason = "nothing here is public: `pub` means used by another module")]
 
 mod analytics;
+mod cache;
 mod cross_site;
-mod flows;
 mod hostile;
+mod keys;
 mod members;
 mod pages;
+mod playground;
+mod providers;
 mod quality;
 mod requests;
 mod roles;
 mod second_factor;
+mod settings;
 mod sign_in;
 mod util;
+mod wrong_answers;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::admin::operators;
 use deja_core::admin::providers::{self, NewProvider};
 use deja_core::analytics::{ContextKey, EntryHits, Outcome, Surface, UsageBatch, UsageEvent};
 use deja_core::cache::{Frame, Kind, Met, Parameters, PromptHash};
@@ -269,4 +270,21 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
     let page = owner.submit(place, &[("email", own.as_str()), ("do", "remove")]).await;
     assert_eq!((page.status, page.one("h1")), (200, "Projects".into()));
     assert_eq!(owner.get(place).await.status, 404);
+}
+
+#[tokio::test]
+async fn the_last_owner_stays_one() {
+    let world = World::new().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    world.browser_of(Role::Member).await;
+    let page = owner
+        .submit("/console/operators/change", &[("email", "owner-0@example.com"), ("do", "member")])
+        .await;
+    assert_eq!(page.all("[role=alert]").len(), 1, "{}", page.text());
+    owner.submit("/console/operators/change", &[("email", "member-1@example.com"), ("do", "owner")]).await;
+    let roles: Vec<Role> =
+        world.wired.store.operators().await.unwrap().iter().map(|operator| operator.role).collect();
+    assert_eq!(roles, [Role::Owner, Role::Owner]);
+    operators::set(&world.acting(), "owner-0@example.com", Some(Role::Member), None).await.unwrap();
+    assert_eq!(owner.get("/console/operators").await.status, 403, "a role is looked up with every request");
 }

@@ -1,0 +1,140 @@
+//! Readers that hang up, and calls that are given up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deja_core::analytics::Outcome;
+use deja_core::project::{OnHangup, ProjectSettings};
+use deja_wire::Mode;
+use futures::StreamExt as _;
+
+use super::{chunk, done, exact, relay, streamed, text};
+use crate::util::{Bench, HANGUP_TIMEOUT, passed, settle, unguarded};
+
+/// A body that never ends, and that takes its time to be let go: as long as nothing comes through the second channel.
+struct Reluctant(std::sync::mpsc::Sender<()>, std::sync::mpsc::Receiver<()>);
+
+impl Drop for Reluctant {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap();
+        let _ = self.1.recv_timeout(crate::util::PATIENCE);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_reads_along_what_is_given_up() {
+    let bench = Bench::with(ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() }, 10).await;
+    let (letting_go, is_let_go) = std::sync::mpsc::channel();
+    let (let_go, waits) = std::sync::mpsc::channel();
+    let reluctant = std::sync::Mutex::new(Some(Reluctant(letting_go, waits)));
+    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
+        let held = reluctant.lock().unwrap().take();
+        let never = futures::stream::poll_fn(move |_| {
+            let _held = &held;
+            std::task::Poll::Pending
+        });
+        let first = futures::stream::once(async { Ok(chunk("half", "")) });
+        Ok(passed(200, "text/event-stream", first.chain(never).boxed()))
+    });
+    drop(bench.live(exact("reset|1")).await);
+    tokio::task::spawn_blocking(move || is_let_go.recv().unwrap()).await.unwrap();
+    // The first answer is being given up, and has not ended for its readers yet.
+    let second = bench.live(exact("reset|1")).await;
+    assert!(!second.joined);
+    assert_eq!(bench.provider.count(), 2);
+    let_go.send(()).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_waits_for_is_read_to_its_end_for_the_cache() {
+    let bench = Bench::new().await;
+    let (feed, feeds) = bench.streams();
+    drop(bench.live(streamed("reset|1")).await);
+    for piece in [Ok(chunk("One", "")), Ok(chunk("", "stop")), Ok(done())] {
+        feed.unbounded_send(piece).unwrap();
+    }
+    drop(feed);
+    bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+    assert_eq!(bench.hit(relay("reset|1")).await.entry.answer.text, "One");
+    assert_eq!(bench.heard()[0], Outcome::Miss, "what was spent is counted");
+
+    // But not for ever.
+    drop(bench.live(streamed("delete|1")).await);
+    let feed = feeds.lock().unwrap().pop().unwrap();
+    feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
+    settle().await;
+    assert!(!feed.is_closed());
+    tokio::time::sleep(HANGUP_TIMEOUT + Duration::from_secs(1)).await;
+    bench.until("its end", |_| feed.is_closed()).await;
+    assert_eq!(bench.entries().await, 1);
+}
+
+#[tokio::test]
+async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
+    let bench = Bench::new().await;
+    let mut tools = streamed("reset|1");
+    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    let mut bypass = streamed("reset|1");
+    bypass.identity.mode = Mode::Bypass;
+    let settings = ProjectSettings { on_hangup: OnHangup::Abort, ..unguarded() };
+    let aborting = Bench::with(settings, 9).await;
+    for (bench, relay) in [(&bench, tools), (&bench, bypass), (&aborting, streamed("reset|1"))] {
+        let (feed, _) = bench.streams();
+        let live = bench.live(relay).await;
+        feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
+        settle().await;
+        assert!(!feed.is_closed());
+        drop(live);
+        bench.until("its end", |_| feed.is_closed()).await;
+    }
+    // One that waits for its first byte, too.
+    let gate = bench.provider.hold();
+    let mut bypass = relay("reset|1");
+    bypass.identity.mode = Mode::Bypass;
+    let waiting = bench.begin_relay(bypass);
+    bench.until("the call", |bench| bench.engine.upstream_calls() == 1).await;
+    waiting.abort();
+    bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+    drop(gate);
+}
+
+#[tokio::test]
+async fn an_answer_whose_last_reader_hangs_up_at_its_end_mark_is_stored() {
+    let bench = Bench::new().await;
+    let mut tools = streamed("reset|1");
+    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    for (marked, stored) in [(false, 0), (true, 1)] {
+        let (feed, _) = bench.streams();
+        let mut live = bench.live(tools.clone()).await;
+        let mark = marked.then(done);
+        for piece in [chunk("One", ""), chunk("", "stop")].into_iter().chain(mark) {
+            feed.unbounded_send(Ok(piece)).unwrap();
+            live.next().await.unwrap().unwrap();
+        }
+        // The body has not ended.
+        drop(live);
+        bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+        assert!(feed.is_closed());
+        assert_eq!(bench.entries().await, stored);
+    }
+    assert_eq!(bench.heard(), [Outcome::Error, Outcome::Miss]);
+    assert_eq!(bench.hit(tools).await.entry.answer.text, "One");
+}
+
+#[tokio::test]
+async fn a_reader_keeps_the_call_going_that_another_began() {
+    let bench = Bench::new().await;
+    let mut tools = streamed("reset|1");
+    (tools.identity.mode, tools.identity.reasons) = (Mode::Exact, vec!["tools"]);
+    let (feed, _) = bench.streams();
+    let leader = bench.live(tools.clone()).await;
+    feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
+    let reader = bench.live(tools).await;
+    drop(leader);
+    settle().await;
+    feed.unbounded_send(Ok(chunk("", "stop"))).unwrap();
+    feed.unbounded_send(Ok(done())).unwrap();
+    drop(feed);
+    assert!(text(reader).await.ends_with("[DONE]\n\n"));
+    assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
+}

@@ -1,0 +1,146 @@
+//! Keys of projects and access tokens of operators: shown once, revoked after a question.
+
+use axum::body::Body;
+use axum::http::Request;
+use deja_core::admin::tokens;
+use deja_core::api_key::{KeyHash, PlainKey};
+use deja_core::id::KeyId;
+use deja_core::operator::Role;
+
+use crate::util::World;
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_revoked_after_a_question() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let refused = member.post("/console/p/shop/keys", &[("name", " "), ("models", "a b")]).await;
+    assert_eq!(refused.status, 422);
+    let shown =
+        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, gpt-4o-mini")]).await;
+    let key = PlainKey::parse(&shown.one("dialog #key")).unwrap();
+    assert_eq!(shown.one("#export"), format!("export DEJA_KEY={}", key.reveal()), "beside the snippets");
+    assert!(!member.get("/console/p/shop").await.body.contains(key.reveal()), "once");
+    assert!(shown.one("dialog").contains("cannot be shown again"));
+    let page = member.get("/console/p/shop/keys").await;
+    assert!(page.all("dialog").is_empty() && !page.body.contains(key.reveal()));
+    assert!(page.one("tbody tr").contains("gpt-4o, gpt-4o-mini") && page.one("tbody .badge") == "Active");
+    assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_some());
+    let revoke = page.attributes("td.do a", "href").remove(0);
+    let asked = member.get(&revoke).await;
+    assert!(asked.text().contains("very next request"));
+    assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_some(), "asking revokes nothing");
+    let page = member.submit(&revoke, &[]).await;
+    assert_eq!(page.one("tbody .badge"), "Revoked");
+    assert!(page.all("td.do a").is_empty(), "there is no way back");
+    assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_none());
+    let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let row = rows.iter().find(|row| row.change.action == "key.revoke").unwrap();
+    assert_eq!(row.change.actor.name(), "member-0@example.com");
+    assert!(!format!("{rows:?}").contains(key.reveal()));
+}
+
+#[tokio::test]
+async fn a_key_has_an_end_and_a_limit_of_its_own() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let wish = |days: &'static str, per_minute: &'static str| {
+        [("name", "ci"), ("days", days), ("per_minute", per_minute), ("burst", "")]
+    };
+    for (days, per_minute, says) in
+        [("0", "", "36500 days"), ("soon", "", "days until it expires"), ("", "101", "100 requests a minute")]
+    {
+        let page = member.post("/console/p/shop/keys", &wish(days, per_minute)).await;
+        assert_eq!(page.status, 422);
+        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+        assert_eq!(page.attributes("#expires", "value"), [days]);
+        let field = if days.is_empty() { "per_minute" } else { "expires" };
+        assert!(page.one(&format!("#{field}-problem")).contains(says), "said at the field: {}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "id"), [field]);
+    }
+    member.submit("/console/p/shop/keys", &wish("90", "20")).await;
+    let odd = [("name", "ci"), ("models", "nobody-has-it, gpt-4o"), ("days", "1,5")];
+    let page = member.post("/console/p/shop/keys", &odd).await;
+    assert!(page.one("#expires-problem").contains("with a point: 1.5"), "{}", page.text());
+    let page = member.get("/console/p/shop/keys").await;
+    assert!(page.one("tbody tr").contains("20 a minute, 24 at once"), "{}", page.one("tbody tr"));
+    assert!(page.one("tbody tr").contains("in 89 days") || page.one("tbody tr").contains("in 90 days"));
+    let mut brief = world.wired.store.keys(project.id).await.unwrap().remove(0).0;
+    brief.id = KeyId::from_bytes([9; 16]);
+    brief.hash = KeyHash([9; 32]);
+    brief.expires = Some(brief.created);
+    world.wired.store.create_key(&brief, &deja_core::testing::change()).await.unwrap();
+    let page = member.get("/console/p/shop/keys").await;
+    assert_eq!(page.all("tbody .badge"), ["Active", "Expired"], "those that work come first");
+    let revoke = page.attributes("td.do a", "href").remove(1);
+    let page = member.submit(&revoke, &[]).await;
+    assert_eq!(page.all("tbody .badge"), ["Active", "Revoked"]);
+}
+
+#[tokio::test]
+async fn a_key_for_a_model_that_nobody_serves_is_told() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page =
+        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, blend, brew")]).await;
+    let told =
+        "Nobody serves “blend”, “brew”: requests for it are refused until a provider of this project has it.";
+    assert_eq!((page.one(".note[role=status]").as_str(), page.all("dialog #key").len()), (told, 1));
+    let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "blend\nbrew")];
+    member.submit("/console/p/shop/providers/new", &own).await;
+    let page =
+        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, blend, brew")]).await;
+    assert!(page.all(".note[role=status]").is_empty(), "{}", page.text());
+}
+
+#[tokio::test]
+async fn an_operator_has_no_more_tokens_than_the_bound_however_they_are_asked_for() {
+    let world = World::new().await;
+    let (ada, _) = world.operator(Role::Owner).await;
+    let by = world.acting();
+    let make = || tokens::create(&by, ada.email.as_str(), "ci", None);
+    for _ in 0..45 {
+        make().await.unwrap();
+    }
+    let made = futures::future::join_all((0..20).map(|_| make())).await;
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 5);
+    assert_eq!(world.wired.store.access_tokens(ada.id).await.unwrap().len(), 50);
+}
+
+#[tokio::test]
+async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
+    let world = World::new().await;
+    let (mut ada, mut bob) = (world.browser_of(Role::Owner).await, world.browser_of(Role::Member).await);
+    for (name, days, says) in
+        [(" ", "9", "the name"), ("ci", "0", "36500 days"), ("ci", "soon", "must be a number")]
+    {
+        let page = ada.submit("/console/account/tokens", &[("name", name), ("days", days)]).await;
+        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+    }
+    let page = ada.submit("/console/account/tokens", &[("name", "terraform"), ("days", "30")]).await;
+    let token = page.one("#token");
+    assert!(token.starts_with("djt_") && token.len() == 68, "{token}");
+    let page = ada.get("/console/account").await;
+    assert!(!page.body.contains(&token), "once");
+    let row = page.one("section[aria-labelledby=tokens] tbody tr");
+    assert!(row.contains("terraform") && row.contains(&token[..8]) && row.contains("never"), "{row}");
+    let asked = async || {
+        let request = Request::get("/admin/v1/projects").header("authorization", format!("Bearer {token}"));
+        world.stranger().send(request.body(Body::empty()).unwrap()).await.status
+    };
+    assert_eq!(asked().await, 200);
+    let id = page.attributes("form[action='/console/account/tokens/revoke'] input", "value").remove(0);
+    let page = bob.submit("/console/account/tokens/revoke", &[("token", &id)]).await;
+    assert!(page.one("[role=alert]").contains("no token"), "{}", page.text());
+    assert_eq!(asked().await, 200);
+    let page = ada.submit("/console/account/tokens/revoke", &[("token", &id)]).await;
+    assert!(page.all("section[aria-labelledby=tokens] tbody tr").is_empty());
+    assert_eq!(asked().await, 401);
+    let rows = world.wired.store.changes(None, None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let told: Vec<_> = rows.iter().filter(|row| row.change.action.starts_with("token.")).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().all(|row| row.change.actor.name() == "owner-0@example.com"));
+    assert!(!format!("{rows:?}").contains(&token));
+}

@@ -1,0 +1,187 @@
+//! A project's own providers: added, changed, told what is wrong.
+
+use std::sync::Arc;
+
+use deja_core::admin::providers;
+use deja_core::embedding::Threshold;
+use deja_core::engine::Query;
+use deja_core::operator::Role;
+use deja_core::provider::ProviderKind;
+use deja_core::store::Admission;
+
+use crate::util::{Page, World};
+
+#[tokio::test]
+async fn what_is_wrong_with_a_provider_is_said_at_its_field_and_its_secret_is_kept() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/shop/providers/new";
+    let good =
+        [("name", "own"), ("base_url", "https://llm.example.com/v1"), ("models", "m"), ("secret", "sk-hush")];
+    let with = |field: &'static str, value: &'static str| {
+        let mut form = good.to_vec();
+        form.iter_mut().find(|(name, _)| *name == field).unwrap().1 = value;
+        form
+    };
+    for (field, value, told) in [
+        ("name", "a b", "not allowed"),
+        ("base_url", "nonsense", "cannot be read"),
+        ("models", "a b", "without blanks"),
+        ("secret", "a b", "printable ASCII"),
+    ] {
+        let page = owner.post(place, &with(field, value)).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{field}: {}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "name"), [field]);
+        assert_eq!(page.all("#kept").len(), usize::from(field != "secret"), "{field}");
+        assert!(!page.body.contains("sk-hush"));
+    }
+    // What allows a private network is named, to an owner and to a member.
+    for url in ["http://10.1.2.3/v1", "https://127.0.0.1/v1", "http://llm.example.com/v1"] {
+        let page = owner.post(place, &with("base_url", url)).await;
+        let told = page.one("#base_url-problem");
+        assert!(told.contains("Tick “May stand in a private network”"), "{told}");
+        assert!(
+            page.one("label.check:has([name=allow_private])").starts_with("May stand in a private network")
+        );
+        let mut member = world.browser_of(Role::Member).await;
+        let page = member.post(place, &with("base_url", url)).await;
+        assert!(page.one("#base_url-problem").contains("An owner can tick"), "{}", page.text());
+    }
+    // The secret goes along sealed: nobody else can use it, and it need not be typed again.
+    let page = owner.post(place, &with("base_url", "http://10.1.2.3/v1")).await;
+    let kept = page.attributes("input[name=kept]", "value").remove(0);
+    let again = |secret| vec![good[0], good[1], good[2], ("secret", secret), ("kept", kept.as_str())];
+    let mut other = world.browser_of(Role::Owner).await;
+    other.submit(place, &again("")).await;
+    let secret = async || world.wired.store.providers(project.id).await.unwrap().remove(0).sealed_secret;
+    assert_eq!(secret().await, None, "of another session");
+    other.submit("/console/p/shop/providers/own/own/remove", &[]).await;
+    owner.submit(place, &again("")).await;
+    assert!(secret().await.is_some());
+}
+
+#[tokio::test]
+async fn an_endpoint_is_taken_off_a_base_url_and_what_a_provider_takes_over_is_said() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (number, (typed, kept)) in [
+        ("https://llm.example.com/v1/chat/completions", "https://llm.example.com/v1"),
+        ("https://llm.example.com/v1/messages/", "https://llm.example.com/v1"),
+        ("https://llm.example.com/a/v1/responses", "https://llm.example.com/a/v1"),
+        ("https://llm.example.com/embeddings", "https://llm.example.com"),
+        ("https://llm.example.com/v1/", "https://llm.example.com/v1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (name, model) = (format!("p{number}"), format!("m{number}"));
+        let form = [("name", name.as_str()), ("base_url", typed), ("models", &model)];
+        let page = member.submit("/console/p/shop/providers/new", &form).await;
+        let providers = world.wired.store.providers(project.id).await.unwrap();
+        let stored = providers.into_iter().find(|provider| provider.name == name).unwrap();
+        assert_eq!(stored.base_url, kept);
+        let told = page.one("[role=status].note");
+        let mended = !typed.trim_end_matches('/').ends_with("/v1");
+        assert_eq!(told.contains(&format!("Its base URL is {kept}:")), mended, "{told}");
+    }
+    let form = [("base_url", "https://llm.example.com/v1/embeddings"), ("models", "gpt-4o\nblend")];
+    let page = member.submit("/console/p/shop/providers/own/p0", &form).await;
+    let told = page.one("[role=status].note");
+    assert!(told.contains("Its base URL is https://llm.example.com/v1:"), "{told}");
+    assert!(told.contains("it answers for gpt-4o in place of the built-in provider"), "{told}");
+}
+
+#[tokio::test]
+async fn a_providers_key_goes_in_and_never_out() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let new = |url: &'static str| {
+        [
+            ("name", "own"),
+            ("kind", "anthropic"),
+            ("base_url", url),
+            ("models", "big\nsmall"),
+            ("secret", "sk-hush-hush"),
+        ]
+    };
+    for url in [
+        "http://127.0.0.1/v1",
+        "http://169.254.169.254/v1",
+        "http://10.1.2.3/v1",
+        "ftp://example.com",
+        "nonsense",
+    ] {
+        let page = member.post("/console/p/shop/providers/new", &new(url)).await;
+        assert_eq!(page.status, 422, "{url}");
+        assert!(!page.body.contains("sk-hush-hush"), "{url}");
+        assert_eq!(page.attributes("[name=kind][checked]", "value"), ["anthropic"], "what was chosen stays");
+    }
+    let page = member.submit("/console/p/shop/providers/new", &new("https://llm.example.com/v1")).await;
+    assert!(page.text().contains("Stored") && !page.body.contains("sk-hush-hush"));
+    let row = page.one("section[aria-labelledby=own] tbody tr");
+    assert!(row.starts_with("own Anthropic https://llm.example.com/v1"), "{row}");
+    let unpriced = |page: &Page| page.one("section[aria-labelledby=own] td:has(.badge.warn)");
+    assert_eq!(unpriced(&page), "big, smallNo price big, small");
+    let price = [("model", "big"), ("input", "1"), ("output", "2")];
+    let page = member.submit("/console/p/shop/prices", &price).await;
+    assert_eq!(unpriced(&page), "big, smallNo price small");
+    let page = member.get("/console/p/shop/providers/own/own").await;
+    assert!(!page.body.contains("hush") && page.one("textarea#models") == "big small");
+    let moved = [("base_url", "https://elsewhere.example.com/v1"), ("models", "big"), ("secret", "")];
+    let page = member.post("/console/p/shop/providers/own/own", &moved).await;
+    assert!(page.status == 422 && page.one("[role=alert]").contains("bound to its host"), "{}", page.text());
+    let kept = [("base_url", "https://llm.example.com/v1"), ("models", "big"), ("secret", "")];
+    member.submit("/console/p/shop/providers/own/own", &kept).await;
+    let stored = world.wired.store.providers(project.id).await.unwrap().remove(0);
+    assert!(stored.models == ["big"] && stored.sealed_secret.is_some());
+    assert_eq!(stored.kind, ProviderKind::Anthropic, "a form without a kind keeps it");
+    let other = [("kind", "gemini"), ("base_url", "https://llm.example.com"), ("models", "big")];
+    member.submit("/console/p/shop/providers/own/own", &other).await;
+    let stored = world.wired.store.providers(project.id).await.unwrap().remove(0);
+    assert_eq!((stored.kind, stored.base_url.as_str()), (ProviderKind::Gemini, "https://llm.example.com"));
+    let odd = [("kind", "cohere"), ("base_url", "https://llm.example.com"), ("models", "big")];
+    assert_eq!(member.post("/console/p/shop/providers/own/own", &odd).await.status, 400);
+    let page = member.submit("/console/p/shop/providers/own/own/remove", &[]).await;
+    assert!(page.text().contains("Bring a provider of your own"));
+}
+
+#[tokio::test]
+async fn the_page_of_providers_says_which_has_no_answer() {
+    let world = World::with(&[("DEJA_UPSTREAM_MAX_ATTEMPTS", "1")]).await;
+    let project = Arc::new(world.project("Shop").await);
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let own = providers::NewProvider {
+        project: "shop".into(),
+        name: "house".into(),
+        kind: ProviderKind::OpenAi,
+        base_url: format!("http://{nobody}/v1"),
+        models: vec!["blend".into()],
+        secret: None,
+        allow_private: true,
+    };
+    providers::add(&world.acting(), own).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/shop/providers").await;
+    assert!(!page.text().contains("No answer"), "{}", page.text());
+    let caller = Admission::of_console(project);
+    for number in 0..10 {
+        let query = Query {
+            prompt: format!("What is {number}?"),
+            model: "blend".into(),
+            threshold: Threshold::DEFAULT,
+            context: None,
+            request: None,
+            wire: None,
+        };
+        world.wired.app.engine().query(&caller, query).await.unwrap_err();
+    }
+    let page = member.get("/console/p/shop/providers").await;
+    let row = page.one("section[aria-labelledby=own] tbody tr");
+    assert!(row.contains("No answer") && row.contains("asked again"), "{row}");
+    world.project("Other").await;
+    let page = member.get("/console/p/other/providers").await;
+    assert!(!page.text().contains("No answer"), "another project asked nothing");
+}

@@ -1,0 +1,186 @@
+//! Settings of a project: checked, kept, shown, and in the audit log.
+
+use std::sync::Arc;
+
+use deja_core::embedding::Threshold;
+use deja_core::operator::Role;
+use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn};
+
+use crate::util::World;
+
+#[tokio::test]
+async fn contradictions_of_settings_are_said() {
+    let world = Arc::new(World::new().await);
+    let (project, _) = world.furnished().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/furnished/settings";
+    let form = |threshold: &'static str, minimum, entries| {
+        [("name", "Furnished"), ("max_entries", entries), ("threshold", threshold), ("minimum", minimum)]
+    };
+    let page = owner.post(place, &form("0.8", "0.9", "100")).await;
+    assert!(page.one("#threshold-problem").contains("0.8 lies below the minimum 0.9"), "{}", page.text());
+    let page = owner.post(place, &form("0,9", "", "100")).await;
+    assert!(page.one("#threshold-problem").contains("with a point: 0.9, not 0,9"), "{}", page.text());
+    owner.submit(place, &form("", "0.9", "100")).await;
+
+    // A maximum below what is stored says how many go, and wants a tick.
+    let page = owner.post(place, &form("", "", "1")).await;
+    assert!(page.one("#max_entries-problem").contains("1 entry would go"), "{}", page.text());
+    assert_eq!(world.reload("furnished").await.settings.max_entries, 100);
+    assert!(page.one("label:has([name=let_go])").contains("Let 1 entry go"), "{}", page.text());
+    let ticked = [&form("", "", "1")[..], &[("let_go", "1")]].concat();
+    let page = owner.submit(place, &ticked).await;
+    assert!(page.one("[role=status].note").contains("1 entry beyond the maximum go"), "{}", page.text());
+    assert_eq!(world.reload("furnished").await.settings.max_entries, 1);
+    // Who raises it, or leaves it, is not asked.
+    owner.submit(place, &form("", "", "2")).await;
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 2, "what is beyond is swept later");
+
+    let limits = "/console/p/furnished/settings/limits";
+    for (field, value, told) in
+        [("per_minute", "0", "between"), ("burst", "1,5", "with a point"), ("per_minute", "x", "a number")]
+    {
+        let page = owner.post(limits, &[("tier", "pro"), (field, value)]).await;
+        let problem = page.one(&format!("#{field}-problem"));
+        assert!(page.status == 422 && problem.contains(told), "{problem}");
+        assert_eq!(page.attributes(&format!("#{field}"), "value"), [value], "what was typed stays");
+        let page = owner.post("/console/projects", &[("name", "New"), ("tier", "pro"), (field, value)]).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{}", page.text());
+    }
+    let page = owner.post("/console/projects", &[("name", " ")]).await;
+    assert!(page.one("#name-problem").contains("not allowed"), "{}", page.text());
+}
+
+#[tokio::test]
+async fn settings_of_wire_formats_are_kept_shown_and_in_the_audit_log() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/shop/settings").await;
+    assert_eq!(page.attributes("[name=control][checked]", "value").len(), ClientControl::ALL.len());
+    assert_eq!(page.attributes("[name=opt_in][checked]", "value").len(), 0);
+    let form = [("control", "cache"), ("control", "ttl"), ("opt_in", "semantic_json")];
+    let form = [&form[..], &[("hit_usage", "zero"), ("on_hangup", "abort")]].concat();
+    let page = member.submit("/console/p/shop/settings/wires", &form).await;
+    assert_eq!(page.attributes("[name=control][checked]", "value"), ["cache", "ttl"]);
+    assert_eq!(page.attributes("[name=opt_in][checked]", "value"), ["semantic_json"]);
+    assert_eq!(page.attributes("[name=on_hangup][checked]", "value"), ["abort"]);
+    let settings = world.reload("shop").await.settings;
+    assert_eq!(settings.client_controls, [ClientControl::Cache, ClientControl::Ttl].into());
+    assert_eq!(settings.opt_ins, [OptIn::SemanticJson].into());
+    assert_eq!((settings.hit_usage, settings.on_hangup), (HitUsage::Zero, OnHangup::Abort));
+    for (name, word) in [("opt_in", "all"), ("hit_usage", ""), ("on_hangup", "keep")] {
+        let mut odd = form.clone();
+        odd.retain(|(other, _)| *other != name);
+        odd.push((name, word));
+        let page = member.post("/console/p/shop/settings/wires", &odd).await;
+        assert!(page.status == 422 && page.one("[role=alert]").contains("is not one of"), "{}", page.text());
+        assert!(page.one(&format!("fieldset #{name}-problem")).contains("is not one of"));
+        assert_eq!(
+            page.attributes("[name=control][checked]", "value"),
+            ["cache", "ttl"],
+            "what was chosen stays"
+        );
+    }
+    assert_eq!(world.reload("shop").await.settings, settings);
+    let mut owner = world.browser_of(Role::Owner).await;
+    let log = owner.get("/console/audit").await.text();
+    assert!(log.contains("opt-ins: none -> semantic_json; hit usage: stored -> zero"), "{log}");
+}
+
+#[tokio::test]
+async fn settings_are_checked_kept_and_shown() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let form = |threshold: &'static str, ttl| {
+        [
+            ("name", "The shop"),
+            ("ttl", ttl),
+            ("max_entries", "500"),
+            ("threshold", threshold),
+            ("minimum", "0.8"),
+            ("guard", "strict"),
+            ("guard_model", " gpt-4o "),
+            ("guard_budget", "0.25"),
+            ("share_models", "1"),
+        ]
+    };
+    for (threshold, ttl) in [("1.5", "1"), ("x", "1"), ("0.9", "x"), ("0.9", "0")] {
+        let page = owner.post("/console/p/shop/settings", &form(threshold, ttl)).await;
+        assert_eq!(page.status, 422, "{threshold} {ttl}");
+        assert_eq!(page.attributes("#threshold", "value"), [threshold], "what was typed stays");
+    }
+    // What is wrong is said at the field, which gets the focus.
+    let whole = form("0.9", "1.5");
+    for (field, value, told) in [
+        ("ttl", "0", "between 1 second"),
+        ("max_entries", "0", "at most must lie between"),
+        ("samples", "7", "0 to keep none"),
+        ("guard_budget", "-1", "amount of US dollars"),
+        ("guard_model", &*"x".repeat(300), "longer than the limit"),
+        ("minimum", "2", "between 0 and 1"),
+        ("name", " ", "not allowed"),
+    ] {
+        let mut odd: Vec<_> = whole.iter().copied().filter(|(name, _)| *name != field).collect();
+        odd.push((field, value));
+        let page = owner.post("/console/p/shop/settings", &odd).await;
+        assert!(page.one(&format!("#{field}-problem")).contains(told), "{field}: {}", page.text());
+        assert_eq!(page.attributes("[aria-invalid]", "name"), [field]);
+        assert_eq!(page.attributes("[autofocus]", "name"), [field]);
+        assert!(
+            page.attributes("[aria-invalid]", "aria-describedby")[0]
+                .starts_with(&format!("{field}-problem "))
+        );
+        assert_eq!(page.all(".problem").len(), 1);
+    }
+    owner.submit("/console/p/shop/settings", &form("0.9", "1.5")).await;
+    let settings = world.reload("shop").await.settings;
+    assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
+    assert_eq!((settings.default_threshold, settings.guard), (Threshold::new(0.9), Guard::Strict));
+    assert_eq!(
+        owner.get("/console/p/shop/settings").await.attributes("#guard [selected]", "value"),
+        ["strict"]
+    );
+    assert_eq!((settings.guard_model.as_deref(), settings.guard_budget.as_dollars()), (Some("gpt-4o"), 0.25));
+    let page = owner.get("/console/p/shop/settings").await;
+    assert!(page.one("#budget-hint").contains("Asked 0 today"));
+    assert!(page.one("#model-hint strong").contains("no credentials for openai"), "{}", page.text());
+    let own = [("name", "own"), ("base_url", "https://example.com/v1"), ("models", "gpt-4o\nblend")];
+    owner.submit("/console/p/shop/providers/new", &own).await;
+    let page = owner.get("/console/p/shop/settings").await;
+    assert!(page.all("#model-hint strong").is_empty(), "it has a provider and a price");
+    let mut loose = form("0.9", "1.5");
+    loose[7] = ("guard_budget", "-1");
+    let page = owner.post("/console/p/shop/settings", &loose).await;
+    assert!(page.one("[role=alert]").contains("amount of US dollars"), "{}", page.text());
+    loose[6] = ("guard_model", "");
+    loose[7] = ("guard_budget", "");
+    loose[5] = ("guard", "loose");
+    let page = owner.post("/console/p/shop/settings", &loose).await;
+    assert!(page.one("[role=alert]").contains("use off, standard or strict"), "{}", page.text());
+    loose[5] = ("guard", "");
+    owner.submit("/console/p/shop/settings", &loose).await;
+    let kept = world.reload("shop").await.settings;
+    assert_eq!(
+        (kept.guard, kept.guard_budget.as_dollars()),
+        (Guard::Strict, 0.25),
+        "what is not sent is kept"
+    );
+    assert_eq!(kept.guard_model, None);
+    let page = owner.get("/console/p/shop/settings").await;
+    assert_eq!(
+        (page.attributes("#ttl", "value"), page.attributes("#minimum", "value")),
+        (vec!["1.5".into()], vec!["0.8".into()])
+    );
+    owner.submit("/console/p/shop/settings/limits", &[("tier", "pro"), ("per_minute", "2,000")]).await;
+    let quota = world.reload("shop").await.quota();
+    assert_eq!((quota.per_minute(), quota.burst()), (2000, 2400));
+    owner.submit("/console/p/shop/settings/state", &[("state", "suspended")]).await;
+    assert!(world.reload("shop").await.suspended);
+    assert!(owner.get("/console/p/shop").await.text().contains("refused with 403"));
+    let page = owner.submit("/console/p/shop/delete", &[("confirm", "no")]).await;
+    assert!(page.one("[role=alert]").contains("Nothing was deleted"));
+    owner.submit("/console/p/shop/delete", &[("confirm", "shop")]).await;
+    assert!(world.wired.store.project("shop").await.unwrap().is_none());
+}

@@ -1,0 +1,135 @@
+//! Wrong answers: said, taken back, listed; and entries in quarantine.
+
+use std::sync::Arc;
+
+use deja_core::cache::{LabelSource, Met};
+use deja_core::embedding::Similarity;
+use deja_core::operator::Role;
+use deja_core::store::NewLabel;
+
+use crate::util::World;
+
+#[tokio::test]
+async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = format!("/console/p/furnished/cache/{entry}/wrong");
+    let page = member.submit(&place, &[("asked", " ")]).await;
+    assert!(page.one("[role=alert]").contains("Say which prompt"));
+    let asked = "What is the capital of\r\nFrench Guiana?";
+    let page = member.submit(&place, &[("asked", asked)]).await;
+    assert!(page.one("[role=alert]").contains("Nothing like it was asked"), "{}", page.text());
+    world.answered(&project, entry, &["What is the capital of\nFrench Guiana?"]).await;
+    let page = member.submit(&place, &[("asked", asked)]).await;
+    assert!(page.text().contains("What is the capital of French Guiana?"));
+    assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_some());
+    let pair = world
+        .wired
+        .store
+        .wrong_answers(project.id, None, std::num::NonZeroUsize::MIN)
+        .await
+        .unwrap()
+        .remove(0);
+    assert_eq!(pair.asked, "What is the capital of\nFrench Guiana?");
+    assert!((0.3..0.99).contains(&pair.similarity.get()), "{}", pair.similarity.get());
+    let own = member.submit(&place, &[("asked", "What is the capital of France?")]).await;
+    assert!(own.one("[role=alert]").contains("own prompt"), "{}", own.text());
+    world.wired.store.delete(project.id, entry, &deja_core::testing::change()).await.unwrap();
+    let again = member.submit(&place, &[("asked", "again")]).await;
+    assert!(again.one("[role=alert]").contains("gone already"));
+}
+
+#[tokio::test]
+async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = format!("/console/p/furnished/cache/{entry}/wrong");
+    let cells = "[aria-label='Wrong answers'] tbody td";
+    let asked = ["What is the capital of French Guiana?", "What is the capital of Ghana?"];
+    world.answered(&project, entry, &asked).await;
+    member.submit(&place, &[("asked", "What is the capital of French Guiana?")]).await;
+    let page = member.get("/console/p/furnished/cache/wrong").await;
+    assert_eq!(page.all(cells)[3], "Console");
+    let undo = page.attributes("[aria-label='Wrong answers'] form", "action").remove(0);
+    let page = member.submit(&undo, &[]).await;
+    assert!(page.text().contains("may meet again"), "{}", page.text());
+    assert!(page.all(cells).is_empty());
+    assert!(member.submit(&undo, &[]).await.one("[role=alert]").contains("allowed already"));
+    assert_eq!(member.post("/console/p/furnished/cache/wrong/x/undo", &[]).await.status, 404);
+    // The pair stays forbidden, whatever becomes of the entry.
+    let page = member.post(&place, &[("asked", "What is the capital of Ghana?"), ("delete", "1")]).await;
+    assert!(page.text().contains("the entry is deleted"), "{}", page.text());
+    assert_eq!(member.get("/console/p/furnished/cache/wrong").await.all(cells).len(), 6);
+    assert!(world.wired.store.entry(project.id, entry).await.unwrap().is_none());
+    let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
+    assert_eq!(actions[..4], ["entry.delete", "entry.wrong", "pair.allow", "entry.wrong"]);
+}
+
+#[tokio::test]
+async fn an_entry_in_quarantine_is_listed_and_released() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let mut member = world.browser_of(Role::Member).await;
+    let place = format!("/console/p/furnished/cache/{entry}");
+    let held = "section[aria-labelledby=quarantine] tbody";
+    for asked in ["French Guiana", "Ghana", "Guinea"] {
+        let page = member.get("/console/p/furnished/cache").await;
+        assert!(page.all(held).is_empty(), "{asked}");
+        let asked = format!("What is the capital of {asked}?");
+        world.answered(&project, entry, &[&asked]).await;
+        let page = member.submit(&format!("{place}/wrong"), &[("asked", &asked)]).await;
+        assert!(!asked.contains("Guinea?") || page.text().contains("in quarantine"), "{}", page.text());
+    }
+    let page = member.get("/console/p/furnished/cache").await;
+    assert!(page.one(&format!("{held} th")).contains("What is the capital of France?"));
+    let release = page.attributes(&format!("{held} form"), "action").remove(0);
+    assert!(member.get(&place).await.text().contains("This entry is in quarantine"));
+    let page = member.submit(&release, &[]).await;
+    assert!(page.text().contains("answers similar prompts again"), "{}", page.text());
+    assert!(!page.text().contains("This entry is in quarantine"));
+    assert!(member.submit(&release, &[]).await.one("[role=alert]").contains("in no quarantine"));
+    let rows = world.wired.store.changes(Some(project.id), None, std::num::NonZeroUsize::MAX).await.unwrap();
+    let actions: Vec<_> = rows.iter().map(|row| &*row.change.action).collect();
+    assert_eq!(actions[..3], ["entry.release", "entry.quarantine", "entry.wrong"]);
+}
+
+#[tokio::test]
+async fn wrong_answers_are_told_apart_and_paged() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Wrong").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let entry = world.entry(&project, "What is two and two?", "Five.", None).await;
+    let place = format!("/console/p/wrong/cache/{entry}/wrong");
+    // What is too long for an embedding meets the same prompt only, so it cannot have met this one.
+    let page = member.submit(&place, &[("asked", &"too long ".repeat(400))]).await;
+    assert!(page.one("[role=alert]").contains("answered another prompt"), "{}", page.text());
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1);
+    // As versions kept it that took the entry's own prompt.
+    let own = NewLabel {
+        entry,
+        asked: "What is two and two?",
+        vector: None,
+        similarity: Similarity::ONE,
+        met: Met::Served,
+        answers: false,
+        source: LabelSource::Console,
+        note: None,
+    };
+    world.wired.store.label(project.id, own, &deja_core::testing::change()).await.unwrap();
+    let page = member.get("/console/p/wrong/cache/wrong").await;
+    assert_eq!(page.one("[aria-label='Wrong answers'] td.num"), "same prompt");
+    for number in 0..24 {
+        let entry = world.entry(&project, &format!("Prompt {number}"), "An answer.", None).await;
+        world.answered(&project, entry, &["Another prompt"]).await;
+        member.submit(&format!("/console/p/wrong/cache/{entry}/wrong"), &[("asked", "Another prompt")]).await;
+    }
+    let row = "[aria-label='Wrong answers'] tbody tr";
+    let page = member.get("/console/p/wrong/cache/wrong").await;
+    assert_eq!(page.all(row).len(), 20);
+    let older = page.attributes("main a[rel=next]", "href").remove(0);
+    let page = member.get(&older).await;
+    assert_eq!((page.all(row).len(), page.all("main a[rel=next]").len()), (5, 0));
+}
