@@ -54,7 +54,7 @@ pub fn run(
     let ended = try_run(cli, env, out).and_then(|()| Ok(out.flush()?));
     match ended {
         Ok(()) => 0,
-        Err(error) if out.closed && is_broken_pipe(&error) => 0,
+        Err(_) if out.closed => 0,
         Err(error) => complain(&format!("{error:#}"), code_of(&error)),
     }
 }
@@ -182,8 +182,4 @@ fn code_of(error: &anyhow::Error) -> u8 {
             || cause.downcast_ref().is_some_and(VaultError::is_configuration)
     });
     if wrong_usage { WRONG_USAGE } else { FAILED }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }

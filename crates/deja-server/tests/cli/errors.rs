@@ -117,11 +117,25 @@ fn a_wrong_master_key() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let deja = Deja::new();
-    let mut child =
-        deja.command(&["config", "print"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
+    deja.ok(&["project", "create", "a"]);
+    for arguments in [&["config", "print"][..], &["project", "list"], &["project", "list", "--json"]] {
+        let mut child =
+            deja.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_key_is_printed_though_nobody_reads_what_is_said_of_it() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let mut create = deja.command(&["key", "create", "--project", "a", "--name", "k"]);
+    let mut child = create.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stderr.take());
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    assert!(output.status.success() && output.stdout.starts_with(b"dj_"), "{output:?}");
 }
 
 #[test]
