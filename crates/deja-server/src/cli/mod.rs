@@ -138,12 +138,12 @@ fn sources(global: Global, env: BTreeMap<String, String>) -> anyhow::Result<Sour
 }
 
 /// Help and version are no errors; everything else becomes one line.
-fn not_parsed(error: &clap::Error, out: &mut dyn Write) -> u8 {
+fn not_parsed(error: &clap::Error, out: &mut Output<'_>) -> u8 {
     let text = error.render().to_string();
     match error.kind() {
         ClapError::DisplayHelp | ClapError::DisplayVersion => {
             let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-            u8::from(written.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe))
+            u8::from(written.is_err() && !out.closed)
         }
         ClapError::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _nowhere_to_complain = io::stderr().write_all(text.as_bytes());

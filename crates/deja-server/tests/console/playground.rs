@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use deja_core::admin::projects;
-use deja_core::admin::projects::ProjectPatch;
+use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::cache::{Frame, Kind};
 use deja_core::embedding::Threshold;
 use deja_core::operator::Role;
