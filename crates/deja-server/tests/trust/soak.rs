@@ -59,26 +59,30 @@ fn play(rounds: &mut Rounds<'_>) {
                 sizes.push((began.elapsed().as_secs_f64() / 3600.0, size as f64));
             }
         }
+        // A run that is cut short says this too.
+        if let Some(steepest) = sizes.iter().filter_map(|sizes| slope(sizes)).reduce(f64::max) {
+            rounds.sees("memory's slope, kB an hour", steepest.max(0.0) as u64);
+        }
         // All of the time: a server that waits to become idle, and the other one's turn, are part of a soak.
         let elapsed = began.elapsed().as_secs();
         rounds.done(elapsed - std::mem::replace(&mut counted, elapsed));
     }
-    for sizes in &sizes {
-        let hours = sizes.last().map_or(0.0, |(last, _)| last - sizes[0].0);
-        if hours >= 1.0 {
-            let slope = slope(sizes);
-            rounds.saw_at_most("memory's slope, kB an hour", slope.max(0.0) as u64);
-            assert!(slope <= KB_AN_HOUR, "memory grows by {slope:.0} kB an hour");
-        }
+    let slopes = sizes.iter().filter_map(|sizes| slope(sizes));
+    for slope in slopes {
+        assert!(slope <= KB_AN_HOUR, "memory grows by {slope:.0} kB an hour");
     }
 }
 
-/// The slope of the line through these points with the least squares.
-fn slope(points: &[(f64, f64)]) -> f64 {
+/// The slope of the line through these points with the least squares, if they are of an hour at least.
+fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let ((first, _), (last, _)) = (points.first()?, points.last()?);
+    if last - first < 1.0 {
+        return None;
+    }
     let count = points.len() as f64;
     let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
     let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>()
+    Some(both / points.iter().map(|point| (point.0 - x).powi(2)).sum::<f64>())
 }
 
 /// Load, and one thing that goes wrong in it. Says how many requests were answered, and how many were not.

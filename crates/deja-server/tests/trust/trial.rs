@@ -125,6 +125,11 @@ impl<'a> Rounds<'a> {
         *most = value.max(*most);
     }
 
+    /// What is seen now, whatever it was before.
+    pub fn sees(&mut self, what: &str, value: u64) {
+        self.progress.seen.insert(what.to_owned(), value);
+    }
+
     /// The round under way failed.
     pub fn failed(&mut self, said: String) {
         let seed = self.seed();
