@@ -28,16 +28,18 @@ mod sqlite {
             self.0.add_vector(SCOPE, vector, number as i64, id, i64::MAX);
         }
 
-        /// The rows of the best five.
-        pub(super) fn nearest(&self, probe: &Embedding, threshold: f64) -> Vec<i64> {
-            let search = index::Search {
+        /// The rows of the best five, for each of some probes in one scan.
+        pub(super) fn nearest(&self, probes: &[&Embedding], threshold: f64) -> Vec<Vec<i64>> {
+            let search = |probe: &&Embedding| index::Search {
                 probe: probe.as_slice().into(),
                 threshold: Threshold::new(threshold).expect("a threshold"),
                 limit: NonZeroUsize::new(5).expect("a limit"),
                 now: super::synthetic::NOW,
             };
-            let target = self.0.target(SCOPE, probe.dimension()).expect("it has vectors");
-            target.nearest(&[&search])[0].iter().map(|found| found.row).collect()
+            let searches: Vec<_> = probes.iter().map(search).collect();
+            let target = self.0.target(SCOPE, probes[0].dimension()).expect("it has vectors");
+            let found = target.nearest(&searches.iter().collect::<Vec<_>>());
+            found.iter().map(|found| found.iter().map(|found| found.row).collect()).collect()
         }
     }
 }
@@ -62,12 +64,21 @@ fn nearest(criterion: &mut Criterion) {
         }
         let probes: Vec<_> = (0..64).map(|_| sentences.draw(&mut noise)).collect();
         let mut group = criterion.benchmark_group("scan");
-        for threshold in [0.75, 0.85, 0.95] {
+        for (threshold, together) in
+            [0.75, 0.85, 0.95].into_iter().flat_map(|threshold| [(threshold, 1), (threshold, 8)])
+        {
             let mut next = 0;
-            group.bench_function(BenchmarkId::new(threshold.to_string(), entries), |bencher| {
+            // The time of all of them.
+            let name = if together == 1 {
+                threshold.to_string()
+            } else {
+                format!("{threshold}, {together} at once")
+            };
+            group.bench_function(BenchmarkId::new(name, entries), |bencher| {
                 bencher.iter(|| {
-                    next = (next + 1) % probes.len();
-                    black_box(scan.nearest(&probes[next], threshold))
+                    next = (next + together) % probes.len();
+                    let some: Vec<_> = probes.iter().cycle().skip(next).take(together).collect();
+                    black_box(scan.nearest(&some, threshold))
                 });
             });
         }

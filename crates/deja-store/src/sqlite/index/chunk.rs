@@ -2,8 +2,11 @@
 
 use super::Slot;
 use super::components::{Components, for_exactly, quantised};
-use super::kernels::{self, Level, Sketches, Word};
+use super::kernels::Level;
+use super::sieve::Sieve;
+use super::sift::View;
 use super::sketch::Sketcher;
+use super::sketches::Sketches;
 
 /// Vectors in a full chunk: at 384 dimensions its sketches are 48 KB, about a first-level cache.
 pub(super) const FULL: usize = 1024;
@@ -15,8 +18,8 @@ const UNSKETCHED: usize = 64;
 #[derive(Default)]
 pub(super) struct Chunk {
     slots: Vec<Slot>,
-    /// Word-major, see [`Sketches`]; the stride is the capacity. Empty while the chunk is small.
-    sketches: Box<[u64]>,
+    /// Empty while the chunk is small.
+    sketches: Sketches,
     vectors: Components,
     capacity: usize,
 }
@@ -56,7 +59,7 @@ impl Chunk {
     pub(super) fn pop(&mut self, sketcher: &Sketcher) -> Option<Piece> {
         let at = self.slots.len().checked_sub(1)?;
         let vector = self.vectors.of(at, sketcher.dimension());
-        let sketch = self.has_sketches().then(|| self.sketches().of(at));
+        let sketch = self.has_sketches().then(|| self.sketches.of(at, sketcher.words()));
         let slot = self.slots.pop()?;
         self.vectors.truncate(at, sketcher.dimension());
         if at > 0 && at * 4 <= self.capacity {
@@ -83,13 +86,13 @@ impl Chunk {
         !self.sketches.is_empty()
     }
 
-    /// The places whose sketch is within the radii of `probe`. `ahead` will be asked next.
-    pub(super) fn within(&self, level: Level, probe: &[Word], ahead: Option<&Chunk>, found: &mut Vec<u16>) {
-        kernels::within(level, self.sketches(), probe, ahead.map(Chunk::sketches), found);
+    /// The places whose sketch passes the sieve. `ahead` will be asked next.
+    pub(super) fn within(&self, sieve: &Sieve, ahead: Option<&Chunk>, found: &mut Vec<u16>) {
+        sieve.within(self.view(sieve), ahead.map(|chunk| chunk.view(sieve)), found);
     }
 
-    fn sketches(&self) -> Sketches<'_> {
-        Sketches { words: &self.sketches, stride: self.capacity, len: self.len() }
+    fn view(&self, sieve: &Sieve) -> View<'_> {
+        self.sketches.view(self.len(), sieve.words())
     }
 
     /// The least and the greatest cosine that the vector at `at` may have with a probe of length 1.
@@ -103,13 +106,7 @@ impl Chunk {
         self.slots[at] = Slot { reading, ..piece.slot };
         if self.has_sketches() {
             let made = || sketcher.sketch(&piece.vector.to_f32());
-            self.put_sketch(at, &piece.sketch.clone().unwrap_or_else(made));
-        }
-    }
-
-    fn put_sketch(&mut self, at: usize, sketch: &[u64]) {
-        for (w, word) in sketch.iter().enumerate() {
-            self.sketches[w * self.capacity + at] = *word;
+            self.sketches.put(at, &piece.sketch.clone().unwrap_or_else(made));
         }
     }
 
@@ -117,22 +114,19 @@ impl Chunk {
         let capacity = capacity.min(FULL);
         self.vectors.resize(capacity * sketcher.dimension());
         for_exactly(&mut self.slots, capacity);
-        let before = std::mem::replace(&mut self.capacity, capacity);
-        let sketches = std::mem::take(&mut self.sketches);
+        self.capacity = capacity;
+        let before = std::mem::take(&mut self.sketches);
         if capacity <= UNSKETCHED && !self.vectors.is_int8() {
             return;
         }
-        self.sketches = vec![0; sketcher.words() * capacity].into();
-        if sketches.is_empty() {
-            for at in 0..self.len() {
-                let vector = self.vectors.of(at, sketcher.dimension());
-                self.put_sketch(at, &sketcher.sketch(&vector.to_f32()));
-            }
-        } else {
-            for w in 0..sketcher.words() {
-                let len = self.slots.len();
-                self.sketches[w * capacity..][..len].copy_from_slice(&sketches[w * before..][..len]);
-            }
+        self.sketches = Sketches::new(capacity, sketcher.words());
+        for at in 0..self.len() {
+            let sketch = if before.is_empty() {
+                sketcher.sketch(&self.vectors.of(at, sketcher.dimension()).to_f32())
+            } else {
+                before.of(at, sketcher.words())
+            };
+            self.sketches.put(at, &sketch);
         }
     }
 }

@@ -1,10 +1,9 @@
-//! The two loops that a search spends its time in, once for each instruction set.
+//! Dot products, once for each instruction set.
 //!
 //! The instruction set is chosen once at run time. Each variant is a whole loop inside one function: spread
 //! over generics, functions with a `target_feature` are not inlined and the loop is several times slower.
 #![expect(unsafe_code, reason = "SIMD intrinsics, measured in benches/index.rs; each has its SAFETY note")]
 
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 use half::f16;
@@ -17,7 +16,7 @@ pub(super) enum Level {
     /// POPCNT, AVX2, FMA and F16C.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 F, BW, DQ and VPOPCNTDQ.
+    /// AVX-512 F, BW, VBMI and VPOPCNTDQ.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -34,7 +33,10 @@ fn detect() -> Level {
         && is_x86_feature_detected!("fma")
         && is_x86_feature_detected!("f16c")
         && is_x86_feature_detected!("popcnt");
-    let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vpopcntdq");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vpopcntdq");
     match (avx2, avx512) {
         (true, true) => Level::Avx512,
         (true, false) => Level::Avx2,
@@ -45,207 +47,6 @@ fn detect() -> Level {
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Level {
     Level::Portable
-}
-
-/// Sketches of a chunk, word by word: word `w` of sketch `i` is `words[w * stride + i]`, so that eight
-/// sketches are compared at once without adding across lanes, and of most only the first word is read.
-#[derive(Clone, Copy)]
-pub(super) struct Sketches<'a> {
-    pub(super) words: &'a [u64],
-    pub(super) stride: usize,
-    pub(super) len: usize,
-}
-
-impl Sketches<'_> {
-    /// The words of the sketch at `at`.
-    pub(super) fn of(&self, at: usize) -> Box<[u64]> {
-        self.words.chunks_exact(self.stride).map(|words| words[at]).collect()
-    }
-}
-
-/// Bits of a weight.
-pub(super) const PLANES: usize = 3;
-
-/// A word of the probe.
-pub(super) struct Word {
-    pub(super) signs: u64,
-    /// The weights of the signs: bit `p` of each is in plane `p`.
-    pub(super) planes: [u64; PLANES],
-    /// What the weights of all signs that differ up to this word may add up to.
-    pub(super) radius: u64,
-}
-
-impl Word {
-    /// The weights of the signs of `stored` that differ.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "inlined into the variant compiled with POPCNT")]
-    pub(super) fn distance(&self, stored: u64) -> u64 {
-        let differ = stored ^ self.signs;
-        let plane = |at: usize| u64::from((differ & self.planes[at]).count_ones()) << at;
-        plane(0) + plane(1) + plane(2)
-    }
-}
-
-/// Appends to `found` the sketches that are within the radius of `probe` after each word. `ahead` will be
-/// looked at next.
-pub(super) fn within(
-    level: Level,
-    sketches: Sketches<'_>,
-    probe: &[Word],
-    ahead: Option<Sketches<'_>>,
-    found: &mut Vec<u16>,
-) {
-    assert!(
-        sketches.len <= sketches.stride && sketches.words.len() >= probe.len() * sketches.stride,
-        "every word of every sketch is there"
-    );
-    match level {
-        Level::Portable => within_portable(sketches, probe, found, 0),
-        // SAFETY: the level says that the processor has the features.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => unsafe { within_popcnt(sketches, probe, found) },
-        // SAFETY: as above, and the assertion says that the loads stay inside `words`.
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { within_avx512(sketches, probe, ahead, found) },
-    }
-}
-
-#[inline(always)]
-fn within_portable(s: Sketches<'_>, probe: &[Word], found: &mut Vec<u16>, from: usize) {
-    // Of a stretch those that are near after each word, in a loop without branches.
-    const STRETCH: usize = 64;
-    let mut near = [(0_u16, 0_u64); STRETCH];
-    let mut start = from;
-    while start < s.len {
-        let mut count = STRETCH.min(s.len - start);
-        for (place, near) in (start..).zip(&mut near[..count]) {
-            *near = (place as u16, 0);
-        }
-        for (w, word) in probe.iter().enumerate() {
-            let words = &s.words[w * s.stride..][..s.len];
-            let mut kept = 0;
-            for i in 0..count {
-                let (place, before) = near[i];
-                let distance = before + word.distance(words[usize::from(place)]);
-                near[kept] = (place, distance);
-                kept += usize::from(distance <= word.radius);
-            }
-            count = kept;
-        }
-        found.extend(near[..count].iter().map(|(place, _)| place));
-        start += STRETCH;
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "popcnt,avx2")]
-fn within_popcnt(s: Sketches<'_>, probe: &[Word], found: &mut Vec<u16>) {
-    within_portable(s, probe, found, 0);
-}
-
-/// # Safety
-/// `s.words` must hold `probe.len() * s.stride` words, with `s.len <= s.stride`.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vpopcntdq,popcnt")]
-unsafe fn within_avx512(s: Sketches<'_>, probe: &[Word], ahead: Option<Sketches<'_>>, found: &mut Vec<u16>) {
-    use std::arch::x86_64::{
-        __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_cmple_epu64_mask,
-        _mm512_loadu_si512, _mm512_mask_cmple_epu64_mask, _mm512_popcnt_epi64, _mm512_set1_epi64,
-        _mm512_slli_epi64, _mm512_xor_si512,
-    };
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn all(word: u64) -> __m512i {
-        _mm512_set1_epi64(word as i64)
-    }
-    // No closures around intrinsics: they are inlined with link-time optimisation only.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn all_planes([one, two, four]: [u64; PLANES]) -> [__m512i; PLANES] {
-        [all(one), all(two), all(four)]
-    }
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vpopcntdq")]
-    fn distance(stored: __m512i, signs: __m512i, planes: [__m512i; PLANES]) -> __m512i {
-        let differ = _mm512_xor_si512(stored, signs);
-        let [one, two, four] = planes;
-        let one = _mm512_popcnt_epi64(_mm512_and_si512(differ, one));
-        let two = _mm512_popcnt_epi64(_mm512_and_si512(differ, two));
-        let four = _mm512_popcnt_epi64(_mm512_and_si512(differ, four));
-        _mm512_add_epi64(one, _mm512_add_epi64(_mm512_slli_epi64::<1>(two), _mm512_slli_epi64::<2>(four)))
-    }
-    /// Groups of eight that are looked at together, so that memory is waited for once and not for each.
-    const GROUPS: usize = 128;
-    let Some((first, others)) = probe.split_first() else { return };
-    let (signs, planes, radius) = (all(first.signs), all_planes(first.planes), all(first.radius));
-    let words = s.words.as_ptr();
-    let next = ahead.map_or(s.words, |ahead| ahead.words).as_ptr();
-    let second = if others.is_empty() { 0 } else { s.stride };
-    let whole = s.len / 8 * 8;
-    // Those that are near so far: where they are, which of the eight, and the distances.
-    let mut groups = [(0, 0); GROUPS];
-    let mut sums = [const { MaybeUninit::<__m512i>::uninit() }; GROUPS];
-    for start in (0..whole).step_by(GROUPS * 8) {
-        let mut nears = [0; GROUPS];
-        for (i, near) in (start..whole).step_by(8).zip(&mut nears) {
-            // SAFETY: i + 8 <= len <= stride, so the eight words lie inside `words`.
-            let sum = distance(unsafe { _mm512_loadu_si512(words.add(i).cast()) }, signs, planes);
-            *near = _mm512_cmple_epu64_mask(sum, radius);
-            // The first words of a chunk are two pages: too few for the processor to see where they go on.
-            _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(i).cast());
-        }
-        let mut count = 0;
-        for (from, nears) in (0..).step_by(8).zip(nears.as_chunks::<8>().0) {
-            let mut bits = u64::from_le_bytes(*nears);
-            while bits != 0 {
-                let group = bits.trailing_zeros() as usize / 8;
-                let i = start + (from + group) * 8;
-                _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(i + second).cast());
-                groups[count] = (i as u32, nears[group]);
-                count += 1;
-                bits &= !(0xff << (group * 8));
-            }
-        }
-        for (w, word) in (1..).zip(others) {
-            let (others, limit) = ((all(word.signs), all_planes(word.planes)), all(word.radius));
-            // Twice as many words each time.
-            let ahead =
-                if (w + 1_usize).is_power_of_two() { w + 1..(2 * w + 2).min(probe.len()) } else { 0..0 };
-            let mut kept = 0;
-            for group in 0..count {
-                let (at, near) = groups[group];
-                let i = at as usize;
-                // SAFETY: as above, and w < probe.len(); from the second word on the first `count` groups have sums.
-                let (stored, before) = unsafe {
-                    let before = if w == 1 {
-                        distance(_mm512_loadu_si512(words.add(i).cast()), signs, planes)
-                    } else {
-                        sums[group].assume_init()
-                    };
-                    (_mm512_loadu_si512(words.add(w * s.stride + i).cast()), before)
-                };
-                let sum = _mm512_add_epi64(before, distance(stored, others.0, others.1));
-                let near = _mm512_mask_cmple_epu64_mask(near, sum, limit);
-                groups[kept] = (at, near);
-                sums[kept].write(sum);
-                if near != 0 {
-                    kept += 1;
-                    for w in ahead.clone() {
-                        _mm_prefetch::<_MM_HINT_T0>(words.wrapping_add(w * s.stride + i).cast());
-                    }
-                }
-            }
-            count = kept;
-        }
-        for (at, near) in &groups[..count] {
-            let mut near = *near;
-            while near != 0 {
-                found.push((at + near.trailing_zeros()) as u16);
-                near &= near - 1;
-            }
-        }
-    }
-    within_portable(s, probe, found, whole);
 }
 
 /// The dot product of a stored f16 vector with an f32 vector of the same length, in f32.
@@ -379,10 +180,11 @@ fn dot_int8_avx512(stored: &[i8], probe: &[f32]) -> f32 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn levels() -> Vec<Level> {
+    /// All that this processor has.
+    pub(in super::super) fn levels() -> Vec<Level> {
         let mut levels = vec![Level::Portable];
         #[cfg(target_arch = "x86_64")]
         if level() == Level::Avx512 {
@@ -396,49 +198,6 @@ mod tests {
     fn noise(seed: u64) -> impl Iterator<Item = u64> {
         let mut state = seed;
         std::iter::repeat_with(move || super::super::sketch::split_mix(&mut state))
-    }
-
-    #[test]
-    fn every_level_finds_the_same_sketches() {
-        for words in [1usize, 6, 8, 24] {
-            for len in [0usize, 1, 7, 8, 9, 63, 64, 65, 200] {
-                let stride = len.next_power_of_two();
-                let stored: Vec<u64> = noise(1).take(words * stride).collect();
-                let sketches = Sketches { words: &stored, stride, len };
-                // In the mean a word of noise differs by 32 signs of weight 3.5.
-                for radius in [0, 90, 112, 130, 448] {
-                    let bits: Vec<u64> = noise(2).take(words * 4).collect();
-                    let word = |(w, bits): (u64, &[u64])| Word {
-                        signs: bits[0],
-                        planes: [bits[1], bits[2], bits[3]],
-                        radius: (w + 1) * radius,
-                    };
-                    let probe: Vec<Word> = (0..).zip(bits.chunks(4)).map(word).collect();
-                    let mut sum = vec![0; len];
-                    let mut expected: Vec<u16> = (0..len as u16).collect();
-                    for (w, word) in probe.iter().enumerate() {
-                        for (i, sum) in sum.iter_mut().enumerate() {
-                            let differ = stored[w * stride + i] ^ word.signs;
-                            let weight = |bit: u64| {
-                                word.planes
-                                    .iter()
-                                    .rev()
-                                    .fold(0, |weight, plane| weight * 2 + (plane >> bit & 1))
-                            };
-                            *sum += (0..64).map(|bit| (differ >> bit & 1) * weight(bit)).sum::<u64>();
-                        }
-                        expected.retain(|i| sum[usize::from(*i)] <= word.radius);
-                    }
-                    for level in levels() {
-                        for ahead in [None, Some(sketches)] {
-                            let mut found = Vec::new();
-                            within(level, sketches, &probe, ahead, &mut found);
-                            assert_eq!(found, expected, "{level:?} {words} words, {len} sketches, {radius}");
-                        }
-                    }
-                }
-            }
-        }
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod kernels;
 mod partition;
 mod scans;
 mod sieve;
+mod sift;
 mod sketch;
+mod sketches;
 mod top;
 mod vector;
 

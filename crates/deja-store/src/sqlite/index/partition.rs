@@ -107,9 +107,10 @@ impl Partition {
             next = next.min(chunks.len());
             let Some(index) = next.checked_sub(1) else { break };
             next = index;
-            let ahead = index.checked_sub(1).map(|ahead| &chunks[ahead]);
+            // For the first of them: then it is there for all.
+            let mut ahead = index.checked_sub(1).map(|ahead| &chunks[ahead]);
             for look in &mut looks {
-                look.at(&chunks[index], ahead, &mut near);
+                look.at(&chunks[index], ahead.take(), &mut near);
             }
             RwLockReadGuard::bump(&mut chunks);
         }
@@ -137,7 +138,7 @@ impl<'a> Look<'a> {
     fn at(&mut self, chunk: &Chunk, ahead: Option<&Chunk>, near: &mut Vec<u16>) {
         near.clear();
         match &self.sieve {
-            Some(sieve) if chunk.has_sketches() => chunk.within(self.level, sieve.words(), ahead, near),
+            Some(sieve) if chunk.has_sketches() => chunk.within(sieve, ahead, near),
             _ => near.extend(0..chunk.len() as u16),
         }
         for at in near {

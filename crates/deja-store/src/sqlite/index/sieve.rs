@@ -13,7 +13,8 @@
 
 use std::sync::LazyLock;
 
-use super::kernels::{PLANES, Word};
+use super::kernels;
+use super::sift::{self, PLANES, Tables, View, Word};
 use super::sketch::signs;
 
 /// A pair exactly at the threshold is left out with at most this probability over all words, about 1 in 1.2
@@ -33,6 +34,7 @@ const WORTHWHILE: f64 = 1.0 / 64.0;
 /// What one probe leaves out.
 pub(super) struct Sieve {
     words: Box<[Word]>,
+    tables: Tables,
     coordinates: Box<[Coordinate]>,
     similarity: f64,
 }
@@ -65,15 +67,21 @@ impl Sieve {
             }
             Word { signs: signs(values), planes, radius: 0 }
         };
-        let words = probe.chunks(64).zip(coordinates.chunks(64)).map(word).collect();
-        let mut sieve = Self { words, coordinates, similarity };
+        let words: Box<[_]> = probe.chunks(64).zip(coordinates.chunks(64)).map(word).collect();
+        let tables = Tables::new(kernels::level(), &words);
+        let mut sieve = Self { words, tables, coordinates, similarity };
         sieve.set_radii(LOG_MISS);
         sieve
     }
 
-    /// What sketches are compared with.
-    pub(super) fn words(&self) -> &[Word] {
-        &self.words
+    /// Words of a sketch.
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Appends the places of the sketches that pass to `found`. `ahead` will be asked next.
+    pub(super) fn within(&self, sketches: View<'_>, ahead: Option<View<'_>>, found: &mut Vec<u16>) {
+        sift::within(&self.tables, sketches, &self.words, ahead, found);
     }
 
     /// Leaves out what is less similar than this, if that is worth the work.
@@ -204,7 +212,7 @@ mod tests {
 
     fn passes(sieve: &Sieve, sketch: &[u64]) -> bool {
         let mut sum = 0;
-        sieve.words().iter().zip(sketch).all(|(word, stored)| {
+        sieve.words.iter().zip(sketch).all(|(word, stored)| {
             sum += word.distance(*stored);
             sum <= word.radius
         })
@@ -281,7 +289,7 @@ mod tests {
         let mut random = 13;
         let (probe, _) = pair(0, 0, 384, &mut random);
         let probe: Vec<f32> = probe.iter().map(|v| *v as f32).collect();
-        let radii = |sieve: &Sieve| sieve.words().iter().map(|word| word.radius).collect::<Vec<_>>();
+        let radii = |sieve: &Sieve| sieve.words.iter().map(|word| word.radius).collect::<Vec<_>>();
         let mut sieve = sketcher.sieve(&probe, 0.75).unwrap();
         let wide = radii(&sieve);
         assert!(wide.is_sorted());
@@ -292,7 +300,7 @@ mod tests {
         assert!(sketcher.sieve(&probe, 0.0).is_none() && sketcher.helps(0.45));
         // Of vectors that have nothing to do with the probe the first word leaves nearly all out.
         let sieve = sketcher.sieve(&probe, 0.85).unwrap();
-        let first = &sieve.words()[0];
+        let first = &sieve.words[0];
         let passed = (0..10_000).filter(|_| first.distance(split_mix(&mut random)) <= first.radius).count();
         assert!(passed < 200, "{passed} of 10000");
     }

@@ -6,6 +6,7 @@
 //! What two sketches say of the angle between their vectors: [`super::sieve`].
 
 use super::sieve::Sieve;
+use super::sift::HEAD;
 
 /// Thresholds are taken in steps of this, rounded down, which leaves less out.
 const STEPS: u32 = 256;
@@ -14,7 +15,7 @@ const ROUNDS: usize = 3;
 /// Makes the sketches of vectors of one dimension.
 pub(super) struct Sketcher {
     dimension: usize,
-    /// The dimension, rounded up to whole words.
+    /// The dimension, rounded up to whole words, of which there are as many as a head has at least.
     bits: usize,
     /// Hadamard transforms run over blocks of this length, the largest power of two that divides `bits`.
     block: usize,
@@ -26,7 +27,7 @@ pub(super) struct Sketcher {
 
 impl Sketcher {
     pub(super) fn new(dimension: usize) -> Self {
-        let bits = dimension.next_multiple_of(64).max(64);
+        let bits = dimension.next_multiple_of(64).max(HEAD * 64);
         // Any seed serves: sketches never leave the process.
         let mut state = 0x6465_6a61_0000_0000 ^ dimension as u64;
         let signs = [(); ROUNDS].map(|()| {
