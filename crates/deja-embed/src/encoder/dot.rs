@@ -171,7 +171,7 @@ mod tests {
             let constants = vec![0.0; outputs];
             let (scale, offset, bias) = (&constants[..], &constants[..], &constants[..]);
             let linear = Linear { inputs, outputs, weights: &weights, scale, offset, bias };
-            let wide: Vec<f32> = bytes.iter().map(|b| f32::from(*b)).collect();
+            let wide: Vec<i16> = bytes.iter().map(|b| i16::from(*b)).collect();
             let shifted: Vec<i8> = bytes.iter().map(|b| (b ^ 128) as i8).collect();
             for strip in Strip::all(outputs) {
                 let mut want = vec![7; rows * strip.count * PANEL];
@@ -179,13 +179,17 @@ mod tests {
                 portable::product()(wide.as_chunks().0, &linear, strip, &mut want);
                 product::<[i32; PART]>(shifted.as_chunks().0, &linear, strip, &mut have);
                 prop_assert_eq!(&want, &have);
-                let exact: i32 = (0..inputs)
-                    .map(|k| {
-                        let at = strip.first * inputs * PANEL + k / QUAD * PANEL * QUAD + k % QUAD;
-                        i32::from(bytes[k]) * i32::from(weights[at])
-                    })
-                    .sum();
-                prop_assert_eq!(want[0], exact);
+                for (at, sum) in want.iter().enumerate() {
+                    let (row, panel, channel) = (at / PANEL / strip.count, at / PANEL % strip.count, at % PANEL);
+                    let weights = &weights[strip.panel(panel) * inputs * PANEL..];
+                    let exact: i32 = (0..inputs)
+                        .map(|k| {
+                            let weight = weights[(k / QUAD * PANEL + channel) * QUAD + k % QUAD];
+                            i32::from(bytes[row * inputs + k]) * i32::from(weight)
+                        })
+                        .sum();
+                    prop_assert_eq!(*sum, exact);
+                }
             }
         }
     }

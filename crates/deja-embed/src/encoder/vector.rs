@@ -47,7 +47,7 @@ pub(super) trait Vector: Numbers {
 
 /// A vector that can be stored as what the kernel's product reads.
 pub(super) trait Quantise<I>: Vector {
-    /// Writes the low byte of each lane's bits: as it is, wider, less 128, or as a number.
+    /// Writes the low byte of each lane's bits: as it is, wider, or less 128.
     fn store_low_bytes(self, to: &mut [I; LANES]);
 }
 
@@ -151,9 +151,9 @@ impl Vector for [f32; LANES] {
     }
 }
 
-impl Quantise<f32> for [f32; LANES] {
+impl Quantise<i16> for [f32; LANES] {
     #[inline(always)]
-    fn store_low_bytes(self, to: &mut [f32; LANES]) {
-        *to = std::array::from_fn(|i| (self[i].to_bits() & 0xff) as i32 as f32);
+    fn store_low_bytes(self, to: &mut [i16; LANES]) {
+        *to = std::array::from_fn(|i| (self[i].to_bits() & 0xff) as i16);
     }
 }
