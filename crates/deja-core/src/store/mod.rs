@@ -5,6 +5,7 @@
 //! an error. Time comes in as an argument: no backend asks its own clock.
 
 mod access_tokens;
+mod ahead;
 mod audit;
 mod browse;
 mod claims;
@@ -32,6 +33,7 @@ use crate::api_key::KeyHash;
 use crate::clock::Timestamp;
 
 pub use access_tokens::AccessTokens;
+pub use ahead::{Found, LookUp, LooksAhead};
 pub use audit::Audit;
 pub use browse::Browse;
 pub use claims::{Claimed, Claims, FlightKey, Unanswered};
@@ -104,6 +106,11 @@ pub trait Store:
             }
         };
         Ok(Door::Open(admission, decision))
+    }
+
+    /// Admission with a look-up; `None` if this store is in the process, so that there is no round trip to save.
+    fn looks_ahead(&self) -> Option<&dyn LooksAhead> {
+        None
     }
 
     /// Flights shared with other processes; `None` if this store serves one process only.

@@ -28,7 +28,7 @@ pub(super) fn detail(row: &Row) -> Result<EntryDetail, StoreError> {
     let first = entries::WIDTH;
     let hits = count(row, first + 3)?;
     Ok(EntryDetail {
-        entry: entries::from_row(row)?,
+        entry: entries::from_row(row, 0)?,
         kind: word(row, first)?,
         context: text_or_none(row, first + 1)?,
         parameters: parameters(row, first + 2)?,

@@ -52,7 +52,7 @@ impl Export for PostgresStore {
             let id = EntryId::from_bytes(id(row, 0)?);
             if page.last().is_none_or(|last| last.entry.id != id) {
                 page.push(WholeEntry {
-                    entry: entries::whole_from_row(row)?,
+                    entry: entries::whole_from_row(row, 0)?,
                     prompt_hash: PromptHash(hash(row, WIDTH + 1)?),
                     kind: word(row, WIDTH + 2)?,
                     context: text_or_none(row, WIDTH + 3)?,

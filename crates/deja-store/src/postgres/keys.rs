@@ -9,7 +9,7 @@ use deja_core::clock::Timestamp;
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::project::Tier;
 use deja_core::rate_limit::{Decision, MINUTE, Quota};
-use deja_core::store::{Admission, Door, Keys, OwnProviders, StoreError};
+use deja_core::store::{Admission, Door, Found, Keys, LookUp, LooksAhead, OwnProviders, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -17,7 +17,7 @@ use super::connections::{Connections, Params};
 use super::fault::conflict;
 use super::limits::{KEYS, QUERIES, SKEW, decision, take_from};
 use super::rows::{count, get, hash, id, json, quota, quota_columns, time, time_or_none, to_json, uuid};
-use super::{PostgresStore, projects};
+use super::{PostgresStore, entries, projects};
 
 /// Columns of a key, from number 0.
 const COLUMNS: &str = "k.project_id, k.key_id, k.name, k.shown, k.hash, k.models, k.created, k.revoked,
@@ -90,8 +90,54 @@ impl Keys for PostgresStore {
     }
 }
 
-/// $1 now, $2 skew, $3 hash.
-static ADMIT: LazyLock<String> = LazyLock::new(|| {
+#[async_trait]
+impl LooksAhead for PostgresStore {
+    async fn admit_and_look_up(
+        &self,
+        hash: &KeyHash,
+        wanted: &LookUp,
+        now: Timestamp,
+    ) -> Result<(Door, Found), StoreError> {
+        let params: Params<'_> = &[
+            &now.as_nanos(),
+            &SKEW,
+            &hash.0.as_slice(),
+            &wanted.scope.0.as_slice(),
+            &wanted.prompt.0.as_slice(),
+        ];
+        let Some(row) = self.connections.query_opt(&ADMIT_AND_LOOK_UP, params).await? else {
+            return Ok((Door::Unknown, Ok(None)));
+        };
+        let entry: Option<Uuid> = get(&row, ENTRY)?;
+        let found = entry.map(|_| entries::whole_from_row(&row, ENTRY).map(Arc::new)).transpose();
+        Ok((door(&row, now)?, found))
+    }
+}
+
+/// Where the columns begin that say what was taken from the project's bucket, and from the key's own.
+const TAKEN: usize = WIDTH + projects::WIDTH + 1;
+const OWN: usize = TAKEN + 3;
+/// Where those of an entry begin.
+const ENTRY: usize = OWN + 3;
+
+static ADMIT: LazyLock<String> = LazyLock::new(|| admit("", ""));
+
+/// $4 scope, $5 prompt. The limit keeps this a query of its own: joined as they are, entries are searched by scope and
+/// prompt alone, in all projects, and that for who is refused too.
+static ADMIT_AND_LOOK_UP: LazyLock<String> = LazyLock::new(|| {
+    let found = format!(
+        "LEFT JOIN LATERAL (
+             SELECT {}, e.record FROM entries e
+             WHERE t.allowed AND NOT p.suspended AND e.project_id = t.project_id
+                   AND e.scope_key = $4 AND e.prompt_hash = $5 AND (e.expires IS NULL OR e.expires > $1)
+             LIMIT 1) AS found ON true",
+        entries::COLUMNS
+    );
+    admit(", found.*", &found)
+});
+
+/// $1 now, $2 skew, $3 hash; with `more` columns, of what is `joined`.
+fn admit(more: &str, joined: &str) -> String {
     format!(
         "WITH admitted AS (
              SELECT p.project_id, k.key_id, k.quota_per_minute::bigint AS own_per_minute, k.quota_burst AS own_burst,
@@ -110,9 +156,10 @@ static ADMIT: LazyLock<String> = LazyLock::new(|| {
                    WHERE own_per_minute IS NULL OR (SELECT allowed FROM key_taken)) AS stepped),
          taken AS ({taken})
          SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.allowed,
-                kt.full_at, kt.seen, kt.allowed
+                kt.full_at, kt.seen, kt.allowed{more}
          FROM keys k JOIN projects p ON p.project_id = k.project_id
               LEFT JOIN taken t ON true LEFT JOIN key_taken kt ON true
+              {joined}
          WHERE k.hash = $3 AND k.revoked IS NULL",
         per_minute = by_tier(Quota::per_minute),
         burst = by_tier(Quota::burst),
@@ -120,7 +167,7 @@ static ADMIT: LazyLock<String> = LazyLock::new(|| {
         taken = take_from(QUERIES),
         project = projects::COLUMNS,
     )
-});
+}
 
 /// [`Store::admit_within_limit`](deja_core::store::Store::admit_within_limit) in one statement.
 pub(super) async fn admit_within_limit(
@@ -128,19 +175,22 @@ pub(super) async fn admit_within_limit(
     hash: &KeyHash,
     now: Timestamp,
 ) -> Result<Door, StoreError> {
-    const TAKEN: usize = WIDTH + projects::WIDTH + 1;
-    const OWN: usize = TAKEN + 3;
     let params: Params<'_> = &[&now.as_nanos(), &SKEW, &hash.0.as_slice()];
-    let Some(row) = connections.query_opt(&ADMIT, params).await? else { return Ok(Door::Unknown) };
-    let admission = admission(&row)?;
+    let row = connections.query_opt(&ADMIT, params).await?;
+    row.map_or(Ok(Door::Unknown), |row| door(&row, now))
+}
+
+/// What the bearer of a key finds that is there.
+fn door(row: &Row, now: Timestamp) -> Result<Door, StoreError> {
+    let admission = admission(row)?;
     if admission.key.has_expired(now) {
         return Ok(Door::Expired);
     }
-    let own = admission.key.quota.map(|quota| decision(&row, OWN, quota)).transpose()?.map(Decision::of_key);
+    let own = admission.key.quota.map(|quota| decision(row, OWN, quota)).transpose()?.map(Decision::of_key);
     let decision = match own {
         Some(own) if !own.allowed => own,
         own => {
-            let of_project = decision(&row, TAKEN, admission.project.quota())?;
+            let of_project = decision(row, TAKEN, admission.project.quota())?;
             own.map_or(of_project, |own| own.or_tighter(of_project))
         }
     };

@@ -41,7 +41,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
-use deja_core::store::{Claims, Door, Store, StoreError};
+use deja_core::store::{Claims, Door, LooksAhead, Store, StoreError};
 
 use claims::Notifications;
 use connections::Connections;
@@ -71,6 +71,10 @@ impl Store for PostgresStore {
 
     async fn admit_within_limit(&self, hash: &KeyHash, now: Timestamp) -> Result<Door, StoreError> {
         keys::admit_within_limit(&self.connections, hash, now).await
+    }
+
+    fn looks_ahead(&self) -> Option<&dyn LooksAhead> {
+        Some(self)
     }
 
     fn claims(&self) -> Option<&dyn Claims> {

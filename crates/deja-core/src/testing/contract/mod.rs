@@ -4,6 +4,7 @@
 //! empty store. It calls [`Subject::reopened`] where an answer must hold after a restart too.
 
 mod access_tokens;
+mod ahead;
 mod audit;
 mod browse;
 mod claims;
@@ -95,7 +96,7 @@ impl Subject {
 
 /// Cases of a store that several processes share.
 pub fn cases_of_shared() -> Vec<Case> {
-    claims::cases().into_iter().chain(vectors::cases_of_shared()).collect()
+    [ahead::cases(), claims::cases(), vectors::cases_of_shared()].into_iter().flatten().collect()
 }
 
 /// Cases of every store.

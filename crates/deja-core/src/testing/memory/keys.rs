@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::api_key::{ApiKey, KeyHash, KeyUsage};
 use crate::audit::Change;
+use crate::clock::Timestamp;
 use crate::id::{KeyId, ProjectId};
-use crate::store::{Admission, Keys, OwnProviders, StoreError};
+use crate::store::{Admission, Door, Found, Keys, LookUp, LooksAhead, OwnProviders, Store, StoreError};
 
 #[async_trait]
 impl Keys for MemoryStore {
@@ -60,5 +61,30 @@ impl Keys for MemoryStore {
         let Some((key, _)) = state.keys.iter_mut().find(|(other, _)| active(other)) else { return Ok(false) };
         key.revoked = Some(change.at);
         Ok(state.note_if(true, change))
+    }
+}
+
+#[async_trait]
+impl LooksAhead for MemoryStore {
+    async fn admit_and_look_up(
+        &self,
+        hash: &KeyHash,
+        wanted: &LookUp,
+        now: Timestamp,
+    ) -> Result<(Door, Found), StoreError> {
+        let door = self.admit_within_limit(hash, now).await?;
+        let found = match &door {
+            Door::Open(Admission { project, .. }, limit) if limit.allowed && !project.suspended => self
+                .state()
+                .entries
+                .values()
+                .find(|stored| {
+                    let stored_as = LookUp { scope: stored.scope.key(), prompt: stored.prompt_hash };
+                    (stored.scope.project(), stored_as) == (project.id, *wanted) && stored.entry.is_live(now)
+                })
+                .map(|stored| Arc::clone(&stored.entry)),
+            _ => None,
+        };
+        Ok((door, Ok(found)))
     }
 }

@@ -42,7 +42,9 @@ use crate::quality::{Band, NewSample, SampleId};
 use crate::rate_limit::{Bucket, Decision, Quota, take};
 use crate::request_log::LogRow;
 use crate::second_factor::SecondFactor;
-use crate::store::{Claims, EntryPlace, FlightKey, Limits, Projects, Questions, Store, StoreError};
+use crate::store::{
+    Claims, EntryPlace, FlightKey, Limits, LooksAhead, Projects, Questions, Store, StoreError,
+};
 
 /// A store without a disk.
 #[derive(Default)]
@@ -133,6 +135,10 @@ impl Store for MemoryStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn looks_ahead(&self) -> Option<&dyn LooksAhead> {
+        Some(self)
     }
 
     fn claims(&self) -> Option<&dyn Claims> {

@@ -134,6 +134,6 @@ async fn live_twin(
     );
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
     let params: Params<'_> = &[&project, &scope_key.as_slice(), &new.prompt_hash.0.as_slice()];
-    let twin = connections.query_opt(&sql, params).await?.map(|row| whole_from_row(&row)).transpose()?;
+    let twin = connections.query_opt(&sql, params).await?.map(|row| whole_from_row(&row, 0)).transpose()?;
     Ok(twin.filter(|twin| twin.is_live(new.entry.created)))
 }

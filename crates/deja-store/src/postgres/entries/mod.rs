@@ -49,7 +49,7 @@ impl Entries for PostgresStore {
         let (project, scope_key) = (uuid(scope.project().as_bytes()), scope.key().0);
         let params: Params<'_> = &[&project, &scope_key.as_slice(), &prompt.0.as_slice(), &now.as_nanos()];
         let row = self.connections.query_opt(&sql, params).await?;
-        row.map(|row| whole_from_row(&row).map(Arc::new)).transpose()
+        row.map(|row| whole_from_row(&row, 0).map(Arc::new)).transpose()
     }
 
     async fn nearest(
@@ -66,7 +66,7 @@ impl Entries for PostgresStore {
             format!("SELECT {COLUMNS}, e.record FROM entries e WHERE e.project_id = $1 AND e.entry_id = $2");
         let params: Params<'_> = &[&uuid(project.as_bytes()), &uuid(entry.as_bytes())];
         let row = self.connections.query_opt(&sql, params).await?;
-        row.map(|row| whole_from_row(&row).map(Arc::new)).transpose()
+        row.map(|row| whole_from_row(&row, 0).map(Arc::new)).transpose()
     }
 
     async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
@@ -105,29 +105,30 @@ impl Entries for PostgresStore {
     }
 }
 
-/// The entry whose columns begin the row, with its record, which is the column behind them.
-pub(super) fn whole_from_row(row: &Row) -> Result<Entry, StoreError> {
-    let mut entry = from_row(row)?;
-    entry.answer.record = get::<Option<Vec<u8>>>(row, WIDTH)?.map(Into::into);
+/// The entry whose columns begin at number `first`, with its record, which is the column behind them.
+pub(super) fn whole_from_row(row: &Row, first: usize) -> Result<Entry, StoreError> {
+    let mut entry = from_row(row, first)?;
+    entry.answer.record = get::<Option<Vec<u8>>>(row, first + WIDTH)?.map(Into::into);
     Ok(entry)
 }
 
-/// The entry whose columns begin the row, without its record.
-pub(super) fn from_row(row: &Row) -> Result<Entry, StoreError> {
+/// The entry whose columns begin at number `first`, without its record.
+pub(super) fn from_row(row: &Row, first: usize) -> Result<Entry, StoreError> {
+    let at = |column| first + column;
     Ok(Entry {
-        id: EntryId::from_bytes(id(row, 0)?),
-        prompt: text(row, 1)?,
-        model: text(row, 2)?,
+        id: EntryId::from_bytes(id(row, at(0))?),
+        prompt: text(row, at(1))?,
+        model: text(row, at(2))?,
         answer: Answer {
-            text: text(row, 3)?,
-            provider: get(row, 4)?,
-            served_model: text_or_none(row, 5)?,
-            input_tokens: count(row, 6)?,
-            output_tokens: count(row, 7)?,
-            tokens_estimated: get(row, 8)?,
+            text: text(row, at(3))?,
+            provider: get(row, at(4))?,
+            served_model: text_or_none(row, at(5))?,
+            input_tokens: count(row, at(6))?,
+            output_tokens: count(row, at(7))?,
+            tokens_estimated: get(row, at(8))?,
             record: None,
         },
-        created: time(row, 9)?,
-        expires: time_or_none(row, 10)?,
+        created: time(row, at(9))?,
+        expires: time_or_none(row, at(10))?,
     })
 }

@@ -176,7 +176,7 @@ fn candidate(row: &Row, probe: &Probe<'_>) -> Result<Candidate, StoreError> {
     let vector: HalfVector = get(row, WIDTH)?;
     let stored: &[f16] = vector.as_slice();
     let similarity = similarity(stored, probe.embedding);
-    Ok(Candidate { entry: Arc::new(from_row(row)?), similarity, forbidden: get(row, WIDTH + 2)? })
+    Ok(Candidate { entry: Arc::new(from_row(row, 0)?), similarity, forbidden: get(row, WIDTH + 2)? })
 }
 
 /// Candidates by a scan of the scope: all of them are looked at, unless it is large.

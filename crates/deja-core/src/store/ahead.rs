@@ -1,0 +1,36 @@
+//! The port to admission with a look-up, for stores where each of them is a round trip.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::api_key::KeyHash;
+use crate::cache::{Entry, PromptHash, ScopeKey};
+use crate::clock::Timestamp;
+use crate::store::{Door, StoreError};
+
+/// What a request is about to look up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LookUp {
+    /// The scope.
+    pub scope: ScopeKey,
+    /// The prompt.
+    pub prompt: PromptHash,
+}
+
+/// What [`Entries::exact`](crate::store::Entries::exact) gives.
+pub type Found = Result<Option<Arc<Entry>>, StoreError>;
+
+/// Admission and the exact look-up in one call.
+#[async_trait]
+pub trait LooksAhead: Send + Sync {
+    /// [`Store::admit_within_limit`](crate::store::Store::admit_within_limit), and
+    /// [`Entries::exact`](crate::store::Entries::exact) for what is `wanted`, as far as it is of the key's project. A
+    /// request over a limit and one of a project that is suspended find nothing, and nothing is looked up for them.
+    async fn admit_and_look_up(
+        &self,
+        hash: &KeyHash,
+        wanted: &LookUp,
+        now: Timestamp,
+    ) -> Result<(Door, Found), StoreError>;
+}
