@@ -1,6 +1,7 @@
 //! Who is asking: the key, its project, its limit, its permission; in this order, 401, 429, 403.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::header::AUTHORIZATION;
@@ -9,9 +10,12 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::engine::{Admitted, Engine, NotAdmitted};
+use deja_core::project::Project;
 use deja_core::rate_limit::Decision;
+use deja_core::store::LookUp;
 use serde::Deserialize;
 
+use crate::api::body::{SHORT, announced};
 use crate::api::error::ApiError;
 use crate::request_id;
 
@@ -63,16 +67,23 @@ const NO_KEY: &str = "no_api_key";
 const UNKNOWN_KEY: &str = "unknown_api_key";
 const EXPIRED_KEY: &str = "expired_api_key";
 
-/// Admits a request. A key of another project than that of `base` is refused, and a slug that does not exist cannot
-/// be told from one that is somebody else's.
-pub async fn admit(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    Ok(engine.admit(&key_of(headers)?, base.0.as_deref(), request_id::in_headers(headers)).await?)
+/// Admits the bearer of a key; what is `wanted` is looked up meanwhile. A key of another project than that of `base` is
+/// refused, and a slug that does not exist cannot be told from one that is somebody else's.
+pub async fn admit(
+    engine: &Engine,
+    key: &KeyHash,
+    headers: &HeaderMap,
+    base: &Base,
+    wanted: Option<LookUp>,
+) -> Result<Admitted, Refused> {
+    Ok(engine.admit(key, base.0.as_deref(), request_id::in_headers(headers), wanted).await?)
 }
 
-/// The same with a key from any header that clients of providers put theirs into. All of those are taken out: what is left
-/// may go on to a provider.
-pub async fn admit_any(engine: &Engine, headers: &mut HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    Ok(engine.admit(&take_key(headers)?, base.0.as_deref(), request_id::in_headers(headers)).await?)
+/// The project by which a request is read before it is admitted, so that what it asks for is looked up meanwhile: that of
+/// a key that was let in before. A long body is not: it would take room of others' before key and limit are known.
+pub fn guess(engine: &Engine, key: &KeyHash, headers: &HeaderMap, base: &Base) -> Option<Arc<Project>> {
+    let is_short = announced(headers).is_some_and(|length| length <= SHORT);
+    if is_short { engine.guess(key, base.0.as_deref()) } else { None }
 }
 
 /// The same for feedback, which has a limit of its own.
@@ -80,7 +91,8 @@ pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -
     Ok(engine.admit_feedback(&key_of(headers)?, base.0.as_deref()).await?)
 }
 
-fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
+/// The key of a request of deja's own API.
+pub fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     // Two such headers are none: which of them a proxy checked is unknown.
     let value = values.next().filter(|_| values.next().is_none());
@@ -88,8 +100,9 @@ fn key_of(headers: &HeaderMap) -> Result<KeyHash, Refused> {
     Ok(key.ok_or_else(|| keyless(headers.contains_key(AUTHORIZATION)))?.hash())
 }
 
-/// Takes out all headers that may hold a key, and gives the key.
-fn take_key(headers: &mut HeaderMap) -> Result<KeyHash, Refused> {
+/// The key from any header that clients of providers put theirs into. All of those are taken out: what is left may go on
+/// to a provider.
+pub fn take_key(headers: &mut HeaderMap) -> Result<KeyHash, Refused> {
     let key = any_key(headers);
     let mut sent = false;
     for name in &KEY_HEADERS {

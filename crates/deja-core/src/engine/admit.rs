@@ -1,11 +1,14 @@
 //! Admission: the key, its project's limit, the project it is for; in this order, and what is refused is counted.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use crate::api_key::KeyHash;
 use crate::engine::count::Ended;
-use crate::engine::{Engine, NotAllowed};
+use crate::engine::{Engine, Looked, NotAllowed};
 use crate::project::Project;
 use crate::rate_limit::Decision;
-use crate::store::{Admission, Door, StoreError};
+use crate::store::{Admission, Door, LookUp, StoreError};
 
 /// A request that may go on.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub struct Admitted {
     pub caller: Admission,
     /// What the limiter said.
     pub limit: Decision,
+    /// What was looked up meanwhile.
+    pub looked: Option<Looked>,
 }
 
 /// Why a request may not go on.
@@ -32,15 +37,45 @@ pub enum NotAdmitted {
 }
 
 impl Engine {
+    /// The project that the bearer of a key will likely be admitted to, for what to look up meanwhile. `None` if that
+    /// saves nothing, if the key was not let in lately, or will not be at the project called `slug`.
+    pub fn guess(&self, key: &KeyHash, slug: Option<&str>) -> Option<Arc<Project>> {
+        self.guesses.get(key).filter(|project| open(project, slug).is_ok())
+    }
+
     /// Admits the bearer of a key with the request of the name `request`, to the project called `slug` if one is named.
+    /// What is `wanted` is looked up meanwhile, where that saves a round trip.
     pub async fn admit(
         &self,
         key: &KeyHash,
         slug: Option<&str>,
         request: Option<&str>,
+        wanted: Option<LookUp>,
     ) -> Result<Admitted, NotAdmitted> {
-        let door = self.parts.store.admit_within_limit(key, self.parts.clock.now()).await;
-        let (caller, limit) = match door.map_err(NotAdmitted::Store)? {
+        let (began, at) = (Instant::now(), self.parts.clock.now());
+        let store = &self.parts.store;
+        let (door, looked) = match (store.looks_ahead(), wanted) {
+            (Some(ahead), Some(wanted)) => {
+                let admitted = ahead.admit_and_look_up(key, &wanted, at).await;
+                let (door, found) = admitted.map_err(NotAdmitted::Store)?;
+                (door, Some(Looked { wanted, found, at, began, took: began.elapsed() }))
+            }
+            _ => (store.admit_within_limit(key, at).await.map_err(NotAdmitted::Store)?, None),
+        };
+        let let_in = self.let_in(door, slug, request);
+        self.guesses.learn(key, let_in.as_ref().ok().map(|(caller, _)| &caller.project));
+        let (caller, limit) = let_in?;
+        Ok(Admitted { caller, limit, looked })
+    }
+
+    /// Who may go on, of those whom the store has told of.
+    fn let_in(
+        &self,
+        door: Door,
+        slug: Option<&str>,
+        request: Option<&str>,
+    ) -> Result<(Admission, Decision), NotAdmitted> {
+        let (caller, limit) = match door {
             Door::Unknown => return Err(NotAdmitted::UnknownKey),
             Door::Expired => return Err(NotAdmitted::ExpiredKey),
             Door::Open(caller, limit) => (caller, limit),
@@ -54,7 +89,7 @@ impl Engine {
             self.count(&caller, request, Ended::Refused(why.refused_for(), why.code()));
             return Err(NotAdmitted::Forbidden(why, limit));
         }
-        Ok(Admitted { caller, limit })
+        Ok((caller, limit))
     }
 
     /// The same for feedback, which is no request for an answer: it takes from a bucket of its own, as large as that of
@@ -74,7 +109,7 @@ impl Engine {
         if let Err(why) = open(project, slug) {
             return Err(NotAdmitted::Forbidden(why, limit));
         }
-        Ok(Admitted { caller, limit })
+        Ok(Admitted { caller, limit, looked: None })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::analytics::{Outcome, Placed, RefusedFor, UsageEvent};
 use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::log::Ending;
-use crate::engine::{Cause, Engine, Query, QueryError, Reply, Source};
+use crate::engine::{Cause, Engine, Looked, Query, QueryError, Reply, Source};
 use crate::rate_limit::LimitOf;
 use crate::store::{Admission, NewLabel};
 
@@ -87,16 +87,17 @@ impl Listener for () {
 }
 
 impl Engine {
-    /// Answers the query that `read` gives for an admitted caller. What cannot be read is counted as refused, as the
-    /// request of the name `request`. What `read` gives besides is handed back.
+    /// Answers the query that `read` gives for an admitted caller, after what was `looked` up at admission. What cannot be
+    /// read is counted as refused, as the request of the name `request`. What `read` gives besides is handed back.
     pub async fn request<T, E: Cause + From<QueryError>>(
         &self,
+        looked: Option<Looked>,
         caller: &Admission,
         request: &str,
         read: impl Future<Output = Result<(Query, T), E>>,
     ) -> Result<(Reply, T), E> {
         let (query, rest) = self.read(caller, request, read).await?;
-        Ok((self.query(caller, query).await?, rest))
+        Ok((self.query_after(looked, caller, query).await?, rest))
     }
 
     /// What `read` makes of the request of an admitted caller. What cannot be read is counted as refused.

@@ -1,6 +1,7 @@
 //! The request path. [`query`] is the place to start: it reads top to bottom.
 
 mod admit;
+mod ahead;
 mod call;
 mod circuit;
 mod claim;
@@ -41,6 +42,7 @@ use crate::quality::Reservoir;
 use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
+pub use ahead::Looked;
 pub use circuit::ProviderDown;
 pub use count::{Ended, Listener};
 pub use error::{Cause, NotAllowed, QueryError};
@@ -89,6 +91,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Engine {
     parts: Arc<Parts>,
+    guesses: Arc<ahead::Guesses>,
     embeddings: Arc<embedding::Embeddings>,
     flights: Arc<flight::Flights>,
     slots: Arc<slots::Slots>,
@@ -107,6 +110,7 @@ impl Engine {
     /// An engine over `parts`. Its background work runs on `tasks`, so that shutdown can wait for it.
     pub fn new(parts: Parts, tasks: TaskTracker) -> Self {
         Self {
+            guesses: Arc::new(ahead::Guesses::new(parts.store.looks_ahead().is_some())),
             embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
             flights: Arc::new(flight::Flights::default()),
             slots: Arc::new(slots::Slots::new(parts.calls)),

@@ -4,7 +4,7 @@
 //! answer is stored before anybody gets it. Admission (key, limit) and parsing happen before, at the edge.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
@@ -14,18 +14,28 @@ use crate::engine::call::Call;
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
 use crate::engine::search::Near;
-use crate::engine::{Engine, NotAllowed, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
 use crate::store::Admission;
 
 impl Engine {
     /// Answers `query` for an admitted caller within the deadline of a query, and counts it.
     pub async fn query(&self, caller: &Admission, query: Query) -> Result<Reply, QueryError> {
-        let started = Instant::now();
+        self.query_after(None, caller, query).await
+    }
+
+    /// The same after what was `looked` up at admission.
+    pub(super) async fn query_after(
+        &self,
+        looked: Option<Looked>,
+        caller: &Admission,
+        query: Query,
+    ) -> Result<Reply, QueryError> {
+        let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(query);
         let mut trace = Trace::default();
         // A flight that is under way goes on: its answer is paid for.
-        let answering = self.answer(caller, &query, started, &mut trace);
+        let answering = self.answer(looked, caller, &query, started, &mut trace);
         let answered = timeout(self.parts.query_timeout, answering).await;
         let answered = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
             Ok(Answered::Whole(reply)) => Ok(reply),
@@ -43,6 +53,7 @@ impl Engine {
     /// The path of every request for an answer, of deja's own API and of the wire formats.
     pub(super) async fn answer(
         &self,
+        mut looked: Option<Looked>,
         caller: &Admission,
         query: &Arc<Query>,
         started: Instant,
@@ -58,13 +69,14 @@ impl Engine {
         let (scope, prompt_hash) = (query.scope(project), query.hash());
         let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
 
+        trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
         let mut route = None;
         let mut reach = Reach::Similar;
         loop {
             // The same prompt: no embedding needed.
-            let looked = Instant::now();
-            let exact = self.exact(query, &scope, prompt_hash, &judge).await;
-            trace.search += looked.elapsed();
+            let searched = Instant::now();
+            let exact = self.exact_after(looked.take(), query, &scope, prompt_hash, &judge).await;
+            trace.search += searched.elapsed();
             if let Some(hit) = query.or_open(exact)?
                 && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await
             {
@@ -82,10 +94,10 @@ impl Engine {
 
             // A similar one.
             let vector = query.or_open(self.vector(caller, query, prompt_hash, trace).await)?;
-            let looked = Instant::now();
+            let searched = Instant::now();
             let floor = self.first_floor(&judge);
             let found = self.nearest(query, &scope, vector.as_ref(), &judge, floor).await;
-            trace.search += looked.elapsed();
+            trace.search += searched.elapsed();
             let found = query.or_open(found)?;
             (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
             if let Some(hit) = found.hit

@@ -14,17 +14,17 @@ use opentelemetry::context::FutureExt as _;
 use crate::analytics::Surface;
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
-use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, PromptHash, Scope, ScopeKey};
+use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::live::{Live, Log};
-use crate::engine::{Engine, Parts, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
 use crate::project::{HitUsage, OptIn, Project};
 use crate::provider::Forward;
-use crate::store::Admission;
+use crate::store::{Admission, LookUp};
 
 /// A request in a wire format.
 #[derive(Clone, Debug)]
@@ -155,34 +155,56 @@ impl Wired {
 }
 
 impl Relay {
-    /// The query that it is in a project.
-    pub(super) fn into_query(self, project: ProjectId) -> Query {
-        let Self { identity, forward, threshold, control, context, request } = self;
-        let Identity { mode, model, instructions, parameters, hash, text, reasons, rendering } = identity;
-        let kind = Kind::from(forward.endpoint.wire());
+    /// What it looks up in a project, if anything.
+    pub fn look_up(&self, project: ProjectId) -> Option<LookUp> {
+        let is_passed = matches!(self.identity.mode, Mode::Bypass);
+        (!is_passed && self.control.look_up).then(|| {
+            let scope = self.scope(project, self.identity.parameters.clone());
+            LookUp { scope: scope.key(), prompt: PromptHash(self.identity.hash) }
+        })
+    }
+
+    /// Where answers to it belong in a project, with these parameters, which are its own.
+    fn scope(&self, project: ProjectId, parameters: Parameters) -> Scope {
+        let Identity { mode, model, instructions, .. } = &self.identity;
+        let kind = Kind::from(self.forward.endpoint.wire());
         let frame = match mode {
-            Mode::Semantic => Frame::of_wire(kind, &model, instructions.as_deref(), parameters),
+            Mode::Semantic => Frame::of_wire(kind, model, instructions.as_deref(), parameters),
             // What is compared as a whole needs no scope of its own.
-            Mode::Exact | Mode::Bypass => Frame::exact(kind, &model),
+            Mode::Exact | Mode::Bypass => Frame::exact(kind, model),
         };
-        let frame = match &context {
+        let frame = match &self.context {
             Some(context) => frame.with_parameter(CONTEXT, context),
             None => frame,
         };
-        let (hash, scope) = (PromptHash(hash), Scope::new(project, frame));
+        Scope::new(project, frame)
+    }
+
+    /// The query that it is in a project.
+    pub(super) fn into_query(mut self, project: ProjectId) -> Query {
+        let parameters = std::mem::take(&mut self.identity.parameters);
+        let scope = self.scope(project, parameters);
+        let Self { identity, forward, threshold, control, context, request } = self;
+        let Identity { mode, model, hash, text, reasons, rendering, .. } = identity;
+        let hash = PromptHash(hash);
         let wired = Wired { mode, hash, scope, reasons, rendering, forward, control };
         Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)) }
     }
 }
 
 impl Engine {
-    /// Answers a request in a wire format for an admitted caller: from the cache, or with the provider's answer as it
-    /// comes. It is counted when it ended.
-    pub async fn relay(&self, caller: &Admission, relay: Relay) -> Result<Relayed, QueryError> {
-        let started = Instant::now();
+    /// Answers a request in a wire format for an admitted caller, after what was `looked` up at admission: from the cache,
+    /// or with the provider's answer as it comes. It is counted when it ended.
+    pub async fn relay(
+        &self,
+        looked: Option<Looked>,
+        caller: &Admission,
+        relay: Relay,
+    ) -> Result<Relayed, QueryError> {
+        let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(relay.into_query(caller.project.id));
         let mut trace = Trace::default();
-        let answered = self.answer(caller, &query, started, &mut trace).await;
+        let answered = self.answer(looked, caller, &query, started, &mut trace).await;
         trace.total = started.elapsed();
         match answered {
             Ok(Answered::Hit(reply, body)) => {

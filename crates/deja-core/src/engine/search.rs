@@ -3,8 +3,8 @@
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, Engine, NearMiss, Opinion, Query, QueryError};
-use crate::store::Probe;
+use crate::engine::{CANDIDATES, Engine, Looked, NearMiss, Opinion, Query, QueryError};
+use crate::store::{LookUp, Probe};
 
 /// What came of looking for neighbours.
 #[derive(Default)]
@@ -37,12 +37,30 @@ impl Engine {
         prompt_hash: PromptHash,
         judge: &Judge<'_>,
     ) -> Result<Option<Hit>, QueryError> {
+        self.exact_after(None, query, scope, prompt_hash, judge).await
+    }
+
+    /// The same; as it was `looked` up at admission, if this is what was looked up.
+    pub(super) async fn exact_after(
+        &self,
+        looked: Option<Looked>,
+        query: &Query,
+        scope: &Scope,
+        prompt_hash: PromptHash,
+        judge: &Judge<'_>,
+    ) -> Result<Option<Hit>, QueryError> {
         if query.wire.as_ref().is_some_and(|wired| !wired.looks_up()) {
             return Ok(None);
         }
-        let now = self.parts.clock.now();
-        let entry = self.parts.store.exact(scope, &prompt_hash, now).await?;
-        let entry = entry.filter(|entry| query.takes(entry, now));
+        let wanted = LookUp { scope: scope.key(), prompt: prompt_hash };
+        let looked = looked.filter(|looked| looked.wanted == wanted);
+        let (found, now) = if let Some(Looked { found, at, .. }) = looked {
+            (found, at)
+        } else {
+            let now = self.parts.clock.now();
+            (self.parts.store.exact(scope, &prompt_hash, now).await, now)
+        };
+        let entry = found?.filter(|entry| query.takes(entry, now));
         let candidate = entry.map(|entry| Candidate { entry, similarity: Similarity::ONE, forbidden: false });
         Ok(candidate.and_then(|candidate| judge.judge(candidate).ok()))
     }

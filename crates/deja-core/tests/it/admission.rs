@@ -24,7 +24,7 @@ const BOTH: [As; 2] = [As::Request, As::Feedback];
 
 async fn admit(bench: &Bench, who: As, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
     match who {
-        As::Request => bench.engine.admit(key, slug, None).await,
+        As::Request => bench.engine.admit(key, slug, None, None).await,
         As::Feedback => bench.engine.admit_feedback(key, slug).await,
     }
 }

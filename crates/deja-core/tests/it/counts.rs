@@ -46,13 +46,13 @@ async fn traffic(bench: &Bench) {
 /// A request that is no query.
 async fn refuse_by_shape(bench: &Bench) {
     let unreadable = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
-    bench.engine.request(&bench.caller, "r", unreadable).await.unwrap_err();
+    bench.engine.request(None, &bench.caller, "r", unreadable).await.unwrap_err();
 }
 
 /// A request of the same key over the limit.
 async fn refuse_by_limit(bench: &Bench) {
     bench.store.over_limit.store(true, Ordering::SeqCst);
-    let refused = bench.engine.admit(&bench.caller.key.hash, None, None).await;
+    let refused = bench.engine.admit(&bench.caller.key.hash, None, None, None).await;
     assert!(matches!(refused, Err(NotAdmitted::RateLimited(_))));
     bench.store.over_limit.store(false, Ordering::SeqCst);
 }
@@ -97,10 +97,10 @@ async fn every_end_of_a_request_is_counted() {
 async fn a_request_for_another_project_is_refused_and_counted() {
     let bench = Bench::new().await;
     let slug = bench.caller.project.slug.as_str();
-    assert!(bench.engine.admit(&bench.caller.key.hash, Some(slug), None).await.is_ok());
-    let other = bench.engine.admit(&bench.caller.key.hash, Some("another"), None).await;
+    assert!(bench.engine.admit(&bench.caller.key.hash, Some(slug), None, None).await.is_ok());
+    let other = bench.engine.admit(&bench.caller.key.hash, Some("another"), None, None).await;
     assert!(matches!(other, Err(NotAdmitted::Forbidden(NotAllowed::OtherProject, _))));
-    let unknown = bench.engine.admit(&KeyHash([0; 32]), None, None).await;
+    let unknown = bench.engine.admit(&KeyHash([0; 32]), None, None, None).await;
     assert!(matches!(unknown, Err(NotAdmitted::UnknownKey)));
     flush(&bench).await.unwrap();
     assert_eq!(totals(&bench).await.refused, 1);

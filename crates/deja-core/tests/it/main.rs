@@ -5,6 +5,7 @@
 
 mod admin;
 mod admission;
+mod ahead;
 mod answers;
 mod counts;
 mod failures;

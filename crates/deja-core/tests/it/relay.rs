@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use crate::util::{Bench, chat_completion, passed, settle, unguarded};
 
 /// A question in the format of chat completions.
-fn relay(text: &str) -> Relay {
+pub fn relay(text: &str) -> Relay {
     let identity = Identity {
         mode: Mode::Semantic,
         model: "cheap".into(),
@@ -62,7 +62,7 @@ fn exact(text: &str) -> Relay {
 
 impl Bench {
     async fn relay(&self, relay: Relay) -> Result<Relayed, QueryError> {
-        tokio::time::timeout(crate::util::PATIENCE, self.engine.relay(&self.caller, relay))
+        tokio::time::timeout(crate::util::PATIENCE, self.engine.relay(None, &self.caller, relay))
             .await
             .expect("the engine hangs")
     }
@@ -109,7 +109,7 @@ impl Bench {
         (first, feeds)
     }
 
-    fn heard(&self) -> Vec<Outcome> {
+    pub fn heard(&self) -> Vec<Outcome> {
         self.heard.0.lock().unwrap().clone()
     }
 }
@@ -129,7 +129,7 @@ fn done() -> Bytes {
     Bytes::from_static(b"data: [DONE]\n\n")
 }
 
-async fn text(live: Live) -> String {
+pub async fn text(live: Live) -> String {
     let pieces: Vec<_> = live.map(|piece| piece.unwrap()).collect().await;
     String::from_utf8(pieces.concat()).unwrap()
 }
@@ -377,7 +377,7 @@ async fn a_suspended_project_a_forbidden_model_and_a_foreign_endpoint_get_nothin
     let mut project = (*caller.project).clone();
     (project.suspended, project.settings) = (true, ProjectSettings::default());
     caller.project = Arc::new(project);
-    let refused = bench.engine.relay(&caller, relay("reset|1")).await;
+    let refused = bench.engine.relay(None, &caller, relay("reset|1")).await;
     assert!(matches!(refused, Err(QueryError::Forbidden(NotAllowed::Suspended))));
     assert_eq!((bench.provider.count(), bench.heard()), (0, vec![Outcome::Refused; 3]));
 }

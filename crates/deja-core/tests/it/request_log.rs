@@ -48,11 +48,11 @@ async fn every_end_of_a_request_is_logged_with_what_it_met() {
     let unknown = Query { model: "unsupported".into(), ..named("r6", "weather") };
     bench.try_ask(unknown).await.unwrap_err();
     let unread = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
-    bench.engine.request(&bench.caller, "r7", unread).await.unwrap_err();
+    bench.engine.request(None, &bench.caller, "r7", unread).await.unwrap_err();
     bench.store.over_limit.store(true, Ordering::SeqCst);
-    bench.engine.admit(&bench.caller.key.hash, None, Some("r8")).await.unwrap_err();
+    bench.engine.admit(&bench.caller.key.hash, None, Some("r8"), None).await.unwrap_err();
     bench.store.over_limit.store(false, Ordering::SeqCst);
-    bench.engine.admit(&bench.caller.key.hash, Some("another"), Some("r9")).await.unwrap_err();
+    bench.engine.admit(&bench.caller.key.hash, Some("another"), Some("r9"), None).await.unwrap_err();
 
     let logged = logged(&bench).await;
     let told: Vec<_> = logged
@@ -149,8 +149,8 @@ async fn a_request_over_the_limit_of_its_own_key_says_so() {
     own.hash = KeyHash([7; 32]);
     own.quota = Some(Quota::new(1, 1).unwrap());
     bench.store.create_key(&own, &change()).await.unwrap();
-    bench.engine.admit(&own.hash, None, Some("r1")).await.unwrap();
-    bench.engine.admit(&own.hash, None, Some("r2")).await.unwrap_err();
+    bench.engine.admit(&own.hash, None, Some("r1"), None).await.unwrap();
+    bench.engine.admit(&own.hash, None, Some("r2"), None).await.unwrap_err();
     let one = logged(&bench).await.pop().unwrap();
     assert_eq!((one.outcome, one.cause.as_deref()), (Outcome::RateLimited, Some("key_rate_limited")));
 }

@@ -28,10 +28,11 @@ use deja_core::rate_limit::{Decision, Quota};
 use deja_core::request_log::{LogFilter, LogRow, LoggedRequest};
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
-    AccessTokens, Admission, Audit, Browse, Claims, Cursor, Entries, EntryCursor, EntryFilter, EntryOrder,
-    EntryPlace, Export, Invites, Keys, Labels, Limits, LogOrder, Members, NewLabel, Operators, Opinions,
-    Probe, Projects, ProviderConfigs, Quarantined, Questions, RequestLog, Samples, SecondFactors, Sessions,
-    StaleCount, StaleEntry, Store, StoreError, Usage, Vectors, WholeEntry, WrongAnswers,
+    AccessTokens, Admission, Audit, Browse, Claims, Cursor, Door, Entries, EntryCursor, EntryFilter,
+    EntryOrder, EntryPlace, Export, Found, Invites, Keys, Labels, Limits, LogOrder, LookUp, LooksAhead,
+    Members, NewLabel, Operators, Opinions, Probe, Projects, ProviderConfigs, Quarantined, Questions,
+    RequestLog, Samples, SecondFactors, Sessions, StaleCount, StaleEntry, Store, StoreError, Usage, Vectors,
+    WholeEntry, WrongAnswers,
 };
 use deja_core::testing::MemoryStore;
 use tokio::sync::Semaphore;
@@ -60,6 +61,8 @@ pub struct OddStore {
     pub hold_nearest: Mutex<Option<Arc<Semaphore>>>,
     /// Noting that a session or a token was used fails while this is set.
     pub fail_touch: AtomicBool,
+    /// How often `exact` was asked.
+    pub exact_calls: AtomicUsize,
     /// How often `nearest` was asked.
     pub nearest_calls: AtomicUsize,
     /// Every second `nearest` says this, however often it was asked: entries that come and go.
@@ -78,6 +81,7 @@ impl Entries for OddStore {
         prompt: &PromptHash,
         now: Timestamp,
     ) -> Result<Option<Arc<Entry>>, StoreError> {
+        self.exact_calls.fetch_add(1, Ordering::SeqCst);
         if self.fail_search.load(Ordering::SeqCst) {
             return Err(down());
         }
@@ -406,6 +410,19 @@ forward! { Audit:
 }
 
 #[async_trait]
+impl LooksAhead for OddStore {
+    async fn admit_and_look_up(
+        &self,
+        hash: &KeyHash,
+        wanted: &LookUp,
+        now: Timestamp,
+    ) -> Result<(Door, Found), StoreError> {
+        let (door, found) = self.inner.admit_and_look_up(hash, wanted, now).await?;
+        Ok((door, if self.fail_search.load(Ordering::SeqCst) { Err(down()) } else { found }))
+    }
+}
+
+#[async_trait]
 impl Store for OddStore {
     async fn ready(&self) -> Result<(), StoreError> {
         self.inner.ready().await
@@ -413,6 +430,10 @@ impl Store for OddStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         self.inner.close().await
+    }
+
+    fn looks_ahead(&self) -> Option<&dyn LooksAhead> {
+        if self.shared.load(Ordering::SeqCst) { Some(self) } else { None }
     }
 
     fn claims(&self) -> Option<&dyn Claims> {

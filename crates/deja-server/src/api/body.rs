@@ -32,8 +32,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
     }
 }
 
+/// A body of up to so many bytes is read in less than a millisecond.
+pub(crate) const SHORT: u64 = 128 * 1024;
+
 /// How long the body says it is.
-pub(super) fn announced(headers: &HeaderMap) -> Option<u64> {
+pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok())
 }
 

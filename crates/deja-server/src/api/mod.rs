@@ -1,7 +1,7 @@
 //! The HTTP API: handlers beside their request and response types, and one table of errors.
 
 pub mod admin;
-mod body;
+pub(crate) mod body;
 pub mod error;
 pub mod feedback;
 pub mod health;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,22 +10,23 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use deja_core::cache::Refusal;
 use deja_core::cache::policy::NotStored;
+use deja_core::cache::{PromptHash, Refusal};
 use deja_core::embedding::{Similarity, Threshold};
-use deja_core::engine::{Opinion, Query, Reply, Source};
+use deja_core::engine::{Admitted, Opinion, Query, Reply, Source};
 use deja_core::pricing::PriceOrigin;
-use deja_core::project::ProjectSettings;
-use deja_core::store::Admission;
+use deja_core::project::Project;
+use deja_core::store::{Admission, LookUp};
+use futures::future::{Either, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::api::body::{at_most, boolean, invalid_json, object, read, required, string};
 use crate::api::error::ApiError;
-use crate::auth::{self, Base};
+use crate::auth::{self, Base, Refused};
 use crate::request_id;
 use crate::state::{App, RequestLimits};
 
@@ -199,26 +201,58 @@ impl From<Refusal> for GuardInfo {
 )]
 pub async fn query(State(app): State<Arc<App>>, base: Base, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let admitted = match auth::admit(app.engine(), &head.headers, &base).await {
-        Ok(admitted) => admitted,
-        Err(refused) => return refused.into_response(),
-    };
-    let answered = answer(&app, &admitted.caller, &head, body).await;
-    let mut response = answered.unwrap_or_else(IntoResponse::into_response);
-    auth::write_limit(&admitted.limit, response.headers_mut());
-    response
+    match admit(&app, &base, &head, body).await {
+        Ok((admitted, asked)) => {
+            let limit = admitted.limit;
+            let answered = answer(&app, admitted, &head, asked).await;
+            let mut response = answered.unwrap_or_else(IntoResponse::into_response);
+            auth::write_limit(&limit, response.headers_mut());
+            response
+        }
+        Err(refused) => refused.into_response(),
+    }
 }
 
-async fn answer(app: &App, caller: &Admission, head: &Parts, body: Body) -> Result<Response, ApiError> {
+/// Admits a request, and gives what it asks for, or will when it has come. What cannot be read is told only then: whoever
+/// is not admitted learns nothing else.
+async fn admit<'a>(
+    app: &'a App,
+    base: &Base,
+    head: &'a Parts,
+    body: Body,
+) -> Result<(Admitted, impl Future<Output = Result<Asked, ApiError>> + use<'a>), Refused> {
+    let (engine, key) = (app.engine(), auth::key_of(&head.headers)?);
+    let asked = Asked::read(&head.headers, body, app.limits());
+    let (wanted, asked) = match auth::guess(engine, &key, &head.headers, base) {
+        None => (None, Either::Left(asked)),
+        Some(project) => {
+            let asked = asked.await;
+            let wanted = asked.as_ref().ok().map(|asked| asked.look_up(&project));
+            (wanted, Either::Right(ready(asked)))
+        }
+    };
+    Ok((auth::admit(engine, &key, &head.headers, base, wanted).await?, asked))
+}
+
+async fn answer(
+    app: &App,
+    Admitted { caller, looked, .. }: Admitted,
+    head: &Parts,
+    asked: impl Future<Output = Result<Asked, ApiError>>,
+) -> Result<Response, ApiError> {
     let name = request_id::of(&head.extensions);
     let read = async {
-        let body = read(&head.headers, body, app.limits()).await?;
-        let (query, asked) = parse(&body, app.limits(), &caller.project.settings)?;
-        Ok::<_, ApiError>((Query { request: Some(name.to_owned()), ..query }, asked))
+        let Asked { prompt, model, threshold, context, debug } = asked.await?;
+        let threshold = caller.project.settings.threshold(threshold);
+        let request = Some(name.to_owned());
+        Ok::<_, ApiError>((
+            Query { prompt, model, threshold, context, request, wire: None },
+            (threshold, debug),
+        ))
     };
-    let (reply, asked) = app.engine().request(caller, name, read).await?;
-    let debug = match asked {
-        Some(asked) => Some(debug(name, &reply, asked, count(app, caller).await)),
+    let (reply, (threshold, debug)) = app.engine().request(looked, &caller, name, read).await?;
+    let debug = match debug {
+        Some(ignored) => Some(told(name, &reply, threshold, ignored, count(app, &caller).await)),
         None => None,
     };
     let response = QueryResponse {
@@ -266,25 +300,28 @@ struct Fields<'a> {
     include_debug: Option<&'a RawValue>,
 }
 
-/// What a debug object says of the request.
+/// What a body asks for, whoever sends it.
 struct Asked {
-    threshold: Threshold,
-    ignored: Vec<String>,
+    prompt: String,
+    model: String,
+    threshold: Option<Threshold>,
+    context: Option<String>,
+    /// For a debug object, if there is to be one: members that are ignored.
+    debug: Option<Vec<String>>,
 }
 
-fn parse(
-    body: &[u8],
-    limits: &RequestLimits,
-    settings: &ProjectSettings,
-) -> Result<(Query, Option<Asked>), ApiError> {
-    shape(body, limits, settings).map_err(ApiError::BadRequest)
+impl Asked {
+    async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Self, ApiError> {
+        parse(&read(headers, body, limits).await?, limits).map_err(ApiError::BadRequest)
+    }
+
+    fn look_up(&self, project: &Project) -> LookUp {
+        let scope = project.scope(&self.model, self.context.as_deref());
+        LookUp { scope: scope.key(), prompt: PromptHash::of(&self.prompt) }
+    }
 }
 
-fn shape(
-    body: &[u8],
-    limits: &RequestLimits,
-    settings: &ProjectSettings,
-) -> Result<(Query, Option<Asked>), String> {
+fn parse(body: &[u8], limits: &RequestLimits) -> Result<Asked, String> {
     let text = object(body, "prompt and model")?;
     let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
@@ -298,7 +335,7 @@ fn shape(
         return Err("model must not be empty".into());
     }
     at_most("model", &model, MAX_MODEL_BYTES)?;
-    let asked = match fields.similarity_threshold.map(RawValue::get) {
+    let threshold = match fields.similarity_threshold.map(RawValue::get) {
         None => None,
         Some(number) if number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
             let threshold = number.parse().ok().and_then(Threshold::new);
@@ -306,14 +343,13 @@ fn shape(
         }
         Some(_) => return Err("similarity_threshold must be a number".into()),
     };
-    let threshold = settings.threshold(asked);
     let context = fields.context.map(|raw| string("context", raw)).transpose()?;
     if let Some(context) = &context {
         at_most("context", context, limits.context_bytes)?;
     }
     let include_debug = boolean("include_debug", fields.include_debug)?.unwrap_or(false);
-    let asked = include_debug.then(|| Asked { threshold, ignored: ignored(text) });
-    Ok((Query { prompt, model, threshold, context, request: None, wire: None }, asked))
+    let debug = include_debug.then(|| ignored(text));
+    Ok(Asked { prompt, model, threshold, context, debug })
 }
 
 /// Members that are ignored. The body is read once more, for those who ask.
@@ -326,7 +362,14 @@ fn ignored(text: &str) -> Vec<String> {
     unknown.take(MOST).map(|name| name.chars().take(LONGEST).collect()).collect()
 }
 
-fn debug(request: &str, reply: &Reply, asked: Asked, cache_entry_count: Option<u64>) -> DebugInfo {
+/// The debug object.
+fn told(
+    request: &str,
+    reply: &Reply,
+    threshold: Threshold,
+    ignored_fields: Vec<String>,
+    cache_entry_count: Option<u64>,
+) -> DebugInfo {
     let trace = &reply.trace;
     let (matched_by, not_stored) = match reply.source {
         Source::Exact => ("exact", None),
@@ -342,9 +385,9 @@ fn debug(request: &str, reply: &Reply, asked: Asked, cache_entry_count: Option<u
         cache_entry_count,
         provider_time_ms: trace.provider.map(millis),
         matched_by,
-        threshold_used: asked.threshold.get(),
+        threshold_used: threshold.get(),
         nearest_similarity: reply.similarity().or(trace.near_miss.map(|near| near.similarity)).map(Similarity::get),
-        ignored_fields: asked.ignored,
+        ignored_fields,
         joined_request_in_flight: trace.joined,
         not_stored,
         not_searched: trace.too_long.map(|(tokens, window)| {

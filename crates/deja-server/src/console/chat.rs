@@ -226,7 +226,7 @@ async fn attempt(
     });
     let mut outcome = if ask {
         let caller = Admission::of_console(Arc::new(project.clone()));
-        match engine.relay(&caller, relay.clone()).await.map_err(tried::refusal)? {
+        match engine.relay(None, &caller, relay.clone()).await.map_err(tried::refusal)? {
             Relayed::Hit(reply, _) => tried::asked(&reply, &text),
             Relayed::Live(live) => answered(engine, project, relay, live).await?,
         }

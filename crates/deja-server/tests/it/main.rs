@@ -1,6 +1,6 @@
 //! Black-box tests: the built binary, real sockets, fake providers.
 //!
-//! `admin_api` tries the API of operators, `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
+//! `admin_api` tries the API of operators, `ahead` what is looked up while a request is admitted, `spec` holds a test for each clause of the published interface, `providers` one for each rule about what goes
 //! to and comes from a provider. The other modules each guard one promise of the design: `faults` (a broken
 //! provider), `feedback` (what people say of answers), `flight` (one call for many callers), `guard` (what asks something else), `tenants` (isolation), `durability` (kill -9), `secrets`,
 //! `connections` (clients that read slowly or late), `causes` (the cause of each refusal), `fuzz` (requests that make no sense), `overload` (more than it can
@@ -19,6 +19,7 @@
 )]
 
 mod admin_api;
+mod ahead;
 mod causes;
 mod connections;
 mod console;

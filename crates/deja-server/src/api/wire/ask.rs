@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::response::Response;
+use deja_core::api_key::KeyHash;
 use deja_core::engine::{Relay, Relayed};
-use deja_core::project::ProjectSettings;
+use deja_core::project::{Project, ProjectSettings};
 use deja_core::provider::{Forward, Seen};
-use deja_core::store::Admission;
 use deja_wire::{Asked, Endpoint, Identity, Mode, Wire};
 use serde::Deserialize;
 
@@ -18,12 +19,11 @@ use super::answer::{self, Wanted};
 use super::control::Controls;
 use super::error::WireError;
 use super::{admitted, body};
-use crate::auth::Base;
+use crate::api::body::SHORT;
+use crate::auth::{self, Base};
 use crate::request_id;
 use crate::state::{App, RequestLimits};
 
-/// A body of up to so many bytes is read in less than a millisecond.
-const SHORT: usize = 128 * 1024;
 /// Members of the query that the provider gets to see.
 const PASSED: [&str; 2] = ["alt", "beta"];
 
@@ -59,29 +59,72 @@ pub(super) async fn ask(
     request: Request,
 ) -> Response {
     let (mut head, body) = request.into_parts();
-    admitted(app, base, endpoint.wire(), &mut head, async |head, caller| {
-        let read = read(app, caller, endpoint, model, head, body);
-        let (relay, wanted) = app.engine().read(caller, request_id::of(&head.extensions), read).await?;
-        match app.engine().relay(caller, relay).await? {
-            Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, app.engine().clock().now())),
+    let engine = app.engine();
+    let begin = async |head: &Parts, key: &KeyHash| {
+        let Some(project) = auth::guess(engine, key, &head.headers, base) else {
+            return (None, Begun { early: None, body: Text::Coming(body) });
+        };
+        let body = body::read(app, &head.headers, body).await;
+        let early = match &body {
+            Ok(body) => {
+                let body = Text::There(Ok(body.clone()));
+                read(app, &project.settings, endpoint, model, head, body).await.ok()
+            }
+            Err(_) => None,
+        };
+        let wanted = early.as_ref().and_then(|(relay, _)| relay.look_up(project.id));
+        (wanted, Begun { early: early.map(|read| (project, read)), body: Text::There(body) })
+    };
+    admitted(app, base, endpoint.wire(), &mut head, begin, async |head, admitted, begun| {
+        let (caller, settings) = (&admitted.caller, &admitted.caller.project.settings);
+        let read = async {
+            match begun.early {
+                Some((project, read)) if project.settings == *settings => Ok(read),
+                _ => read(app, settings, endpoint, model, head, begun.body).await,
+            }
+        };
+        let (relay, wanted) = engine.read(caller, request_id::of(&head.extensions), read).await?;
+        match engine.relay(admitted.looked, caller, relay).await? {
+            Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, engine.clock().now())),
             Relayed::Live(live) => answer::live(&wanted, live).await,
         }
     })
     .await
 }
 
+/// What there is of a request when it is admitted.
+struct Begun {
+    /// What it asks for, if it was read by then, and the project by whose settings it was.
+    early: Option<(Arc<Project>, (Relay, Wanted))>,
+    body: Text,
+}
+
+/// A body.
+enum Text {
+    Coming(Body),
+    There(Result<Bytes, WireError>),
+}
+
+impl Text {
+    async fn whole(self, app: &App, headers: &HeaderMap) -> Result<Bytes, WireError> {
+        match self {
+            Self::Coming(body) => body::read(app, headers, body).await,
+            Self::There(body) => body,
+        }
+    }
+}
+
 /// What a request asks for, and how it wants its answer.
 async fn read(
     app: &App,
-    caller: &Admission,
+    settings: &ProjectSettings,
     endpoint: Endpoint,
     model: Option<&str>,
     head: &Parts,
-    body: Body,
+    body: Text,
 ) -> Result<(Relay, Wanted), WireError> {
-    let settings = &caller.project.settings;
     let controls = Controls::read(&head.headers, settings, app.limits())?;
-    let body = body::read(app, &head.headers, body).await?;
+    let body = body.whole(app, &head.headers).await?;
     let query = passed(head.uri.query());
     let mut identity = identify(endpoint, model, &body, head, query.as_deref(), settings, app.limits())?;
     if endpoint == (Endpoint::Gemini { stream: true }) && query.as_deref() != Some("alt=sse") {
@@ -116,7 +159,8 @@ fn identify(
     let asked = Asked { endpoint, model, body, headers: &headers, query };
     let identify = || deja_wire::identify(&asked, &settings.identity_options(limits.prompt_bytes));
     // 1 MB takes some 3 ms, and a hostile 32 MiB a third of a second: meanwhile other requests go on, on another thread.
-    let identity = if body.len() <= SHORT { identify() } else { tokio::task::block_in_place(identify) };
+    let identity =
+        if body.len() as u64 <= SHORT { identify() } else { tokio::task::block_in_place(identify) };
     Ok(identity?)
 }
 

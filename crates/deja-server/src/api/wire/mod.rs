@@ -22,7 +22,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
-use deja_core::store::Admission;
+use deja_core::api_key::KeyHash;
+use deja_core::engine::Admitted;
+use deja_core::store::LookUp;
 use deja_wire::{Endpoint, Malformed, Wire};
 
 use crate::api::error::ApiError;
@@ -113,19 +115,34 @@ fn wire_of(path: &str, headers: &HeaderMap) -> Wire {
     }
 }
 
-/// Answers the bearer of a key as `answer` does, in the shape of `wire`.
-async fn admitted<F>(app: &App, base: &Base, wire: Wire, head: &mut Parts, answer: F) -> Response
+/// Answers the bearer of a key as `answer` does, in the shape of `wire`. What `begin` wants to be looked up is looked up
+/// while the key is admitted, and what it gives besides goes on to `answer`.
+async fn admitted<T, B, A>(
+    app: &App,
+    base: &Base,
+    wire: Wire,
+    head: &mut Parts,
+    begin: B,
+    answer: A,
+) -> Response
 where
-    F: AsyncFnOnce(&mut Parts, &Admission) -> Result<Response, WireError>,
+    B: AsyncFnOnce(&Parts, &KeyHash) -> (Option<LookUp>, T),
+    A: AsyncFnOnce(&Parts, Admitted, T) -> Result<Response, WireError>,
 {
+    let admitting = async |head: &mut Parts| {
+        let key = auth::take_key(&mut head.headers)?;
+        let (wanted, begun) = begin(head, &key).await;
+        Ok::<_, Refused>((auth::admit(app.engine(), &key, &head.headers, base, wanted).await?, begun))
+    };
     let admitted = match refuse_key_in_query(head) {
-        Ok(()) => auth::admit_any(app.engine(), &mut head.headers, base).await,
+        Ok(()) => admitting(head).await,
         Err(error) => return error.into_response(wire),
     };
     let (mut response, limit) = match admitted {
-        Ok(admitted) => {
-            let answered = answer(head, &admitted.caller).await;
-            (answered.unwrap_or_else(|error| error.into_response(wire)), Some(admitted.limit))
+        Ok((admitted, begun)) => {
+            let limit = admitted.limit;
+            let answered = answer(head, admitted, begun).await;
+            (answered.unwrap_or_else(|error| error.into_response(wire)), Some(limit))
         }
         Err(Refused { error, limit }) => (WireError::from(error).into_response(wire), limit),
     };

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
 use deja_core::provider::ProviderKind;
 use deja_wire::Wire;
@@ -36,7 +38,9 @@ pub(super) async fn models(
     let wire = wire_of(below(head.uri.path()), &head.headers);
     // A path that is no text names no model.
     let id = named.map_or_else(|_not_utf8| Some(String::new()), |Path(named)| named.id);
-    admitted(&app, &base, wire, &mut head, async |_, caller| {
+    let nothing = async |_: &Parts, _: &KeyHash| (None, ());
+    admitted(&app, &base, wire, &mut head, nothing, async |_, admitted, ()| {
+        let caller = &admitted.caller;
         let mut models = app.upstreams().models(caller).await?;
         models.retain(|model| is_asked_on(wire, model.kind) && caller.key.allows_model(&model.id));
         let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };

@@ -103,7 +103,7 @@ fn ask_with(
 
 /// What was counted of a tenant's requests, as soon as there are so many of them.
 #[track_caller]
-fn counted(tenant: &Tenant<'_>, requests: u64) -> Value {
+pub fn counted(tenant: &Tenant<'_>, requests: u64) -> Value {
     let began = Instant::now();
     loop {
         let stats = tenant.deja.try_cli(&["cache", "stats", "--project", &tenant.slug, "--json"]).stdout;
