@@ -8,15 +8,21 @@ use deja_core::store::StaleCount;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{LevelFilter, ParseError};
 
 pub use counted::Metrics;
 
 use crate::config::LogFormat;
 
+/// What logs the parameters of its statements below this level: prompts, answers, hashes of keys.
+pub const NOT_BELOW_INFO: &str = "tokio_postgres";
+
 /// Sends the log to standard error. Only the first call of a process takes effect.
 pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
-    let filter = EnvFilter::try_new(filter)?;
+    let mut filter = EnvFilter::try_new(filter)?;
+    if filter.max_level_hint().is_none_or(|most| most > LevelFilter::INFO) {
+        filter = filter.add_directive(format!("{NOT_BELOW_INFO}=info").parse()?);
+    }
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let _already_set = match format {
         LogFormat::Text => log.with_target(false).with_ansi(false).try_init(),

@@ -18,6 +18,7 @@ use super::{
     LogFormat, RequestSettings, Settings, UpstreamSettings,
 };
 use crate::secrets::vault::MasterKey;
+use crate::telemetry::NOT_BELOW_INFO;
 
 const ADDRESS: &str = "an address and port, such as 127.0.0.1:8080 or [::1]:8080";
 const WEB_URL: &str = "a URL that begins with http:// or https://";
@@ -114,6 +115,11 @@ impl Settings {
         let wanted = "a filter such as info, debug or info,deja_server=debug";
         if self.log.trim().is_empty() || EnvFilter::try_new(&self.log).is_err() {
             return Err(wrong("log", &self.log, wanted));
+        }
+        if self.log.contains(NOT_BELOW_INFO) {
+            let wanted =
+                format!("a filter without {NOT_BELOW_INFO}: its lines hold prompts, answers and keys");
+            return Err(wrong("log", &self.log, &wanted));
         }
         Ok(self.log.clone())
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::util::collector::Collector;
-use crate::util::deja::{ANTHROPIC_KEY, GEMINI_KEY, OPENAI_KEY, free_port};
+use crate::util::deja::{ANTHROPIC_KEY, GEMINI_KEY, OPENAI_KEY, free_port, new_database};
 use crate::util::http::find;
 use crate::util::provider::{Family, completion};
 use crate::util::tenant::{MODEL, PATH};
@@ -133,19 +133,10 @@ fn no_secret_and_no_text_is_ever_written_down() {
     let metrics = metrics(metrics_port);
     assert!(deja.stop().success());
 
-    let log = deja.log();
+    let (log, secrets) = (deja.log(), secrets(&keys));
     assert!(log.len() > 2000, "the log was really at trace: {log}");
-    let mut secrets = vec![OPENAI_KEY, ANTHROPIC_KEY, GEMINI_KEY, MASTER_KEY, PROVIDER_SECRET];
-    secrets.extend(keys.iter().map(String::as_str));
-    // The seven characters that listings show are no secret; what comes after them is.
-    secrets.extend(keys.iter().map(|key| &key[7..]));
-    for (place, text) in [("log", log.as_str()), ("metrics", metrics.as_str())] {
-        for word in secrets.iter().chain(&TEXTS) {
-            if let Some(line) = text.lines().find(|line| line.contains(word)) {
-                panic!("{word:?} is in the {place}: {line}");
-            }
-        }
-    }
+    assert_says_none("log", &log, &secrets);
+    assert_says_none("metrics", &metrics, &secrets);
 
     let traces = collector.bytes();
     assert!(collector.spans().len() > 20, "traces were really sent");
@@ -166,6 +157,42 @@ fn no_secret_and_no_text_is_ever_written_down() {
             assert!(find(bytes, secret.as_bytes()).is_none(), "{secret:?} is in {}", file.display());
         }
         assert!(find(bytes, &master).is_none(), "the master key is in {}", file.display());
+    }
+}
+
+#[test]
+fn what_is_sent_to_postgresql_is_not_logged() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::builder_on(&new_database(), &provider).env("DEJA_LOG", "trace").start();
+    let keys = traffic(&deja, &provider);
+    assert!(deja.stop().success());
+    let (log, secrets) = (deja.log(), secrets(&keys));
+    assert!(log.len() > 2000, "the log was really at trace: {log}");
+    assert_says_none("log", &log, &secrets);
+    for word in secrets.iter().chain(&TEXTS) {
+        // As Rust writes bytes.
+        let bytes = format!("{:?}", word.as_bytes());
+        let bytes = bytes.trim_matches(['[', ']']);
+        assert!(!log.contains(bytes), "{word:?} is in the log as bytes");
+    }
+}
+
+/// What is secret besides `keys`.
+fn secrets(keys: &[String]) -> Vec<&str> {
+    let mut secrets = vec![OPENAI_KEY, ANTHROPIC_KEY, GEMINI_KEY, MASTER_KEY, PROVIDER_SECRET];
+    secrets.extend(keys.iter().map(String::as_str));
+    // The seven characters that listings show are no secret; what comes after them is.
+    secrets.extend(keys.iter().map(|key| &key[7..]));
+    secrets
+}
+
+/// Asserts that neither a secret nor a text of requests is in what a server wrote at a place.
+#[track_caller]
+fn assert_says_none(place: &str, text: &str, secrets: &[&str]) {
+    for word in secrets.iter().chain(&TEXTS) {
+        if let Some(line) = text.lines().find(|line| line.contains(word)) {
+            panic!("{word:?} is in the {place}: {line}");
+        }
     }
 }
 

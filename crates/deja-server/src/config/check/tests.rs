@@ -108,6 +108,7 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
         ("DEJA_PRICES_URL", "prices.json", "http:// or https://"),
         ("DEJA_LOG", "deja=loud", "a filter"),
         ("DEJA_LOG", "", "a filter"),
+        ("DEJA_LOG", "info,tokio_postgres=debug", "a filter without tokio_postgres"),
         ("DEJA_LOG_FORMAT", "xml", "text or json"),
         ("DEJA_EMBEDDER", "/nonexistent", "a directory that exists"),
         ("DEJA_EMBEDDER", "http://x/v1", "set when embedder is a URL"),

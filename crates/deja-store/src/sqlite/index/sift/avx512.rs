@@ -3,7 +3,7 @@
 //! There are no closures around intrinsics: they are inlined with link-time optimisation only.
 
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _mm_loadl_epi64, _mm_prefetch, _mm512_add_epi64, _mm512_adds_epu8,
+    __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_loadl_epi64, _mm_prefetch, _mm512_add_epi64, _mm512_adds_epu8,
     _mm512_and_si512, _mm512_cmple_epu8_mask, _mm512_cvtepu8_epi64, _mm512_loadu_si512,
     _mm512_mask_cmple_epu64_mask, _mm512_permutexvar_epi8, _mm512_popcnt_epi64, _mm512_set1_epi8,
     _mm512_set1_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_srli_epi16, _mm512_storeu_si512,
@@ -82,9 +82,10 @@ fn add_word(tables: &Sixes, blocks: &[Block], radius: u8, stretch: &mut Stretch,
         *near &= _mm512_cmple_epu8_mask(sum, radius);
         // SAFETY: there are 64 bytes.
         unsafe { _mm512_storeu_si512(sums.as_mut_ptr().cast(), sum) };
-        // A word of a chunk is two pages: too few for the processor to see where they go on.
+        // A word of a chunk is two pages: too few for the processor to see where they go on. Into the second-level cache:
+        // more can be on its way there than to the first.
         for column in ahead.get(at).into_iter().flatten() {
-            _mm_prefetch::<_MM_HINT_T0>(column.as_ptr().cast());
+            _mm_prefetch::<_MM_HINT_T1>(column.as_ptr().cast());
         }
     }
 }
