@@ -4,13 +4,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deja_core::analytics::Outcome;
-use deja_core::cache::{LabelSource, Met, PromptHash};
+use deja_core::cache::{Labelled, PromptHash};
 use deja_core::clock::Clock;
-use deja_core::embedding::Similarity;
 use deja_core::engine::{Admitted, Control, NotAdmitted, Query, QueryError, Relay, Relayed, Reply, Source};
 use deja_core::project::{Project, ProjectSettings};
 use deja_core::rate_limit::Quota;
-use deja_core::store::{Keys, LookUp, NewLabel, Projects};
+use deja_core::store::{Keys, LookUp, Projects};
 use deja_core::testing::change;
 
 use crate::relay::relay;
@@ -200,19 +199,10 @@ async fn what_has_expired_or_was_found_wrong_is_as_in_a_look_up() {
     let stored = bench.ask_ahead(query("reset|1")).await.0.unwrap().entry;
     assert_eq!(bench.caller.project.settings.expires(bench.clock.now()), stored.expires);
     // In quarantine it answers its own prompt.
-    for wrong in ["reset|2", "reset|3", "reset|4"] {
-        let label = NewLabel {
-            entry: stored.id,
-            asked: wrong,
-            vector: None,
-            similarity: Similarity::ONE,
-            met: Met::Served,
-            answers: false,
-            source: LabelSource::Console,
-            note: None,
-        };
-        bench.engine.label(bench.caller.project.id, label, &change()).await.unwrap();
+    for wrong in ["reset|2", "reset|3"] {
+        bench.found_wrong(stored.id, wrong).await;
     }
+    assert_eq!(bench.label_wrong(stored.id, "reset|4").await, Some(Labelled::Quarantined));
     let (reply, looked_up) = bench.ask_ahead(query("reset|1")).await;
     assert_eq!((reply.unwrap().entry.id, looked_up), (stored.id, 0));
     bench.clock.advance(Duration::from_secs(5));

@@ -354,8 +354,13 @@ impl Bench {
         Self { engine, store, embedder, provider, clock, tokens, heard, tasks, caller }
     }
 
-    /// Somebody says that the entry answered `asked` wrongly, and nothing of rewordings.
+    /// Somebody says that the entry answered `asked` wrongly, and nothing of rewordings: a pair is forbidden.
     pub async fn found_wrong(&self, entry: EntryId, asked: &str) {
+        assert_eq!(self.label_wrong(entry, asked).await, Some(Labelled::Forbidden));
+    }
+
+    /// The same, whatever comes of it.
+    pub async fn label_wrong(&self, entry: EntryId, asked: &str) -> Option<Labelled> {
         let label = NewLabel {
             entry,
             asked,
@@ -366,8 +371,7 @@ impl Bench {
             source: LabelSource::Console,
             note: None,
         };
-        let labelled = self.engine.label(self.caller.project.id, label, &change()).await.unwrap();
-        assert_eq!(labelled, Some(Labelled::Forbidden));
+        self.engine.label(self.caller.project.id, label, &change()).await.unwrap()
     }
 
     /// Another process with the same store.
