@@ -29,6 +29,7 @@ const MIGRATIONS: &[(u32, &str)] = &[
     (18, include_str!("../../migrations/sqlite/0018_second_factors.sql")),
     (19, include_str!("../../migrations/sqlite/0019_members.sql")),
     (20, include_str!("../../migrations/sqlite/0020_entries_by_hits.sql")),
+    (21, include_str!("../../migrations/sqlite/0021_no_statistics.sql")),
 ];
 
 /// Why the schema could not be brought up to date.

@@ -274,7 +274,8 @@ fn shrink_log(connection: &Connection) {
 }
 
 fn close_database(connection: Connection) {
-    if let Err(error) = connection.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE)") {
+    // Without `PRAGMA optimize`: see migrations/sqlite/0021_no_statistics.sql.
+    if let Err(error) = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
         tracing::warn!(%error, "the write-ahead log stays; it is read at the next start");
     }
     if let Err((_, error)) = connection.close() {

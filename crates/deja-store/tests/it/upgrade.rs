@@ -22,7 +22,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::postgres::Database;
-use crate::support::{NOW, assert_whole, entry_id, near, project, project_id, store_in, vector};
+use crate::support::{NOW, assert_whole, entry, entry_id, near, project, project_id, store_in, vector};
 
 /// The files of the schema before the one whose name ends so, by number.
 fn files_before(kind: &str, name: &str) -> Vec<(i32, String)> {
@@ -69,6 +69,25 @@ async fn old_postgres(database: &Database, name: &str) -> Client {
     let id = Uuid::from_bytes(*project_id(1).as_bytes());
     old.execute(sql, &[&id, &settings(), &NOW.as_nanos()]).await.unwrap();
     old
+}
+
+#[tokio::test]
+async fn plans_do_not_depend_on_when_the_database_was_closed() {
+    let directory = tempfile::tempdir().unwrap();
+    let old = old_sqlite(directory.path(), "0021_no_statistics.sql");
+    old.execute_batch("ANALYZE").unwrap();
+    let statistics = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'sqlite\\_stat%' ESCAPE '\\'";
+    let statistics = || old.query_row(statistics, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert!(statistics() > 0);
+
+    let store = store_in(directory.path()).await;
+    assert_eq!(statistics(), 0, "those of an earlier version are gone");
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    for number in 0..50 {
+        store.insert(entry(number, &scope, &number.to_string())).await.unwrap();
+    }
+    store.close().await.unwrap();
+    assert_eq!(statistics(), 0, "none are made");
 }
 
 /// Hours after now in which there was a miss with 7 tokens out.
