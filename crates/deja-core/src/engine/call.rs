@@ -89,6 +89,7 @@ impl Engine {
                 Err(QueryError::Provider(error))
             }
             Turn::Unanswered(_) => Ok(Completed::Unshared),
+            Turn::Unclaimed => self.settle_or_ask(leader, &mut call, None).await,
             Turn::Ours(claim) => {
                 let completed = claim.hold(self.settle_or_ask(leader, &mut call, Some(&claim))).await;
                 if let Some(ended) = unanswered(&call, &completed) {

@@ -25,6 +25,8 @@ pub(super) enum Turn<'a> {
     Found(Hit),
     /// Another process asked, and there is no entry.
     Unanswered(Unanswered),
+    /// There is an entry that this query does not take, so that nobody can claim the flight: it asks without a claim.
+    Unclaimed,
 }
 
 /// A flight that this process alone may lead, until it is released.
@@ -46,7 +48,7 @@ impl Engine {
     ) -> Result<Turn<'a>, QueryError> {
         let owner = FlightId::generate(self.parts.clock.now(), &*self.parts.entropy)
             .map_err(|error| QueryError::Internal(error.to_string()))?;
-        let mut awaited = None;
+        let (mut awaited, mut missed) = (None, false);
         loop {
             match claims.claim(&flight, owner, LEASE, awaited, self.parts.clock.now()).await? {
                 Claimed::Ours => return Ok(Turn::Ours(Claim { claims, flight, owner })),
@@ -55,12 +57,13 @@ impl Engine {
                     awaited = Some(other);
                     claims.released(&flight, other, LOOK_EVERY).await;
                 }
-                Claimed::Answered => {
-                    // Unless it was deleted since.
-                    if let Some(hit) = self.exact(query, scope, flight.prompt, judge).await? {
-                        return Ok(Turn::Found(hit));
-                    }
-                }
+                Claimed::Answered => match self.exact(query, scope, flight.prompt, judge).await? {
+                    Some(hit) => return Ok(Turn::Found(hit)),
+                    // It may have been deleted since.
+                    None if !missed => missed = true,
+                    // It is too old for this query.
+                    None => return Ok(Turn::Unclaimed),
+                },
             }
         }
     }

@@ -126,9 +126,9 @@ impl Wired {
         Ok(())
     }
 
-    /// Whether a fresh answer takes the place of one that is there.
+    /// Whether a fresh answer takes the place of one that is there: of one that was not looked for, or is too old.
     pub(super) const fn replaces(&self) -> bool {
-        !self.control.look_up
+        !self.control.look_up || self.control.max_age.is_some()
     }
 
     /// Whether others may read its answer along, and it theirs: not if it wants one of its own.

@@ -19,7 +19,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use crate::util::{Bench, chat_completion, passed, settle, unguarded};
+use crate::util::{Bench, PATIENCE, chat_completion, passed, settle, unguarded};
 
 /// A question in the format of chat completions.
 pub fn relay(text: &str) -> Relay {
@@ -310,6 +310,23 @@ async fn an_application_says_what_it_wants_of_the_cache() {
         chat_completion("cheap", "answer 4", "stop"),
         "its time is over"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_is_too_old_for_a_request_is_replaced() {
+    for bench in [Bench::new().await, Bench::new().await.replica(2)] {
+        text(bench.live(relay("reset|1")).await).await;
+        bench.clock.advance(Duration::from_secs(10));
+        let control = Control { max_age: Some(Duration::from_secs(5)), ..Control::default() };
+        let young = || Relay { control, ..relay("reset|1") };
+        let asked = tokio::time::timeout(PATIENCE, bench.live(young())).await.expect("an answer");
+        assert_eq!(text(asked).await, chat_completion("cheap", "answer 1", "stop"));
+        bench.until("it is stored", |bench| bench.heard().len() == 2).await;
+        for again in [young(), relay("reset|1")] {
+            assert_eq!(bench.hit(again).await.entry.answer.text, "answer 1");
+        }
+        assert_eq!((bench.provider.count(), bench.entries().await), (2, 1));
+    }
 }
 
 #[tokio::test]
