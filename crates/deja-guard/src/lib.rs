@@ -29,6 +29,7 @@ mod rewrite;
 mod rules;
 mod scan;
 mod trees;
+mod unread;
 mod verdict;
 
 pub use prompt::Prompt;

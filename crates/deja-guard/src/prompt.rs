@@ -5,6 +5,7 @@ use crate::lexicon::{class, lexicon, stem};
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::scan::{Kind, Piece, scan};
+use crate::unread::unread;
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
 pub(crate) const WORDS: usize = 160;
@@ -155,6 +156,8 @@ pub struct Prompt {
     pub(crate) length: usize,
     pub(crate) trigrams: Vec<u32>,
     pub(crate) foreign: Option<Foreign>,
+    /// What neither vectors nor features tell apart.
+    pub(crate) unread: Vec<String>,
 }
 
 impl Prompt {
@@ -187,6 +190,7 @@ impl Prompt {
             asking: asking(&pieces),
             length,
             trigrams,
+            unread: unread(text, foreign.is_none()),
             foreign,
         };
         prompt.walk(&pieces);

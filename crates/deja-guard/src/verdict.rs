@@ -72,6 +72,8 @@ pub struct Verdict {
 
 impl Verdict {
     const PASS: Self = Self { refused: None, score: 1.0, uncertain: false };
+    /// Nothing proves it, and nothing speaks against it.
+    const UNPROVED: Self = Self { refused: Some(Reason::Words), score: 0.0, uncertain: true };
 }
 
 /// Scores that leave it open. Below, one pair of five is right; above, three of four are (ADR 51). Strict refuses those
@@ -112,7 +114,7 @@ fn required(cosine: f32, threshold: f32, strictness: Strictness, words: usize) -
 ///
 /// `cosine` is the similarity of their vectors, `threshold` the project's. The guard can only refuse: a candidate
 /// below the threshold is the caller's to drop. The same text, case and punctuation aside, always passes, and so does
-/// everything below [`LOWEST_THRESHOLD`]. Both orders of the prompts give the same verdict.
+/// everything below [`LOWEST_THRESHOLD`]. What cannot be read must be the same in both. Both orders of the prompts give the same verdict.
 pub fn judge(
     asked: &Prompt,
     candidate: &Prompt,
@@ -123,12 +125,15 @@ pub fn judge(
     if threshold < LOWEST_THRESHOLD || asked.same_text(candidate) {
         return Verdict::PASS;
     }
+    if asked.unread != candidate.unread {
+        return Verdict::UNPROVED;
+    }
     // The pairing is greedy: a fixed order of the two makes it the same either way.
     let (a, b) = if asked.key <= candidate.key { (asked, candidate) } else { (candidate, asked) };
     match (&a.foreign, &b.foreign) {
         (Some(x), Some(y)) => return foreign_verdict(foreign::proved(x, y)),
         (None, None) => {}
-        _ => return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: true },
+        _ => return Verdict::UNPROVED,
     }
     let differences = Differences::of(a, b);
     let features = differences.vector(a, b, cosine);

@@ -1,4 +1,4 @@
-//! One test binary: the encoder against f32 reference vectors, kernels, pool, directories, arbitrary text.
+//! One test binary: the encoder against f32 reference vectors, kernels, pool, directories, arbitrary text, what the tokenizer cannot spell.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, its helpers too")]
 
@@ -6,6 +6,7 @@ mod directory;
 mod golden;
 mod pool;
 mod text;
+mod unread;
 
 use deja_core::embedding::{Embedded, Embedding};
 use deja_embed::Session;

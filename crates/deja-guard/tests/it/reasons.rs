@@ -38,6 +38,34 @@ fn each_reason_is_named() {
     }
 }
 
+/// Their vectors are equal, because the tokenizer has one token for all that it cannot spell.
+#[test]
+fn what_no_vector_tells_apart_is_refused() {
+    let (x, y) = ("ACGT".repeat(30), "TTGA".repeat(30));
+    let cases = [
+        (format!("Translate this DNA sequence: {x}"), format!("Translate this DNA sequence: {y}")),
+        (format!("Verify this token: eyJhbGciOi.{x}"), format!("Verify this token: eyJhbGciOi.{y}")),
+        ("How many people liked the 👍 reaction?".into(), "How many people liked the 👎 reaction?".into()),
+        ("Is 5 ✅ or not?".into(), "Is 5 ❌ or not?".into()),
+        ("Is this true: ∀x P(x)?".into(), "Is this true: ∃x P(x)?".into()),
+        ("What is the meaning of 鑫 in Chinese?".into(), "What is the meaning of 龘 in Chinese?".into()),
+        ("Please cancel🙏 my order".into(), "Please track🙏 my order".into()),
+        (
+            "¿Qué significa el emoji 👍 en un mensaje?".into(),
+            "¿Qué significa el emoji 👎 en un mensaje?".into(),
+        ),
+        ("Where is order 12345678901234567890?".into(), "Where is order 12345678901234567891?".into()),
+    ];
+    for (a, b) in cases {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), 1.0, 1.0, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let same = verdict("How do I reset my password? 🙏", "how can I reset my password 🙏", 0.95);
+    assert_eq!(same.refused, None, "{same:?}");
+}
+
 #[test]
 fn reasons_are_said_in_words() {
     let words = [
