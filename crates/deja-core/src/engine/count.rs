@@ -1,12 +1,19 @@
 //! Counting: each request once, when it ended, here and nowhere else. Whoever else wants to hear of it is a [`Listener`].
 
 use std::future::Future;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::future::BoxFuture;
+use opentelemetry::context::FutureExt as _;
+use tokio::runtime::Handle;
 
 use crate::analytics::{Outcome, Placed, RefusedFor, UsageEvent};
 use crate::cache::Labelled;
 use crate::embedding::Similarity;
+use crate::engine::flight::Completed;
 use crate::engine::log::Ending;
-use crate::engine::{Cause, Engine, Looked, Query, QueryError, Reply, Source};
+use crate::engine::{Cause, Engine, Looked, Query, QueryError, Reply, Source, Trace};
 use crate::rate_limit::LimitOf;
 use crate::store::{Admission, NewLabel};
 
@@ -66,6 +73,84 @@ impl<'a> Ended<'a> {
             Self::Answered(reply) => Some(reply),
             Self::Passed(reply) | Self::Failed(_, reply) => reply,
             Self::Refused(..) | Self::RateLimited(_) => None,
+        }
+    }
+}
+
+/// What is known of a query while it is answered.
+#[derive(Default)]
+pub(super) struct Course {
+    pub trace: Trace,
+    /// The end of the call that it began and waits for.
+    pub leads: Option<BoxFuture<'static, Completed>>,
+}
+
+/// The duty to count a query of deja's own API once: when it is answered, or when its caller is gone. What it paid for by
+/// then is counted when that is known.
+pub(super) struct Counting<'a> {
+    engine: &'a Engine,
+    caller: &'a Admission,
+    query: Arc<Query>,
+    started: Instant,
+    pub course: Course,
+    is_counted: bool,
+}
+
+impl<'a> Counting<'a> {
+    pub(super) fn new(
+        engine: &'a Engine,
+        caller: &'a Admission,
+        query: &Arc<Query>,
+        started: Instant,
+    ) -> Self {
+        let (query, course) = (Arc::clone(query), Course::default());
+        Self { engine, caller, query, started, course, is_counted: false }
+    }
+
+    /// Counts what it ended with.
+    pub(super) fn end(mut self, answered: Result<&Reply, &QueryError>) {
+        self.is_counted = true;
+        match (answered, self.course.leads.take()) {
+            (Err(late), Some(call)) => self.count_after(call, Some(late.clone())),
+            (answered, _) => self.engine.count_query(self.caller, &self.query, answered),
+        }
+    }
+
+    /// Counts it when its call has ended: as failed if it was `late`, else with what came of the call.
+    fn count_after(&self, call: BoxFuture<'static, Completed>, late: Option<QueryError>) {
+        let (engine, caller) = (self.engine.clone(), self.caller.clone());
+        let (query, started) = (Arc::clone(&self.query), self.started);
+        let counting = async move {
+            let completed = call.await;
+            let reply = if let Completed::Answered(fresh) = &completed {
+                let mut reply = engine.reply_of_provider(&caller, &query, fresh, fresh.spent);
+                reply.trace.total = started.elapsed();
+                Some(reply)
+            } else {
+                None
+            };
+            let answered = match (&late, &reply, &completed) {
+                (Some(error), ..) | (None, None, Completed::Failed(error)) => Err(error),
+                (None, Some(reply), _) => Ok(reply),
+                (None, None, _) => Err(&QueryError::Unfinished),
+            };
+            engine.count_ended(&caller, &query, Ended::of(&query, answered, reply.as_ref()));
+        };
+        // There is none when the last requests are dropped with it.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(self.engine.tasks.track_future(counting.with_current_context()));
+        }
+    }
+}
+
+impl Drop for Counting<'_> {
+    fn drop(&mut self) {
+        if self.is_counted {
+            return;
+        }
+        match self.course.leads.take() {
+            Some(call) => self.count_after(call, None),
+            None => self.engine.count_query(self.caller, &self.query, Err(&QueryError::Unfinished)),
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
+use crate::engine::count::{Counting, Course};
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
 use crate::engine::search::Near;
@@ -33,9 +34,9 @@ impl Engine {
     ) -> Result<Reply, QueryError> {
         let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(query);
-        let mut trace = Trace::default();
+        let mut counting = Counting::new(self, caller, &query, started);
         // A flight that is under way goes on: its answer is paid for.
-        let answering = self.answer(looked, caller, &query, started, &mut trace);
+        let answering = self.answer(looked, caller, &query, started, &mut counting.course);
         let answered = timeout(self.parts.query_timeout, answering).await;
         let answered = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
             Ok(Answered::Whole(reply)) => Ok(reply),
@@ -44,9 +45,9 @@ impl Engine {
             }
             Err(error) => Err(error),
         };
-        trace.total = started.elapsed();
+        let trace = Trace { total: started.elapsed(), ..counting.course.trace };
         let answered = answered.map(|reply| Reply { trace, ..reply });
-        self.count_query(caller, &query, answered.as_ref());
+        counting.end(answered.as_ref());
         answered
     }
 
@@ -57,7 +58,7 @@ impl Engine {
         caller: &Admission,
         query: &Arc<Query>,
         started: Instant,
-        trace: &mut Trace,
+        course: &mut Course,
     ) -> Result<Answered, QueryError> {
         let project = &caller.project;
         if project.suspended {
@@ -69,10 +70,11 @@ impl Engine {
         let (scope, prompt_hash) = (query.scope(project), query.hash());
         let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
 
-        trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
+        course.trace.search += looked.as_ref().map_or(Duration::ZERO, |looked| looked.took);
         let mut route = None;
         let mut reach = Reach::Similar;
         loop {
+            let trace = &mut course.trace;
             // The same prompt: no embedding needed.
             let searched = Instant::now();
             let exact = self.exact_after(looked.take(), query, &scope, prompt_hash, &judge).await;
@@ -122,7 +124,7 @@ impl Engine {
                 near: found.near,
                 uncertain: found.uncertain,
             };
-            if let Some(answered) = self.take_part(caller, call, reach, trace).await? {
+            if let Some(answered) = self.take_part(caller, call, reach, course).await? {
                 return Ok(answered);
             }
             reach = reach.narrower();
@@ -165,8 +167,9 @@ impl Engine {
         caller: &Admission,
         call: Call,
         reach: Reach,
-        trace: &mut Trace,
+        course: &mut Course,
     ) -> Result<Option<Answered>, QueryError> {
+        let trace = &mut course.trace;
         let (query, scope, started) = (call.query.clone(), call.scope.key(), call.started);
         let joined = if query.wire.as_ref().is_some_and(|wired| !wired.is_shared()) {
             let (leader, watch) = self.flights.alone(scope);
@@ -178,10 +181,12 @@ impl Engine {
         match joined {
             Joined::Leads(leader, watch) => {
                 self.lead(leader, call, reach != Reach::Similar);
+                course.leads = Some(Box::pin(watch.unseated()));
                 let completed = match watch.begun().await {
                     Begun::Live(log, seat) => return Ok(Some(Answered::Live(log.first(seat)))),
                     Begun::Ended(completed) => completed,
                 };
+                course.leads = None;
                 let reply = match completed {
                     Completed::Answered(fresh) => {
                         trace.provider = Some(fresh.provider_time);

@@ -17,6 +17,7 @@ use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
+use crate::engine::count::Course;
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::live::{Live, Log};
 use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
@@ -203,9 +204,9 @@ impl Engine {
     ) -> Result<Relayed, QueryError> {
         let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(relay.into_query(caller.project.id));
-        let mut trace = Trace::default();
-        let answered = self.answer(looked, caller, &query, started, &mut trace).await;
-        trace.total = started.elapsed();
+        let mut course = Course::default();
+        let answered = self.answer(looked, caller, &query, started, &mut course).await;
+        let mut trace = Trace { total: started.elapsed(), ..course.trace };
         match answered {
             Ok(Answered::Hit(reply, body)) => {
                 let now = Some(Instant::now());

@@ -10,12 +10,13 @@ use deja_core::analytics::{
 };
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
-use deja_core::engine::{NotAdmitted, NotAllowed, Query, QueryError};
+use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError};
 use deja_core::money::NanoUsd;
 use deja_core::provider::FailureClass;
 use deja_core::store::{Keys, Usage};
+use tokio::sync::Semaphore;
 
-use crate::util::{Bench, failure, query};
+use crate::util::{Bench, failure, query, settle, unguarded};
 
 async fn flush(bench: &Bench) -> Result<(), deja_core::store::StoreError> {
     bench.engine.flush_counts().await
@@ -74,6 +75,56 @@ fn expected() -> Totals {
         spent: NanoUsd::from_nanos(120_000),
         ..Totals::default()
     }
+}
+
+/// What was counted of a call that costs 120,000 nano-dollars, once it ended.
+async fn counted_at_last(bench: &Bench, gate: &Semaphore) -> Totals {
+    gate.add_permits(100);
+    bench.tasks.close();
+    bench.tasks.wait().await;
+    flush(bench).await.unwrap();
+    totals(bench).await
+}
+
+#[tokio::test]
+async fn callers_that_hang_up_are_counted_and_so_is_what_they_paid_for() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    let leader = bench.begin(query("reset my password|1"));
+    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    let follower = bench.begin(query("reset my password|1"));
+    settle().await;
+    for caller in [leader, follower] {
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+    }
+    let expected = Totals {
+        misses: 1,
+        errors: 1,
+        input_tokens: 100,
+        output_tokens: 10,
+        spent: NanoUsd::from_nanos(120_000),
+        ..Totals::default()
+    };
+    assert_eq!(counted_at_last(&bench, &gate).await, expected);
+    assert_eq!(requests(&bench).await, 2);
+}
+
+#[tokio::test]
+async fn a_query_that_is_too_late_is_an_error_that_paid_for_its_call() {
+    let calls = CallLimits { all: 100, each: 100 };
+    let bench = Bench::of(unguarded(), calls, Duration::from_millis(50)).await;
+    let gate = bench.provider.hold();
+    let late = bench.try_ask(query("reset my password|1")).await;
+    assert!(matches!(late, Err(QueryError::DeadlineExceeded)), "{late:?}");
+    let expected = Totals {
+        errors: 1,
+        input_tokens: 100,
+        output_tokens: 10,
+        spent: NanoUsd::from_nanos(120_000),
+        ..Totals::default()
+    };
+    assert_eq!(counted_at_last(&bench, &gate).await, expected);
 }
 
 #[tokio::test]
