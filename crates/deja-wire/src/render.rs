@@ -95,8 +95,10 @@ fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'st
 
 /// A plain answer as the stream that was asked for; its id, its time and its tokens stay.
 pub fn json_as_stream(wire: Wire, body: &[u8], rendering: &Rendering) -> Result<Bytes, Unrenderable> {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let object = Object::parse(body).ok_or(Unrenderable(wire))?;
+    let mut body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).to_vec();
+    // They end a line of an event. Raw, they stand between the values of JSON only, as OpenAI and Gemini write it.
+    body.retain(|byte| !matches!(byte, b'\n' | b'\r'));
+    let object = Object::parse(&body).ok_or(Unrenderable(wire))?;
     let stream = match wire {
         Wire::Chat => chat::stream(&object, rendering.usage),
         Wire::Responses => responses::stream(&object),

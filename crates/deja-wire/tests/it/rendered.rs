@@ -45,6 +45,42 @@ fn a_recorded_stream_is_served_plain_and_streamed_with_the_same_content() {
     }
 }
 
+/// `value` over many lines, as OpenAI and Gemini send it; the other ends of lines are those of servers on Windows.
+fn pretty(value: &Value, line: &str) -> Vec<u8> {
+    serde_json::to_string_pretty(value).unwrap().replace('\n', line).into_bytes()
+}
+
+#[test]
+fn an_answer_over_many_lines_is_streamed_as_one_on_a_line() {
+    let tool = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"city": "Oslo", "days": [1, 2]}}],
+        "stop_reason": "tool_use", "stop_sequence": null, "usage": {"input_tokens": 3, "output_tokens": 5}});
+    let call = json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {"city": "Oslo"}}}],
+        "role": "model"}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 1}});
+    let texts = Wire::ALL.map(|wire| (wire, plain(wire, "One.\n\nTwo.\r\n")));
+    for (wire, answer) in texts.into_iter().chain([(Wire::Messages, tool), (Wire::Gemini, call)]) {
+        let compact = rendered(wire, &serde_json::to_vec(&answer).unwrap(), true, true, &FRESH);
+        for line in ["\n", "\r\n", "\r"] {
+            let stream = rendered(wire, &pretty(&answer, line), true, true, &FRESH);
+            assert!(!stream.contains(&b'\r'), "{wire:?}");
+            let (found, expected) = (events(&stream), events(&compact));
+            assert_eq!(found.len(), expected.len(), "{wire:?}");
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!(found.is_object() || found == "[DONE]", "{wire:?}: {found}");
+                // What an input of a tool is in is a text, in which white space stays.
+                if found["delta"]["partial_json"].is_string() {
+                    let input =
+                        |event: &Value| parsed(event["delta"]["partial_json"].as_str().unwrap().as_bytes());
+                    assert_eq!(input(found), input(expected));
+                } else {
+                    assert_eq!(found, expected, "{wire:?}");
+                }
+            }
+            assert_eq!(parsed(&again(wire, &stream).body), parsed(&again(wire, &compact).body), "{wire:?}");
+        }
+    }
+}
+
 #[test]
 fn every_hit_has_an_id_of_its_own_and_keeps_all_other_bytes() {
     let stored = Bytes::from_static(
