@@ -85,5 +85,16 @@ mod tests {
         let floats =
             usage(json!({"prompt_tokens": 3.0, "completion_tokens": 4, "prompt_tokens_details": 7})).unwrap();
         assert_eq!((floats.input_total, floats.output_total, floats.cache_read), (3, 4, 0));
+        for absurd in
+            [json!(u64::MAX), json!(i64::MAX), json!(1_000_000_000_001_u64), json!(1e300), json!(-1)]
+        {
+            assert_eq!(
+                usage(json!({"prompt_tokens": absurd, "completion_tokens": absurd})),
+                None,
+                "{absurd}"
+            );
+        }
+        let most = usage(json!({"prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 1e12})).unwrap();
+        assert_eq!((most.input_total, most.output_total), (1_000_000_000_000, 1_000_000_000_000));
     }
 }
