@@ -19,6 +19,7 @@ use deja_core::engine::{Admitted, Opinion, Query, Reply, Source};
 use deja_core::pricing::PriceOrigin;
 use deja_core::project::Project;
 use deja_core::store::{Admission, LookUp};
+use deja_wire::MAX_MODEL_BYTES;
 use futures::future::{Either, ready};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -32,8 +33,6 @@ use crate::state::{App, RequestLimits};
 
 /// Names the entry of a hit.
 const ENTRY: HeaderName = HeaderName::from_static("x-deja-entry");
-/// Longest `model`, in bytes. Model ids have less than 100.
-const MAX_MODEL_BYTES: usize = 256;
 /// Why the guard made a miss of what was similar enough.
 const GUARD: HeaderName = HeaderName::from_static("x-deja-guard");
 

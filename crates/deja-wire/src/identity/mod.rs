@@ -20,6 +20,8 @@ use place::{Place, Verdict};
 pub(crate) use responses::OWN_ID;
 use turns::{Layout, Question, Turns};
 
+/// Longest model, in bytes. Ids of models have less than 100; this one is kept with each request and in figures.
+pub const MAX_MODEL_BYTES: usize = 256;
 /// A parameter whose value is longer is kept as its digest.
 const MAX_PARAMETER: usize = 256;
 
@@ -135,6 +137,9 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
             None => return Err(Malformed::member("model", "is required")),
         },
     };
+    if model.len() > MAX_MODEL_BYTES {
+        return Err(Malformed::member("model", &format!("is longer than {MAX_MODEL_BYTES} bytes")));
+    }
     if asked.endpoint == Endpoint::Responses {
         responses::continues(body)?;
     }

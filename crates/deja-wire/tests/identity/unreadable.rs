@@ -1,8 +1,8 @@
 //! Bodies that are wrong, odd or hostile.
 
-use deja_wire::{Mode, Wire};
+use deja_wire::{Asked, Mode, Wire, identify};
 
-use crate::requests::{OPTIONS, ask};
+use crate::requests::{OPTIONS, ask, endpoint};
 
 #[test]
 fn what_nobody_can_read_is_an_error() {
@@ -22,6 +22,25 @@ fn what_nobody_can_read_is_an_error() {
     for (body, param, message) in cases {
         let error = ask(Wire::Chat, body, &OPTIONS).unwrap_err();
         assert_eq!((error.param.as_deref(), &*error.message), (param, message));
+    }
+    for wire in Wire::ALL {
+        let asked = |model: &str| {
+            // Gemini has the model in its path.
+            let in_path = Asked {
+                endpoint: endpoint(wire),
+                model: Some(model),
+                body: b"{}",
+                headers: &[],
+                query: None,
+            };
+            let body = format!(r#"{{"model":"{model}"}}"#);
+            let in_body = Asked { model: None, body: body.as_bytes(), ..in_path };
+            identify(if wire == Wire::Gemini { &in_path } else { &in_body }, &OPTIONS)
+        };
+        assert_eq!(asked(&"ä".repeat(128)).unwrap().model.len(), 256);
+        let error = asked(&"m".repeat(257)).unwrap_err();
+        assert_eq!(error.param.as_deref(), Some("model"), "{wire:?}");
+        assert_eq!(error.message, "`model` is longer than 256 bytes", "{wire:?}");
     }
     let long = format!(r#"{{"{0}":1,"{0}":2}}"#, "ä".repeat(1_000));
     let error = ask(Wire::Chat, long.as_bytes(), &OPTIONS).unwrap_err();
