@@ -28,7 +28,8 @@ struct Choice {
     content: Option<String>,
     /// Other members of the deltas.
     others: Vec<(String, Other)>,
-    calls: BTreeMap<u64, Call>,
+    /// By number; more than one where the server gives all the same.
+    calls: BTreeMap<u64, Vec<Call>>,
     logprobs: Option<String>,
     finish: Option<String>,
 }
@@ -94,7 +95,9 @@ impl Fold for ChatFold {
         if let Some(usage) = &self.usage {
             body.raw("usage", usage);
         }
-        Folded { body: body.end().into(), faithful: !self.lossy }
+        let calls = self.choices.values().flat_map(|choice| choice.calls.values().flatten());
+        let faithful = !self.lossy && calls.into_iter().all(Call::is_whole);
+        Folded { body: body.end().into(), faithful }
     }
 }
 
@@ -181,14 +184,25 @@ impl Choice {
         let mut faithful = is_empty(value) || !calls.is_empty();
         for (position, part) in calls.iter().enumerate() {
             let index = part.get("index").and_then(|index| index.get().parse().ok());
-            let call = self.calls.entry(index.unwrap_or(position as u64)).or_default();
-            call.id = call.id.take().or_else(|| part.text("id"));
+            let calls = self.calls.entry(index.unwrap_or(position as u64)).or_default();
+            let id = part.text("id").filter(|id| !id.is_empty());
+            // Gemini's compatible endpoint gives no numbers, and other servers 0 to all: there a new id is a new call.
+            let call = match calls.last_mut() {
+                Some(last)
+                    if id.is_none() || last.id == id || last.id.as_deref().is_none_or(str::is_empty) =>
+                {
+                    last
+                }
+                _ => calls.push_mut(Call::default()),
+            };
+            call.id = id.or_else(|| call.id.take()).or_else(|| part.text("id"));
             call.kind = call.kind.take().or_else(|| part.text("type"));
             faithful &= part
                 .members()
                 .all(|(name, value)| matches!(name, "index" | "id" | "type" | "function") || is_empty(value));
             if let Some(function) = part.object("function") {
                 let name = function.text("name").filter(|name| !name.is_empty());
+                faithful &= call.name.is_none() || name.is_none() || call.name == name;
                 call.name = call.name.take().or(name);
                 faithful &= function
                     .members()
@@ -211,7 +225,7 @@ impl Choice {
             };
         }
         if !self.calls.is_empty() {
-            let calls: Vec<String> = self.calls.values().map(Call::plain).collect();
+            let calls: Vec<String> = self.calls.values().flatten().map(Call::plain).collect();
             message.raw("tool_calls", &format!("[{}]", calls.join(",")));
         }
         let mut choice = Writer::new();
@@ -224,6 +238,11 @@ impl Choice {
 }
 
 impl Call {
+    /// Whether its arguments are JSON, or none. Those of two calls in one are not.
+    fn is_whole(&self) -> bool {
+        self.arguments.is_empty() || serde_json::from_str::<&RawValue>(&self.arguments).is_ok()
+    }
+
     fn plain(&self) -> String {
         let mut function = Writer::new();
         function.value("name", &self.name).value("arguments", &self.arguments);

@@ -1,10 +1,10 @@
 //! Streams as they come over a network: wherever a chunk ends the answer is the same, and reading ends with the end mark.
 
 use bytes::Bytes;
-use deja_wire::{StreamError, Unrecorded, Wire, is_error, read};
+use deja_wire::{StreamError, Unrecorded, Wire, is_error, read, record};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::streams::ALL;
 
@@ -86,6 +86,64 @@ fn errors_are_seen_whatever_their_shape() {
     for body in [json!({"error": null}), json!({"error": {}}), json!({"error": ""}), json!([]), json!({})] {
         assert!(!is_error(&body), "{body}");
     }
+}
+
+/// The calls of tools in a streamed chat completion, a list of calls for each chunk, and whether it may be stored.
+fn calls(chunks: &[Value]) -> (Value, bool) {
+    let event = |delta: Value, finish: Value| {
+        format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}))
+    };
+    let chunks = chunks.iter().map(|calls| event(json!({"tool_calls": calls}), Value::Null));
+    let end = [event(json!({}), "tool_calls".into()), "data: [DONE]\n\n".into()];
+    let record = record(Wire::Chat, true, &chunks.chain(end).collect::<String>().into()).unwrap();
+    let body: Value = serde_json::from_slice(&record.body).unwrap();
+    (body["choices"][0]["message"]["tool_calls"].clone(), record.renderable)
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+#[test]
+fn calls_of_tools_are_told_apart_by_their_ids_where_their_numbers_do_not() {
+    let [one, other] = [call("a", "f", r#"{"city":"Oslo"}"#), call("b", "g", "{}")];
+    let numbered = |call: &Value| {
+        let mut numbered = call.clone();
+        numbered["index"] = 0.into();
+        numbered
+    };
+    let both = (json!([one, other]), true);
+    // Gemini's compatible endpoint leaves the number out, other servers always say 0.
+    assert_eq!(calls(&[json!([one]), json!([other])]), both);
+    assert_eq!(calls(&[json!([numbered(&one)]), json!([numbered(&other)])]), both);
+    assert_eq!(calls(&[json!([one, other])]), both);
+    // The arguments of each in pieces, which have no id, the empty one or that of their call.
+    let piece =
+        |id: Value, arguments: &str| json!([{"index": 0, "id": id, "function": {"arguments": arguments}}]);
+    let pieces = [
+        json!([numbered(&call("a", "f", ""))]),
+        piece(Value::Null, r#"{"city":"#),
+        piece("".into(), r#""Os"#),
+        piece("a".into(), r#"lo"}"#),
+        json!([numbered(&call("b", "g", "{"))]),
+        piece(Value::Null, "}"),
+    ];
+    assert_eq!(calls(&pieces), both);
+}
+
+#[test]
+fn calls_of_tools_that_cannot_be_told_apart_are_not_stored() {
+    for (one, other) in [
+        // Two without ids, and one with a new id in each piece.
+        (call("", "f", "{}"), call("", "f", "{}")),
+        (call("", "f", "{}"), call("", "g", "")),
+        (call("a", "f", "{\"x\":"), call("b", "f", "1}")),
+    ] {
+        let (found, renderable) = calls(&[json!([one]), json!([other])]);
+        assert!(!renderable, "{found}");
+    }
+    assert!(!calls(&[json!([call("a", "f", "{\"x\":")])]).1, "its arguments are no JSON");
+    assert!(calls(&[json!([call("a", "f", "")])]).1);
 }
 
 proptest! {
