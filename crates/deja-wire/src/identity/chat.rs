@@ -68,13 +68,13 @@ fn message(_: Value<'_>, _: &Options) -> Place {
 fn part(part: Value<'_>, _: &Options) -> Place {
     match part.get("type").and_then(Value::text).as_deref() {
         Some("text") => Place::Object(openai::text_part),
-        Some("input_audio" | "file") => Place::Exact(MEDIA),
+        Some("input_audio" | "file") => openai::unless_remote(part, MEDIA),
         // Other providers have video_url and audio_url beside image_url.
         Some(kind) if kind.ends_with("_url") => {
             let media = part.get(kind);
             openai::media(media.and_then(|media| media.get("url")).or(media))
         }
-        Some(_) => Place::Exact(UNKNOWN_MEMBER),
+        Some(_) => openai::unless_remote(part, UNKNOWN_MEMBER),
         None => Place::Exact(UNEXPECTED_VALUE),
     }
 }

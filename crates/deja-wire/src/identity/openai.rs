@@ -51,6 +51,26 @@ pub(super) fn media(url: Option<Value<'_>>) -> Place {
     }
 }
 
+/// A part that is not looked into for anything but addresses. Compatible servers take them for the data, for an id, and in
+/// parts of their own: what is behind one can change.
+pub(super) fn unless_remote(part: Value<'_>, reason: &'static str) -> Place {
+    if holds_address(part) { Place::Bypass(REMOTE_MEDIA) } else { Place::Exact(reason) }
+}
+
+/// Whether some text in it is an address, such as `https://` and `gs://`, and not a `data:` URL.
+fn holds_address(value: Value<'_>) -> bool {
+    let is_address = |text: &str| {
+        let text = text.trim_start();
+        let scheme = text.find(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c));
+        scheme.is_some_and(|end| {
+            end > 0 && text[end..].starts_with("://") && !text[..end].eq_ignore_ascii_case("data")
+        })
+    };
+    value.text().is_some_and(|text| is_address(&text))
+        || value.items().any(holds_address)
+        || value.members().any(|(_, member)| holds_address(member))
+}
+
 /// Whether a model looks things up in the web by itself, as told by its name: `gpt-4o-search-preview`, `o3-deep-research`,
 /// `sonar-pro`, `anything:online`.
 pub(super) fn searches(model: &str) -> bool {

@@ -111,8 +111,8 @@ fn part(part: Value<'_>, _: &Options) -> Place {
         Some("input_text" | "output_text") => Place::Object(openai::text_part),
         Some("input_image") => file(part, "image_url"),
         Some("input_file") => file(part, "file_url"),
-        Some("input_audio") => Place::Exact(MEDIA),
-        Some(_) => Place::Exact(UNKNOWN_MEMBER),
+        Some("input_audio") => openai::unless_remote(part, MEDIA),
+        Some(_) => openai::unless_remote(part, UNKNOWN_MEMBER),
         None => Place::Exact(UNEXPECTED_VALUE),
     }
 }
@@ -121,6 +121,6 @@ fn part(part: Value<'_>, _: &Options) -> Place {
 fn file(part: Value<'_>, url: &str) -> Place {
     match part.get(url) {
         Some(url) if !url.is_null() => openai::media(Some(url)),
-        _ => Place::Exact(MEDIA),
+        _ => openai::unless_remote(part, MEDIA),
     }
 }
