@@ -144,6 +144,11 @@ impl UsageBatch {
         }
     }
 
+    /// The requests in it.
+    pub fn requests(&self) -> u64 {
+        self.cells.values().map(|counted| counted.rollup.totals.requests()).sum()
+    }
+
     /// Use by key.
     pub fn keys(&self) -> HashMap<(ProjectId, KeyId), KeyUsage> {
         let mut keys: HashMap<_, KeyUsage> = HashMap::new();
@@ -208,11 +213,11 @@ impl Counted {
         totals.saved = totals.saved.plus(event.saved);
         totals.spent = totals.spent.plus(event.spent);
         if matches!(event.outcome, Outcome::ExactHit | Outcome::SemanticHit) {
-            totals.saved_input_tokens += event.input_tokens;
-            totals.saved_output_tokens += event.output_tokens;
+            totals.saved_input_tokens = totals.saved_input_tokens.saturating_add(event.input_tokens);
+            totals.saved_output_tokens = totals.saved_output_tokens.saturating_add(event.output_tokens);
         } else {
-            totals.input_tokens += event.input_tokens;
-            totals.output_tokens += event.output_tokens;
+            totals.input_tokens = totals.input_tokens.saturating_add(event.input_tokens);
+            totals.output_tokens = totals.output_tokens.saturating_add(event.output_tokens);
         }
         let what = match event.outcome {
             Outcome::ExactHit | Outcome::SemanticHit => OfWire::Hit,
@@ -326,6 +331,22 @@ mod tests {
         assert_eq!(Surface::ALL.map(of), expected);
         assert_eq!((rollup.totals.requests(), rollup.totals.hit_rate()), (6, Some(1.0 / 3.0)));
         assert_eq!(rollup.histograms.counts(Distribution::StreamBegan).iter().sum::<u64>(), 1);
+    }
+
+    #[test]
+    fn sums_stop_at_their_maximum() {
+        let mut batch = UsageBatch::default();
+        for outcome in [Outcome::Miss, Outcome::Miss, Outcome::ExactHit, Outcome::ExactHit] {
+            let (input_tokens, output_tokens) = (u64::MAX, u64::MAX);
+            assert!(batch.add(&UsageEvent { outcome, input_tokens, output_tokens, ..event("m", None, 0) }));
+        }
+        let (_, Rollup { totals, .. }) = batch.rollups().pop_first().unwrap();
+        let sums = [totals.input_tokens, totals.output_tokens];
+        assert_eq!(
+            (sums, [totals.saved_input_tokens, totals.saved_output_tokens]),
+            ([u64::MAX; 2], [u64::MAX; 2])
+        );
+        assert_eq!(totals.requests(), 4);
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Engine {
         counted.and(self.met.flush(&**store).await)
     }
 
-    /// Requests since the last call that were not counted, because too much waits to be written.
+    /// Requests since the last call that were not counted: too much waits to be written, or cannot ever be.
     pub fn take_dropped_counts(&self) -> u64 {
         self.recorder.take_dropped()
     }

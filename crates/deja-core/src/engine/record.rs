@@ -50,12 +50,13 @@ impl Recorder {
     }
 
     /// Requests since the last call that were not counted, wholly or for their entry, because too much waits to be
-    /// written.
+    /// written, or the store will never take them.
     pub(super) fn take_dropped(&self) -> u64 {
         self.dropped.swap(0, Ordering::Relaxed)
     }
 
-    /// Writes what was counted since the last call. What cannot be written is kept for the next call.
+    /// Writes what was counted since the last call. What cannot be written now is kept for the next call. A batch that
+    /// will never be written is given up: it has requests of all projects, and would keep all later ones from being counted.
     pub(super) async fn flush(
         &self,
         flush: Flush,
@@ -81,8 +82,15 @@ impl Recorder {
                 batch.id = writing.id;
                 writing.batch = Some(batch);
             }
-            if let Some(batch) = &writing.batch {
-                store.record(batch).await?;
+            if let Some(batch) = &writing.batch
+                && let Err(error) = store.record(batch).await
+            {
+                if error.may_pass() {
+                    return Err(error);
+                }
+                let requests = batch.requests();
+                tracing::error!(error = %error, requests, "counts cannot be written and are given up");
+                self.dropped.fetch_add(requests, Ordering::Relaxed);
             }
             writing.batch = None;
         }

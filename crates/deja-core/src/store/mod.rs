@@ -155,3 +155,10 @@ pub enum StoreError {
     #[error("storage failed: {0}")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
+
+impl StoreError {
+    /// Whether the same may well be done when it is asked again.
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::SearchTimeout)
+    }
+}

@@ -17,7 +17,7 @@ use crate::store::{EntryFilter, StoreError};
 #[async_trait]
 pub trait Usage: Send + Sync {
     /// Adds a batch to keys, entries and rollups, all of it or nothing. What is counted for keys, entries or
-    /// projects that are gone is dropped. A batch with an id is counted once, however often it is given; those of one
+    /// projects that are gone is dropped. Sums stop at the largest number that is kept. A batch with an id is counted once, however often it is given; those of one
     /// recorder come in the order in which they were taken.
     async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError>;
 

@@ -288,6 +288,20 @@ async fn a_batch_that_may_have_been_written_is_given_again_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_batch_that_will_never_be_written_is_given_up_and_the_next_is_written() {
+    let bench = Bench::new().await;
+    traffic(&bench).await;
+    bench.store.refuse_record.store(true, Ordering::SeqCst);
+    flush(&bench).await.unwrap();
+    assert_eq!(bench.engine.take_dropped_counts(), 7);
+    bench.store.refuse_record.store(false, Ordering::SeqCst);
+    refuse_by_shape(&bench).await;
+    flush(&bench).await.unwrap();
+    assert_eq!(totals(&bench).await, Totals { refused: 1, ..Totals::default() });
+    assert_eq!((requests(&bench).await, bench.engine.take_dropped_counts()), (1, 0));
+}
+
+#[tokio::test]
 async fn hits_of_many_entries_are_written_over_some_seconds_and_requests_at_once() {
     const ENTRIES: usize = 2500;
     let bench = Bench::new().await;

@@ -45,6 +45,8 @@ pub struct OddStore {
     pub fail_insert: AtomicBool,
     /// Every `record` fails while this is set.
     pub fail_record: AtomicBool,
+    /// Every `record` fails for good while this is set.
+    pub refuse_record: AtomicBool,
     /// Every `record` is done and says that it failed while this is set: its answer is lost.
     pub lose_record: AtomicBool,
     /// Other processes use it too.
@@ -179,6 +181,9 @@ impl Usage for OddStore {
     async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError> {
         if self.fail_record.load(Ordering::SeqCst) {
             return Err(down());
+        }
+        if self.refuse_record.load(Ordering::SeqCst) {
+            return Err(StoreError::Internal("bigint out of range".into()));
         }
         self.recorded.lock().unwrap().push(batch.clone());
         self.inner.record(batch).await?;

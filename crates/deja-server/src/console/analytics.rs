@@ -302,8 +302,11 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         ),
         (
             "Tokens saved",
-            format::short((totals.saved_input_tokens + totals.saved_output_tokens) as f64),
-            format!("{} bought", format::short((totals.input_tokens + totals.output_tokens) as f64)),
+            format::short(totals.saved_input_tokens.saturating_add(totals.saved_output_tokens) as f64),
+            format!(
+                "{} bought",
+                format::short(totals.input_tokens.saturating_add(totals.output_tokens) as f64)
+            ),
         ),
         latencies("Latency of exact hits", all, Latency::Exact),
         latencies("Latency of hits by meaning", all, Latency::Semantic),
@@ -421,7 +424,7 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
             Kind::Stack,
             Unit::Count,
             vec![
-                total("saved", 2, |t| (t.saved_input_tokens + t.saved_output_tokens) as f64),
+                total("saved", 2, |t| t.saved_input_tokens.saturating_add(t.saved_output_tokens) as f64),
                 total("bought, in", 3, |t| t.input_tokens as f64),
                 total("bought, out", 1, |t| t.output_tokens as f64),
             ],

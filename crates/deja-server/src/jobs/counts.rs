@@ -21,7 +21,7 @@ pub async fn flush(engine: Engine, stop: CancellationToken) {
             telemetry::count_dropped(dropped);
             tracing::error!(
                 requests = dropped,
-                "not counted: too many counts wait to be written; statistics and hits of entries lack them"
+                "not counted: too many counts wait to be written, or the database refused them; statistics and hits of entries lack them"
             );
         }
         if last {

@@ -13,6 +13,7 @@ use deja_core::store::{Opinions, Questions, StoreError};
 use super::PostgresStore;
 use super::connections::Params;
 use super::rows::{count, get, hash, limit, signed, uuid};
+use crate::sums::{plus, sum_of};
 
 #[async_trait]
 impl Opinions for PostgresStore {
@@ -39,25 +40,31 @@ impl Opinions for PostgresStore {
         day: i64,
         cost: NanoUsd,
     ) -> Result<(), StoreError> {
-        let sql = "WITH there AS (SELECT project_id FROM projects WHERE project_id = $1 FOR KEY SHARE),
+        let sql = format!(
+            "WITH there AS (SELECT project_id FROM projects WHERE project_id = $1 FOR KEY SHARE),
              counted AS (
                  INSERT INTO questions AS q (project_id, day, asked, cost)
                  SELECT project_id, $2::bigint, 1, $3::bigint FROM there
                  ON CONFLICT (project_id, day)
-                 DO UPDATE SET asked = q.asked + 1, cost = q.cost + excluded.cost)
+                 DO UPDATE SET asked = q.asked + 1, cost = {})
              INSERT INTO opinions (project_id, pair, same, day)
              SELECT project_id, $4::bytea, $5::boolean, $2 FROM there WHERE $5 IS NOT NULL
-             ON CONFLICT (project_id, pair) DO UPDATE SET same = excluded.same, day = excluded.day";
+             ON CONFLICT (project_id, pair) DO UPDATE SET same = excluded.same, day = excluded.day",
+            plus("least", "q.cost", "excluded.cost")
+        );
         let params: Params<'_> =
             &[&uuid(project.as_bytes()), &day, &signed(cost.as_nanos()), &pair.0.as_slice(), &said];
-        self.connections.query(sql, params).await.map(drop)
+        self.connections.query(&sql, params).await.map(drop)
     }
 
     async fn questions(&self, project: ProjectId, days: Range<i64>) -> Result<Questions, StoreError> {
-        let sql = "SELECT coalesce(sum(asked), 0)::bigint, coalesce(sum(cost), 0)::bigint FROM questions
-             WHERE project_id = $1 AND day >= $2 AND day < $3";
+        let sql = format!(
+            "SELECT {}, {} FROM questions WHERE project_id = $1 AND day >= $2 AND day < $3",
+            sum_of("asked"),
+            sum_of("cost")
+        );
         let params: Params<'_> = &[&uuid(project.as_bytes()), &days.start, &days.end];
-        let row = self.connections.query_one(sql, params).await?;
+        let row = self.connections.query_one(&sql, params).await?;
         Ok(Questions { asked: count(&row, 0)?, cost: NanoUsd::from_nanos(count(&row, 1)?) })
     }
 

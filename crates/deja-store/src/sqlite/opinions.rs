@@ -13,6 +13,7 @@ use rusqlite::{OptionalExtension, params};
 use super::fault::fault;
 use super::rows::{count, limit_of, signed};
 use super::{Done, SqliteStore};
+use crate::sums::plus;
 
 #[async_trait]
 impl Opinions for SqliteStore {
@@ -46,11 +47,12 @@ impl Opinions for SqliteStore {
         self.writer
             .write_if_room(move |connection| {
                 connection
-                    .prepare_cached(
+                    .prepare_cached(&format!(
                         "INSERT INTO questions (project_id, day, asked, cost)
                          SELECT project_id, ?2, 1, ?3 FROM projects WHERE project_id = ?1
-                         ON CONFLICT DO UPDATE SET asked = asked + 1, cost = cost + excluded.cost",
-                    )
+                         ON CONFLICT DO UPDATE SET asked = asked + 1, cost = {}",
+                        plus("min", "cost", "excluded.cost")
+                    ))
                     .and_then(|mut insert| {
                         insert.execute(params![project.as_bytes(), day, signed(cost.as_nanos())])
                     })
@@ -75,7 +77,7 @@ impl Opinions for SqliteStore {
             .read(move |connection| {
                 connection
                     .prepare_cached(
-                        "SELECT coalesce(sum(asked), 0), coalesce(sum(cost), 0) FROM questions
+                        "SELECT add_up(asked), add_up(cost) FROM questions
                          WHERE project_id = ?1 AND day >= ?2 AND day < ?3",
                     )?
                     .query_row(params![project.as_bytes(), days.start, days.end], |row| {

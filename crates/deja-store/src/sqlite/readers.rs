@@ -97,6 +97,7 @@ pub(super) fn reader(path: &Path) -> Result<Connection, rusqlite::Error> {
     connection
         .execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192;")?;
     steady_plans(&connection)?;
+    super::usage::add_functions(&connection)?;
     add_functions(&connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

@@ -1,10 +1,14 @@
 //! Counts of requests.
 
+use std::num::NonZeroUsize;
+
 use tokio::task::JoinSet;
 
 use super::fixtures::{NOW, entry, key, later, project_id, scope, with_project};
 use super::{Subject, register};
-use crate::analytics::{BatchId, EntryHits, Outcome, Step, Totals, UsageBatch, UsageEvent, hour_of};
+use crate::analytics::{
+    BatchId, Dimension, EntryHits, Outcome, Slice, Step, Totals, UsageBatch, UsageEvent, hour_of,
+};
 use crate::clock::Timestamp;
 use crate::id::{ProjectId, RecorderId};
 use crate::money::NanoUsd;
@@ -16,6 +20,7 @@ register!["usage":
     nothing_is_lost_under_concurrency,
     a_batch_is_counted_once_however_often_it_is_given,
     a_recorder_is_forgotten_with_its_last_hour,
+    sums_stop_at_their_maximum,
 ];
 
 fn batch(project: ProjectId, model: &str, outcomes: &[Outcome], after: i64) -> UsageBatch {
@@ -154,11 +159,53 @@ async fn a_recorder_is_forgotten_with_its_last_hour(subject: Subject) {
     store.create_key(&key(1, one), &change()).await.unwrap();
     let misses = numbered(1, NOW, batch(one, "m", &[Outcome::Miss], 0));
     store.record(&misses).await.unwrap();
-    let limit = std::num::NonZeroUsize::MAX;
+    let limit = NonZeroUsize::MAX;
     let kept = later((hour_of(NOW) - Step::Hour.oldest(NOW)) * 3600);
     for (at, requests) in [(kept, 1), (kept.plus(std::time::Duration::from_hours(1)), 2)] {
         store.sweep_usage(at, limit).await.unwrap();
         store.record(&misses).await.unwrap();
         assert_eq!(counted(&*store, one).await.1, requests);
     }
+}
+
+async fn sums_stop_at_their_maximum(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    store.create_key(&key(1, one), &change()).await.unwrap();
+    let stored = entry(1, &scope(one), "p");
+    store.insert(stored.clone()).await.unwrap();
+    // A provider may say that it took any number of tokens.
+    let most = i64::MAX.unsigned_abs();
+    for (after, tokens) in [(0, 1), (0, most), (0, 1), (3600, u64::MAX)] {
+        let mut batch = UsageBatch::default();
+        for outcome in [Outcome::Miss, Outcome::ExactHit] {
+            batch.add(&UsageEvent {
+                input_tokens: tokens,
+                output_tokens: tokens,
+                saved: NanoUsd::from_nanos(tokens),
+                spent: NanoUsd::from_nanos(tokens),
+                entry: (outcome == Outcome::ExactHit).then_some(stored.entry.id),
+                ..UsageEvent::bare(one, key(1, one).id, outcome, later(after))
+            });
+        }
+        store.record(&batch).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let by_key = store
+        .usage_by(one, &Slice::default(), Dimension::Key, Step::Hour, 0..i64::MAX, NonZeroUsize::MAX)
+        .await;
+    let days = store.daily_totals(0, i64::MAX).await.unwrap();
+    for totals in [
+        store.totals(0, i64::MAX).await.unwrap()[&one],
+        by_key.unwrap()[0].1,
+        *days[&one].first_key_value().unwrap().1,
+    ] {
+        for sum in [totals.input_tokens, totals.output_tokens, totals.saved_input_tokens] {
+            assert!(sum >= most, "{totals:?}");
+        }
+        assert!(totals.saved.min(totals.spent).as_nanos() >= most, "{totals:?}");
+        assert_eq!((totals.misses, totals.exact_hits), (4, 4), "what is no such number is counted as ever");
+    }
+    let detail = store.entry(one, stored.entry.id).await.unwrap().unwrap();
+    assert!(detail.hits == 4 && detail.saved.as_nanos() >= most, "{detail:?}");
 }

@@ -13,6 +13,7 @@ register!["opinions":
     are_kept_by_pair_and_project,
     the_last_one_counts,
     questions_are_counted_by_day_whatever_was_said,
+    costs_stop_at_their_maximum,
     a_project_that_is_gone_has_none,
     old_ones_are_forgotten_in_batches,
 ];
@@ -68,6 +69,18 @@ async fn questions_are_counted_by_day_whatever_was_said(mut subject: Subject) {
         let told = store.questions(project, days.clone()).await.unwrap();
         assert_eq!(told, Questions { asked, cost: nanos(cost) }, "{days:?}");
     }
+}
+
+async fn costs_stop_at_their_maximum(mut subject: Subject) {
+    let store = subject.store();
+    let one = with_project(&*store, 1).await;
+    let most = i64::MAX.unsigned_abs();
+    for (day, cost) in [(DAY, 1), (DAY, u64::MAX), (DAY, most), (DAY + 1, most)] {
+        store.keep_opinion(one, &pair(1), Some(true), day, nanos(cost)).await.unwrap();
+    }
+    let store = subject.reopened().await;
+    let told = store.questions(one, DAY..DAY + 2).await.unwrap();
+    assert!(told.asked == 4 && told.cost >= nanos(most), "{told:?}");
 }
 
 async fn a_project_that_is_gone_has_none(mut subject: Subject) {

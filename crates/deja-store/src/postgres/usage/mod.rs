@@ -20,7 +20,7 @@ use super::browse::{detail, detail_columns};
 use super::connections::Params;
 use super::entries::{Filter, passes};
 use super::rows::{count, get, id, limit, text, uuid};
-use crate::sums::sums;
+use crate::sums::{sum_of, sums};
 
 /// Bits of a count in a bucket; the number of the bucket is above them.
 const COUNT_BITS: u32 = 48;
@@ -60,7 +60,7 @@ impl Usage for PostgresStore {
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
         let sql = format!(
             "SELECT p.project_id, {} FROM {} GROUP BY p.project_id",
-            sums(|column| format!("sum({column})::bigint")),
+            sums(sum_of),
             of_all(Step::Hour)
         );
         let rows = self.connections.bulk(&sql, &[&from, &until]).await?;
@@ -137,7 +137,7 @@ impl Usage for PostgresStore {
              GROUP BY {column}
              ORDER BY sum(exact_hits + semantic_hits + misses + passed + errors + refused + rate_limited) DESC, {column}
              LIMIT $10",
-            sums(|column| format!("sum({column})::bigint"))
+            sums(sum_of)
         );
         let names = Names::of(slice);
         let params: Params<'_> = &[

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::super::connections::{Connections, Params};
 use super::super::rows::{count, limit, signed, uuid};
 use super::{COUNT_BITS, Names, buckets, seconds};
-use crate::sums::{SUMS, sums};
+use crate::sums::{SUMS, plus, sums};
 
 /// All of a batch in one statement, and so in one transaction. Rows are locked in the order of their keys, so
 /// that the batches of two replicas do not deadlock. What is gone is joined away; so is everything if the batch was
@@ -47,7 +47,7 @@ fn statement() -> String {
              ORDER BY e.project_id, e.entry_id FOR NO KEY UPDATE OF e),
          counted_entries AS (
              UPDATE entries e SET hits = e.hits + u.hits, last_used = greatest(e.last_used, u.last_hit),
-                                  saved = e.saved + u.saved
+                                  saved = {}
              FROM hit_entries u WHERE e.project_id = u.project_id AND e.entry_id = u.entry_id),
          labelled AS (
              INSERT INTO context_labels AS t (project_id, context, label, hour)
@@ -70,11 +70,15 @@ fn statement() -> String {
                  FROM (SELECT v >> {COUNT_BITS} AS bucket, sum(v & {mask})::bigint AS number
                        FROM unnest(t.histograms || excluded.histograms) AS v GROUP BY 1) merged),
              {}",
+        plus("least", "e.saved", "u.saved"),
         sums(str::to_owned),
         sums(|column| format!("u.{column}")),
         arrays.join(", "),
         sums(str::to_owned),
-        sums(|column| format!("{column} = t.{column} + excluded.{column}")),
+        sums(|column| {
+            let more = plus("least", &format!("t.{column}"), &format!("excluded.{column}"));
+            format!("{column} = {more}")
+        }),
         mask = (1i64 << COUNT_BITS) - 1,
     )
 }

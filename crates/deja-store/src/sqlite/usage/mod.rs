@@ -56,7 +56,7 @@ impl Usage for SqliteStore {
     async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
         let sql = format!(
             "SELECT r.project_id, {} FROM {} GROUP BY r.project_id",
-            sums(|column| format!("sum(r.{column})")),
+            sums(|column| format!("add_up(r.{column})")),
             of_all(Step::Hour)
         );
         self.readers
@@ -272,7 +272,7 @@ fn by_sql(slice: &Slice, by: Dimension) -> String {
          ORDER BY sum(r.exact_hits + r.semantic_hits + r.misses + r.passed + r.errors + r.refused + r.rate_limited) DESC,
                   v.{name}
          LIMIT ?10",
-        sums(|column| format!("sum(r.{column})")),
+        sums(|column| format!("add_up(r.{column})")),
         conditions.join(" AND "),
     )
 }

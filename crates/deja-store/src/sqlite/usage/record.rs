@@ -9,17 +9,18 @@ use deja_core::analytics::{
 use deja_core::api_key::KeyUsage;
 use deja_core::clock::Timestamp;
 use deja_core::id::{EntryId, KeyId, ProjectId};
-use rusqlite::functions::FunctionFlags;
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
 use super::super::rows::{limit_of, signed};
 use super::names;
-use crate::sums::sums;
+use crate::sums::{plus, sums};
 
-/// Teaches the connection to add histograms: `add_histograms(a, b)`.
+/// Teaches the connection to add histograms, `add_histograms(a, b)`, and the numbers of many rows, `add_up(column)`.
 pub(in super::super) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
     let flags =
         FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_aggregate_function("add_up", 1, flags, AddUp)?;
     connection.create_scalar_function("add_histograms", 2, flags, |context| {
         let read = |at: usize| {
             Histograms::from_bytes(context.get_raw(at).as_blob()?)
@@ -29,6 +30,24 @@ pub(in super::super) fn add_functions(connection: &Connection) -> rusqlite::Resu
         sum.add(&read(1)?);
         Ok(sum.to_bytes())
     })
+}
+
+/// SQLite's own `sum` fails where the sum is too large. This one stops at the maximum, and is 0 without any row.
+struct AddUp;
+
+impl Aggregate<i64, i64> for AddUp {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<i64> {
+        Ok(0)
+    }
+
+    fn step(&self, row: &mut Context<'_>, sum: &mut i64) -> rusqlite::Result<()> {
+        *sum = sum.saturating_add(row.get(0)?);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, sum: Option<i64>) -> rusqlite::Result<i64> {
+        Ok(sum.unwrap_or(0))
+    }
 }
 
 /// A batch on its way into the database.
@@ -92,7 +111,10 @@ impl Rows {
         let mut update = connection.prepare_cached(
             "UPDATE entries SET hits = hits + ?2, last_used = max(last_used, ?3) WHERE entry = ?1",
         )?;
-        let mut save = connection.prepare_cached("UPDATE savings SET saved = saved + ?2 WHERE entry = ?1")?;
+        let mut save = connection.prepare_cached(&format!(
+            "UPDATE savings SET saved = {} WHERE entry = ?1",
+            plus("min", "saved", "?2")
+        ))?;
         let mut insert = connection.prepare_cached(
             "INSERT INTO savings (entry, project_id, entry_id, saved) VALUES (?1, ?2, ?3, ?4)",
         )?;
@@ -133,7 +155,7 @@ impl Rows {
              SELECT project_id, ?2, ?3, ?4, ?5, ?6, ?7, {values}, ?{last} FROM projects WHERE project_id = ?1
              ON CONFLICT DO UPDATE SET {}, histograms = add_histograms(histograms, excluded.histograms)",
             sums(str::to_owned),
-            sums(|column| format!("{column} = {column} + excluded.{column}")),
+            sums(|column| format!("{column} = {}", plus("min", column, &format!("excluded.{column}")))),
         ))?;
         for (row, rollup) in self.rollups {
             let (key, model, context) = names(&row.slice);
