@@ -371,6 +371,20 @@ mod tests {
     }
 
     #[test]
+    fn a_model_whose_name_is_too_long_for_a_key_is_one_of_the_others() {
+        let mut batch = UsageBatch::default();
+        let (fits, long) = ("m".repeat(256), "m".repeat(257));
+        let refused = Some(RefusedFor::UnknownModel);
+        for model in [&fits, &long] {
+            assert!(batch.add(&event(model, None, 0)));
+            assert!(batch.add(&UsageEvent { refused, outcome: Outcome::Refused, ..event(model, None, 0) }));
+        }
+        let models: Vec<_> = batch.rollups().into_keys().filter_map(|key| key.slice.model).collect();
+        assert!(models.iter().all(|model| [&fits, OTHER_MODELS].contains(&&**model)), "{models:?}");
+        assert!(models.contains(&fits.into()) && models.contains(&OTHER_MODELS.into()));
+    }
+
+    #[test]
     fn models_of_refused_requests_take_no_place_of_others() {
         let mut batch = UsageBatch::default();
         let refused = |model| UsageEvent {

@@ -16,7 +16,11 @@ pub const MAX_NAMES_PER_HOUR: usize = 64;
 /// client's, and take no place of those that answer.
 pub const MAX_REFUSED_PER_HOUR: usize = 16;
 
-/// Stands for the models beyond [`MAX_NAMES_PER_HOUR`]. No model is called so: names have no blank in front.
+/// Bytes of a model's name that is told apart. PostgreSQL has a bound for what is in the key of a table, and no model has
+/// such a name.
+const MAX_MODEL_BYTES: usize = 256;
+
+/// Stands for the models beyond [`MAX_NAMES_PER_HOUR`], and for those with too long a name. No model is called so: names have no blank in front.
 pub const OTHER_MODELS: &str = " other";
 
 /// Characters of a context that are kept as its label.
@@ -101,7 +105,7 @@ impl Hour {
         if let Some(known) = names.get(model) {
             return Arc::clone(known);
         }
-        if names.len() >= most {
+        if names.len() >= most || model.len() > MAX_MODEL_BYTES {
             return OTHER_MODELS.into();
         }
         let name: Arc<str> = model.into();
