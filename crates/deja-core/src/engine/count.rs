@@ -256,6 +256,10 @@ impl Engine {
 }
 
 fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
+    // The tokens of a call are bought once: by the request that began it.
+    let bought_before = reply.trace.joined && !reply.is_hit();
+    let [input_tokens, output_tokens] =
+        if bought_before { [0; 2] } else { [reply.cost.input_tokens, reply.cost.output_tokens] };
     UsageEvent {
         entry: reply.is_hit().then_some(reply.entry.id),
         similarity: match reply.source {
@@ -265,8 +269,8 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
         },
         latency: reply.trace.total,
         began: reply.trace.began,
-        input_tokens: reply.cost.input_tokens,
-        output_tokens: reply.cost.output_tokens,
+        input_tokens,
+        output_tokens,
         saved: reply.saved(),
         spent: reply.spent(),
         unpriced: reply.cost.price.is_none(),

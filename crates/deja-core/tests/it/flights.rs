@@ -12,7 +12,7 @@ use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{Completion, FailureClass, Finish};
-use deja_core::store::Entries;
+use deja_core::store::{Entries, Usage};
 use deja_core::testing::change;
 use tokio::sync::Semaphore;
 
@@ -101,6 +101,16 @@ async fn an_answer_that_is_not_kept_answers_the_same_prompt_only() {
     assert!(leader.cost.amount > NanoUsd::ZERO);
     assert_eq!(same.cost.amount, NanoUsd::ZERO);
     assert_eq!((bench.provider.count(), bench.entries().await), (2, 0));
+    // So are its tokens, which each of them is told.
+    assert_eq!(same.cost.input_tokens, leader.cost.input_tokens);
+    bench.engine.flush_counts().await.unwrap();
+    let totals = bench.store.totals(i64::MIN, i64::MAX).await.unwrap()[&bench.caller.project.id];
+    let bought = [&leader, &paraphrase].map(|reply| (reply.cost.input_tokens, reply.cost.output_tokens));
+    assert_eq!(totals.misses, 3);
+    assert_eq!(
+        (totals.input_tokens, totals.output_tokens),
+        (bought[0].0 + bought[1].0, bought[0].1 + bought[1].1)
+    );
 }
 
 #[tokio::test]
