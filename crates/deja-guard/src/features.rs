@@ -3,6 +3,7 @@
 use crate::align::{Alignment, Link, align, light, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
+use crate::places::traded;
 use crate::prompt::{Prompt, Word, question};
 use crate::quantity::{Dimension, Quantity, unit};
 
@@ -134,7 +135,10 @@ impl Differences {
         let (left, right) = (words(a, &alignment.left), words(b, &alignment.right));
         let sides = [&left, &right];
         let heavy = |w: &&&Word| !light(w);
-        let (numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
+        let (mut numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
+        if traded(&a.quantities, &b.quantities) {
+            numbers = numbers.map(|count| count + 1);
+        }
         let function = unmatched_function(a, b);
         let pair_opposite = left.iter().any(|x| right.iter().any(|y| opposite(x, y)));
         let against =

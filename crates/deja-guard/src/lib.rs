@@ -22,14 +22,15 @@ mod align;
 mod features;
 mod foreign;
 mod lexicon;
+mod literal;
 mod order;
+mod places;
 mod prompt;
 mod quantity;
 mod rewrite;
 mod rules;
 mod scan;
 mod trees;
-mod unread;
 mod verdict;
 
 pub use prompt::Prompt;

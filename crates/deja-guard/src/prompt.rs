@@ -2,10 +2,11 @@
 
 use crate::foreign::{self, Foreign};
 use crate::lexicon::{class, lexicon, stem};
+use crate::literal::literals;
+use crate::places;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::scan::{Kind, Piece, scan};
-use crate::unread::unread;
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
 pub(crate) const WORDS: usize = 160;
@@ -156,8 +157,8 @@ pub struct Prompt {
     pub(crate) length: usize,
     pub(crate) trigrams: Vec<u32>,
     pub(crate) foreign: Option<Foreign>,
-    /// What neither vectors nor features tell apart.
-    pub(crate) unread: Vec<String>,
+    /// What must be the same, letter by letter.
+    pub(crate) literals: Vec<String>,
 }
 
 impl Prompt {
@@ -166,6 +167,7 @@ impl Prompt {
         let key = key(text);
         let pieces = scan(text, WORDS + 1);
         let foreign = foreign::read(text, &pieces, pieces.len() > WORDS);
+        let literals = literals(text, &pieces, foreign.is_none());
         let length = pieces.len();
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
@@ -190,16 +192,16 @@ impl Prompt {
             asking: asking(&pieces),
             length,
             trigrams,
-            unread: unread(text, foreign.is_none()),
+            literals,
             foreign,
         };
         prompt.walk(&pieces);
         prompt
     }
 
-    /// Whether both prompts are one text but for case and punctuation.
+    /// Whether both prompts are one text but for case and punctuation that say nothing.
     pub fn same_text(&self, other: &Self) -> bool {
-        self.key == other.key
+        self.key == other.key && self.literals == other.literals
     }
 
     /// Whether it is not English, is code, or is too long for the trees: then only proof counts.
@@ -225,6 +227,7 @@ impl Prompt {
             if used > 0 {
                 if found < self.quantities.len() {
                     lead.clear();
+                    places::note(&mut self.quantities[found..], &pieces[..at]);
                 }
                 at += used;
                 continue;

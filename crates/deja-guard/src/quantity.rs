@@ -1,7 +1,7 @@
 //! Numbers, amounts with units, dates and times of day, brought into one form: `1.5k` is 1500, `2 h` is `120 min`.
 
 use crate::lexicon::{class, lexicon};
-use crate::scan::{Kind, Piece};
+use crate::scan::{Kind, NEGATIVE, Piece};
 
 /// What a quantity counts. Two quantities are equal in one dimension only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,13 +36,15 @@ pub(crate) struct Quantity {
     pub(crate) raw: f64,
     /// Digits behind the point as written; tells version 3.1 from 3.10.
     pub(crate) decimals: u8,
+    /// What stands before it, as a digest: what "to" is to 16 in "from 14 to 16".
+    pub(crate) lead: u32,
     /// Was "a week" or "an hour": equals "1 week", and is no difference where the other side has none.
     pub(crate) optional: bool,
 }
 
 impl Quantity {
     pub(crate) fn plain(value: f64) -> Self {
-        Self { dimension: Dimension::Plain, value, raw: value, decimals: 0, optional: false }
+        Self { dimension: Dimension::Plain, value, raw: value, decimals: 0, lead: 0, optional: false }
     }
 
     /// Whether both say the same amount: rounding of 0.7 % between units, a unit left out on one side.
@@ -60,7 +62,9 @@ impl Quantity {
             };
         }
         let loose = |q: &Self| matches!(q.dimension, Dimension::Plain | Dimension::Degrees);
-        (loose(self) || loose(other)) && close(self.raw, other.raw, 1e-9)
+        // The third of May is not the fifth of March.
+        let named = |q: &Self| matches!(q.dimension, Dimension::Month | Dimension::Weekday);
+        (loose(self) || loose(other)) && !(named(self) || named(other)) && close(self.raw, other.raw, 1e-9)
     }
 }
 
@@ -132,6 +136,7 @@ pub(crate) fn unit(word: &str) -> Option<(&'static str, Dimension, f64)> {
         "foot" | "feet" | "ft" => ("foot", D::Metres, 0.3048),
         "yard" | "yards" | "yd" => ("yard", D::Metres, 0.9144),
         "mile" | "miles" | "mi" => ("mile", D::Metres, 1609.34),
+        "mcg" | "ug" | "µg" | "μg" | "microgram" | "micrograms" => ("mcg", D::Grams, 1e-6),
         "mg" | "milligram" | "milligrams" => ("mg", D::Grams, 0.001),
         "gram" | "grams" | "gr" | "gramme" | "grammes" => ("gram", D::Grams, 1.0),
         "kg" | "kgs" | "kilo" | "kilos" | "kilogram" | "kilograms" => ("kg", D::Grams, 1000.0),
@@ -181,7 +186,10 @@ pub(crate) fn unit(word: &str) -> Option<(&'static str, Dimension, f64)> {
         "pixel" | "pixels" | "px" => ("pixel", D::Other(15), 1.0),
         "mah" => ("mah", D::Other(16), 1.0),
         "kwh" => ("kwh", D::Other(17), 1.0),
-        "hz" | "khz" | "ghz" => ("hz", D::Other(18), 1.0),
+        "hz" | "hertz" => ("hz", D::Other(18), 1.0),
+        "khz" | "kilohertz" => ("khz", D::Other(18), 1e3),
+        "mhz" | "megahertz" => ("mhz", D::Other(18), 1e6),
+        "ghz" | "gigahertz" => ("ghz", D::Other(18), 1e9),
         "times" => ("times", D::Plain, 1.0),
         _ => return None,
     })
@@ -245,6 +253,10 @@ fn number_word(word: &str) -> Option<f64> {
 /// Reads what begins at `pieces[at]` as quantities; returns how many pieces they took, 0 if none begins there.
 #[expect(clippy::too_many_lines, reason = "one step a form of number, in the order they are tried")]
 pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usize {
+    if is_sign(pieces, at) {
+        let used = read(pieces, at + 1, out);
+        return if used > 0 { used + 1 } else { 0 };
+    }
     let piece = &pieces[at];
     let next = |k: usize| pieces.get(at + k).map_or("", |p| p.text.as_str());
     let is_number =
@@ -283,6 +295,9 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
             None => return 0,
         },
     };
+    if at > 0 && is_sign(pieces, at - 1) {
+        value = -value;
+    }
     // "1st", "4th": an ordinal is its number.
     if piece.kind == Kind::Number
         && pieces.get(at + used).is_some_and(|p| p.glued)
@@ -361,6 +376,14 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     }
     out.push(quantity);
     used
+}
+
+/// "-10", "minus 10": the sign of the number that follows, and no subtraction.
+fn is_sign(pieces: &[Piece], at: usize) -> bool {
+    let is_number = |at: usize| pieces.get(at).is_some_and(|piece| piece.kind == Kind::Number);
+    matches!(pieces[at].text.as_str(), NEGATIVE | "minus")
+        && is_number(at + 1)
+        && !at.checked_sub(1).is_some_and(is_number)
 }
 
 /// "The cards I use": a plural before "I" is no name of a ruler.

@@ -245,6 +245,13 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 'Ω' => "ohm",
                 _ => "",
             };
+            if negates(&chars, at) {
+                let mut piece = Piece::bare(NEGATIVE, sentence);
+                (piece.broken, start, broken) = (broken, false, false);
+                out.push(piece);
+                at += 1;
+                continue;
+            }
             if mark.is_empty()
                 && let Some((said, length)) = sign(&chars, at)
             {
@@ -326,6 +333,17 @@ fn say_signs(pieces: &mut [Piece]) {
             said.clone_into(&mut pieces[at].text);
         }
     }
+}
+
+/// The word for the sign of a negative number.
+pub(crate) const NEGATIVE: &str = "negative";
+
+/// Whether the minus at `at` is the sign of a number: it stands right before one, and behind a blank or what opens a value.
+fn negates(chars: &[char], at: usize) -> bool {
+    let before = at.checked_sub(1).map_or(' ', |before| chars[before]);
+    matches!(chars[at], '-' | '−')
+        && chars.get(at + 1).is_some_and(char::is_ascii_digit)
+        && (before.is_whitespace() || matches!(before, '(' | '[' | '=' | '^' | ',' | '*'))
 }
 
 /// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.

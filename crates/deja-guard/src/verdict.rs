@@ -114,7 +114,7 @@ fn required(cosine: f32, threshold: f32, strictness: Strictness, words: usize) -
 ///
 /// `cosine` is the similarity of their vectors, `threshold` the project's. The guard can only refuse: a candidate
 /// below the threshold is the caller's to drop. The same text, case and punctuation aside, always passes, and so does
-/// everything below [`LOWEST_THRESHOLD`]. What cannot be read must be the same in both. Both orders of the prompts give the same verdict.
+/// everything below [`LOWEST_THRESHOLD`]. What is literal must be the same in both. Both orders of the prompts give the same verdict.
 pub fn judge(
     asked: &Prompt,
     candidate: &Prompt,
@@ -125,7 +125,7 @@ pub fn judge(
     if threshold < LOWEST_THRESHOLD || asked.same_text(candidate) {
         return Verdict::PASS;
     }
-    if asked.unread != candidate.unread {
+    if asked.literals != candidate.literals {
         return Verdict::UNPROVED;
     }
     // The pairing is greedy: a fixed order of the two makes it the same either way.

@@ -67,6 +67,65 @@ fn what_no_vector_tells_apart_is_refused() {
 }
 
 #[test]
+fn numbers_in_each_others_place_are_other_numbers() {
+    let cases = [
+        ("What is 12 / 4?", "What is 4 / 12?"),
+        ("Divide 10 by 2", "Divide 2 by 10"),
+        ("How do I migrate from Postgres 14 to 16?", "How do I migrate from Postgres 16 to 14?"),
+        ("Change port 80 to 8080", "Change port 8080 to 80"),
+        (
+            "Transfer 100 dollars from account 11 to account 22",
+            "Transfer 100 dollars from account 22 to account 11",
+        ),
+        ("Is 192.168.0.1 reachable from 10.0.0.2?", "Is 10.0.0.2 reachable from 192.168.0.1?"),
+        ("Who has the address 10.1.2.3?", "Who has the address 10.2.1.3?"),
+        ("Are you open on May 3?", "Are you open on March 5?"),
+        ("What day is 5/6/2024?", "What day is 6/5/2024?"),
+        ("How do I dress for -10 C?", "How do I dress for 10 C?"),
+        ("How hot is -40 degrees?", "How hot is 40 degrees?"),
+        ("What is the absolute value of -7?", "What is the absolute value of 7?"),
+        ("Is a 3 kHz tone audible?", "Is a 3 GHz tone audible?"),
+        ("Is 100 mg of vitamin C enough?", "Is 100 mcg of vitamin C enough?"),
+    ];
+    for (a, b) in cases {
+        let verdict = verdict(a, b, 0.97);
+        assert_eq!(verdict.refused, Some(Reason::Numbers), "{a} / {b}: {verdict:?}");
+    }
+    let same = [
+        ("What is 12 + 4?", "What is 4 + 12?"),
+        ("Is it colder than -10 degrees?", "Is it colder than minus 10 degrees?"),
+        ("Are you open on May 3?", "Are you open on 3 May?"),
+    ];
+    for (a, b) in same {
+        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
+    }
+}
+
+/// The same letters in the same order, and another meaning.
+#[test]
+fn marks_and_case_that_say_something_are_read() {
+    let cases = [
+        ("What is (2 + 3) * 4?", "What is 2 + 3 * 4?"),
+        ("What does git branch -d do?", "What does git branch -D do?"),
+        ("What does rm -r do?", "What does rm -f do?"),
+        ("How do I chmod +x a file?", "How do I chmod -x a file?"),
+        ("What does git push --force do?", "What does git push do?"),
+        ("What does \\d match?", "What does \\D match?"),
+        ("What is %m in strftime?", "What is %M in strftime?"),
+        ("Is 100 Mbps fast?", "Is 100 MBps fast?"),
+        ("Is 5 MW a lot?", "Is 5 mW a lot?"),
+        (
+            "What is wrong?\nfor i in x:\n    f(i)\n    return i",
+            "What is wrong?\nfor i in x:\n    f(i)\nreturn i",
+        ),
+    ];
+    for (a, b) in cases {
+        let verdict = verdict(a, b, 1.0);
+        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+    }
+}
+
+#[test]
 fn reasons_are_said_in_words() {
     let words = [
         (Reason::Numbers, "numbers"),

@@ -1,0 +1,164 @@
+//! What must be the same, letter by letter, in two prompts that ask the same.
+//!
+//! First what neither the embedder nor the features can tell apart: signs and emoji, letters of other scripts in an English
+//! text, and runs too long to be words, such as keys and sequences. BERT's tokenizer has one token for all words that it
+//! cannot spell ([Devlin et al. 2019](https://arxiv.org/abs/1810.04805), `[UNK]`), so texts that differ in such words alone
+//! have the same vector. A sign makes all of the word unknown that it is glued to.
+//!
+//! Then what means something else in another case or without its mark: options of commands (`-d`, `-D`), escapes (`\\d`,
+//! `%M`), megabits and megabytes, brackets in arithmetic, the indentation of code.
+
+use crate::scan::Piece;
+
+/// Letters and digits beyond which a run is data. BERT spells words of up to 100; no word of a language without spaces
+/// counts, since only ASCII does.
+const LONGEST_WORD: usize = 40;
+/// Digits that an f64 tells apart.
+const LONGEST_NUMBER: usize = 15;
+
+/// Signs that say nothing, or that the features read.
+const READ: &str = "¡«»¿·®©¶™£¥€°−≠≤≥‐‑‒–—―‘’‚‛“”„•…′″‹›、。〈〉《》「」『』〜・（），．：；？！";
+
+/// Units whose case tells them apart: all others are written in any case.
+const CASED_UNITS: [&str; 9] = ["Kb", "Mb", "Gb", "Tb", "KBps", "MBps", "GBps", "mW", "mV"];
+
+/// What must be the same in `text` and in another one, in its order. `pieces` are those of the text. In an English text
+/// letters of other scripts are among it.
+pub(crate) fn literals(text: &str, pieces: &[Piece], english: bool) -> Vec<String> {
+    let mut literals = unread(text, english);
+    literals.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
+    literals.extend(escapes(text));
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    let units = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
+    literals.extend(units.filter(|unit| CASED_UNITS.contains(unit)).map(str::to_owned));
+    if pieces.iter().any(|piece| piece.text.starts_with("op_")) {
+        literals.extend(brackets(text));
+    }
+    literals.extend(indentation(text));
+    literals
+}
+
+/// `-d`, `--force`, `+x`: an option of a command. A dash before a word of the language is none.
+fn option(word: &str) -> Option<&str> {
+    let word = word.trim_end_matches(['?', '.', ',', '!', ';', ':', ')', '"', '\'']);
+    let (name, longest) = match word.as_bytes() {
+        [b'-', b'-', ..] => (&word[2..], usize::MAX),
+        [b'-' | b'+', ..] => (&word[1..], 2),
+        _ => return None,
+    };
+    let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.len() <= longest
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '='));
+    named.then_some(word)
+}
+
+/// `\\d`, `%M`: a backslash, or a percent sign that stands behind no number, and a letter.
+fn escapes(text: &str) -> impl Iterator<Item = String> {
+    let bytes = text.as_bytes();
+    (0..bytes.len()).filter_map(|at| {
+        let letter = bytes.get(at + 1).copied().filter(u8::is_ascii_alphabetic)?;
+        let behind_number = at > 0 && bytes[at - 1].is_ascii_digit();
+        let begins = bytes[at] == b'\\' || bytes[at] == b'%' && !behind_number;
+        begins.then(|| format!("{}{}", char::from(bytes[at]), char::from(letter)))
+    })
+}
+
+/// Each bracket with the numbers that stand before it.
+fn brackets(text: &str) -> Vec<String> {
+    let (mut numbers, mut before, mut brackets) = (0, ' ', Vec::new());
+    for c in text.chars() {
+        numbers += usize::from(c.is_ascii_digit() && !before.is_ascii_digit());
+        if matches!(c, '(' | ')' | '[' | ']') {
+            brackets.push(format!("{c}{numbers}"));
+        }
+        before = c;
+    }
+    brackets
+}
+
+/// How far each line is indented, if one of them is.
+fn indentation(text: &str) -> Option<String> {
+    let blanks = |line: &str| line.len() - line.trim_start().len();
+    let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(blanks);
+    let is_indented = lines().skip(1).any(|blanks| blanks > 0);
+    is_indented.then(|| lines().map(|blanks| blanks.to_string()).collect::<Vec<_>>().join(" "))
+}
+
+/// The words of `text` that are not read, in lower case. In an English text those are all that are not of Latin letters;
+/// elsewhere what no script has.
+fn unread(text: &str, english: bool) -> Vec<String> {
+    let is_strange = |c: char| !c.is_ascii() && (is_sign(c) || english && !is_latin(c));
+    let words = text.split(|c: char| !(c.is_alphanumeric() || is_strange(c)));
+    let unread = words.filter(|word| is_data(word) || word.chars().any(is_strange));
+    unread.map(str::to_lowercase).collect()
+}
+
+fn is_data(word: &str) -> bool {
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let letters = word.chars().filter(char::is_ascii_alphabetic).count();
+    digits + letters > LONGEST_WORD || letters == 0 && digits > LONGEST_NUMBER
+}
+
+/// Whether it is among what the tokenizer spells or drops: Latin letters, marks upon them, blanks, what cannot be seen.
+fn is_latin(c: char) -> bool {
+    let letter = matches!(c, '\u{aa}'..='\u{131}' | '\u{134}'..='\u{137}' | '\u{139}'..='\u{13e}' | '\u{141}'..='\u{148}'
+        | '\u{14a}'..='\u{165}' | '\u{168}'..='\u{17e}' | '\u{1a0}'..='\u{1a1}' | '\u{1af}'..='\u{1b0}'
+        | '\u{1cd}'..='\u{1dc}' | '\u{218}'..='\u{21b}' | '\u{1e00}'..='\u{1e99}' | '\u{1ea0}'..='\u{1ef9}'
+        | 'Ω' | '\u{2126}' | 'μ');
+    letter || c.is_whitespace() || c.is_control() || is_hidden(c) || READ.contains(c)
+}
+
+/// Marks upon letters, joiners, directions, variants: dropped by the tokenizer.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// A character that belongs to no script, and says something: mathematics, arrows, pictures. Those beyond the first plane
+/// are in no vocabulary.
+fn is_sign(c: char) -> bool {
+    let among = matches!(c, '\u{a1}'..='\u{bf}' | '\u{2c2}'..='\u{2ff}' | '\u{2010}'..='\u{2bff}'
+        | '\u{2e00}'..='\u{2e7f}' | '\u{3001}'..='\u{303f}' | '\u{3200}'..='\u{33ff}'
+        | '\u{e000}'..='\u{f8ff}' | '\u{ff00}'..='\u{ffff}');
+    c >= '\u{10000}'
+        || among && !c.is_alphanumeric() && !c.is_whitespace() && !is_hidden(c) && !READ.contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{literals, unread};
+    use crate::scan::scan;
+
+    #[test]
+    fn options_escapes_units_brackets_and_indentation_are_literal() {
+        let of = |text: &str| literals(text, &scan(text, 100), true).join(" ");
+        assert_eq!(
+            of("What do git branch -D, rm -rf and git push --force-with-lease do?"),
+            "-D -rf --force-with-lease"
+        );
+        assert_eq!(of("a well -known problem - or 5 -10, -not- so"), "");
+        assert_eq!(of("Does \\d match \\D, %m or 5%off?"), "\\d \\D %m");
+        assert_eq!(of("8 Mb, 8 MB, 8mb and 5mW or 5 MW"), "Mb mW");
+        assert_eq!(of("What is (2 + 3) * 4?"), "(0 )2");
+        assert_eq!(of("in short (why)?"), "");
+        assert_eq!(of("for i in x:\n    f(i)\n\nreturn"), "0 4 0");
+        assert_eq!(of("two\nlines"), "");
+    }
+
+    #[test]
+    fn signs_strangers_and_data_are_not_read() {
+        let unread_of = |text: &str, english: bool| unread(text, english).join(" ");
+        assert_eq!(unread_of("Is 5 ✅ or not? Thanks🙏!", true), "✅ thanks🙏");
+        assert_eq!(unread_of("∀x P(x), 3 × 4 ± 1", true), "∀x ±");
+        assert_eq!(unread_of("the meaning of 鑫 and of Ωmega", true), "鑫");
+        assert_eq!(unread_of("鑫 означает?", false), "");
+        assert_eq!(unread_of("¿Cuánto cuesta «Niño»… a 5 °C – 7 m² (½)?", true), "");
+        assert_eq!(unread_of("“It’s” e\u{301}t\u{e9}, zero\u{200b}width, 90\u{a0}%, 5 €", true), "");
+        let (key, number) = ("aB3".repeat(14), "9".repeat(16));
+        assert_eq!(
+            unread_of(&format!("{key} and {number}, 123456789012345"), true),
+            format!("{} {number}", key.to_lowercase())
+        );
+        assert_eq!(unread_of(&"ประเทศไทย".repeat(20), false), "");
+    }
+}
