@@ -287,6 +287,13 @@ pub(super) fn check(settings: &ProjectSettings) -> Result<(), AdminError> {
         let problem = format!("the guard's model is longer than the limit of {MAX_MODEL_BYTES} bytes");
         return wrong("guard_model", problem);
     }
+    // PostgreSQL cannot read one setting of a project if another one has a NUL in it.
+    if settings.guard_model.as_ref().is_some_and(|model| model.contains(char::is_control)) {
+        return wrong("guard_model", "the guard's model has a control character in its name".into());
+    }
+    if settings.prices.keys().any(|model| model.contains(char::is_control)) {
+        return wrong("prices", "a model that has a price has a control character in its name".into());
+    }
     Ok(())
 }
 

@@ -28,13 +28,8 @@ const NEWEST_KEPT: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 /// Forgets old rollups, samples, logged requests, refused sign-ins, feedback and words of models, and sessions and links that expired.
 pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
-        let now = clock.now();
-        let swept = sweep_batch(&*store, now).await;
-        if matches!(swept, Ok(n) if n >= SWEEP_BATCH.get() as u64) && !stop.is_cancelled() {
+        if sweep_batch(&*store, clock.now()).await >= SWEEP_BATCH.get() as u64 && !stop.is_cancelled() {
             continue;
-        }
-        if let Err(error) = swept.and(store.sweep_sessions(now).await) {
-            tracing::error!(error = %error, "old counts, samples, logged requests, sessions and refused sign-ins could not be deleted");
         }
         if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;
@@ -43,23 +38,35 @@ pub async fn history(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
 }
 
 /// A batch of each; says the size of the largest one.
-async fn sweep_batch(store: &dyn Store, now: Timestamp) -> Result<u64, StoreError> {
-    let counts = store.sweep_usage(now, SWEEP_BATCH).await?;
-    let samples = store.sweep_samples(now, SWEEP_BATCH).await?;
-    let logged = store.sweep_logged(now, SWEEP_BATCH).await?;
-    let since = now.minus(REFUSALS_KEPT);
-    let refusals = store.sweep_changes(SIGN_IN_REFUSED, since, MOST_REFUSALS, SWEEP_BATCH).await?;
-    let mut swept = counts
-        .max(samples)
-        .max(logged)
-        .max(refusals)
-        .max(store.sweep_labels(NEWEST_KEPT, SWEEP_BATCH).await?);
-    let since = now.minus(FEEDBACK_KEPT);
-    for action in [FEEDBACK_WRONG, FEEDBACK_RIGHT] {
-        swept = swept.max(store.sweep_changes(action, since, MOST_FEEDBACK, SWEEP_BATCH).await?);
+async fn sweep_batch(store: &dyn Store, now: Timestamp) -> u64 {
+    let changes = |action, kept, most| store.sweep_changes(action, now.minus(kept), most, SWEEP_BATCH);
+    let oldest = Step::Day.period_of(now) - OPINIONS_KEPT;
+    largest([
+        ("counts", store.sweep_usage(now, SWEEP_BATCH)),
+        ("samples", store.sweep_samples(now, SWEEP_BATCH)),
+        ("logged requests", store.sweep_logged(now, SWEEP_BATCH)),
+        ("refused sign-ins", changes(SIGN_IN_REFUSED, REFUSALS_KEPT, MOST_REFUSALS)),
+        ("labels", store.sweep_labels(NEWEST_KEPT, SWEEP_BATCH)),
+        ("words of wrong answers", changes(FEEDBACK_WRONG, FEEDBACK_KEPT, MOST_FEEDBACK)),
+        ("words of right answers", changes(FEEDBACK_RIGHT, FEEDBACK_KEPT, MOST_FEEDBACK)),
+        ("opinions", store.sweep_opinions(oldest, SWEEP_BATCH)),
+        ("sessions", store.sweep_sessions(now)),
+    ])
+    .await
+}
+
+/// Takes each step, whatever becomes of the others: what keeps one from its end must not keep what is old of all else.
+async fn largest<F: Future<Output = Result<u64, StoreError>>>(
+    steps: impl IntoIterator<Item = (&'static str, F)>,
+) -> u64 {
+    let mut largest = 0;
+    for (what, step) in steps {
+        match step.await {
+            Ok(swept) => largest = swept.max(largest),
+            Err(error) => tracing::error!(what, error = %error, "what is too old could not be deleted"),
+        }
     }
-    let opinions = store.sweep_opinions(Step::Day.period_of(now) - OPINIONS_KEPT, SWEEP_BATCH).await?;
-    Ok(swept.max(opinions))
+    largest
 }
 
 /// Deletes entries that expired or are beyond a maximum, in small batches so that writes of queries fit between.
@@ -84,5 +91,22 @@ pub async fn entries(store: Arc<dyn Store>, clock: Arc<dyn Clock>, stop: Cancell
         if stop.run_until_cancelled(tokio::time::sleep(SWEEP_EVERY)).await.is_none() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_step_that_fails_keeps_no_other_from_being_taken() {
+        let mut taken = Vec::new();
+        let failed = || StoreError::Internal("unsupported Unicode escape sequence".into());
+        let steps = [("first", Ok(3)), ("second", Err(failed())), ("third", Ok(7)), ("fourth", Ok(5))];
+        let steps = steps.map(|(what, swept)| (what, ready(swept)));
+        assert_eq!(largest(steps.into_iter().inspect(|(what, _)| taken.push(*what))).await, 7);
+        assert_eq!(taken, ["first", "second", "third", "fourth"]);
     }
 }

@@ -91,6 +91,9 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
         assert_eq!((&set["guard_model"], &set["guard"]), (&Value::Null, &json!("strict")), "{none}");
     }
 
+    let odd = json!({"guard_model": "a\u{0}b"});
+    ada.refused("PATCH", "/projects/my-team", &odd, 400, "bad_request");
+
     let wish = json!({"name": "ci", "requests_per_minute": 5, "expires": "2035-01-31T00:00:00Z"});
     let key = ada.ok("POST", "/projects/my-team/keys", Some(&wish));
     assert_eq!((&key["burst"], &key["status"]), (&json!(6), &json!("Active")));
