@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Frame, Labelled, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Frame, Inserted, Labelled, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::{FlightId, KeyId};
 use deja_core::provider::ProviderKind;
@@ -23,7 +23,7 @@ use tokio_postgres::AsyncMessage;
 use crate::faults::{behind_proxy, nobody, run};
 use crate::postgres::{Database, open_store, settings};
 use crate::proxy::Weather;
-use crate::support::{NOW, entry, project, project_id, wrong};
+use crate::support::{NOW, entry, entry_id, project, project_id, wrong};
 
 async fn replicas(database: &Database) -> Vec<Arc<dyn Store>> {
     vec![database.store().await, database.store().await, database.store().await]
@@ -97,6 +97,62 @@ async fn nobody_is_told_of_a_flight_that_nobody_waits_for() {
         assert_eq!(word, Some(hex::encode(PromptHash::of(prompt).0)), "{prompt}");
     }
     listening.abort_all();
+    database.remove().await;
+}
+
+/// A claim that is given up before its answer is there sends who waited to the provider.
+#[tokio::test]
+async fn a_claim_is_given_up_with_the_answer_that_takes_an_expired_ones_place() {
+    let database = Database::create().await;
+    let (here, there) = (database.store().await, database.store().await);
+    here.create_project(&project(1), &change()).await.unwrap();
+    let (scope, late) = (Scope::new(project_id(1), Frame::query(Some("m"), None)), after(2));
+    let flight = FlightKey { project: project_id(1), scope: scope.key(), prompt: PromptHash::of("asked") };
+    let [first, second] = [1, 2].map(|number| FlightId::from_bytes([number; 16]));
+    let mut old = entry(1, &scope, "asked");
+    old.entry.expires = Some(after(1));
+    here.insert(old).await.unwrap();
+    let claims = here.claims().unwrap();
+    claims.claim(&flight, first, Duration::from_mins(5), None, late).await.unwrap();
+
+    // Who holds the expired entry makes everybody wait who takes it away.
+    let (holder, looker) = (database.client().await, database.client().await);
+    holder.batch_execute("BEGIN; SELECT FROM entries FOR UPDATE").await.unwrap();
+    let mut new = entry(2, &scope, "asked");
+    new.entry.created = late;
+    let storing = async { claims.store_and_release(new, first).await.unwrap() };
+    let meanwhile = async {
+        let waits = "SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                     WHERE NOT l.granted AND a.datname = current_database()";
+        while looker.query(waits, &[]).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let claimed = there.claims().unwrap().claim(&flight, second, Duration::from_mins(5), None, late);
+        let claimed = claimed.await.unwrap();
+        assert!(matches!(claimed, Claimed::Theirs(by) if by == first), "{claimed:?}");
+        holder.batch_execute("ROLLBACK").await.unwrap();
+    };
+    let (stored, ()) = tokio::join!(storing, meanwhile);
+    assert!(matches!(stored, Inserted::New), "{stored:?}");
+    let claimed = there.claims().unwrap().claim(&flight, second, Duration::from_mins(5), Some(first), late);
+    assert!(matches!(claimed.await.unwrap(), Claimed::Answered));
+    database.remove().await;
+}
+
+#[tokio::test]
+async fn an_entry_goes_only_with_the_one_that_takes_its_place() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+    store.insert(entry(1, &scope, "asked")).await.unwrap();
+    store.insert(entry(2, &scope, "another")).await.unwrap();
+    // It cannot be stored: another entry has its name.
+    let stored = store.insert(NewEntry { replaces: true, ..entry(2, &scope, "asked") }).await;
+    assert!(matches!(stored, Err(StoreError::Conflict(_))), "{stored:?}");
+    let found = store.exact(&scope, &PromptHash::of("asked"), NOW).await.unwrap();
+    assert_eq!(found.map(|entry| entry.id), Some(entry_id(1)));
+    assert_eq!(store.count(project_id(1)).await.unwrap(), 2);
     database.remove().await;
 }
 

@@ -1,16 +1,16 @@
-//! Storing an entry with its vector, the count and the eviction: one statement, so all of it or nothing, and
-//! one round trip.
+//! Storing an entry with its vector, the count, the eviction and the end of a claim: one statement, so all of it or
+//! nothing, and one round trip. Where it takes the place of a twin, that goes in the same transaction.
 
 use std::sync::Arc;
 
-use deja_core::cache::{Inserted, NewEntry};
+use deja_core::cache::{Entry, Inserted, NewEntry};
 use deja_core::clock::Timestamp;
 use deja_core::id::FlightId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 
 use super::super::PostgresStore;
 use super::super::claims::payload;
-use super::super::connections::{Connections, Params};
+use super::super::connections::{Connections, Params, Transaction};
 use super::super::fault::{conflict, unavailable};
 use super::super::rows::{get, signed, to_json, uuid};
 use super::super::vectors;
@@ -19,9 +19,9 @@ use super::{COLUMNS, remove, whole_from_row};
 /// Times that an expired twin, or one that goes at this very moment, is looked at again.
 const ATTEMPTS: u32 = 5;
 
-/// `stored` has no row if there is a twin. What is evicted is chosen from what was there before the statement,
-/// so the new entry is never among it; one that another statement holds is passed over. More than one goes only by
-/// whoever has the project's lock: otherwise all who insert at a time would each take away what is too much.
+/// `stored` has no row if there is a twin; the claim stays then. What is evicted is chosen from what was there before
+/// the statement, so the new entry is never among it; one that another statement holds is passed over. More than one
+/// goes only by whoever has the project's lock: otherwise all who insert at a time would each take away what is too much.
 const INSERT: &str = "
     WITH stored AS (
         INSERT INTO entries (project_id, entry_id, scope_key, prompt_hash, created, expires, last_used,
@@ -53,6 +53,7 @@ const INSERT: &str = "
         ON CONFLICT (project_id, slot) DO UPDATE SET entries = t.entries + excluded.entries),
     released AS (
         DELETE FROM flights WHERE project_id = $1 AND scope_key = $3 AND prompt_hash = $4 AND owner = $21
+                                  AND EXISTS (SELECT FROM stored)
         RETURNING waited_for)
     SELECT EXISTS (SELECT FROM stored), (SELECT pg_notify('deja_flights', $22) FROM released WHERE waited_for)";
 
@@ -64,7 +65,14 @@ pub(in super::super) async fn insert(
 ) -> Result<Inserted, StoreError> {
     let connections = &store.connections;
     for _ in 0..ATTEMPTS {
-        if put(connections, &new, owner).await? {
+        let stored = put(connections, None, &new, owner).await?;
+        if !stored
+            && !new.replaces
+            && let Some(twin) = live_twin(connections, &new, owner).await?
+        {
+            return Ok(Inserted::Twin(Arc::new(twin)));
+        }
+        if stored || replace(connections, &new, owner).await? {
             if let Some((_, embedding)) = &new.vector
                 && store.plans.grows(&new.scope.key())
             {
@@ -72,17 +80,33 @@ pub(in super::super) async fn insert(
             }
             return Ok(Inserted::New);
         }
-        if !new.replaces
-            && let Some(twin) = live_twin(connections, &new).await?
-        {
-            return Ok(Inserted::Twin(Arc::new(twin)));
-        }
-        remove::twin_of(connections, &new).await?;
     }
     Err(unavailable("the entry's twin comes and goes"))
 }
 
-async fn put(connections: &Connections, new: &NewEntry, owner: Option<FlightId>) -> Result<bool, StoreError> {
+/// Stores `new` in the place of its twin, if that expired or `new` replaces it: both or neither.
+async fn replace(
+    connections: &Connections,
+    new: &NewEntry,
+    owner: Option<FlightId>,
+) -> Result<bool, StoreError> {
+    let mut transaction = connections.begin().await?;
+    let removed = remove::twin_of(&mut transaction, new).await? > 0;
+    if !removed || !put(connections, Some(&mut transaction), new, owner).await? {
+        transaction.rollback().await?;
+        return Ok(false);
+    }
+    transaction.commit().await?;
+    Ok(true)
+}
+
+/// Stores `new`, unless it has a twin, in this transaction or one of its own.
+async fn put(
+    connections: &Connections,
+    transaction: Option<&mut Transaction>,
+    new: &NewEntry,
+    owner: Option<FlightId>,
+) -> Result<bool, StoreError> {
     let (entry, answer, frame) = (&new.entry, &new.entry.answer, new.scope.frame());
     let parameters = frame.parameters();
     let parameters = (!parameters.is_empty()).then(|| to_json(parameters)).transpose()?;
@@ -118,22 +142,39 @@ async fn put(connections: &Connections, new: &NewEntry, owner: Option<FlightId>)
         &frame.is_exact(),
         &answer.record.as_deref(),
     ];
-    let row = connections.query_one(INSERT, params).await;
     let what =
         || format!("the entry {} is there already, or project {} is not", entry.id, new.scope.project());
-    get(&row.map_err(|error| conflict(error, what))?, 0)
+    let rows = match transaction {
+        Some(transaction) => transaction.query(INSERT, params).await,
+        None => connections.query(INSERT, params).await,
+    };
+    rows.map_err(|error| conflict(error, what))?.first().map_or(Ok(false), |row| get(row, 0))
 }
 
-/// The entry of the same scope and prompt, if it is live.
+/// The entry of the same scope and prompt, if it is live. It is the answer that `owner` has to give, whose claim ends.
 async fn live_twin(
     connections: &Connections,
     new: &NewEntry,
-) -> Result<Option<deja_core::cache::Entry>, StoreError> {
+    owner: Option<FlightId>,
+) -> Result<Option<Entry>, StoreError> {
     let sql = format!(
-        "SELECT {COLUMNS}, e.record FROM entries e WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3"
+        "WITH twin AS (
+             SELECT * FROM entries WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3
+                                         AND (expires IS NULL OR expires > $4)),
+         released AS (
+             DELETE FROM flights WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND owner = $5
+                                       AND EXISTS (SELECT FROM twin)
+             RETURNING waited_for)
+         SELECT {COLUMNS}, e.record, (SELECT pg_notify('deja_flights', $6) FROM released WHERE waited_for) FROM twin e"
     );
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
-    let params: Params<'_> = &[&project, &scope_key.as_slice(), &new.prompt_hash.0.as_slice()];
-    let twin = connections.query_opt(&sql, params).await?.map(|row| whole_from_row(&row, 0)).transpose()?;
-    Ok(twin.filter(|twin| twin.is_live(new.entry.created)))
+    let params: Params<'_> = &[
+        &project,
+        &scope_key.as_slice(),
+        &new.prompt_hash.0.as_slice(),
+        &new.entry.created.as_nanos(),
+        &owner.map(|owner| uuid(owner.as_bytes())),
+        &payload(&new.prompt_hash),
+    ];
+    connections.query_opt(&sql, params).await?.map(|row| whole_from_row(&row, 0)).transpose()
 }

@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::super::audit::{Noted, When};
-use super::super::connections::{Connections, Params};
+use super::super::connections::{Connections, Params, Transaction};
 use super::super::rows::{count, get, limit, uuid};
 use super::filter::{Filter, passes};
 
@@ -39,7 +39,7 @@ fn total(rows: &[Row]) -> Result<u64, StoreError> {
 }
 
 /// The entry of a scope and prompt, if it expired before `new` was made or `new` replaces it.
-pub(super) async fn twin_of(connections: &Connections, new: &NewEntry) -> Result<u64, StoreError> {
+pub(super) async fn twin_of(transaction: &mut Transaction, new: &NewEntry) -> Result<u64, StoreError> {
     let choose = "SELECT project_id, entry_id FROM entries
                   WHERE project_id = $1 AND scope_key = $2 AND prompt_hash = $3 AND (expires <= $4 OR $5) FOR UPDATE";
     let (project, scope_key) = (uuid(new.scope.project().as_bytes()), new.scope.key().0);
@@ -51,7 +51,7 @@ pub(super) async fn twin_of(connections: &Connections, new: &NewEntry) -> Result
         &new.replaces,
     ];
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    total(&connections.query(&sql, params).await?)
+    total(&transaction.query(&sql, params).await?)
 }
 
 /// The entries of a project that pass the filter. The change is written in any case.
