@@ -234,6 +234,11 @@ fn lines_that_cannot_be_taken_are_named() {
     deja.cli(&["project", "create", "a"]);
     let good = |n| line("a", n, &format!("prompt {n}"), "answer");
     let text = good(3);
+    let project = |settings| {
+        let project = json!({"deja": 1, "type": "project", "project": "b", "id": "00000000-0000-7000-8000-000000000009",
+            "name": "B", "tier": "free", "suspended": false, "settings": settings, "created": "2026-01-01T00:00:00Z"});
+        project.to_string()
+    };
     let bad = [
         "hush".to_owned(),
         text[..text.len() / 2].to_owned(),
@@ -243,6 +248,10 @@ fn lines_that_cannot_be_taken_are_named() {
         text.replace("\"input_tokens\":10", "\"input_tokens\":-10"),
         text.replace("\"expires\":null", "\"vector\":{\"embedder\":\"e\",\"f16\":\"hush\"}"),
         text.replace("\"expires\":null", "\"vector\":{\"embedder\":\"e\",\"f16\":\"AAAAAA==\"}"),
+        text.replace("\"expires\":null", "\"vector\":{\"embedder\":\"e\\u0000\",\"f16\":\"ADw=\"}"),
+        text.replace("\"openai\"", "\"open\\u0000ai\""),
+        project(json!({"guard_model": "a\u{0}b"})),
+        project(json!({"prices": {"a\u{0}b": {"input": 1, "output": 1}}})),
         text.replace("\"entry\"", "\"exit\""),
         "\u{0}\u{1}".to_owned(),
     ];

@@ -135,6 +135,10 @@ impl Labels for PostgresStore {
     }
 
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {
+        // PostgreSQL takes no NUL in a text, and no request has one in its name.
+        if request.contains('\0') {
+            return Ok(None);
+        }
         let sql = "SELECT at, asked, entry_id, similarity, met FROM answered WHERE project_id = $1 AND request = $2";
         let params: Params<'_> = &[&uuid(project.as_bytes()), &request];
         let row = self.connections.query_opt(sql, params).await?;

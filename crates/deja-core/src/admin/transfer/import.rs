@@ -219,6 +219,7 @@ async fn key(
     record: KeyRecord,
 ) -> Result<Imported, Refused> {
     let project = owner(by, known, &record.project).await?.id;
+    named("what is shown of the key", &record.shown)?;
     let hash = sha256("the key's hash", record.hash.expose())?;
     if let Some(admission) = by.store().admit(&KeyHash(hash)).await? {
         let same = admission.project.id == project;
@@ -280,6 +281,7 @@ async fn entry(
         None => PromptHash::of(&record.prompt),
         Some(hash) => PromptHash(sha256("what it is found by", hash)?),
     };
+    named("the name of the provider", &record.answer.provider)?;
     let more_vectors = record.more_vectors.into_iter().map(vector).collect::<Result<_, _>>()?;
     let vector = record.vector.map(vector).transpose()?;
     let new = NewEntry {
@@ -331,6 +333,7 @@ fn vector(record: VectorRecord) -> Result<(EmbedderId, Embedding), String> {
     if bytes.len() % 2 != 0 || bytes.len() > 2 * MAX_DIMENSION || record.embedder.is_empty() {
         return Err(unusable());
     }
+    named("the name of the embedder", &record.embedder)?;
     let values: Vec<f32> =
         bytes.chunks_exact(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]]).to_f32()).collect();
     let embedding = Embedding::new(values).map_err(|error| error.to_string())?;
@@ -351,6 +354,15 @@ async fn insert(by: &Acting<'_>, Arrived { new, more_vectors }: Arrived) -> Resu
         // The same entry in another scope: it came before the project began, or ceased, to share answers.
         Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Ok(Imported::There),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Refuses what no name has. PostgreSQL takes no NUL in one.
+fn named(what: &str, text: &str) -> Result<(), String> {
+    if text.contains(char::is_control) {
+        Err(format!("{what} has a control character in it"))
+    } else {
+        Ok(())
     }
 }
 

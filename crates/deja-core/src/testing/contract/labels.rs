@@ -173,7 +173,9 @@ async fn requests_go_with_their_entry(mut subject: Subject) {
     store.delete(project, entry_id(1), &change()).await.unwrap();
     put(&*store, entry(1, &scope(project), "1")).await;
     let store = subject.reopened().await;
-    assert_eq!(store.answered(project, "a").await.unwrap(), None);
+    for unknown in ["a", "a\0b"] {
+        assert_eq!(store.answered(project, unknown).await.unwrap(), None, "{unknown:?}");
+    }
     assert!(store.answered(project, "b").await.unwrap().is_some());
     store.delete_project(project, &change()).await.unwrap();
     assert_eq!(store.answered(project, "b").await.unwrap(), None);
