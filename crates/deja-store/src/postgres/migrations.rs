@@ -35,6 +35,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (21, include_str!("../../migrations/postgres/0021_members.sql")),
     (22, include_str!("../../migrations/postgres/0022_waited_for.sql")),
     (23, include_str!("../../migrations/postgres/0023_entries_by_hits.sql")),
+    (24, include_str!("../../migrations/postgres/0024_claims_again.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -69,13 +69,14 @@ impl Opinions for PostgresStore {
     }
 
     async fn sweep_opinions(&self, day: i64, at_most: NonZeroUsize) -> Result<u64, StoreError> {
-        // Replicas sweep at the same time: a row that another one deletes is left to it.
+        // Replicas sweep at the same time: a row that another one deletes is left to it. An array is made once; a plan
+        // may ask what is in a subquery again for each row.
         let sql = "WITH days AS (
-                 DELETE FROM questions WHERE (project_id, day) IN (
-                     SELECT project_id, day FROM questions WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)),
+                 DELETE FROM questions WHERE ctid = ANY (ARRAY(
+                     SELECT ctid FROM questions WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))),
              gone AS (
-                 DELETE FROM opinions WHERE (project_id, pair) IN (
-                     SELECT project_id, pair FROM opinions WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+                 DELETE FROM opinions WHERE ctid = ANY (ARRAY(
+                     SELECT ctid FROM opinions WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
                  RETURNING 1)
              SELECT count(*) FROM gone";
         count(&self.connections.query_one(sql, &[&day, &limit(at_most)]).await?, 0)

@@ -1,13 +1,15 @@
 //! Several replicas on one database: what one does holds for all at once.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Frame, Inserted, Labelled, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Frame, Inserted, Labelled, NewEntry, PairHash, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::id::{FlightId, KeyId};
+use deja_core::money::NanoUsd;
 use deja_core::provider::ProviderKind;
 use deja_core::rate_limit::{Bucket, Quota, take};
 use deja_core::store::{
@@ -153,6 +155,37 @@ async fn an_entry_goes_only_with_the_one_that_takes_its_place() {
     let found = store.exact(&scope, &PromptHash::of("asked"), NOW).await.unwrap();
     assert_eq!(found.map(|entry| entry.id), Some(entry_id(1)));
     assert_eq!(store.count(project_id(1)).await.unwrap(), 2);
+    database.remove().await;
+}
+
+/// A plan that looks for the oldest again for each row takes away more of them, and takes time.
+#[tokio::test]
+async fn no_more_old_rows_go_at_a_time_than_are_meant_whatever_the_plan() {
+    let database = Database::create().await;
+    let client = database.client().await;
+    for kind in ["hashjoin", "mergejoin", "hashagg", "sort", "material", "memoize"] {
+        let set = format!(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_{kind} = off', current_database()); END $$"
+        );
+        client.batch_execute(&set).await.unwrap();
+    }
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let project = project_id(1);
+    let old = "INSERT INTO flights (project_id, scope_key, prompt_hash, owner, until)
+               SELECT project_id, '', sha256(n::text::bytea), project_id, 0 FROM projects, generate_series(1, 100) n";
+    client.batch_execute(old).await.unwrap();
+    for number in 0..20 {
+        let pair = PairHash::of("judge", &PromptHash::of("asked"), &PromptHash::of(&number.to_string()));
+        store.keep_opinion(project, &pair, Some(true), 1, NanoUsd::ZERO).await.unwrap();
+    }
+    let scope = Scope::new(project, Frame::query(Some("m"), None));
+    let flight = FlightKey { project, scope: scope.key(), prompt: PromptHash::of("asked") };
+    let owner = FlightId::from_bytes([1; 16]);
+    store.claims().unwrap().claim(&flight, owner, Duration::from_mins(5), None, NOW).await.unwrap();
+    let left = client.query_one("SELECT count(*) FROM flights WHERE until = 0", &[]).await.unwrap();
+    assert_eq!(left.get::<_, i64>(0), 90);
+    assert_eq!(store.sweep_opinions(2, NonZeroUsize::new(3).unwrap()).await.unwrap(), 3);
     database.remove().await;
 }
 
