@@ -138,6 +138,13 @@ pub struct Operator {
     pub disabled: Option<Timestamp>,
 }
 
+impl Operator {
+    /// Whether they are an owner who may sign in.
+    pub fn is_active_owner(&self) -> bool {
+        self.role == Role::Owner && self.disabled.is_none()
+    }
+}
+
 /// A token in a cookie or a one-time link: 256 random bits in hexadecimal. Never stored, prints as `[REDACTED]`.
 #[derive(Clone, Debug)]
 pub struct PlainToken(HexSecret);

@@ -24,8 +24,9 @@ pub trait Operators: Send + Sync {
     async fn operator_by_id(&self, id: OperatorId) -> Result<Option<Operator>, StoreError>;
 
     /// Replaces role, password and disablement of the operator with this id. A new password or a disablement
-    /// ends all their sessions. `false` if there is none; [`StoreError::Conflict`] if no enabled owner would
-    /// be left.
+    /// ends all their sessions. Of who is no enabled owner, the links that they made are gone, and of who is
+    /// disabled those for a new password of theirs: a link must not do what its maker may not. `false` if there
+    /// is no such operator; [`StoreError::Conflict`] if no enabled owner would be left.
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError>;
 }
 

@@ -52,6 +52,8 @@ struct InviteRow {
     id: String,
     who: String,
     purpose: String,
+    /// Whose rights it ends with.
+    maker: String,
     created: Moment,
     expires: Moment,
 }
@@ -76,8 +78,9 @@ async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<Ope
             ),
             Purpose::ResetPassword { operator } => (name(operator), "set a new password".into()),
         };
+        let maker = invite.created_by.map_or("the server".into(), name);
         let (created, expires) = (visit.moment(invite.created), visit.moment(invite.expires));
-        InviteRow { id: invite.token.to_hex(), who, purpose, created, expires }
+        InviteRow { id: invite.token.to_hex(), who, purpose, maker, created, expires }
     });
     let invites = links.collect();
     let holders = second_factor::holders(&visit.acting()).await?;
@@ -126,8 +129,10 @@ pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
     let email = form.email;
     let (role, disabled, good) = match form.r#do.as_str() {
         "owner" => (Some(Role::Owner), None, "The role is changed."),
-        "member" => (Some(Role::Member), None, "The role is changed."),
-        "disable" => (None, Some(true), "The account is disabled and its sessions are ended."),
+        "member" => {
+            (Some(Role::Member), None, "The role is changed, and the links that they made are ended.")
+        }
+        "disable" => (None, Some(true), "The account is disabled, and its sessions and links are ended."),
         "enable" => (None, Some(false), "The account may sign in again."),
         "reset" => {
             let link = operators::reset_password(&visit.acting(), &email).await?;

@@ -81,6 +81,30 @@ async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
 }
 
 #[tokio::test]
+async fn links_name_their_maker_and_end_with_the_makers_rights() {
+    let world = World::new().await;
+    let (mut one, mut two) = (world.browser_of(Role::Owner).await, world.browser_of(Role::Owner).await);
+    let (change, invite) = ("/console/operators/change", "/console/operators/invite");
+    let page = one.submit(invite, &[("email", "eve@example.com"), ("role", "owner")]).await;
+    let join = path(&page.one("#invite"));
+    let page = one.submit(change, &[("email", "owner-1@example.com"), ("do", "reset")]).await;
+    let reset = path(&page.one("#invite"));
+    operators::invite(&world.acting(), "cy@example.com", Some(Role::Member)).await.unwrap();
+    let page = two.get("/console/operators").await;
+    let made_by = page.all("td[data-label='Made by']");
+    assert_eq!(made_by, ["owner-0@example.com", "owner-0@example.com", "the server"]);
+    for link in [&join, &reset] {
+        assert_eq!(world.stranger().get(link).await.status, 200);
+    }
+    let page = two.submit(change, &[("email", "owner-0@example.com"), ("do", "member")]).await;
+    assert_eq!(page.all("td[data-label='Made by']"), ["the server"]);
+    for link in [&join, &reset] {
+        let password = [("password", PASSWORD), ("again", PASSWORD)];
+        assert_eq!(world.stranger().post(link, &password).await.status, 410);
+    }
+}
+
+#[tokio::test]
 async fn a_password_opens_and_everything_else_says_the_same() {
     let world = with_ada().await;
     assert!(world.stranger().get("/console/sign-in").await.all("#first").is_empty());

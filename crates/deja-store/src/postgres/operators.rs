@@ -69,6 +69,10 @@ impl Operators for PostgresStore {
         if get::<&str>(&before, 0)? != password || disabled.is_some() {
             transaction.query("DELETE FROM sessions WHERE operator_id = $1", &[&id]).await?;
         }
+        if !operator.is_active_owner() {
+            let links = "DELETE FROM invites WHERE created_by = $1 OR (operator_id = $1 AND $2)";
+            transaction.query(links, &[&id, &disabled.is_some()]).await?;
+        }
         let note = Noted::statement("done AS (SELECT)", 0, When::Always);
         transaction.query(&note, &Noted::of(change).after(&[])).await?;
         transaction.commit().await?;

@@ -66,6 +66,9 @@ impl Operators for SqliteStore {
                 if before.password != operator.password || operator.disabled.is_some() {
                     end_sessions(connection, operator.id).map_err(fault)?;
                 }
+                if !operator.is_active_owner() {
+                    end_links(connection, &operator).map_err(fault)?;
+                }
                 audit::write(connection, &change)?;
                 Ok(Done::quiet(true))
             })
@@ -185,6 +188,12 @@ fn has_owner(connection: &Connection) -> rusqlite::Result<bool> {
 
 fn end_sessions(connection: &Connection, operator: OperatorId) -> rusqlite::Result<usize> {
     connection.execute("DELETE FROM sessions WHERE operator_id = ?1", [operator.as_bytes()])
+}
+
+/// Ends the links that an operator made who is no owner now, and those for their own password if they are disabled.
+fn end_links(connection: &Connection, operator: &Operator) -> rusqlite::Result<usize> {
+    let sql = "DELETE FROM invites WHERE created_by = ?1 OR (operator_id = ?1 AND ?2)";
+    connection.execute(sql, params![operator.id.as_bytes(), operator.disabled.is_some()])
 }
 
 /// What [`from_row`] reads of an operator `o`.

@@ -22,6 +22,7 @@ register!["people":
     a_taken_address_leaves_the_link,
     a_link_to_reset_sets_the_password,
     a_revoked_link_is_gone,
+    links_end_with_the_rights_of_their_maker,
     a_link_works_once_under_concurrency,
     sessions_come_with_their_operator,
     sessions_need_an_operator,
@@ -242,6 +243,45 @@ async fn a_revoked_link_is_gone(subject: Subject) {
     assert!(store.revoke_invite(&token(1), &change()).await.unwrap());
     assert!(!store.revoke_invite(&token(1), &change()).await.unwrap());
     assert!(!store.accept_invite(&token(1), &operator(1, Role::Owner), &change_at(NOW)).await.unwrap());
+}
+
+async fn links_end_with_the_rights_of_their_maker(mut subject: Subject) {
+    let store = subject.store();
+    let [one, two, three] = [1, 2, 3].map(|number| operator(number, Role::Owner));
+    for operator in [&one, &two, &three] {
+        store.create_operator(operator, &change()).await.unwrap();
+    }
+    let by = |maker: u32, invite: Invite| Invite { created_by: Some(id(maker)), ..invite };
+    for invite in [
+        by(1, join(1, Some("a@b"))),
+        by(1, reset(2, 2)),
+        by(1, reset(3, 3)),
+        by(2, join(4, Some("c@d"))),
+        by(2, reset(5, 1)),
+        join(6, Some("e@f")),
+    ] {
+        store.create_invite(&invite, &change()).await.unwrap();
+    }
+    let left = async || {
+        let invites = store.invites(NOW).await.unwrap();
+        invites.iter().map(|invite| invite.token.0[0]).collect::<Vec<_>>()
+    };
+    let password = PasswordHash::from_phc("$new");
+    store.update_operator(&Operator { password, ..one.clone() }, &change()).await.unwrap();
+    assert_eq!(left().await, [1, 2, 3, 4, 5, 6], "an owner as before");
+    let refused = Operator { role: Role::Member, ..operator(9, Role::Owner) };
+    assert!(!store.update_operator(&refused, &change()).await.unwrap());
+    store.update_operator(&Operator { role: Role::Member, ..one.clone() }, &change()).await.unwrap();
+    assert_eq!(left().await, [4, 5, 6], "a member's own password may be set anew, with another's link");
+    store.update_operator(&Operator { disabled: Some(NOW), ..one.clone() }, &change()).await.unwrap();
+    assert_eq!(left().await, [4, 6]);
+    store.update_operator(&one, &change()).await.unwrap();
+    store.update_operator(&Operator { disabled: Some(NOW), ..two }, &change()).await.unwrap();
+    let store = subject.reopened().await;
+    let invites = store.invites(NOW).await.unwrap();
+    assert_eq!(invites.iter().map(|invite| invite.token).collect::<Vec<_>>(), [token(6)]);
+    let joins = store.accept_invite(&token(1), &operator(4, Role::Owner), &change_at(NOW)).await.unwrap();
+    assert!(!joins, "nor does it come back with its maker");
 }
 
 async fn a_link_works_once_under_concurrency(subject: Subject) {

@@ -8,7 +8,7 @@ use super::{MemoryStore, State};
 use crate::audit::{AuditRow, Change};
 use crate::clock::Timestamp;
 use crate::id::{OperatorId, ProjectId};
-use crate::operator::{Email, Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
+use crate::operator::{Email, Invite, Operator, PasswordHash, Purpose, Session, TokenHash};
 use crate::store::{Audit, Invites, Operators, Sessions, StoreError};
 
 fn taken(email: &Email) -> StoreError {
@@ -66,12 +66,11 @@ impl Operators for MemoryStore {
 
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let owns = |operator: &Operator| operator.role == Role::Owner && operator.disabled.is_none();
-        let others = state.operators.iter().any(|other| other.id != operator.id && owns(other));
+        let others = state.operators.iter().any(|other| other.id != operator.id && other.is_active_owner());
         let Some(kept) = state.operators.iter_mut().find(|other| other.id == operator.id) else {
             return Ok(false);
         };
-        if !others && !owns(operator) {
+        if !others && !operator.is_active_owner() {
             return Err(StoreError::Conflict("the last owner".to_owned()));
         }
         let ends = kept.password != operator.password || operator.disabled.is_some();
@@ -79,6 +78,11 @@ impl Operators for MemoryStore {
         if ends {
             state.sessions.retain(|session| session.operator != operator.id);
         }
+        let own = Purpose::ResetPassword { operator: operator.id };
+        let (owner, disabled) = (operator.is_active_owner(), operator.disabled.is_some());
+        state.invites.retain(|invite| {
+            (owner || invite.created_by != Some(operator.id)) && !(disabled && invite.purpose == own)
+        });
         Ok(state.note_if(true, change))
     }
 }
