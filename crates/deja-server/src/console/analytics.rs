@@ -1,9 +1,6 @@
 //! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use askama::Template;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
@@ -114,7 +111,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         before: span.before(visit.now()).map(|before| before.ends()),
         charts: charts.map(with_file).collect(),
         tables,
-        unpriced: listed(&unpriced),
+        unpriced: format::listed(&unpriced.iter().map(|model| model_name(model)).collect::<Vec<_>>()),
         offered: offered.note,
         slug,
     };
@@ -202,15 +199,6 @@ pub(super) async fn csv(
         (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-{name}.csv\"")),
     ];
     Ok((headers, bytes).into_response())
-}
-
-/// The first of these models; `None` without any.
-fn listed(models: &BTreeSet<Arc<str>>) -> Option<String> {
-    const LISTED: usize = 5;
-    let first: Vec<String> = models.iter().take(LISTED).map(|model| model_name(model)).collect();
-    let more = models.len() - first.len();
-    let more = if more > 0 { format!(" and {} more", format::count(more as u64)) } else { String::new() };
-    (!first.is_empty()).then(|| first.join(", ") + &more)
 }
 
 /// The rollups of each bar.

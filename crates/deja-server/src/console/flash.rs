@@ -16,6 +16,8 @@ use super::session::{Cookies, cookie, expired};
 
 const NAME: &str = "deja_flash";
 const SECONDS: i64 = 60;
+/// Bytes of a text at most. Browsers drop a cookie of more than 4,096 bytes without a word, and the secret in it.
+const TEXT_BYTES: usize = 1200;
 
 /// A message for the next page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +49,16 @@ impl Flash {
         Self { undo, ..self }
     }
 
+    /// The same, short enough for a cookie.
+    fn bounded(&self) -> Self {
+        let mut flash = self.clone();
+        if flash.text.len() > TEXT_BYTES {
+            flash.text.truncate(flash.text.floor_char_boundary(TEXT_BYTES));
+            flash.text.push('…');
+        }
+        flash
+    }
+
     /// A secret to show once, and what it is.
     pub(super) fn secret(what: impl Into<String>, secret: impl Into<String>) -> Self {
         Self { good: true, secret: Some((what.into(), secret.into())), ..Self::default() }
@@ -60,7 +72,7 @@ pub(super) fn redirect(
     to: &str,
     flash: &Flash,
 ) -> Result<Response, ConsoleError> {
-    let sealed = sealed::seal(console, &binding(session), flash)?;
+    let sealed = sealed::seal(console, &binding(session), &flash.bounded())?;
     let cookie = cookie(console.secure, NAME, &sealed, Some(SECONDS))?;
     let mut response = Redirect::to(to).into_response();
     response.headers_mut().append(SET_COOKIE, cookie);
@@ -79,4 +91,22 @@ pub(super) fn clear(console: &Console) -> HeaderValue {
 
 fn binding(session: Option<&TokenHash>) -> Vec<u8> {
     [b"console flash ".as_slice(), session.map_or(&[][..], |hash| &hash.0)].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_and_a_secret_is_not() {
+        let secret = "s".repeat(500);
+        for text in ["\"".repeat(9000), "ä".repeat(9000)] {
+            let flash = Flash { text, ..Flash::secret("key", secret.clone()) }.bounded();
+            assert!(flash.text.ends_with('…') && flash.secret == Some(("key".into(), secret.clone())));
+            let sealed = serde_json::to_vec(&flash).unwrap().len() + 40;
+            assert!(sealed.div_ceil(3) * 4 + "__Host-deja_flash".len() <= 4096, "{sealed}");
+        }
+        let short = Flash::good("ä".repeat(600));
+        assert_eq!(short.bounded(), short);
+    }
 }

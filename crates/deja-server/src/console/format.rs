@@ -20,6 +20,17 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
+/// The first of these names, and how many more there are; `None` without any.
+pub(super) fn listed(names: &[String]) -> Option<String> {
+    const LISTED: usize = 5;
+    let more = names.len().saturating_sub(LISTED);
+    let first = names[..names.len() - more].join(", ");
+    match more {
+        0 => (!names.is_empty()).then_some(first),
+        more => Some(format!("{first} and {} more", count(more as u64))),
+    }
+}
+
 /// As [`count`], short where space is: `12.3k`, `4.5M`.
 pub(super) fn short(number: f64) -> String {
     let scaled = |by: f64, unit: &str| {

@@ -200,11 +200,10 @@ async fn unserved(visit: &Visit, project: Project, models: Vec<String>) -> Resul
             nobody.push(format!("“{model}”"));
         }
     }
-    let which = nobody.join(", ");
-    let told = format!(
-        "Nobody serves {which}: requests for it are refused until a provider of this project has it."
-    );
-    Ok(if nobody.is_empty() { String::new() } else { told })
+    let told = format::listed(&nobody).map(|which| {
+        format!("Nobody serves {which}: requests for it are refused until a provider of this project has it.")
+    });
+    Ok(told.unwrap_or_default())
 }
 
 /// `GET /console/p/{slug}/keys/{key}/revoke`.

@@ -308,12 +308,9 @@ fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> St
         text = format!("{text} Its base URL is {}: what is asked is put behind it.", provider.base_url);
     }
     let family = |model: &&String| !visit.console.admin.prices.provider_of(model).is_empty();
-    let taken: Vec<&str> = provider.models.iter().filter(family).map(String::as_str).collect();
-    if !taken.is_empty() {
-        text = format!(
-            "{text} In this project it answers for {} in place of the built-in provider.",
-            taken.join(", ")
-        );
+    let taken: Vec<String> = provider.models.iter().filter(family).cloned().collect();
+    if let Some(taken) = format::listed(&taken) {
+        text = format!("{text} In this project it answers for {taken} in place of the built-in provider.");
     }
     format!("{text} Test it now.")
 }

@@ -96,6 +96,18 @@ async fn a_key_for_a_model_that_nobody_serves_is_told() {
 }
 
 #[tokio::test]
+async fn a_key_for_many_models_that_nobody_serves_is_shown() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let models: Vec<String> = (0..90).map(|n| format!("{}-{n:02}", "long".repeat(40))).collect();
+    let page = member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", &models.join("\n"))]).await;
+    assert_eq!(page.all("dialog #key").len(), 1, "{}", page.text());
+    let told = page.one(".note[role=status]");
+    assert!(told.contains("and 85 more") && told.ends_with("has it."), "{told}");
+}
+
+#[tokio::test]
 async fn an_operator_has_no_more_tokens_than_the_bound_however_they_are_asked_for() {
     let world = World::new().await;
     let (ada, _) = world.operator(Role::Owner).await;

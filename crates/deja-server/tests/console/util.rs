@@ -321,6 +321,10 @@ impl Browser {
         for cookie in response.headers().get_all(SET_COOKIE) {
             let (name, rest) = cookie.to_str().unwrap().split_once('=').unwrap();
             let value = rest.split(';').next().unwrap();
+            // Browsers drop what is longer, without a word.
+            if name.len() + value.len() > 4096 {
+                continue;
+            }
             if rest.contains("Max-Age=0") {
                 self.cookies.remove(name);
             } else {
