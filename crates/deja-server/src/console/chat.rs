@@ -18,7 +18,7 @@ use futures::StreamExt;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::form::{Form, Problem};
+use super::form::{Form, Problem, with_lf};
 use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
@@ -59,7 +59,9 @@ struct Told {
 pub(super) struct Trial {
     format: Format,
     model: String,
+    #[serde(deserialize_with = "with_lf")]
     instructions: String,
+    #[serde(deserialize_with = "with_lf")]
     question: String,
     threshold: String,
     members: String,
@@ -116,10 +118,6 @@ pub(super) async fn get(visit: Visit) -> Answer {
 /// `POST /console/p/{slug}/playground/chat`.
 pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     let project = visit.project()?;
-    // Browsers send lines with CR LF; applications mostly LF.
-    for text in [&mut form.instructions, &mut form.question] {
-        *text = text.replace("\r\n", "\n");
-    }
     let ask = form.ask == "provider";
     let read = read(&visit, &project, &mut form);
     let usable = Models::read(&visit, &project).await?;

@@ -9,7 +9,7 @@ use super::cache::Row;
 use super::deleted;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Query};
+use super::form::{Form, Path, Query, with_lf};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
@@ -45,16 +45,10 @@ struct EntryPage {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Asked {
+    #[serde(deserialize_with = "with_lf")]
     asked: String,
     /// Set if the entry is to go, too.
     delete: String,
-}
-
-impl Asked {
-    /// The prompt. Browsers send lines with CR LF; prompts come with LF.
-    fn asked(&self) -> String {
-        self.asked.replace("\r\n", "\n")
-    }
 }
 
 /// `GET /console/p/{slug}/cache/{entry}`.
@@ -115,7 +109,7 @@ pub(super) async fn wrong(
     Path((slug, entry)): Path<(String, String)>,
     Form(form): Form<Asked>,
 ) -> Answer {
-    let (entry, asked) = (id(&entry)?, form.asked());
+    let (entry, asked) = (id(&entry)?, form.asked);
     let here = format!("/console/p/{slug}/cache/{entry}");
     if asked.trim().is_empty() {
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
@@ -141,7 +135,7 @@ pub(super) async fn wrong_if_asked(
     Form(form): Form<Asked>,
 ) -> Answer {
     let (entry, engine) = (id(&entry)?, visit.console.app.engine());
-    let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked()).await;
+    let done = requests::wrong_if_asked(&visit.acting(), engine, &slug, entry, &form.asked).await;
     said::forbidden(&visit, &format!("/console/p/{slug}/playground"), &slug, done)
 }
 

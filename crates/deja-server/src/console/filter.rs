@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::Console;
 use super::error::ConsoleError;
+use super::form::with_lf;
 use super::format;
 
 /// Models and contexts that a filter offers at most.
@@ -47,6 +48,7 @@ pub(super) struct Filter {
     pub(super) q: String,
     pub(super) model: String,
     /// Empty for any, `-` for none, `=text` for that one.
+    #[serde(deserialize_with = "with_lf")]
     pub(super) context: String,
 }
 

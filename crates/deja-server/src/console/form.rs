@@ -8,6 +8,7 @@ use axum::http::header::CONTENT_TYPE;
 use deja_core::admin::AdminError;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 use super::Console;
 use super::error::ConsoleError;
@@ -56,6 +57,11 @@ impl From<QueryRejection> for ConsoleError {
     fn from(_: QueryRejection) -> Self {
         Self::BadAddress
     }
+}
+
+/// A text of several lines. Browsers send them with CR LF; prompts and contexts come with LF.
+pub(super) fn with_lf<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|text| text.replace("\r\n", "\n"))
 }
 
 /// What is wrong with one field of a form, for people.

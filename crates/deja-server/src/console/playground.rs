@@ -12,7 +12,7 @@ use deja_core::store::Admission;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
-use super::form::{Form, Problem};
+use super::form::{Form, Problem, with_lf};
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
@@ -34,9 +34,11 @@ struct PlaygroundPage {
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Trial {
+    #[serde(deserialize_with = "with_lf")]
     prompt: String,
     model: String,
     threshold: String,
+    #[serde(deserialize_with = "with_lf")]
     context: String,
     ask: String,
 }
@@ -78,9 +80,6 @@ pub(super) async fn get(visit: Visit) -> Answer {
 /// `POST /console/p/{slug}/playground`.
 pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     let project = visit.project()?;
-    // Browsers send lines with CR LF; prompts come with LF.
-    form.prompt = form.prompt.replace("\r\n", "\n");
-    form.context = form.context.replace("\r\n", "\n");
     let (read, ask) = (read(&visit, &project, &mut form), form.ask == "provider");
     let usable = Models::read(&visit, &project).await?;
     let mut page = PlaygroundPage::of(&visit, &project, &usable, form).await?;

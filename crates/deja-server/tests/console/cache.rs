@@ -29,6 +29,20 @@ async fn a_purge_counts_first_and_wants_the_name_typed() {
 }
 
 #[tokio::test]
+async fn a_context_of_several_lines_is_chosen_as_browsers_send_it() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Shop").await;
+    world.entry_without_vector(&project, "m", "What is a pen?", Some("Be brief.\nBe kind.")).await;
+    world.entry_without_vector(&project, "m", "What is ink?", None).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/shop/cache?context=%3DBe+brief.%0D%0ABe+kind.").await;
+    assert_eq!(page.all("tbody th a"), ["What is a pen?"]);
+    let purge = [("context", "=Be brief.\r\nBe kind."), ("confirm", "shop")];
+    let page = member.submit("/console/p/shop/cache/purge", &purge).await;
+    assert_eq!(page.one(".note"), "1 entry deleted.");
+}
+
+#[tokio::test]
 async fn entries_are_found_by_text_and_by_meaning() {
     let world = Arc::new(World::new().await);
     let (project, entry) = world.furnished().await;
