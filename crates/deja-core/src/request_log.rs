@@ -105,9 +105,22 @@ pub struct LogFilter {
     pub context: Option<ContextKey>,
     /// Only those that met this entry.
     pub entry: Option<EntryId>,
-    /// Only those that asked just this, or whose kept text has it in it, whatever the case of letters
-    /// ([`folded`](crate::store::folded)).
+    /// Only those that asked just this, with or without the blanks around it, or whose kept text has it in it, whatever
+    /// the case of letters ([`folded`](crate::store::folded)).
     pub asked: Option<String>,
+}
+
+impl LogFilter {
+    /// The hashes of the prompts that are meant: of what is asked for as it is, and of the same without the blanks
+    /// around it, of which a copied text easily has some more.
+    pub fn hashes(&self) -> Option<[PromptHash; 2]> {
+        self.asked.as_deref().map(|asked| [asked, asked.trim()].map(PromptHash::of))
+    }
+
+    /// What a kept text has in it.
+    pub fn part(&self) -> Option<&str> {
+        self.asked.as_deref().map(str::trim)
+    }
 }
 
 /// The first [`MAX_TEXT_BYTES`] of a prompt, cut between characters.

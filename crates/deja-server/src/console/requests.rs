@@ -27,7 +27,7 @@ use super::chart;
 use super::error::ConsoleError;
 use super::filter::{Select, query};
 use super::flash::Flash;
-use super::form::{Path, Query};
+use super::form::{Path, Query, with_lf};
 use super::format::{self, Moment};
 use super::names::{Names, model_name};
 use super::page::{Answer, Frame, Visit};
@@ -200,6 +200,7 @@ const fn shown(outcome: Outcome) -> (&'static str, &'static str) {
 #[serde(default)]
 pub(super) struct Wanted {
     /// What was asked, or a part of it.
+    #[serde(deserialize_with = "with_lf")]
     q: String,
     outcome: String,
     key: String,
@@ -224,7 +225,7 @@ impl Wanted {
             model: some(&self.model),
             context: read(&self.context)?.map(ContextKey),
             entry: read(&self.entry)?,
-            asked: some(&self.q),
+            asked: some(&self.q).map(|_| self.q.clone()),
         })
     }
 

@@ -77,6 +77,30 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
 }
 
 #[tokio::test]
+async fn a_prompt_is_found_with_its_lines_and_blanks_as_browsers_send_it() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let prompts = ["\n Two\nlines. \n", "One line."];
+    world.answered(&project, entry, &prompts).await;
+    let mut member = world.browser_of(Role::Member).await;
+    for (sent, rows) in [
+        ("%0D%0A+Two%0D%0Alines.+%0D%0A", 1),
+        ("%0A+Two%0Alines.+%0A", 1),
+        ("One+line.", 1),
+        ("+One+line.%0D%0A", 1),
+        ("Two%0D%0Alines.", 0),
+    ] {
+        let page = member.get(&format!("/console/p/furnished/requests?q={sent}")).await;
+        assert_eq!(page.all(ROWS).len(), rows, "{sent}: {}", page.text());
+        assert_eq!(page.all("form.filters textarea#q").len(), 1, "a field that keeps lines");
+    }
+    let page = member.get("/console/p/furnished/requests?q=%0D%0A+Two%0D%0Alines.+%0D%0A").await;
+    assert!(page.body.contains(">\n\n Two\nlines. \n</textarea>"), "the first break is not the prompt's");
+    let csv = page.attributes("nav[aria-label=View] a", "href").remove(1);
+    assert_eq!(member.get(&csv).await.body.lines().count(), 2);
+}
+
+#[tokio::test]
 async fn a_file_has_all_that_pass_the_filter_and_each_once() {
     let world = Arc::new(World::new().await);
     let (project, entry) = world.furnished().await;

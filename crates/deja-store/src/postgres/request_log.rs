@@ -104,13 +104,13 @@ impl RequestLog for PostgresStore {
             "{SELECT} WHERE project_id = $1 AND {behind} AND ($4::text IS NULL OR outcome = $4)
                  AND ($5::uuid IS NULL OR key_id = $5) AND ($6::bytea IS NULL OR model = $6)
                  AND ($7::bigint IS NULL OR context = $7) AND {}
-                 AND ($9::bytea IS NULL OR asked_hash = $9 OR {})
+                 AND ($9::bytea[] IS NULL OR asked_hash = ANY($9) OR {})
              ORDER BY {by} LIMIT $3",
             // The entry's own index is used where there is one.
             if filter.entry.is_some() { "entry_id = $8" } else { "$8::uuid IS NULL" },
             has("asked", "$10"),
         );
-        let hash = filter.asked.as_deref().map(PromptHash::of);
+        let hashes = filter.hashes();
         let (number, text) = after.map(|after| (signed(after.id), of_column(order.by, after.value))).unzip();
         let params: Params<'_> = &[
             &uuid(project.as_bytes()),
@@ -121,8 +121,8 @@ impl RequestLog for PostgresStore {
             &filter.model.as_ref().map(String::as_bytes),
             &filter.context.map(|context| context.0),
             &filter.entry.map(|entry| uuid(entry.as_bytes())),
-            &hash.as_ref().map(|hash| hash.0.as_slice()),
-            &filter.asked.as_deref().map(searched),
+            &hashes.as_ref().map(|hashes| hashes.iter().map(|hash| hash.0.as_slice()).collect::<Vec<_>>()),
+            &filter.part().map(searched),
             &text.flatten(),
         ];
         // By number the value says nothing more.

@@ -49,15 +49,16 @@ impl RequestLog for SqliteStore {
         let readers = if log_reads_through(&filter, order) { &self.searches } else { &self.readers };
         readers
             .read(move |connection| {
-                let (behind, by) = log_order(order, "?2", "?11", "IS");
+                let (behind, by) = log_order(order, "?2", "?12", "IS");
                 let sql = format!(
                     "{SELECT} WHERE project_id = ?1 AND {behind} AND (?4 IS NULL OR outcome = ?4)
                          AND (?5 IS NULL OR key_id = ?5) AND (?6 IS NULL OR model = ?6) AND (?7 IS NULL OR context = ?7)
-                         AND {} AND (?9 IS NULL OR asked_hash = ?9 OR instr(folded(asked), folded(?10)) > 0)
+                         AND {} AND (?9 IS NULL OR asked_hash IN (?9, ?10) OR instr(folded(asked), folded(?11)) > 0)
                      ORDER BY {by} LIMIT ?3",
                     // The entry's own index is used where there is one.
                     if filter.entry.is_some() { "entry_id = ?8" } else { "?8 IS NULL" }
                 );
+                let (as_asked, trimmed) = filter.hashes().map(|[as_asked, trimmed]| (as_asked, trimmed)).unzip();
                 let params = params![
                     project.as_bytes(),
                     after.map(|after| signed(after.id)),
@@ -67,12 +68,13 @@ impl RequestLog for SqliteStore {
                     filter.model,
                     filter.context.map(|context| context.0),
                     filter.entry.as_ref().map(EntryId::as_bytes),
-                    filter.asked.as_deref().map(|asked| PromptHash::of(asked).0),
-                    filter.asked,
+                    as_asked.map(|hash| hash.0),
+                    trimmed.map(|hash| hash.0),
+                    filter.part(),
                     after.and_then(|after| after.value).map(|value| of_column(order.by, value)),
                 ];
                 // By number the value says nothing more.
-                let params = if order.by == LogColumn::Number { &params[..10] } else { params };
+                let params = if order.by == LogColumn::Number { &params[..11] } else { params };
                 connection.prepare_cached(&sql)?.query_map(params, |row| from_row(project, row))?.collect()
             })
             .await

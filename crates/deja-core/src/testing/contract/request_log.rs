@@ -192,8 +192,8 @@ async fn they_are_listed_by_each_column_both_ways(mut subject: Subject) {
 async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {
     let store = subject.store();
     let project = with_project(&*store, 1).await;
-    let names = ["Feed my CAT", "walk \0 dog", "cat", "dog", "plain", "100%"];
-    let [cat, dog, quiet, keyed, plain, percent] = names;
+    let names = ["Feed my CAT", "walk \0 dog", "cat", "dog", "plain", "100%", "\n two\nlines "];
+    let [cat, dog, quiet, keyed, plain, percent, padded] = names;
     let given = [
         LoggedRequest { context: ContextKey(5), ..with_text(project, cat, NOW) },
         LoggedRequest { model: "n".into(), ..with_text(project, dog, NOW) },
@@ -205,6 +205,7 @@ async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {
         LoggedRequest { key: KeyId::from_bytes(bytes(2)), ..logged(project, keyed) },
         logged(project, plain),
         with_text(project, percent, NOW),
+        logged(project, padded),
     ];
     store.log_requests(&given).await.unwrap();
     let find = async |filter: LogFilter| asked(&*store, project, &filter, &names).await;
@@ -221,6 +222,10 @@ async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {
     assert_eq!(find(text("plain")).await, [plain]);
     assert_eq!(find(text("plai")).await, [""; 0], "without its text only just this");
     assert_eq!(find(text("0%")).await, [percent]);
+    assert_eq!(find(text(padded)).await, [padded], "blanks are a part of what was asked");
+    assert_eq!(find(text(padded.trim())).await, [""; 0]);
+    assert_eq!(find(text(" plain\n")).await, [plain], "or came with a copy");
+    assert_eq!(find(text(" 0%\n")).await, [percent]);
     let both = LogFilter { model: Some("m".into()), ..text("cat") };
     assert_eq!(find(LogFilter { entry: Some(entry_id(1)), ..both }).await, [quiet]);
 }

@@ -33,16 +33,15 @@ impl State {
 fn passes(row: &LogRow, filter: &LogFilter) -> bool {
     let logged = &row.logged;
     let met = logged.met.as_ref().map(|met| met.entry);
-    let asks = |text: &String| {
-        let kept = logged.text.as_ref().map(|kept| folded(kept));
-        logged.asked == Some(PromptHash::of(text)) || kept.is_some_and(|kept| kept.contains(&folded(text)))
-    };
+    let kept = logged.text.as_deref().map(folded);
+    let has = |part| kept.as_ref().is_some_and(|kept| kept.contains(&folded(part)));
+    let asks = |hashes: [PromptHash; 2]| logged.asked.is_some_and(|asked| hashes.contains(&asked));
     filter.outcome.is_none_or(|outcome| outcome == logged.outcome)
         && filter.key.is_none_or(|key| key == logged.key)
         && filter.model.as_ref().is_none_or(|model| *model == logged.model)
         && filter.context.is_none_or(|context| context == logged.context)
         && filter.entry.is_none_or(|entry| Some(entry) == met)
-        && filter.asked.as_ref().is_none_or(asks)
+        && (filter.asked.is_none() || filter.hashes().is_some_and(asks) || filter.part().is_some_and(has))
 }
 
 #[async_trait]
