@@ -10,6 +10,7 @@ use deja_store::PostgresSettings;
 use ipnet::IpNet;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use url::Url;
 
 use super::layers::{OTLP_ENDPOINT, wrong};
@@ -112,8 +113,14 @@ impl Settings {
     }
 
     fn log(&self) -> Result<String, ConfigError> {
-        let wanted = "a filter such as info, debug or info,deja_server=debug";
-        if self.log.trim().is_empty() || EnvFilter::try_new(&self.log).is_err() {
+        let wanted = "a filter such as info, debug or info,deja_server=debug, of the levels off, error, warn, info, debug \
+                      and trace";
+        // What is no level would be a module's name: of a misspelt one nothing at all would be logged.
+        let named = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
+        if self.log.trim().is_empty()
+            || !self.log.split(',').all(named)
+            || EnvFilter::try_new(&self.log).is_err()
+        {
             return Err(wrong("log", &self.log, wanted));
         }
         if self.log.contains(NOT_BELOW_INFO) {

@@ -108,6 +108,9 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
         ("DEJA_PRICES_URL", "prices.json", "http:// or https://"),
         ("DEJA_LOG", "deja=loud", "a filter"),
         ("DEJA_LOG", "", "a filter"),
+        ("DEJA_LOG", "warning", "of the levels off, error, warn"),
+        ("DEJA_LOG", "debugg", "a filter"),
+        ("DEJA_LOG", "info,deja_server", "a filter"),
         ("DEJA_LOG", "info,tokio_postgres=debug", "a filter without tokio_postgres"),
         ("DEJA_LOG_FORMAT", "xml", "text or json"),
         ("DEJA_EMBEDDER", "/nonexistent", "a directory that exists"),
@@ -193,4 +196,11 @@ fn what_is_printed_can_be_loaded_again() {
     let again = Settings::load(&sources).unwrap();
     assert_eq!(again.to_toml().unwrap(), printed);
     assert_eq!(again.check().unwrap().public_url, "http://localhost:9");
+}
+
+#[test]
+fn filters_of_the_log_are_levels_alone_or_of_modules() {
+    for filter in ["off", "WARN", "info,deja_server=debug", "deja_server=trace", "info,deja_core=off"] {
+        assert!(Config::load(&env(&[("DEJA_LOG", filter)])).is_ok(), "{filter}");
+    }
 }
