@@ -1,6 +1,8 @@
 //! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
@@ -323,7 +325,9 @@ async fn guard_model(
     span: &Span,
 ) -> Result<Option<(&'static str, String, String)>, ConsoleError> {
     let day = |at| Step::Day.period_of(at);
-    let days = day(span.from())..day(span.until()) + 1;
+    // A span that ends at midnight has nothing of the day that begins then.
+    let last = span.until().minus(Duration::from_nanos(1));
+    let days = day(span.from())..day(last) + 1;
     let Questions { asked, cost } = visit.console.admin.store.questions(project.id, days).await?;
     let asked = (asked > 0).then(|| format!("{} questions, all of these days", format::count(asked)));
     Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))

@@ -141,4 +141,12 @@ async fn what_the_guards_model_cost_is_a_figure() {
     }
     let page = member.get("/console/p/furnished/analytics?range=7d").await;
     assert_eq!(figure(&page, name), ("$0.00300".into(), "2 questions, all of these days".into()));
+    let day = |days_ago| {
+        let begins = jiff::Timestamp::from_second((today - days_ago) * 86_400).unwrap();
+        begins.strftime("%Y-%m-%dT%H:%M").to_string()
+    };
+    let range = format!("range=custom&from={}&until={}", day(1), day(0));
+    let page = member.get(&format!("/console/p/furnished/analytics?{range}")).await;
+    let yesterday = ("$0.00200".into(), "1 questions, all of these days".into());
+    assert_eq!(figure(&page, name), yesterday, "not of the day that begins at the end");
 }
