@@ -94,6 +94,11 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it may be the first of all, which makes what everything is kept in.
+    pub const fn begins(&self) -> bool {
+        matches!(self, Self::ProjectCreate(_) | Self::OperatorCreate { .. } | Self::Import(_))
+    }
+
     /// The name in logs.
     pub const fn name(&self) -> &'static str {
         match self {

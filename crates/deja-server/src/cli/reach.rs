@@ -56,7 +56,17 @@ impl<'a> Reach<'a> {
             if let Some(reply) = called? {
                 return Ok(reply?);
             }
-            match deja_store::open(&settings(self.config)).await {
+            let settings = settings(self.config);
+            // What is in a wrong directory must not look like an empty deja.
+            if !command.begins() && settings.postgres.is_none() {
+                let schema = deja_store::schema_version(&settings).await?;
+                let missing = settings.data_dir.display();
+                anyhow::ensure!(
+                    schema.found > 0,
+                    "there is no deja in {missing} (DEJA_DATA_DIR, --data-dir)"
+                );
+            }
+            match deja_store::open(&settings).await {
                 Ok(store) => self.here = Some(admin_over(self.config, store).await?),
                 Err(OpenError::Locked { .. }) if tries < TRIES => {
                     tries += 1;

@@ -34,6 +34,7 @@ fn wrong_usage_is_one_line_and_code_2() {
 #[test]
 fn what_is_not_there_is_code_1() {
     let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
     for arguments in [
         &["project", "suspend", "nobody"][..],
         &["project", "set", "nobody", "--tier", "pro"],
@@ -47,6 +48,37 @@ fn what_is_not_there_is_code_1() {
         assert_eq!(deja.error(1, arguments), "deja: there is no project 'nobody'");
     }
     deja.error(1, &["key", "revoke", "dj_1234"]);
+}
+
+#[test]
+fn only_what_begins_a_deja_makes_one() {
+    let deja = Deja::new();
+    for arguments in [
+        &["project", "list"][..],
+        &["project", "list", "--json"],
+        &["project", "set", "a", "--tier", "pro"],
+        &["key", "create", "--project", "a", "--name", "x"],
+        &["operator", "list"],
+        &["token", "list", "--operator", "ada@example.com"],
+        &["audit", "list"],
+        &["price", "show", "gpt-4o-mini"],
+        &["export", "--with-projects"],
+        &["tune", "--project", "a"],
+    ] {
+        let wanted = "deja: there is no deja in ./deja-data (DEJA_DATA_DIR, --data-dir)";
+        assert_eq!(deja.error(1, arguments), wanted, "{arguments:?}");
+    }
+    assert!(!deja.path().join("deja-data").exists(), "nothing is made");
+    let elsewhere = deja.error(1, &["project", "list", "--data-dir", "else"]);
+    assert!(elsewhere.contains("no deja in else ("), "{elsewhere}");
+    for (data, begins) in [
+        ("one", &["project", "create", "a"][..]),
+        ("two", &["operator", "create", "ada@example.com"]),
+        ("three", &["db", "migrate"]),
+    ] {
+        deja.ok(&[begins, &["--data-dir", data]].concat());
+        deja.ok(&["project", "list", "--data-dir", data]);
+    }
 }
 
 #[test]
@@ -91,7 +123,7 @@ fn variables_that_are_no_settings_stop_nothing() {
 fn a_data_directory_that_cannot_be_used() {
     let deja = Deja::new();
     std::fs::write(deja.path().join("file"), "").unwrap();
-    let error = deja.error(2, &["project", "list", "--data-dir", "file/data"]);
+    let error = deja.error(2, &["project", "create", "a", "--data-dir", "file/data"]);
     assert!(error.contains("file/data"), "{error}");
 }
 
