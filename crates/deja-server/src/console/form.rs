@@ -108,9 +108,12 @@ pub(super) fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<Opt
     let number = text.replace(',', "").parse().ok().filter(|_| thousands && !fraction.contains(','));
     let wrong = || {
         let pointed = text.replacen(',', ".", 1);
-        match pointed.parse::<f64>() {
-            Ok(_) => format!("{what} must be a number with a point: {pointed}, not {text}"),
-            Err(_) => format!("{what} must be a number such as 1.5 or 10,000"),
+        if text.contains(',') && pointed.parse::<N>().is_ok() {
+            format!("{what} must be a number with a point: {pointed}, not {text}")
+        } else if "1.5".parse::<N>().is_ok() {
+            format!("{what} must be a number such as 1.5 or 10,000")
+        } else {
+            format!("{what} must be a whole number such as 10,000")
         }
     };
     number.map(Some).ok_or_else(wrong)
@@ -135,5 +138,9 @@ mod tests {
         let told = |text| number::<f64>("It", text).unwrap_err();
         assert_eq!(told("0,9"), "It must be a number with a point: 0.9, not 0,9");
         assert_eq!(told("much"), "It must be a number such as 1.5 or 10,000");
+        for wrong in ["-3", "1.5", "1,5", "soon", "99999999999999999999"] {
+            let told = number::<u64>("It", wrong).unwrap_err();
+            assert_eq!(told, "It must be a whole number such as 10,000", "{wrong}");
+        }
     }
 }

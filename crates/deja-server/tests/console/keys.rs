@@ -62,7 +62,7 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
     member.submit("/console/p/shop/keys", &wish("90", "20")).await;
     let odd = [("name", "ci"), ("models", "nobody-has-it, gpt-4o"), ("days", "1,5")];
     let page = member.post("/console/p/shop/keys", &odd).await;
-    assert!(page.one("#expires-problem").contains("with a point: 1.5"), "{}", page.text());
+    assert!(page.one("#expires-problem").contains("a whole number such as"), "{}", page.text());
     let page = member.get("/console/p/shop/keys").await;
     assert!(page.one("tbody tr").contains("20 a minute, 24 at once"), "{}", page.one("tbody tr"));
     assert!(page.one("tbody tr").contains("in 89 days") || page.one("tbody tr").contains("in 90 days"));
@@ -126,7 +126,7 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     let world = World::new().await;
     let (mut ada, mut bob) = (world.browser_of(Role::Owner).await, world.browser_of(Role::Member).await);
     for (name, days, says) in
-        [(" ", "9", "the name"), ("ci", "0", "36500 days"), ("ci", "soon", "must be a number")]
+        [(" ", "9", "the name"), ("ci", "0", "36500 days"), ("ci", "soon", "must be a whole number")]
     {
         let page = ada.submit("/console/account/tokens", &[("name", name), ("days", days)]).await;
         assert!(page.one("[role=alert]").contains(says), "{}", page.text());

@@ -37,9 +37,11 @@ async fn contradictions_of_settings_are_said() {
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 2, "what is beyond is swept later");
 
     let limits = "/console/p/furnished/settings/limits";
-    for (field, value, told) in
-        [("per_minute", "0", "between"), ("burst", "1,5", "with a point"), ("per_minute", "x", "a number")]
-    {
+    for (field, value, told) in [
+        ("per_minute", "0", "between"),
+        ("burst", "1,5", "a whole number"),
+        ("per_minute", "x", "a whole number"),
+    ] {
         let page = owner.post(limits, &[("tier", "pro"), (field, value)]).await;
         let problem = page.one(&format!("#{field}-problem"));
         assert!(page.status == 422 && problem.contains(told), "{problem}");
