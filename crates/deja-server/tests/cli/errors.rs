@@ -20,6 +20,15 @@ fn wrong_usage_is_one_line_and_code_2() {
         (&["key", "create", "--project", "a"], "--name"),
         (&["provider", "add", "--project", "a", "--name", "x", "--base-url", "https://x.example"], "--model"),
         (&["price", "set", "--project", "a", "m", "--input", "x", "--output", "1"], "--input"),
+        (
+            &["price", "set", "--project", "a", "m", "--input", "nan", "--output", "1"],
+            "use an amount of US dollars",
+        ),
+        (
+            &["price", "set", "--project", "a", "m", "--input", "1", "--output", "inf"],
+            "use an amount of US dollars",
+        ),
+        (&["tune", "--project", "a", "--judge", "m", "--budget", "inf"], "use an amount of US dollars"),
         (&["config", "check", "--listen", "nowhere"], "DEJA_LISTEN"),
         (&["config", "check", "--config", "missing.toml"], "missing.toml"),
     ] {

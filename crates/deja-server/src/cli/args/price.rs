@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::shared::{Form, Of};
+use super::shared::{Form, Of, amount};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum PriceTask {
@@ -16,10 +16,10 @@ pub(in crate::cli) enum PriceTask {
         /// The model as requests name it
         model: String,
         /// US dollars per million input tokens
-        #[arg(long, value_name = "USD_PER_MILLION")]
+        #[arg(long, value_name = "USD_PER_MILLION", value_parser = amount)]
         input: f64,
         /// US dollars per million output tokens
-        #[arg(long, value_name = "USD_PER_MILLION")]
+        #[arg(long, value_name = "USD_PER_MILLION", value_parser = amount)]
         output: f64,
     },
     /// Take a project's own price away

@@ -37,6 +37,12 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// An amount of money. JSON, which a running server is asked in, has no number for `inf` and `nan`.
+pub(super) fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite());
+    amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
+}
+
 /// A time from now, or a moment.
 pub(super) fn expiry(text: &str) -> Result<Expiry, String> {
     let moment = || text.parse().ok().map(Expiry::At);

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::shared::{Form, Of, Sure};
+use super::shared::{Form, Of, Sure, amount};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TuneTask {
@@ -12,7 +12,7 @@ pub(in crate::cli) struct TuneTask {
     #[arg(long, value_name = "MODEL", requires = "budget")]
     pub(in crate::cli) judge: Option<String>,
     /// What the judge may cost, in US dollars
-    #[arg(long, value_name = "USD", requires = "judge")]
+    #[arg(long, value_name = "USD", requires = "judge", value_parser = amount)]
     pub(in crate::cli) budget: Option<f64>,
     /// Make the setting that is advised the project's
     #[arg(long)]
