@@ -181,7 +181,7 @@ impl AdminError {
 impl From<StoreError> for AdminError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Conflict(_) => Self::Conflict(error.to_string()),
+            StoreError::Conflict(why) => Self::Conflict(why),
             StoreError::SearchTimeout => Self::Invalid(error.to_string()),
             other => Self::Failed(other.to_string()),
         }

@@ -139,8 +139,8 @@ pub trait Store:
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// What was asked clashes with what is there: a unique thing exists already, or what it belongs to is
-    /// gone. The text names it.
-    #[error("conflict: {0}")]
+    /// gone. The text says so to people, and what to do where they can do something.
+    #[error("{0}")]
     Conflict(String),
     /// Storage cannot be reached or written now.
     #[error("storage is unavailable: {0}")]
@@ -160,5 +160,10 @@ impl StoreError {
     /// Whether the same may well be done when it is asked again.
     pub const fn may_pass(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::SearchTimeout)
+    }
+
+    /// There would be no owner left who may sign in.
+    pub fn last_owner() -> Self {
+        Self::Conflict("this is the last owner who may sign in: make somebody else an owner first".to_owned())
     }
 }

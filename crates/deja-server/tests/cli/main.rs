@@ -313,8 +313,12 @@ fn providers_and_where_their_keys_come_from() {
         let (code, error) = add("five", "m5", more);
         assert!(code == Some(2) && error.contains(wanted), "{error}");
     }
-    assert_eq!(add("one", "m6", &[]).0, Some(1), "the name is taken");
-    assert_eq!(add("six", "m1b", &[]).0, Some(1), "the model is taken");
+    for (name, model, told) in [
+        ("one", "m6", "there is a provider 'one' already: choose another name"),
+        ("six", "m1b", "another provider of this project has the model 'm1b': take it away there first"),
+    ] {
+        assert_eq!(add(name, model, &[]), (Some(1), format!("deja: {told}\n")), "it is taken");
+    }
     let list = deja.json(&["provider", "list", "--project", "a", "--json"]);
     let of = |name: &str| list.as_array().unwrap().iter().find(|p| p["name"] == name).unwrap();
     assert_eq!(of("one")["models"], serde_json::json!(["m1", "m1b"]));

@@ -64,7 +64,7 @@ impl Operators for PostgresStore {
         let owner = "SELECT FROM operators WHERE role = 'owner' AND disabled IS NULL LIMIT 1";
         if transaction.query(owner, &[]).await?.is_empty() {
             transaction.rollback().await?;
-            return Err(StoreError::Conflict("the last owner".to_owned()));
+            return Err(StoreError::last_owner());
         }
         if get::<&str>(&before, 0)? != password || disabled.is_some() {
             transaction.query("DELETE FROM sessions WHERE operator_id = $1", &[&id]).await?;
@@ -109,7 +109,7 @@ impl<'a> Columns<'a> {
 
 /// The address is taken.
 pub(super) fn taken(error: StoreError, operator: &Operator) -> StoreError {
-    conflict(error, || format!("an operator called '{}'", operator.email))
+    conflict(error, || format!("there is an operator '{}' already", operator.email))
 }
 
 /// The operator whose columns begin at `first`.

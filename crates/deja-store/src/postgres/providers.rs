@@ -119,7 +119,14 @@ impl PostgresStore {
             &provider.kind.as_str(),
         ];
         let params: Vec<_> = own.iter().chain(more).copied().collect();
-        let what = || format!("a provider called '{}' or of one of its models", provider.name);
+        // The statement does not tell which of both it is.
+        let what = || {
+            format!(
+                "there is a provider '{}' already, or another one of this project has one of these models: choose another \
+                 name, or take the model away there first",
+                provider.name
+            )
+        };
         self.change(parts, &params, change).await.map_err(|error| conflict(error, what))
     }
 }

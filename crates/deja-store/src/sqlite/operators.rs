@@ -61,7 +61,7 @@ impl Operators for SqliteStore {
                 };
                 update(connection, &operator).map_err(fault)?;
                 if !has_owner(connection).map_err(fault)? {
-                    return Err(StoreError::Conflict("the last owner".to_owned()));
+                    return Err(StoreError::last_owner());
                 }
                 if before.password != operator.password || operator.disabled.is_some() {
                     end_sessions(connection, operator.id).map_err(fault)?;
@@ -161,7 +161,7 @@ fn insert(connection: &Connection, operator: &Operator) -> Result<(), StoreError
             ],
         )
         .map(drop)
-        .map_err(|error| conflict(error, || format!("an operator called '{}'", operator.email)))
+        .map_err(|error| conflict(error, || format!("there is an operator '{}' already", operator.email)))
 }
 
 fn update(connection: &Connection, operator: &Operator) -> rusqlite::Result<usize> {

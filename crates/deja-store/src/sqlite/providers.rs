@@ -40,7 +40,7 @@ impl ProviderConfigs for SqliteStore {
                             provider.kind.as_str(),
                         ],
                     )
-                    .map_err(|error| conflict(error, || format!("a provider called '{}'", provider.name)))?;
+                    .map_err(|error| conflict(error, || format!("there is a provider '{}' already: choose another name", provider.name)))?;
                 write_models(connection, &provider)?;
                 audit::write(connection, &change)?;
                 Ok(Done::then((), move || memory.catalog.put_provider(provider)))
@@ -165,7 +165,13 @@ fn write_models(connection: &Connection, provider: &ProviderConfig) -> Result<()
                 "INSERT INTO provider_models (project_id, model, provider) VALUES (?1, ?2, ?3)",
                 params![provider.project.as_bytes(), model, provider.name],
             )
-            .map_err(|error| conflict(error, || format!("a provider of model '{model}'")))?;
+            .map_err(|error| {
+                conflict(error, || {
+                    format!(
+                        "another provider of this project has the model '{model}': take it away there first"
+                    )
+                })
+            })?;
     }
     Ok(())
 }

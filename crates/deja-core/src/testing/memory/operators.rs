@@ -12,7 +12,7 @@ use crate::operator::{Email, Invite, Operator, PasswordHash, Purpose, Session, T
 use crate::store::{Audit, Invites, Operators, Sessions, StoreError};
 
 fn taken(email: &Email) -> StoreError {
-    StoreError::Conflict(format!("an operator called '{email}'"))
+    StoreError::Conflict(format!("there is an operator '{email}' already"))
 }
 
 /// Whether the later of two links makes the earlier one useless.
@@ -71,7 +71,7 @@ impl Operators for MemoryStore {
             return Ok(false);
         };
         if !others && !operator.is_active_owner() {
-            return Err(StoreError::Conflict("the last owner".to_owned()));
+            return Err(StoreError::last_owner());
         }
         let ends = kept.password != operator.password || operator.disabled.is_some();
         *kept = Operator { email: kept.email.clone(), created: kept.created, ..operator.clone() };
