@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, number};
+use super::form::{Form, Problem, number};
 use super::format::Moment;
 use super::links;
 use super::page::{Answer, Frame, Visit};
@@ -35,6 +35,8 @@ struct AccountPage {
     tokens: Vec<TokenRow>,
     /// A token that was just made.
     made: Option<String>,
+    /// One as it was typed.
+    form: NewToken,
 }
 
 struct Factor {
@@ -64,6 +66,12 @@ struct Row {
 
 /// `GET /console/account`.
 pub(super) async fn get(visit: Visit) -> Answer {
+    let page = page(&visit, NewToken::default(), None).await?;
+    Ok(visit.page(&page))
+}
+
+/// The page with a token as it was typed, and what is wrong with it.
+async fn page(visit: &Visit, form: NewToken, problem: Option<String>) -> Result<AccountPage, ConsoleError> {
     let operator = &visit.who.operator;
     let sessions = visit.console.admin.store.sessions(operator.id, visit.now()).await?;
     let rows = sessions.into_iter().map(|session| Row {
@@ -90,8 +98,8 @@ pub(super) async fn get(visit: Visit) -> Answer {
         Some((what, codes)) if what == RECOVERY => (Some(codes), None),
         shown => (None, shown.map(|(_, token)| token)),
     };
-    let page = AccountPage {
-        frame: visit.frame("Account", "account"),
+    Ok(AccountPage {
+        frame: visit.frame("Account", "account").complaining(problem.as_deref()),
         email: operator.email.to_string(),
         role: operator.role.as_str(),
         sessions: rows.collect(),
@@ -100,8 +108,8 @@ pub(super) async fn get(visit: Visit) -> Answer {
         recovery,
         tokens: tokens.collect(),
         made,
-    };
-    Ok(visit.page(&page))
+        form,
+    })
 }
 
 #[derive(Deserialize)]
@@ -134,18 +142,26 @@ pub(super) struct NewToken {
     days: String,
 }
 
+impl Default for NewToken {
+    fn default() -> Self {
+        Self { name: String::new(), days: "90".into() }
+    }
+}
+
 /// `POST /console/account/tokens`.
 pub(super) async fn create_token(visit: Visit, Form(form): Form<NewToken>) -> Answer {
-    let days = match number::<u64>("The days until it expires", &form.days) {
-        Ok(days) => days,
-        Err(problem) => return visit.to(PLACE, &Flash::bad(problem)),
+    let problem = match number::<u64>("The days until it expires", &form.days) {
+        Ok(days) => {
+            let expires = days.map(|days| Expiry::In(days.saturating_mul(24 * 3600)));
+            let email = visit.who.operator.email.as_str();
+            match tokens::create(&visit.acting(), email, &form.name, expires).await {
+                Ok(made) => return visit.to(PLACE, &Flash::secret("token", made.plain.reveal())),
+                Err(error) => Problem::at(error, &[])?.text,
+            }
+        }
+        Err(problem) => problem,
     };
-    let expires = days.map(|days| Expiry::In(days.saturating_mul(24 * 3600)));
-    let email = visit.who.operator.email.as_str();
-    match tokens::create(&visit.acting(), email, &form.name, expires).await {
-        Ok(made) => visit.to(PLACE, &Flash::secret("token", made.plain.reveal())),
-        failed => visit.done(PLACE, failed, ""),
-    }
+    Ok(visit.again(&page(&visit, form, Some(problem)).await?))
 }
 
 #[derive(Deserialize)]

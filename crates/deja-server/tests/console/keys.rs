@@ -128,8 +128,10 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     for (name, days, says) in
         [(" ", "9", "the name"), ("ci", "0", "36500 days"), ("ci", "soon", "must be a whole number")]
     {
-        let page = ada.submit("/console/account/tokens", &[("name", name), ("days", days)]).await;
-        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+        let page = ada.post("/console/account/tokens", &[("name", name), ("days", days)]).await;
+        assert!(page.status == 422 && page.one("[role=alert]").contains(says), "{}", page.text());
+        let typed = page.attributes("form[action='/console/account/tokens'] input", "value");
+        assert_eq!(typed, [name, days], "what was typed stays");
     }
     let page = ada.submit("/console/account/tokens", &[("name", "terraform"), ("days", "30")]).await;
     let token = page.one("#token");
