@@ -92,6 +92,11 @@ impl Settings {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("public_url", &self.public_url, "a URL without '?' and '#'"));
         }
+        if url.path() != "/" {
+            let wanted =
+                "a URL without a path: the console works at the root of a host, so give deja a host name";
+            return Err(wrong("public_url", &self.public_url, wanted));
+        }
         Ok(url.as_str().trim_end_matches('/').to_owned())
     }
 

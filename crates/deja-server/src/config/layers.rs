@@ -12,8 +12,8 @@ static DEFAULTS: &str = include_str!("../../../../config.default.toml");
 /// Read if it is there and no other file was named.
 const USUAL_FILE: &str = "deja.toml";
 const PREFIX: &str = "DEJA_";
-/// The name under which README.md and the console keep an API key for clients.
-const CLIENTS_KEY: &str = "DEJA_KEY";
+/// The names under which the documents and the console keep an API key and an access token for clients.
+const OF_CLIENTS: [&str; 2] = ["DEJA_KEY", "DEJA_TOKEN"];
 /// How alike two names are, 0 to 1 (Jaro-Winkler), when one is taken for the other misspelt.
 const NEAR: f64 = 0.85;
 
@@ -36,8 +36,8 @@ impl Sources {
     pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
         let defaults = parse(DEFAULTS, "config.default.toml")?;
         let known: Vec<String> = defaults.keys().map(|name| variable_of(name)).collect();
-        let ours =
-            self.env.keys().filter(|variable| variable.starts_with(PREFIX) && *variable != CLIENTS_KEY);
+        let ours = self.env.keys().filter(|variable| variable.starts_with(PREFIX));
+        let ours = ours.filter(|variable| !OF_CLIENTS.contains(&variable.as_str()));
         let unknown = ours.filter(|variable| !known.contains(variable));
         let told = |variable: &String| {
             format!("unknown variable {variable} is ignored{}", nearest(variable, known.iter().cloned()))

@@ -104,8 +104,8 @@ fn bad_settings_stop_every_command() {
 
 #[test]
 fn variables_that_are_no_settings_stop_nothing() {
-    // What README.md has clients keep their key in: said nothing about.
-    let deja = Deja::new().env("DEJA_KEY", "dj_0123456789abcdef0123456789abcdef");
+    // What the documents have clients keep their key and their token in: said nothing about.
+    let deja = Deja::new().env("DEJA_KEY", "dj_0123456789abcdef0123456789abcdef").env("DEJA_TOKEN", "djt_0");
     assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
     // A misspelt setting, and what Kubernetes tells of a service called deja: a line each.
     let deja = deja

@@ -62,6 +62,7 @@ fn an_empty_variable_empties_a_text_and_leaves_a_number() {
 fn unknown_variables_are_warnings_with_a_guess_where_one_is_near() {
     let sources = env(&[
         ("DEJA_KEY", "dj_1"),
+        ("DEJA_TOKEN", "djt_1"),
         ("DEJA_LISTN", "x"),
         ("DEJA_listen", "x"),
         ("DEJA_PORT", "tcp://10.0.0.1:8080"),
@@ -105,6 +106,7 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
         ("DEJA_DATA_DIR", "", "a directory"),
         ("DEJA_PUBLIC_URL", "ftp://x", "http:// or https://"),
         ("DEJA_PUBLIC_URL", "http://x/?a", "without '?'"),
+        ("DEJA_PUBLIC_URL", "https://x/deja", "without a path"),
         ("DEJA_PRICES_URL", "prices.json", "http:// or https://"),
         ("DEJA_LOG", "deja=loud", "a filter"),
         ("DEJA_LOG", "", "a filter"),
@@ -203,4 +205,10 @@ fn filters_of_the_log_are_levels_alone_or_of_modules() {
     for filter in ["off", "WARN", "info,deja_server=debug", "deja_server=trace", "info,deja_core=off"] {
         assert!(Config::load(&env(&[("DEJA_LOG", filter)])).is_ok(), "{filter}");
     }
+}
+
+#[test]
+fn a_public_url_may_end_with_a_slash() {
+    let config = Config::load(&env(&[("DEJA_PUBLIC_URL", "https://x.example/")])).unwrap();
+    assert_eq!(config.public_url, "https://x.example");
 }
