@@ -92,7 +92,23 @@ impl Engine {
         Ok((caller, limit))
     }
 
-    /// The same for feedback, which is no request for an answer: it takes from a bucket of its own, as large as that of
+    /// Admits somebody at the console, who asks without a key, within the limit of the project; `None` if they are over it.
+    pub async fn admit_from_console(
+        &self,
+        project: Arc<Project>,
+        request: Option<&str>,
+    ) -> Result<Option<Admission>, StoreError> {
+        let caller = Admission::of_console(project);
+        let project = &caller.project;
+        let limit = self.parts.store.take(project.id, project.quota(), self.parts.clock.now()).await?;
+        if !limit.allowed {
+            self.count(&caller, request, Ended::RateLimited(limit.of));
+            return Ok(None);
+        }
+        Ok(Some(caller))
+    }
+
+    /// The same as [`admit`](Self::admit) for feedback, which is no request for an answer: it takes from a bucket of its own, as large as that of
     /// requests, and is not counted among them.
     pub async fn admit_feedback(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
         let store = &self.parts.store;

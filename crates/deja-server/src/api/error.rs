@@ -58,7 +58,8 @@ pub enum ApiError {
 
 const UNAUTHORIZED: &str = "Invalid or missing API key";
 const FORBIDDEN: &str = "API key does not have permission to access this project";
-const RATE_LIMITED: &str = "Rate limit exceeded. Please try again later.";
+/// What whoever is over a limit reads.
+pub(crate) const RATE_LIMITED: &str = "Rate limit exceeded. Please try again later.";
 const INTERNAL: &str = "Internal server error. Please try again or contact support.";
 const OVERLOADED: &str = "The service is overloaded. Please try again in a moment.";
 const TIMED_OUT: &str =

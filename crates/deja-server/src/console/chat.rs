@@ -2,8 +2,6 @@
 //!
 //! As with a prompt, the result is the answer to the POST.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
@@ -12,7 +10,6 @@ use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Engine, Live, QueryError, Relay, Relayed};
 use deja_core::project::Project;
 use deja_core::provider::{Endpoint, Forward, Seen};
-use deja_core::store::Admission;
 use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
 use futures::StreamExt;
 use serde::Deserialize;
@@ -223,7 +220,7 @@ async fn attempt(
         )
     });
     let mut outcome = if ask {
-        let caller = Admission::of_console(Arc::new(project.clone()));
+        let caller = tried::caller(visit, project, None).await?;
         match engine.relay(None, &caller, relay.clone()).await.map_err(tried::refusal)? {
             Relayed::Hit(reply, _) => tried::asked(&reply, &text),
             Relayed::Live(live) => answered(engine, project, relay, live).await?,

@@ -2,13 +2,10 @@
 //!
 //! The result is the answer to the POST, not a redirect: a prompt belongs neither into an address nor into a cookie.
 
-use std::sync::Arc;
-
 use askama::Template;
 use deja_core::embedding::Threshold;
 use deja_core::engine::Query;
 use deja_core::project::Project;
-use deja_core::store::Admission;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -140,7 +137,8 @@ async fn attempt(
         let beyond = Beyond::of(visit, project, &query.model, Asks::Query).await?;
         return Ok((expected(&preview, &query.prompt, &beyond), near));
     }
-    let (caller, prompt) = (Admission::of_console(Arc::new(project.clone())), query.prompt.clone());
+    let caller = tried::caller(visit, project, query.request.as_deref()).await?;
+    let prompt = query.prompt.clone();
     match engine.query(&caller, query).await {
         Ok(reply) => Ok((asked(&reply, &prompt), near)),
         Err(error) => Err(refusal(error)),

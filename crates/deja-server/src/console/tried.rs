@@ -18,6 +18,7 @@ use super::format;
 use super::page::Visit;
 use super::prices;
 use super::providers::Models;
+use crate::api::error::RATE_LIMITED;
 
 /// Entries that are shown.
 pub(super) const NEAREST: NonZeroUsize = NonZeroUsize::new(10).unwrap();
@@ -329,6 +330,17 @@ pub(super) fn timings(trace: &Trace) -> Vec<(&'static str, String)> {
         ("By meaning", format!("not searched: {tokens} tokens or more, the embedding model reads {window}"))
     }));
     facts
+}
+
+/// Who asks as the API does: within the limit of the project, as whoever has one of its keys.
+pub(super) async fn caller(
+    visit: &Visit,
+    project: &Project,
+    request: Option<&str>,
+) -> Result<Admission, ConsoleError> {
+    let engine = visit.console.app.engine();
+    let admitted = engine.admit_from_console(Arc::new(project.clone()), request).await?;
+    admitted.ok_or_else(|| ConsoleError::Refused(RATE_LIMITED.into()))
 }
 
 /// What a failed query says to a person; what is a bug or an outage is none of it.

@@ -130,6 +130,26 @@ async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on(
     assert_eq!(page.all(&verdict)[0], "Hit", "{}", page.text());
 }
 
+#[tokio::test]
+async fn asking_at_the_console_takes_from_the_limit_of_the_project() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let once = ProjectPatch { per_minute: Some(1), burst: Some(1), ..ProjectPatch::default() };
+    projects::set(&world.acting(), "shop", once).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    let ask = |ask| [("prompt", "Why?"), ("model", "gpt-4o"), ("threshold", "1"), ("ask", ask)];
+    let chat = chat(&[("question", "Why?"), ("ask", "provider"), ("model", "gpt-4o")]);
+    let place = "/console/p/shop/playground";
+    let page = member.post(place, &ask("provider")).await;
+    assert!(page.one("[role=alert]").contains("no key for openai"), "{}", page.text());
+    for page in
+        [member.post(place, &ask("provider")).await, member.post(&format!("{place}/chat"), &chat).await]
+    {
+        assert!(page.status == 422 && page.one("[role=alert]").contains("Rate limit"), "{}", page.text());
+    }
+    assert_eq!(member.post(place, &ask("cache")).await.status, 200, "looking takes nothing");
+}
+
 /// A form of the playground's chat.
 fn chat<'a>(form: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let usual = [("format", "chat"), ("model", "m"), ("threshold", "0.85"), ("ask", "cache")];
