@@ -5,9 +5,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::middleware::from_fn_with_state;
-use axum::response::Redirect;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use tower::ServiceBuilder;
 use tower::util::MapRequestLayer;
@@ -22,6 +23,16 @@ use crate::console::{self, Console};
 use crate::edge::edge;
 use crate::request_id::{Numbered, only_fit};
 use crate::state::App;
+
+/// The routes of the API, for people. What is not there is refused as everywhere.
+fn docs() -> Router<Arc<App>> {
+    let refused = async |response: Response| match response.status() {
+        StatusCode::NOT_FOUND => ApiError::NotFound.into_response(),
+        _ => response,
+    };
+    Router::from(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
+        .route_layer(map_response(refused))
+}
 
 /// The whole router. `openapi.json` is made once: it cannot change while the process runs.
 pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json::Error> {
@@ -46,7 +57,7 @@ pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json
         .route("/livez", get(health::livez))
         .route("/readyz", get(health::readyz))
         .route("/openapi.json", get(openapi_json))
-        .merge(SwaggerUi::new("/docs").config(Config::from("/openapi.json")))
+        .merge(docs())
         .merge(wire::router())
         .fallback(|request: Request| async move { wire::refuse(shape_of(&request), ApiError::NotFound) })
         .method_not_allowed_fallback(|request: Request| async move {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::api::error::ErrorBody;
+use crate::api::error::{ERROR_CODE, ErrorBody};
 use crate::state::App;
 
 /// Good health.
@@ -30,8 +30,10 @@ pub async fn livez() -> Json<Health> {
     (status = 200, description = "It would.", body = Health),
     (status = 503, description = "It would not; the detail says why.", body = ErrorBody)))]
 pub async fn readyz(State(app): State<Arc<App>>) -> Response {
-    let refuse =
-        |detail: String| (StatusCode::SERVICE_UNAVAILABLE, Json(ErrorBody { detail })).into_response();
+    let refuse = |detail: String| {
+        let cause = [(ERROR_CODE, "unavailable")];
+        (StatusCode::SERVICE_UNAVAILABLE, cause, Json(ErrorBody { detail })).into_response()
+    };
     if app.is_leaving() {
         return refuse("shutting down".into());
     }

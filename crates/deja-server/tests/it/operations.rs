@@ -65,6 +65,17 @@ fn the_openapi_document_is_the_committed_one() {
 }
 
 #[test]
+fn what_is_not_there_beside_the_documents_is_refused_as_everywhere() {
+    let deja = &World::shared().deja;
+    assert_eq!(deja.get("/docs/").status, 200);
+    for path in ["/docs/nope.js", "/nope.js"] {
+        let refused = deja.get(path);
+        refused.detail(404);
+        assert_eq!(refused.header("x-deja-error"), Some("not_found"), "{path}");
+    }
+}
+
+#[test]
 fn the_openapi_document_has_the_published_interface() {
     let document = World::shared().deja.get("/openapi.json").json();
     let query = &document["paths"]["/v1/cache/query"]["post"];
@@ -142,6 +153,7 @@ fn a_replica_leaves_before_it_stops() {
         assert!(began.elapsed() < PATIENCE, "it is still ready");
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert_eq!(deja.get("/readyz").header("x-deja-error"), Some("unavailable"));
     // New requests are answered, on old connections and on new ones, and each connection ends with its answer.
     assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], false);
     open.send(&request("/livez")).unwrap();
