@@ -19,7 +19,9 @@ pub use completion::{Completion, Finish, TokenUsage};
 pub use endpoint::{Endpoint, Wire};
 pub use error::{ErrorKind, error_body, interruption, next_sequence};
 pub use filter::UsageFilter;
-pub use identity::{Asked, Identity, MAX_MODEL_BYTES, Malformed, Mode, Options, Rendering, identify};
+pub use identity::{
+    Asked, Identity, MAX_MODEL_BYTES, Malformed, Mode, Options, Rendering, STORED_RESPONSE, identify,
+};
 pub use record::{Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far};
 pub use render::{Fresh, Unrenderable, json_as_stream, render};
 pub use splice::{NotAnObject, ask_for_usage};

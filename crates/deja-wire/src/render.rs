@@ -25,8 +25,8 @@ pub struct Fresh {
     pub created: i64,
     /// Whether it tells that no tokens were used: the same members, all zero.
     pub zero_usage: bool,
-    /// Whether an answer of Responses gets an id of deja's although the provider keeps it under its own.
-    pub responses_stateless: bool,
+    /// Whether an answer of Responses stays under the id by which the provider keeps it.
+    pub keeps_id: bool,
 }
 
 /// A stored answer that cannot be given: it is not of its format.
@@ -74,7 +74,8 @@ pub fn render(
 
 /// What is new in a response. One that the provider keeps stays under its id: a next request may name it.
 fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'static str, String)> {
-    let kept = response.get("store").is_none_or(|store| store.get() != "false");
+    // The provider may say that it keeps nothing, whatever was asked.
+    let kept = fresh.keeps_id && response.get("store").is_none_or(|store| store.get() != "false");
     let mut edits = vec![("created_at", fresh.created.to_string())];
     if response.get("completed_at").is_some() {
         edits.push(("completed_at", fresh.created.to_string()));
@@ -87,7 +88,7 @@ fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'st
             edits.push((label, nothing.to_owned()));
         }
     }
-    if !kept || fresh.responses_stateless {
+    if !kept {
         edits.push(("id", json(&format!("{OWN_ID}{hex}"))));
     }
     edits

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_wire::{Identity, Mode, Rendering, render};
+use deja_wire::{Identity, Mode, Rendering, STORED_RESPONSE, render};
 use opentelemetry::context::FutureExt as _;
 
 use crate::analytics::Surface;
@@ -23,7 +23,7 @@ use crate::engine::live::{Live, Log};
 use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
-use crate::project::{HitUsage, OptIn, Project};
+use crate::project::{HitUsage, Project};
 use crate::provider::Forward;
 use crate::store::{Admission, LookUp};
 
@@ -239,7 +239,8 @@ impl Engine {
             seed,
             created: now.as_secs(),
             zero_usage: project.settings.hit_usage == HitUsage::Zero,
-            responses_stateless: project.settings.opt_ins.contains(&OptIn::ResponsesStateless),
+            // Such a request is answered by the answer to the very same one only.
+            keeps_id: wired.reasons.contains(&STORED_RESPONSE),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();
         match render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh) {

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::{Endpoint, Wire};
 use document::{Document, Sink, Value};
 use place::{Place, Verdict};
+pub use reason::STORED_RESPONSE;
 pub(crate) use responses::OWN_ID;
 use turns::{Layout, Question, Turns};
 

@@ -25,7 +25,7 @@ pub(super) const SAFETY: &str = "safety";
 /// More in the answer than the answer.
 pub(super) const INCLUDE: &str = "include";
 /// A response that the provider stores: its id is good for a next request.
-pub(super) const STORED_RESPONSE: &str = "stored_response";
+pub const STORED_RESPONSE: &str = "stored_response";
 
 /// Media behind an address, where it can change.
 pub(super) const REMOTE_MEDIA: &str = "remote_media";

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::streams::ALL;
 
-const FRESH: Fresh =
-    Fresh { seed: [0xab; 16], created: 1_790_000_999, zero_usage: false, responses_stateless: false };
+const FRESH: Fresh = Fresh { seed: [0xab; 16], created: 1_790_000_999, zero_usage: false, keeps_id: false };
 
 fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh) -> Bytes {
     render(wire, body, &Rendering { stream, usage }, fresh).unwrap()
@@ -237,22 +236,21 @@ fn a_responses_stream_has_the_events_that_clients_check() {
 }
 
 #[test]
-fn a_response_that_the_provider_keeps_stays_under_its_id() {
-    let id = |store: Option<bool>, fresh: &Fresh| {
+fn a_response_that_is_left_with_the_provider_stays_under_its_id() {
+    let id = |store: Option<bool>, keeps_id: bool| {
         let mut stored = plain(Wire::Responses, "x");
         stored.as_object_mut().unwrap().remove("store");
         if let Some(store) = store {
             stored["store"] = store.into();
         }
         let body = serde_json::to_vec(&stored).unwrap();
-        parsed(&rendered(Wire::Responses, &body, false, false, fresh))["id"].as_str().unwrap().to_owned()
+        let fresh = Fresh { keeps_id, ..FRESH };
+        parsed(&rendered(Wire::Responses, &body, false, false, &fresh))["id"].as_str().unwrap().to_owned()
     };
     let own = format!("resp_deja_{}", "ab".repeat(16));
-    assert_eq!(
-        [id(None, &FRESH), id(Some(true), &FRESH), id(Some(false), &FRESH)],
-        ["resp_1", "resp_1", &own]
-    );
-    assert_eq!(id(Some(true), &Fresh { responses_stateless: true, ..FRESH }), own);
+    let stores = [None, Some(true), Some(false)];
+    assert_eq!(stores.map(|store| id(store, true)), ["resp_1", "resp_1", &own]);
+    assert_eq!(stores.map(|store| id(store, false)), [&*own; 3]);
 }
 
 #[test]

@@ -173,6 +173,42 @@ fn usage_stands_at_the_end_of_a_stream_where_it_is_asked_for() {
     assert_eq!(counted(&body), 1);
 }
 
+#[test]
+fn a_response_stays_under_its_id_only_where_the_request_leaves_it_with_the_provider() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-kept");
+    let (path, model) = CACHED[1];
+    // Compatible servers do not repeat whether they keep it.
+    let answer = json!({"id": "resp_theirs", "object": "response", "created_at": 1, "status": "completed", "model": model,
+        "output": [{"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+            "content": [{"type": "output_text", "text": "Turn it.", "annotations": []}]}],
+        "usage": {"input_tokens": 3, "output_tokens": 5, "total_tokens": 8}});
+    world.provider.on("wire-kept", Reaction::Json(200, answer));
+    let asked = "How do I turn the wire-kept key?";
+    let hit = |text: &str, store: Value, matched: &str| {
+        let mut body = question(path, model, text, false);
+        body["store"] = store;
+        let response = send(&tenant, path, &[], &body.to_string());
+        assert_eq!((cache(&response), response.header("x-deja-match")), ("hit", Some(matched)));
+        id(path, &response)
+    };
+    for store in [json!(false), json!(true), Value::Null] {
+        let mut body = question(path, model, asked, false);
+        body["store"] = store;
+        assert_eq!(cache(&send(&tenant, path, &[], &body.to_string())), "miss");
+    }
+    let ids = [
+        "resp_theirs".to_owned(),
+        hit(asked, json!(false), "exact"),
+        hit(asked, json!(false), "exact"),
+        hit(&asked.replace("do I", "can I"), json!(false), "semantic"),
+    ];
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "{ids:?}");
+    for store in [json!(true), Value::Null] {
+        assert_eq!(hit(asked, store, "exact"), "resp_theirs");
+    }
+}
+
 /// Exports the only entry of a tenant, deletes it, and imports it with another record.
 fn spoil(tenant: &Tenant<'_>, record: &str) {
     let file = tenant.deja.data().join(format!("{}.jsonl", tenant.slug));
