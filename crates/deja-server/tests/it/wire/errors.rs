@@ -57,7 +57,15 @@ fn what_is_wrong_with_a_request_is_400_and_names_the_member() {
             assert!(response.header("x-ratelimit-remaining").is_some());
         }
     }
-    assert_eq!(send(&tenant, CHAT, &[], "{\"model\":7}").json()["error"]["param"], "model");
+    let long = json!({"model": "m".repeat(257)}).to_string();
+    for (path, _) in NAMED {
+        let response = send(&tenant, path, &[], &long);
+        let told = (response.status, kind(path, &response));
+        assert_eq!(told, (400, "invalid_request_error".to_owned()), "{path}");
+    }
+    for body in ["{\"model\":7}", &long] {
+        assert_eq!(send(&tenant, CHAT, &[], body).json()["error"]["param"], "model");
+    }
 }
 
 #[test]

@@ -158,6 +158,8 @@ fn errors_have_googles_shape() {
     for odd in ["", "{", "[]", "nul", "{\"contents\":[],\"contents\":[]}"] {
         assert_eq!(error(&send(&tenant, &path, &[], odd)), (400, "INVALID_ARGUMENT".into()), "{odd}");
     }
+    let long = format!("/v1beta/models/{}:generateContent", "m".repeat(257));
+    assert_eq!(error(&send(&tenant, &long, &[], &body("x"))), (400, "INVALID_ARGUMENT".into()));
     let bad = send(&tenant, &path, &[("X-Deja-Threshold", "2")], &body("x"));
     assert_eq!(error(&bad), (400, "INVALID_ARGUMENT".into()));
     let only = send(&tenant, &path, &[("X-Deja-Cache", "only")], &body("gemini-errors only"));
