@@ -10,13 +10,13 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
-use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::exchange::Upstream;
 use crate::failure::Failure;
 use crate::http::{Body, ReadError};
+use crate::quoted::{quotes, unquoted};
 use crate::retry;
 use crate::traces::name_span;
 use crate::unpack::{self, Unpacker};
@@ -67,7 +67,7 @@ impl Upstream {
         let unpacker = unpacker.map_err(|error| Failure::bad_response(&self.name, &error.to_string()))?;
         let mut headers = listed(response.headers(), &DOWN);
         // A server that quotes what it was sent.
-        if headers.values().any(|value| self.quotes_key(value.as_bytes())) {
+        if headers.values().any(|value| quotes(self.key.as_ref(), value.as_bytes())) {
             headers.clear();
         }
         let body = if status.is_success() {
@@ -88,12 +88,19 @@ impl Upstream {
         let body = unpacker.whole(&bytes).unwrap_or_default();
         let said = serde_json::from_slice::<Value>(&body).ok();
         let status = response.status().as_u16();
-        let failure = Failure::answered(&self.name, status, response.headers(), said.as_ref()).midway();
-        let account = matches!(failure.error.class, FailureClass::Auth | FailureClass::Quota);
-        if account || self.quotes_key(&body) { Err(failure) } else { Ok(body) }
+        let mut failure = Failure::answered(&self.name, status, response.headers(), said.as_ref()).midway();
+        if matches!(failure.error.class, FailureClass::Auth | FailureClass::Quota) {
+            return Err(failure);
+        }
+        if quotes(self.key.as_ref(), &body) {
+            // What it says of the request cannot be told.
+            failure.error.class = FailureClass::BadResponse;
+            return Err(failure);
+        }
+        Ok(body)
     }
 
-    /// The pieces of a good answer, as they come.
+    /// The pieces of a good answer, as they come. One that says with a good status that the call failed may quote the key.
     fn pass(
         &self,
         response: Response,
@@ -101,21 +108,15 @@ impl Upstream {
     ) -> BoxStream<'static, Result<Bytes, ProviderError>> {
         let (name, key) = (self.name.clone(), self.key.clone());
         let pieces = unpack::unpacked(self.client.passed(response), unpacker);
-        let failed = move |error| {
-            let failure = match error {
-                unpack::Error::Read(error @ ReadError::Broken(_)) => {
-                    Failure::interrupted(&name, &Failure::read(&name, &error).error.message)
-                }
-                unpack::Error::Read(error) => Failure::read(&name, &error),
-                unpack::Error::Packed(error) => Failure::bad_response(&name, &error.to_string()),
-            };
-            failure.into_error(key.as_ref())
+        let quoted = Failure::bad_response(&name, "the answer quotes the provider's key");
+        let failed = move |error| match error {
+            unpack::Error::Read(error @ ReadError::Broken(_)) => {
+                Failure::interrupted(&name, &Failure::read(&name, &error).error.message)
+            }
+            unpack::Error::Read(error) => Failure::read(&name, &error),
+            unpack::Error::Packed(error) => Failure::bad_response(&name, &error.to_string()),
         };
-        pieces.map_err(failed).boxed()
-    }
-
-    fn quotes_key(&self, bytes: &[u8]) -> bool {
-        let key = self.key.as_ref().map_or("", |key| key.expose_secret().trim()).as_bytes();
-        !key.is_empty() && bytes.windows(key.len()).any(|window| window == key)
+        let pieces = unquoted(pieces.map_err(failed), key.clone(), quoted);
+        pieces.map_err(move |failure| failure.into_error(key.as_ref())).boxed()
     }
 }

@@ -27,6 +27,7 @@ pub mod gemini;
 pub mod http;
 pub mod openai;
 pub mod prices;
+mod quoted;
 pub mod registry;
 mod retry;
 pub mod ssrf;

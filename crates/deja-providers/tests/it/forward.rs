@@ -167,7 +167,10 @@ async fn errors_of_the_operators_account_do_not_pass() {
         (403, "<html>", FailureClass::Auth),
         (429, quota, FailureClass::Quota),
         (400, invalid, FailureClass::Auth),
-        (404, &quoted, FailureClass::NotFound),
+        // Such an error is no word about the request: the application cannot be told what it says.
+        (400, &quoted, FailureClass::BadResponse),
+        (404, &quoted, FailureClass::BadResponse),
+        (500, &quoted, FailureClass::BadResponse),
     ] {
         let error = answer(http(status, "", body)).await.err().unwrap();
         assert_eq!(error.class, class, "{status}");
@@ -269,6 +272,41 @@ async fn a_stream_that_breaks_or_falls_silent_is_an_error_at_its_end() {
     let answered = custom(&server.url, settings).forward(request(Endpoint::Chat, &[])).await.unwrap();
     assert_eq!(whole(answered).await.unwrap_err().class, FailureClass::Timeout);
     assert!(began.elapsed() < SOON);
+}
+
+/// What of `body` is passed on, which a server sends in pieces of so many bytes, and how that ends.
+async fn passed(body: &str, step: usize) -> (String, Option<FailureClass>) {
+    let body = body.to_owned();
+    let server = Server::start(move |_, stream| {
+        stream.set_nodelay(true).unwrap();
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+        for piece in body.as_bytes().chunks(step) {
+            let _ = stream.write_all(piece);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    let answered = custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await.unwrap();
+    let (mut pieces, mut came) = (answered.body, Vec::new());
+    loop {
+        match pieces.next().await {
+            Some(Ok(piece)) => came.extend_from_slice(&piece),
+            Some(Err(error)) => return (String::from_utf8(came).unwrap(), Some(error.class)),
+            None => return (String::from_utf8(came).unwrap(), None),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_good_answer_passes_up_to_where_it_quotes_the_key() {
+    let before = "data: {\"a\":1}\n\ndata: {\"error\":{\"message\":\"bad key sk-";
+    for step in [1, 5, 1000] {
+        let (came, ended) = passed(&format!("{before}{KEY}\"}}}}\n\n"), step).await;
+        assert!(before.starts_with(&came), "{came}");
+        assert_eq!(ended, Some(FailureClass::BadResponse));
+        // What only begins as the key does passes, at the end too.
+        let other = format!("{before}{}-{}", &KEY[..20], &KEY[..KEY.len() - 1]);
+        assert_eq!(passed(&other, step).await, (other, None));
+    }
 }
 
 /// An answer that is packed as `encoding` says, sent in pieces of so many bytes.

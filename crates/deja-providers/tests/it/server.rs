@@ -12,7 +12,7 @@ use deja_core::provider::{Endpoint, Provider, ProviderConfig, ProviderKind, Rout
 use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry};
 use secrecy::SecretString;
 
-pub(crate) const KEY: &str = "sk-test-5ecre7";
+pub(crate) const KEY: &str = "sk-test-5ecre7-5ecre7-5ecre7";
 
 /// A request as it came.
 #[derive(Clone, Debug)]

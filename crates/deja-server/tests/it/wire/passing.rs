@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::streams::{begin_with, until_end};
 use super::{CACHED, EXACT, address, ask, cache, question, send};
 use crate::util::deja::{ANTHROPIC_KEY, OPENAI_KEY};
+use crate::util::provider::stream_response;
 use crate::util::tenant::MODEL;
 use crate::util::{FakeProvider, Reaction, World};
 
@@ -209,6 +211,35 @@ fn a_page_for_people_becomes_an_error_of_the_wire() {
     let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, "wire-html", false).to_string());
     assert_eq!((response.status, response.header("content-type")), (502, Some("application/json")));
     assert_eq!(response.json()["error"]["type"], "server_error");
+}
+
+#[test]
+fn an_answer_that_quotes_the_operators_key_does_not_pass() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-quoted");
+    let error = json!({"error": {"message": format!("bad key {OPENAI_KEY}")}});
+    for status in [400, 404, 429, 500] {
+        let text = format!("wire-quoted {status}");
+        world.provider.on(&text, Reaction::Json(status, error.clone()));
+        let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, &text, false).to_string());
+        let told = (response.status, response.header("x-deja-error"));
+        assert_eq!(told, (502, Some("provider_bad_response")), "{status}: {}", response.text());
+    }
+    for stream in [false, true] {
+        let text = format!("wire-quoted stream {stream}");
+        let events = ["data: {\"choices\":[]}\n\n".to_owned(), format!("data: {error}\n\n")];
+        let reaction = if stream {
+            Reaction::Bytes(stream_response(&events))
+        } else {
+            Reaction::Json(200, error.clone())
+        };
+        world.provider.on(&text, reaction);
+        let connection = begin_with(&tenant, CHAT, &question(CHAT, MODEL, &text, stream));
+        let seen = String::from_utf8_lossy(&until_end(&connection)).into_owned();
+        assert!(!seen.contains("bad key"), "{seen}");
+        assert!(!seen.ends_with("0\r\n\r\n"), "the transfer is broken off: {seen}");
+        assert_eq!(seen.contains("broke off"), stream, "{seen}");
+    }
 }
 
 #[test]
