@@ -117,7 +117,7 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
     let (is_stream, is_json) = (is_event_stream(&kind), kind.contains("json"));
     if live.status >= 400 && !kind.is_empty() && !is_json {
         // A page for people, of a proxy mostly: no client of the wire reads it.
-        return Err(WireError::Unreadable(live.status));
+        return Err(WireError::unreadable(live.status, &live.headers));
     }
     let mut headers = wanted.headers(wanted.cache(&live), &live.trace);
     say(&mut headers, "x-deja-provider", &live.provider);

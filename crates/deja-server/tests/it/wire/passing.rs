@@ -211,6 +211,16 @@ fn a_page_for_people_becomes_an_error_of_the_wire() {
     let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, "wire-html", false).to_string());
     assert_eq!((response.status, response.header("content-type")), (502, Some("application/json")));
     assert_eq!(response.json()["error"]["type"], "server_error");
+    let headers = "Content-Type: text/html\r\nRetry-After: 7\r\nretry-after-ms: 6820\r\nx-should-retry: true\r\nserver: cdn\r\n";
+    for status in [429, 503] {
+        let text = format!("wire-html {status}");
+        world.provider.on(&text, answer(status, headers, b"<html>Later</html>"));
+        let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, &text, false).to_string());
+        assert_eq!((response.status, response.header("content-type")), (status, Some("application/json")));
+        let told = ["retry-after", "retry-after-ms", "x-should-retry"].map(|name| response.header(name));
+        assert_eq!(told, [Some("7"), Some("6820"), Some("true")], "{status}");
+        assert_eq!(response.header("server"), None);
+    }
 }
 
 #[test]
