@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use crate::identity::OWN_ID;
-use crate::json::{Object, json};
+use crate::json::{Object, Writer, json};
 use crate::splice::spliced;
 use crate::{Rendering, Wire};
 
@@ -23,6 +23,10 @@ pub struct Fresh {
     pub seed: [u8; 16],
     /// The time of the answer, in seconds since 1970.
     pub created: i64,
+    /// The tokens of the call as deja counted them, for an answer that tells none.
+    pub input_tokens: u64,
+    /// Those of the output.
+    pub output_tokens: u64,
     /// Whether it tells that no tokens were used: the same members, all zero.
     pub zero_usage: bool,
     /// Whether an answer of Responses stays under the id by which the provider keeps it.
@@ -62,10 +66,11 @@ pub fn render(
         Wire::Gemini => vec![("responseId", json(&hex))],
     };
     let usage = if wire == Wire::Gemini { "usageMetadata" } else { "usage" };
-    if fresh.zero_usage
-        && let Some(stored) = object.get(usage)
-    {
-        edits.push((usage, zeroed(stored)));
+    match object.get(usage) {
+        Some(stored) if fresh.zero_usage => edits.push((usage, zeroed(stored))),
+        // At the end of a stream they stand only if its request asked for them.
+        None if wire == Wire::Chat => edits.push((usage, counted(fresh))),
+        _ => {}
     }
     let edits: Vec<(&str, &str)> = edits.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let plain = spliced(record, &object, &edits).map_err(refuse)?;
@@ -107,6 +112,15 @@ pub fn json_as_stream(wire: Wire, body: &[u8], rendering: &Rendering) -> Result<
         Wire::Gemini => gemini::stream(&object),
     };
     stream.map(Bytes::from).ok_or(Unrenderable(wire))
+}
+
+/// The tokens that deja counted, as chat completions tell them.
+fn counted(fresh: &Fresh) -> String {
+    let Fresh { input_tokens, output_tokens, zero_usage, .. } = *fresh;
+    let [input, output] = if zero_usage { [0, 0] } else { [input_tokens, output_tokens] };
+    let mut usage = Writer::new();
+    usage.value("prompt_tokens", &input).value("completion_tokens", &output);
+    usage.value("total_tokens", &input.saturating_add(output)).end()
 }
 
 /// `raw` with 0 for each number.

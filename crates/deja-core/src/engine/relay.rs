@@ -238,6 +238,8 @@ impl Engine {
         let fresh = deja_wire::Fresh {
             seed,
             created: now.as_secs(),
+            input_tokens: entry.answer.input_tokens,
+            output_tokens: entry.answer.output_tokens,
             zero_usage: project.settings.hit_usage == HitUsage::Zero,
             // Such a request is answered by the answer to the very same one only.
             keeps_id: wired.reasons.contains(&STORED_RESPONSE),

@@ -1,13 +1,20 @@
 //! What is stored plain is served as a stream and the reverse, and says the same.
 
 use bytes::Bytes;
-use deja_wire::{Fresh, Record, Rendering, Wire, json_as_stream, record, render};
+use deja_wire::{Completion, Fresh, Record, Rendering, TokenUsage, Wire, json_as_stream, record, render};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::streams::ALL;
 
-const FRESH: Fresh = Fresh { seed: [0xab; 16], created: 1_790_000_999, zero_usage: false, keeps_id: false };
+const FRESH: Fresh = Fresh {
+    seed: [0xab; 16],
+    created: 1_790_000_999,
+    input_tokens: 3,
+    output_tokens: 2,
+    zero_usage: false,
+    keeps_id: false,
+};
 
 fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh) -> Bytes {
     render(wire, body, &Rendering { stream, usage }, fresh).unwrap()
@@ -39,7 +46,13 @@ fn a_recorded_stream_is_served_plain_and_streamed_with_the_same_content() {
         let stream = rendered(wire, &first.body, true, true, &FRESH);
         let second = again(wire, &stream);
         assert_eq!(parsed(&second.body), parsed(&plain), "{}", recorded.name);
-        assert_eq!(second.completion, first.completion, "{}", recorded.name);
+        // Where no tokens were told, they are those that were counted.
+        let usage = first.completion.usage.or(Some(TokenUsage {
+            input_total: 3,
+            output_total: 2,
+            ..TokenUsage::default()
+        }));
+        assert_eq!(second.completion, Completion { usage, ..first.completion }, "{}", recorded.name);
         assert!(second.renderable, "{}", recorded.name);
     }
 }
@@ -95,6 +108,31 @@ fn every_hit_has_an_id_of_its_own_and_keeps_all_other_bytes() {
     let other = parsed(&rendered(Wire::Chat, &stored, false, false, &other));
     assert_ne!(other["id"], parsed(&plain)["id"]);
     assert_eq!(other["usage"], json!({"prompt_tokens": 0, "total_time": 0, "completion_tokens": 0}));
+}
+
+#[test]
+fn a_chat_completion_without_tokens_has_those_that_were_counted() {
+    let stored = |usage: &str| {
+        format!(
+            r#"{{"id":"x","choices":[{{"index":0,"message":{{"role":"assistant","content":"Hi"}},"finish_reason":"stop"}}]{usage}}}"#
+        )
+    };
+    for usage in ["", r#","usage":null"#] {
+        let stored = stored(usage);
+        for (zero_usage, usage) in [
+            (false, json!({"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5})),
+            (true, json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0})),
+        ] {
+            let fresh = Fresh { zero_usage, ..FRESH };
+            let plain = rendered(Wire::Chat, stored.as_bytes(), false, false, &fresh);
+            assert_eq!(parsed(&plain)["usage"], usage);
+            let told = |wanted: bool| {
+                let events = events(&rendered(Wire::Chat, stored.as_bytes(), true, wanted, &fresh));
+                events.iter().rev().find_map(|event| event.get("usage").cloned())
+            };
+            assert_eq!((told(true), told(false)), (Some(usage), None));
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::{CACHED, address, ask, ask_freely, cache, counted, events, id, question, said, send};
-use crate::util::provider::answer_to;
+use crate::util::provider::{answer_to, stream_response};
 use crate::util::{Reaction, Tenant, World};
 
 /// White space and characters that renderings have lost elsewhere.
@@ -171,6 +171,40 @@ fn usage_stands_at_the_end_of_a_stream_where_it_is_asked_for() {
     assert_eq!(counted(&body), 0);
     body["stream_options"] = json!({"include_usage": true});
     assert_eq!(counted(&body), 1);
+}
+
+#[test]
+fn a_hit_on_a_stream_without_tokens_tells_those_that_deja_counted() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-uncounted");
+    let (chat, model) = CACHED[0];
+    let text = "How do I count the wire-uncounted sheep?";
+    // As servers stream that were not asked for the tokens.
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        format!(
+            "data: {}\n\n",
+            json!({"id": "c", "object": "chat.completion.chunk", "model": model, "choices": [choice]})
+        )
+    };
+    let stream = [
+        chunk(json!({"role": "assistant", "content": "One by one."}), Value::Null),
+        chunk(json!({}), "stop".into()),
+        "data: [DONE]\n\n".into(),
+    ];
+    world.provider.on("wire-uncounted", Reaction::Bytes(stream_response(&stream)));
+    assert_eq!(cache(&ask_freely(&tenant, chat, model, text, true)), "miss");
+    let plain = ask_freely(&tenant, chat, model, text, false);
+    assert_eq!(cache(&plain), "hit");
+    let usage = &plain.json()["usage"];
+    let [input, output, total] =
+        ["prompt_tokens", "completion_tokens", "total_tokens"].map(|name| usage[name].as_u64().unwrap());
+    assert!(input > 0 && output > 0 && total == input + output, "{usage}");
+    let mut body = question(chat, model, text, true);
+    body["stream_options"] = json!({"include_usage": true});
+    let streamed = send(&tenant, chat, &[], &body.to_string());
+    assert_eq!(cache(&streamed), "hit");
+    assert_eq!(&events(&streamed).last().unwrap()["usage"], usage);
 }
 
 #[test]
