@@ -51,6 +51,11 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
+    /// Whether it is answered from the cache.
+    pub const fn is_cached(self) -> bool {
+        !matches!(self, Self::CountTokens | Self::Embeddings | Self::Completions)
+    }
+
     /// The format that its answers and errors have.
     pub const fn wire(self) -> Wire {
         match self {

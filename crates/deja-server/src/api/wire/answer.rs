@@ -28,6 +28,8 @@ const MOST_COLLECTED: usize = 8 * 1024 * 1024;
 /// How an answer is wanted.
 pub(super) struct Wanted {
     wire: Wire,
+    /// Whether the endpoint has the answers of its wire: those of the others cannot be read, and pass as they come.
+    is_cached: bool,
     rendering: Rendering,
     mode: Mode,
     control: Control,
@@ -42,6 +44,7 @@ impl Wanted {
     pub(super) fn of(relay: &Relay, debug: bool, pace: Option<u32>, keep_alive: Duration) -> Self {
         Self {
             wire: relay.forward.endpoint.wire(),
+            is_cached: relay.forward.endpoint.is_cached(),
             rendering: relay.identity.rendering,
             mode: relay.identity.mode,
             control: relay.control,
@@ -128,7 +131,8 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
     }
     let status = StatusCode::from_u16(live.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let wants_stream = wanted.rendering.stream;
-    let body = if status == StatusCode::OK && (is_stream != wants_stream) && (is_stream || is_json) {
+    let is_other = wanted.is_cached && is_stream != wants_stream && (is_stream || is_json);
+    let body = if status == StatusCode::OK && is_other {
         let body = collect(&mut live).await?;
         let other = other_rendering(wanted, body);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));

@@ -133,6 +133,24 @@ fn endpoints_that_are_not_cached_are_passed_on_every_time() {
 }
 
 #[test]
+fn what_is_not_cached_passes_in_whichever_rendering_it_comes() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-uncached");
+    let completion = json!({"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "gpt-3.5-turbo-instruct",
+        "choices": [{"index": 0, "text": "Their words.", "finish_reason": "stop"}]});
+    let stream = format!("data: {completion}\n\ndata: [DONE]\n\n");
+    let plain = completion.to_string();
+    for (stream, kind, body) in [(true, "application/json", &plain), (false, "text/event-stream", &stream)] {
+        let text = format!("wire-uncached {stream}");
+        world.provider.on(&text, answer(200, &format!("Content-Type: {kind}\r\n"), body.as_bytes()));
+        let asked = json!({"model": "gpt-3.5-turbo-instruct", "prompt": text, "stream": stream}).to_string();
+        let response = send(&tenant, "/v1/completions", &[], &asked);
+        assert_eq!((response.status, response.header("content-type")), (200, Some(kind)));
+        assert_eq!(&response.text(), body);
+    }
+}
+
+#[test]
 fn errors_of_the_request_pass_and_are_not_kept() {
     let world = World::shared();
     let tenant = world.tenant("wire-errors");
