@@ -86,6 +86,7 @@ impl Server {
         };
         let directory = OwnDirectory::take(&config.data_dir)?;
         let wired = wiring::wire(&config, upstream.clone(), leaving.clone()).await?;
+        let collected = metrics.as_ref().map(|(_, handle)| handle.clone());
         if let Some((metrics, handle)) = metrics {
             let engine = wired.app.engine().clone();
             let text = move || scraped(handle.clone(), engine.clone());
@@ -107,7 +108,7 @@ impl Server {
             stop.clone(),
         ));
         let (engine, book) = (wired.app.engine().clone(), wired.prices.book.clone());
-        background.spawn(observe(engine, book, wired.metrics.clone(), stop.clone()));
+        background.spawn(observe(engine, book, wired.metrics.clone(), collected, stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
         Ok(Self { wired, address, config, leaving, stop, cut, listeners, background, upstream })
@@ -250,6 +251,7 @@ async fn observe(
     engine: Engine,
     prices: Arc<deja_core::pricing::PriceBook>,
     metrics: Arc<Metrics>,
+    collected: Option<PrometheusHandle>,
     stop: CancellationToken,
 ) {
     let counts = jobs::counts::flush(engine.clone(), stop.clone());
@@ -257,6 +259,9 @@ async fn observe(
         loop {
             let age = prices.current().source.age(engine.clock().now()).unwrap_or_default();
             telemetry::observe(engine.upstream_calls(), age);
+            if let Some(collected) = &collected {
+                telemetry::merge_samples(collected);
+            }
             let last = stop.run_until_cancelled(tokio::time::sleep(OBSERVE_EVERY)).await.is_none();
             let shed = metrics.take_shed();
             if shed > 0 {

@@ -157,8 +157,16 @@ pub fn observe(upstream_calls: usize, price_age: std::time::Duration) {
     gauge!(PRICE_AGE).set(price_age.as_secs_f64());
 }
 
+/// Counts the samples of histograms into their buckets. The recorder keeps each one until this or [`render`] is called, and
+/// perhaps nobody scrapes.
+pub fn merge_samples(metrics: &PrometheusHandle) {
+    metrics.run_upkeep();
+}
+
 #[cfg(test)]
 mod tests {
+    use metrics::histogram;
+
     use super::*;
 
     const ALL: [&str; 21] = [
@@ -210,5 +218,31 @@ mod tests {
             assert!(named(page).contains(&metric), "metrics.md does not name {metric}");
             assert!(named(dashboard).contains(&metric), "grafana.json does not show {metric}");
         }
+    }
+
+    /// Bytes of memory that this process has.
+    fn resident() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    #[test]
+    fn samples_that_nobody_scrapes_take_no_memory_for_long() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let handle = recorder.handle();
+        metrics::with_local_recorder(&recorder, || {
+            let times = histogram!(SEARCH_SECONDS);
+            let round = || {
+                (0..100_000).for_each(|_| times.record(0.001));
+                merge_samples(&handle);
+            };
+            round();
+            let before = resident();
+            // 100 MB and more, if all of them were kept.
+            (0..50).for_each(|_| round());
+            let grown = resident().saturating_sub(before);
+            assert!(grown < 50_000_000, "{grown} bytes more");
+        });
     }
 }
