@@ -257,7 +257,7 @@ async fn observe(
     let counts = jobs::counts::flush(engine.clone(), stop.clone());
     let states = async {
         loop {
-            let age = prices.current().source.age(engine.clock().now()).unwrap_or_default();
+            let age = prices.current().age(engine.clock().now()).unwrap_or_default();
             telemetry::observe(engine.upstream_calls(), age);
             if let Some(collected) = &collected {
                 telemetry::merge_samples(collected);

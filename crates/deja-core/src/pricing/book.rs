@@ -34,6 +34,13 @@ pub struct PriceList {
     pub source: PriceSource,
 }
 
+impl PriceList {
+    /// How old the prices are at `now`: since they were fetched or, in the table compiled in, since they were gathered.
+    pub fn age(&self, now: Timestamp) -> Option<Duration> {
+        self.source.age(now).or_else(|| self.table.as_of().map(|gathered| now.since(gathered)))
+    }
+}
+
 /// Holds the price list in force. Replacing it takes effect on the very next call; who holds the old one keeps it.
 #[derive(Debug)]
 pub struct PriceBook(RwLock<Arc<PriceList>>);
@@ -170,8 +177,12 @@ mod tests {
         assert!(book.replace(PriceTable::parse(one.as_bytes()).unwrap(), source.clone()).is_err());
         assert_eq!(book.current().source.name, "compiled-in");
         assert_eq!(book.current().source.age(Timestamp::from_secs(99)), None);
+        let day = Duration::from_hours(24);
+        let gathered = book.current().table.as_of().unwrap();
+        assert_eq!(book.current().age(gathered.plus(day)), Some(day), "prices compiled in grow old too");
         book.replace(PriceTable::compiled_in(), source).unwrap();
         assert_eq!(book.current().source.age(Timestamp::from_secs(99)), Some(Duration::from_secs(39)));
+        assert_eq!(book.current().age(Timestamp::from_secs(99)), Some(Duration::from_secs(39)));
         book.confirm(Timestamp::from_secs(90));
         assert_eq!(book.current().source.age(Timestamp::from_secs(99)), Some(Duration::from_secs(9)));
     }

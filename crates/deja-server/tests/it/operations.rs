@@ -51,6 +51,7 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     }
     let saved = r#"deja_saved_nanodollars_total{project="metrics"} 900000"#;
     assert!(text.contains(saved), "two hits of 1000 and 500 tokens:\n{text}");
+    assert!(!text.contains("deja_price_table_age_seconds 0\n"), "prices compiled in are old:\n{text}");
     deja.get("/metrics").detail(404);
 }
 
