@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
-use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageEvent};
 use deja_core::cache::{Labelled, Met};
@@ -84,11 +83,12 @@ impl Metrics {
     fn answered(&self, outcome: Outcome, reply: &Reply) {
         let times = &self.times[outcome as usize];
         let times = times.get_or_init(|| histogram!(QUERY_SECONDS, "outcome" => outcome.as_str()));
-        let record = |times: &Histogram, time: Duration| times.record(time);
-        record(times, reply.trace.total);
-        record(&self.search, reply.trace.search);
-        if !reply.trace.embedding.is_zero() {
-            record(&self.embedding, reply.trace.embedding);
+        times.record(reply.trace.total);
+        // Not every request is looked up and embedded: some are passed on.
+        for (step, time) in [(&self.search, reply.trace.search), (&self.embedding, reply.trace.embedding)] {
+            if !time.is_zero() {
+                step.record(time);
+            }
         }
         if let Some(opinion) = reply.trace.opinion {
             counter!(OPINIONS, "said" => opinion.said.as_str()).increment(1);

@@ -35,15 +35,22 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     }
     // A model that nobody knows is the caller's mistake, and no error.
     tenant.send(&json!({"prompt": "Who wrote Faust?", "model": "nobody-knows"})).detail(400);
+    // What a client wants neither looked up nor stored is no look-up.
+    let key = format!("Bearer {}", tenant.key);
+    let headers = [("Authorization", key.as_str()), ("X-Deja-Cache", "off")];
+    let asked = json!({"model": MODEL, "messages": [{"role": "user", "content": "Who wrote Faust?"}]});
+    let off = deja.request("POST", "/v1/chat/completions", &headers, asked.to_string().as_bytes());
+    assert_eq!((off.status, off.header("x-deja-cache")), (200, Some("bypass")), "{off:?}");
     let text = metrics(port);
     let version = format!(r#"deja_build_info{{version="{}"}} 1"#, env!("CARGO_PKG_VERSION"));
-    let outcomes = [("miss", 1), ("exact_hit", 2), ("refused", 1)].map(|(outcome, requests)| {
+    let outcomes = [("miss", 2), ("exact_hit", 2), ("refused", 1)].map(|(outcome, requests)| {
         format!(r#"deja_queries_total{{outcome="{outcome}",project="metrics"}} {requests}"#)
     });
     let entries = r#"deja_entries{project="metrics"} 1"#;
     for line in outcomes.iter().map(String::as_str).chain([
         version.as_str(),
         entries,
+        "deja_search_duration_seconds_count 3",
         "process_open_fds ",
         "process_resident_memory_bytes ",
     ]) {
