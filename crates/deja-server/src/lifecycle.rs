@@ -35,7 +35,13 @@ pub async fn serve(config: Config) -> anyhow::Result<()> {
     telemetry::init_log(&config.log, config.log_format)?;
     // Before it is ready: whoever saw that may send a signal at once.
     let mut signals = Signals::catch()?;
-    let server = Server::start(config).await?;
+    let server = tokio::select! {
+        started = Server::start(config) => started?,
+        _ = signals.next() => {
+            tracing::info!("told to stop before it served");
+            return Ok(());
+        }
+    };
     let setup = server.greet().await?;
     if signals.next().await == Caught::Term {
         tokio::select! {

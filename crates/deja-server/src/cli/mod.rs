@@ -110,7 +110,12 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("the threads of the server cannot be started")?;
     match task {
-        Task::Serve => runtime.block_on(crate::lifecycle::serve(config)),
+        Task::Serve => {
+            let served = runtime.block_on(crate::lifecycle::serve(config));
+            // A store that is still being opened when a signal ends the start does not keep the process.
+            runtime.shutdown_background();
+            served
+        }
         Task::Health => health::ask(&config),
         Task::Export(task) => runtime.block_on(transfer::export(task, &config, out)),
         Task::Import(task) => runtime.block_on(transfer::import(task, &config, out)),

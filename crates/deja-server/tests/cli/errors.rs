@@ -1,9 +1,10 @@
 //! What goes wrong is one line that says what to do, and an exit code.
 
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use super::Deja;
+use super::{Deja, terminate};
 
 #[test]
 fn wrong_usage_is_one_line_and_code_2() {
@@ -198,4 +199,19 @@ fn commands_at_once_wait_for_each_other() {
         .collect();
     slugs.sort_unstable();
     assert_eq!(slugs, ["a", "a-2", "a-3", "a-4"]);
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_while_it_starts_stops() {
+    // An embedder that takes connections and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let deja = Deja::new()
+        .env("DEJA_LISTEN", "127.0.0.1:0")
+        .env("DEJA_EMBEDDER", format!("http://{}/v1", silent.local_addr().unwrap()))
+        .env("DEJA_EMBEDDER_MODEL", "m")
+        .env("DEJA_EMBEDDER_WINDOW", "512")
+        .env("DEJA_EMBED_TIMEOUT_MS", "600000");
+    let server = deja.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (_asked, _) = silent.accept().unwrap();
+    assert_eq!(terminate(server).code(), Some(0));
 }

@@ -6,7 +6,9 @@
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -15,6 +17,9 @@ mod errors;
 mod eval;
 mod locked;
 mod reference;
+
+/// How long a server may take to begin or to end.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 struct Deja {
     root: TempDir,
@@ -91,6 +96,23 @@ impl Deja {
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Tells a server to stop, as a supervisor does, and waits for its end.
+fn terminate(mut server: Child) -> ExitStatus {
+    let sent = Command::new("kill").arg("-TERM").arg(server.id().to_string()).status().unwrap();
+    assert!(sent.success());
+    let began = Instant::now();
+    let ended = loop {
+        match server.try_wait().unwrap() {
+            None if began.elapsed() < PATIENCE => sleep(Duration::from_millis(20)),
+            ended => break ended,
+        }
+    };
+    if ended.is_none() {
+        server.kill().unwrap();
+    }
+    ended.unwrap()
 }
 
 #[test]
