@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deja_core::clock::{Clock, Timestamp};
 use deja_core::embedding::{EmbedError, Embedded, Embedder};
@@ -19,6 +19,8 @@ const PROGRESS_EVERY: u64 = 1000;
 const LEASE: Duration = Duration::from_mins(5);
 /// How long an entry that cannot be embedded is left alone.
 const ASIDE: Duration = Duration::from_hours(24);
+/// How long an embedder may be busy, or silent, for one text.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// What any embedder can embed. If it fails at this, the fault is not the entry's.
 const PROBE: &str = "hello";
 
@@ -31,7 +33,7 @@ pub async fn run(
     imported: Arc<Notify>,
     stop: CancellationToken,
 ) {
-    let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, stop: &stop };
+    let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, stop: &stop, patience: PATIENCE };
     loop {
         if let Err(error) = job.pass().await {
             tracing::error!("re-embedding stopped: {error}; it goes on later");
@@ -48,6 +50,7 @@ struct Job<'a> {
     embedder: &'a dyn Embedder,
     clock: &'a dyn Clock,
     stop: &'a CancellationToken,
+    patience: Duration,
 }
 
 /// Why a pass ended early.
@@ -86,7 +89,7 @@ impl Job<'_> {
             return Ok(());
         }
         tracing::info!(entries = stale.waiting, embedder = %self.embedder.id(), "re-embedding entries of another embedder");
-        let (mut after, mut done, mut told) = (None, 0u64, 0u64);
+        let (mut left, mut after, mut done, mut told) = (stale, None, 0u64, 0u64);
         loop {
             let until = self.after(LEASE);
             let batch =
@@ -94,8 +97,13 @@ impl Job<'_> {
             let Some(last) = batch.last() else { break };
             after = Some(last.place());
             for entry in &batch {
-                done += u64::from(self.embed(entry).await?);
+                let embedded = self.embed(entry).await?;
+                done += u64::from(embedded);
+                left.failed += u64::from(!embedded);
+                left.waiting = left.waiting.saturating_sub(1);
             }
+            // To count them anew each time would take longer than to embed them.
+            telemetry::not_embedded(left);
             if done - told >= PROGRESS_EVERY {
                 told = done;
                 tracing::info!(done, total = stale.waiting, "re-embedding");
@@ -116,6 +124,8 @@ impl Job<'_> {
                     Err(error) => error.to_string(),
                 }
             }
+            // Too much to do is nobody's fault.
+            Err(error @ EmbedError::Overloaded) => return Err(Ended::Embedder(error)),
             Err(error) => {
                 self.patiently(PROBE).await?.map_err(Ended::Embedder)?;
                 error.to_string()
@@ -126,14 +136,15 @@ impl Job<'_> {
         Ok(false)
     }
 
-    /// Embeds a text. Queries go first: while they fill the queue this work waits.
+    /// Embeds a text. Queries go first: while they fill the queue this work waits, but not for ever.
     async fn patiently(&self, text: &str) -> Result<Result<Embedded, EmbedError>, Ended> {
+        let began = Instant::now();
         loop {
             if self.stop.is_cancelled() {
                 return Err(Ended::Stopped);
             }
             match self.embedder.embed(text).await {
-                Err(EmbedError::Overloaded | EmbedError::Timeout) => {
+                Err(EmbedError::Overloaded | EmbedError::Timeout) if began.elapsed() < self.patience => {
                     let pause = tokio::time::sleep(Duration::from_millis(200));
                     let _stopped = self.stop.run_until_cancelled(pause).await;
                 }
@@ -164,7 +175,14 @@ mod tests {
     /// Fails at one text; and if it is told to, at all.
     struct Picky {
         id: EmbedderId,
+        fails: fn() -> EmbedError,
         down: AtomicBool,
+    }
+
+    impl Picky {
+        fn failing(fails: fn() -> EmbedError) -> Self {
+            Self { id: EmbedderId::new("picky"), fails, down: AtomicBool::new(true) }
+        }
     }
 
     #[async_trait]
@@ -183,7 +201,7 @@ mod tests {
 
         async fn embed(&self, text: &str) -> Result<Embedded, EmbedError> {
             if text == "bad" || self.down.load(Ordering::SeqCst) {
-                return Err(EmbedError::Failed("no".into()));
+                return Err((self.fails)());
             }
             Ok(Embedded::Vector { embedding: Embedding::new(vec![1.0, 0.0]).unwrap(), tokens: 1 })
         }
@@ -232,8 +250,9 @@ mod tests {
     async fn a_bad_entry_is_set_aside_and_an_embedder_that_is_down_is_not_its_fault() {
         let (clock, stop) = (ManualClock::default(), CancellationToken::new());
         let store = filled(&clock).await;
-        let embedder = Picky { id: EmbedderId::new("picky"), down: AtomicBool::new(true) };
-        let job = Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop };
+        let embedder = Picky::failing(|| EmbedError::Failed("no".into()));
+        let job =
+            Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: Duration::ZERO };
         let count = async || store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
         assert!(matches!(job.pass().await, Err(Ended::Embedder(_))));
         assert_eq!(count().await, StaleCount { waiting: 3, failed: 0 });
@@ -245,5 +264,35 @@ mod tests {
         assert_eq!(count().await, StaleCount { waiting: 0, failed: 1 });
         clock.advance(ASIDE);
         assert_eq!(count().await, StaleCount { waiting: 1, failed: 0 }, "it is tried again");
+    }
+
+    #[tokio::test]
+    async fn an_embedder_that_never_answers_ends_the_pass_and_a_text_that_it_never_embeds_is_set_aside() {
+        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let store = filled(&clock).await;
+        let embedder = Picky::failing(|| EmbedError::Timeout);
+        let job =
+            Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: Duration::ZERO };
+        let count = async || store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
+        assert!(matches!(job.pass().await, Err(Ended::Embedder(EmbedError::Timeout))));
+        assert_eq!(count().await, StaleCount { waiting: 3, failed: 0 });
+
+        embedder.down.store(false, Ordering::SeqCst);
+        clock.advance(LEASE);
+        job.pass().await.unwrap();
+        assert_eq!(count().await, StaleCount { waiting: 0, failed: 1 });
+    }
+
+    #[tokio::test]
+    async fn an_embedder_with_too_much_to_do_sets_nothing_aside() {
+        let (clock, stop) = (ManualClock::default(), CancellationToken::new());
+        let store = filled(&clock).await;
+        let embedder = Picky::failing(|| EmbedError::Overloaded);
+        embedder.down.store(false, Ordering::SeqCst);
+        let job =
+            Job { store: &*store, embedder: &embedder, clock: &clock, stop: &stop, patience: Duration::ZERO };
+        assert!(matches!(job.pass().await, Err(Ended::Embedder(EmbedError::Overloaded))));
+        let left = store.stale_count(None, &embedder.id, clock.now()).await.unwrap();
+        assert_eq!(left, StaleCount { waiting: 2, failed: 0 });
     }
 }
