@@ -1,6 +1,7 @@
 //! The wiring: what the settings say becomes an engine. The only file that names all the other crates.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deja_core::admin::Admin;
 use deja_core::clock::SystemClock;
@@ -12,7 +13,7 @@ use deja_embed::{LocalEmbedder, PoolConfig};
 use deja_providers::{
     BuiltIn, Credentials, HttpSettings, Registry, RemoteEmbedder, RemoteSettings, SpanSender, TokenCounter,
 };
-use deja_store::StoreSettings;
+use deja_store::{OpenError, StoreSettings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -26,6 +27,10 @@ use crate::secrets::vault::Vault;
 use crate::state::{App, RequestLimits};
 use crate::telemetry::Metrics;
 use crate::traces::Traces;
+
+/// How often, and after how long, a store is tried again that another process has: most commands have it for a moment.
+pub(crate) const LOCK_TRIES: u32 = 30;
+pub(crate) const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// Everything that runs, joined.
 pub struct Wired {
@@ -49,7 +54,7 @@ pub struct Wired {
 pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToken) -> anyhow::Result<Wired> {
     let embedder = embedder(config).await?;
     let settings = StoreSettings { embedder: Some(embedder.id().clone()), ..config.store() };
-    let store = deja_store::open(&settings).await?;
+    let store = open(&settings).await?;
     let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
     let own_vault = vault()?;
     own_vault.verify(&*store).await?;
@@ -118,6 +123,17 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     let proxies = config.trusted_proxies.clone();
     let console = Console::new(admin.clone(), app.clone(), upstreams, vault()?, &config.public_url, proxies);
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
+}
+
+/// The store, once no command has it.
+async fn open(settings: &StoreSettings) -> Result<Arc<dyn Store>, OpenError> {
+    for _ in 1..LOCK_TRIES {
+        match deja_store::open(settings).await {
+            Err(OpenError::Locked { .. }) => tokio::time::sleep(LOCK_PAUSE).await,
+            opened => return opened,
+        }
+    }
+    deja_store::open(settings).await
 }
 
 /// The embedder that the settings name.

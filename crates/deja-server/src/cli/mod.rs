@@ -180,11 +180,22 @@ fn code_of(error: &anyhow::Error) -> u8 {
     let wrong_usage = error.chain().any(|cause| {
         cause.is::<ConfigError>()
             || matches!(cause.downcast_ref(), Some(AdminError::Invalid(_) | AdminError::Setting { .. }))
-            || matches!(
-                cause.downcast_ref(),
-                Some(OpenError::DataDir { .. } | OpenError::Locked { .. } | OpenError::DatabaseUrl { .. })
-            )
-            || cause.downcast_ref().is_some_and(VaultError::is_configuration)
+            || match cause.downcast_ref() {
+                Some(OpenError::DataDir { source, .. }) => is_of_settings(source),
+                other => matches!(other, Some(OpenError::DatabaseUrl { .. })),
+            }
+            || match cause.downcast_ref() {
+                Some(VaultError::File(_, source)) => is_of_settings(source),
+                other => other.is_some_and(VaultError::is_configuration),
+            }
     });
     if wrong_usage { WRONG_USAGE } else { FAILED }
+}
+
+/// Whether a file cannot be used until somebody changes a setting or rights. A disk that is full, or mounted late, is
+/// worth another try.
+fn is_of_settings(error: &io::Error) -> bool {
+    use ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, PermissionDenied};
+    // AlreadyExists is said where a directory is to be made and a file is.
+    matches!(error.kind(), PermissionDenied | AlreadyExists | NotADirectory | IsADirectory)
 }

@@ -14,10 +14,11 @@ use crate::admin::{self, Command, Reply, execute, socket};
 use crate::config::Config;
 use crate::feeds::prices::PriceFeed;
 use crate::secrets::vault::Vault;
+use crate::wiring::{LOCK_PAUSE, LOCK_TRIES};
 
-/// A server that starts holds the lock before it listens, and another command line holds it for a moment.
-const TRIES: u32 = 30;
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often, and after how long, a server is tried again that went away: it reads all of its store before it answers.
+const RESTART_TRIES: u32 = 600;
+const RESTART_PAUSE: Duration = Duration::from_millis(100);
 
 /// Has `command` done.
 pub(super) async fn execute_somewhere(config: &Config, command: Command) -> anyhow::Result<Reply> {
@@ -31,17 +32,19 @@ pub(super) async fn execute_somewhere(config: &Config, command: Command) -> anyh
 pub(super) struct Reach<'a> {
     config: &'a Config,
     here: Option<Admin>,
+    /// Whether the server did something already.
+    served: bool,
 }
 
 impl<'a> Reach<'a> {
     /// Looks for nothing yet.
     pub(super) const fn new(config: &'a Config) -> Self {
-        Self { config, here: None }
+        Self { config, here: None, served: false }
     }
 
     /// This process, with a store that is open already.
     pub(super) const fn here(config: &'a Config, admin: Admin) -> Self {
-        Self { config, here: Some(admin) }
+        Self { config, here: Some(admin), served: false }
     }
 
     /// Has `command` done. A store that was opened stays open for the next one.
@@ -54,9 +57,20 @@ impl<'a> Reach<'a> {
             let (to, asked) = (path.clone(), command.clone());
             let called = tokio::task::spawn_blocking(move || socket::call(&to, &asked)).await?;
             if let Some(reply) = called? {
+                self.served = true;
                 return Ok(reply?);
             }
             let settings = settings(self.config);
+            // A server that starts again needs its store: a long command must not have it meanwhile.
+            if self.served && settings.postgres.is_none() {
+                anyhow::ensure!(
+                    tries < RESTART_TRIES,
+                    "the server went away and does not come back: run this again once it serves"
+                );
+                tries += 1;
+                tokio::time::sleep(RESTART_PAUSE).await;
+                continue;
+            }
             // What is in a wrong directory must not look like an empty deja.
             if !command.begins() && settings.postgres.is_none() {
                 let schema = deja_store::schema_version(&settings).await?;
@@ -68,9 +82,10 @@ impl<'a> Reach<'a> {
             }
             match deja_store::open(&settings).await {
                 Ok(store) => self.here = Some(admin_over(self.config, store).await?),
-                Err(OpenError::Locked { .. }) if tries < TRIES => {
+                // A server that starts holds the lock before it listens.
+                Err(OpenError::Locked { .. }) if tries < LOCK_TRIES => {
                     tries += 1;
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(LOCK_PAUSE).await;
                 }
                 Err(error @ OpenError::Locked { .. }) => {
                     return Err(error).context("no running server answers in the data directory");

@@ -137,9 +137,9 @@ pub enum VaultError {
 }
 
 impl VaultError {
-    /// Whether the operator has to change settings or the key file.
+    /// Whether the operator has to change settings or the key file. A file that cannot be read may be there later.
     pub const fn is_configuration(&self) -> bool {
-        !matches!(self, Self::Sealed | Self::Entropy(_) | Self::Store(_))
+        !matches!(self, Self::File(..) | Self::Sealed | Self::Entropy(_) | Self::Store(_))
     }
 }
 

@@ -1,9 +1,12 @@
 //! The command line while a server has the data directory.
 
+use std::io::Write as _;
 use std::net::Shutdown;
 use std::os::unix::net::UnixListener;
+use std::process::Stdio;
 use std::sync::Arc;
-use std::thread;
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
 
 use deja_core::api_key::PlainKey;
 use deja_core::id::SystemEntropy;
@@ -13,10 +16,10 @@ use deja_server::feeds::prices::PriceFeed;
 use deja_server::secrets::vault::Vault;
 use deja_store::StoreSettings;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use super::Deja;
+use super::{Deja, PATIENCE, terminate};
 
 /// A server's store, held by this process.
 fn hold(deja: &Deja) -> (Runtime, Arc<dyn Store>) {
@@ -30,28 +33,31 @@ fn hold(deja: &Deja) -> (Runtime, Arc<dyn Store>) {
 fn a_server_that_does_not_answer() {
     let deja = Deja::new();
     let (runtime, store) = hold(&deja);
-    let error = deja.error(2, &["project", "list"]);
+    let error = deja.error(1, &["project", "list"]);
     assert!(error.contains("no running server answers") && error.contains("deja-data"), "{error}");
     runtime.block_on(store.close()).unwrap();
     drop(store);
     deja.ok(&["project", "list"]);
 }
 
-#[test]
-fn a_running_server_does_what_it_is_told() {
-    let deja = Deja::new();
-    let (runtime, store) = hold(&deja);
+/// A server's socket over a store that is held; it ends when it is told to.
+fn serve(deja: &Deja, runtime: &Runtime, store: &Arc<dyn Store>) -> (CancellationToken, JoinHandle<()>) {
     let data = deja.path().join("deja-data");
     let vault = Vault::load(None, &data, Arc::new(SystemEntropy)).unwrap();
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
     let admin = admin::over(store.clone(), vault, prices, "https://deja.example");
-    let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-    let (directory, shutdown) = (data.clone(), stop.clone());
-    let served = async move {
-        let socket = socket::OwnDirectory::take(&directory).unwrap().listen().unwrap();
-        socket.serve(Arc::new(admin), shutdown).await;
-    };
-    let task = tasks.spawn_on(served, runtime.handle());
+    let stop = CancellationToken::new();
+    let _context = runtime.enter();
+    let socket = socket::OwnDirectory::take(&data).unwrap().listen().unwrap();
+    let task = runtime.spawn(socket.serve(Arc::new(admin), stop.clone()));
+    (stop, task)
+}
+
+#[test]
+fn a_running_server_does_what_it_is_told() {
+    let deja = Deja::new();
+    let (runtime, store) = hold(&deja);
+    let (stop, task) = serve(&deja, &runtime, &store);
     assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
     let key = deja.key(&["--project", "a", "--name", "k"]);
     let hash = PlainKey::parse(&key).unwrap().hash();
@@ -61,7 +67,57 @@ fn a_running_server_does_what_it_is_told() {
     assert_eq!(deja.error(1, &["key", "list", "--project", "b"]), "deja: there is no project 'b'");
     stop.cancel();
     runtime.block_on(task).unwrap();
-    assert!(!socket::path_in(&data).exists());
+    assert!(!socket::path_in(&deja.path().join("deja-data")).exists());
+}
+
+#[test]
+fn a_command_leaves_the_store_to_a_server_that_starts_again() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let line = String::from_utf8(deja.run(&["export", "--with-projects"]).stdout).unwrap();
+    // As many lines as are handed over at once.
+    let batch = line.repeat(500);
+    let (runtime, store) = hold(&deja);
+    let (stop, task) = serve(&deja, &runtime, &store);
+    let mut import =
+        deja.command(&["import", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = import.stdin.take().unwrap();
+    lines.write_all(batch.as_bytes()).unwrap();
+    sleep(Duration::from_secs(2));
+    stop.cancel();
+    runtime.block_on(task).unwrap();
+    runtime.block_on(store.close()).unwrap();
+    drop(store);
+    lines.write_all(batch.as_bytes()).unwrap();
+    sleep(Duration::from_secs(1));
+    // The import still has lines to come: it would hold the store until then.
+    let (runtime, store) = hold(&deja);
+    let (stop, task) = serve(&deja, &runtime, &store);
+    drop(lines);
+    let output = import.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", output.status);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("Already there: 0 entries, 1000 projects."), "{said}");
+    stop.cancel();
+    runtime.block_on(task).unwrap();
+}
+
+#[test]
+fn a_server_waits_for_a_command_that_has_the_store() {
+    let deja = Deja::new().env("DEJA_LISTEN", "127.0.0.1:0");
+    let (runtime, store) = hold(&deja);
+    let mut server = deja.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    sleep(Duration::from_secs(2));
+    assert_eq!(server.try_wait().unwrap(), None, "it gave up");
+    runtime.block_on(store.close()).unwrap();
+    drop(store);
+    let began = Instant::now();
+    while !socket::path_in(&deja.path().join("deja-data")).exists() {
+        assert_eq!(server.try_wait().unwrap(), None, "it gave up");
+        assert!(began.elapsed() < PATIENCE, "it never serves");
+        sleep(Duration::from_millis(20));
+    }
+    assert_eq!(terminate(server).code(), Some(0));
 }
 
 #[test]

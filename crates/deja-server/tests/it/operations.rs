@@ -288,7 +288,7 @@ fn what_stands_in_the_way_of_a_start_is_told_in_one_line() {
     // The data directory is another server's.
     let port = free_port().to_string();
     let elsewhere = format!("127.0.0.1:{port}");
-    refuses(&serve(&world.deja, &[("DEJA_LISTEN", &elsewhere)]), 2, &["data directory", "in use"]);
+    refuses(&serve(&world.deja, &[("DEJA_LISTEN", &elsewhere)]), 1, &["data directory", "in use"]);
     // The port is taken.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().to_string();

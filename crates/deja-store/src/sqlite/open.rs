@@ -210,8 +210,10 @@ fn load_vectors(
 fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
     let path: PathBuf = path.to_owned();
     match error.sqlite_error_code() {
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-            OpenError::DataDir { path, source: std::io::Error::other(error) }
+        Some(ErrorCode::CannotOpen) => OpenError::DataDir { path, source: std::io::Error::other(error) },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            let source = std::io::Error::new(std::io::ErrorKind::PermissionDenied, error);
+            OpenError::DataDir { path, source }
         }
         // The last three: tables are there, but not those of deja, or with content that is not theirs.
         Some(
