@@ -560,3 +560,25 @@ fn a_project_without_samples_is_tuned_to_nothing() {
     assert_eq!((refused.status.code(), told.contains("advise no setting")), (Some(2), true), "{told}");
     assert!(deja.error(1, &["tune", "--project", "b"]).contains("no project 'b'"));
 }
+
+#[test]
+fn an_import_says_which_project_is_full_and_of_which_no_line_is() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    deja.ok(&["project", "set", "a", "--max-entries", "2"]);
+    let lines = (1..=5).map(|n| {
+        let entry = serde_json::json!({
+            "deja": 1, "type": "entry", "project": "a", "id": format!("00000000-0000-7000-8000-{n:012x}"),
+            "model": "gpt-4o-mini", "context": null, "prompt": format!("Question {n}?"),
+            "answer": {"text": "Yes.", "provider": "openai", "input_tokens": 10, "output_tokens": 20},
+            "created": "2026-01-01T00:00:00Z", "expires": null,
+        });
+        format!("{entry}\n")
+    });
+    std::fs::write(deja.path().join("lines"), lines.collect::<String>()).unwrap();
+    let said = deja.ok(&["import", "lines"]);
+    assert!(said.starts_with("Imported 5 entries.\n"), "{said}");
+    assert!(said.contains("The project a is full: it keeps 2 entries"), "{said}");
+    let error = deja.error(1, &["import", "lines", "--project", "nosuch"]);
+    assert_eq!(error, "deja: no line is of the project nosuch");
+}

@@ -83,6 +83,7 @@ async fn copy_all(
         sink.hand_over(&mut writes).await?;
     }
     bar.finish_and_clear();
+    sink.note_full(&mut writes).await?;
     if !task.projects.is_empty() {
         return Ok((sink.summary, 0));
     }

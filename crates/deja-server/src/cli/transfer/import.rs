@@ -1,5 +1,6 @@
 //! `deja import`: lines become batches.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::mem;
@@ -53,6 +54,7 @@ async fn read(
 ) -> anyhow::Result<()> {
     let (mut number, mut bytes) = (0, 0);
     let mut buffer = Vec::new();
+    let mut missing = task.projects.clone();
     while let Some(read) = lines::read(from, &mut buffer).context("the file cannot be read")? {
         number += 1;
         bar.inc(if bar.length().is_some() { read.bytes } else { 1 });
@@ -61,6 +63,7 @@ async fn read(
         }
         match read.text.map_or_else(|| Err("it is too long".to_owned()), line::parse) {
             Ok(record) => {
+                missing.retain(|slug| slug != record.project());
                 if task.projects.is_empty() || task.projects.iter().any(|slug| slug == record.project()) {
                     bytes += read.bytes;
                     sink.put(number, record);
@@ -77,7 +80,10 @@ async fn read(
             bytes = 0;
         }
     }
-    sink.hand_over(reach).await
+    sink.hand_over(reach).await?;
+    sink.note_full(reach).await?;
+    anyhow::ensure!(missing.is_empty(), "no line is of the project {}", missing.join(", "));
+    Ok(())
 }
 
 /// Collects records and hands them over in batches.
@@ -85,6 +91,8 @@ pub(super) struct Sink {
     records: Vec<Record>,
     /// The line of each, and what is to be told of it.
     told: Vec<(u64, Told)>,
+    /// Projects that entries were stored in.
+    filled: BTreeSet<String>,
     first: bool,
     skip_bad: bool,
     pub(super) summary: ImportSummary,
@@ -95,6 +103,7 @@ impl Sink {
         Self {
             records: Vec::new(),
             told: Vec::new(),
+            filled: BTreeSet::new(),
             first: true,
             skip_bad,
             summary: ImportSummary::default(),
@@ -123,10 +132,29 @@ impl Sink {
         };
         for ((number, told), imported) in told.iter().zip(&imported) {
             match imported {
-                Imported::Stored => self.summary.stored(told),
+                Imported::Stored => {
+                    self.summary.stored(told);
+                    if told.counts.entries > 0 && !self.filled.contains(&told.project) {
+                        self.filled.insert(told.project.clone());
+                    }
+                }
                 Imported::There => self.summary.already_there.merge(told.counts),
                 Imported::Expired => self.summary.expired += 1,
                 Imported::Bad(reason) => self.bad(*number, reason)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out which projects have no room for more: what came in may be gone already.
+    pub(super) async fn note_full(&mut self, reach: &mut Reach<'_>) -> anyhow::Result<()> {
+        for project in mem::take(&mut self.filled) {
+            match reach.execute(Command::CacheStats { project: project.clone() }).await? {
+                Reply::Cache(cache) if cache.entries >= cache.max_entries => {
+                    self.summary.full.insert(project, cache.max_entries);
+                }
+                Reply::Cache(_) => {}
+                other => return Err(unexpected(&other)),
             }
         }
         Ok(())

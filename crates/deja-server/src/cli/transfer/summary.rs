@@ -1,5 +1,6 @@
 //! What an export or import came to, for people and for scripts.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
@@ -61,6 +62,8 @@ pub(super) struct ImportSummary {
     pub(super) skipped: u64,
     /// Providers that were stored without the secret they had: project and name.
     pub(super) without_secret: Vec<[String; 2]>,
+    /// Projects with new entries that are full now, and how many entries each keeps.
+    pub(super) full: BTreeMap<String, u64>,
 }
 
 impl ImportSummary {
@@ -85,6 +88,12 @@ impl ImportSummary {
         if self.skipped > 0 {
             writeln!(out, "Skipped: {} lines.", self.skipped)?;
         }
+        for (project, most) in &self.full {
+            writeln!(
+                out,
+                "The project {project} is full: it keeps {most} entries (max_entries), the last used ones."
+            )?;
+        }
         for [project, name] in &self.without_secret {
             writeln!(
                 out,
@@ -108,6 +117,7 @@ impl Counts {
 /// What is left to tell of a record that was handed over.
 #[derive(Clone, Debug)]
 pub(super) struct Told {
+    pub(super) project: String,
     pub(super) counts: Counts,
     without_secret: Option<[String; 2]>,
 }
@@ -122,7 +132,7 @@ impl From<&Record> for Told {
             }
             _ => None,
         };
-        Self { counts, without_secret }
+        Self { project: record.project().to_owned(), counts, without_secret }
     }
 }
 
