@@ -179,6 +179,7 @@ async fn errors_of_the_operators_account_do_not_pass() {
     let headers = format!("x-request-id: {KEY}\r\ncontent-type: application/json\r\n");
     let answered = answer(http(200, &headers, "{}")).await.unwrap();
     assert!(!format!("{:?}", answered.headers).contains(KEY));
+    assert_eq!(answered.headers["content-type"], "application/json", "it says how the body is read");
 }
 
 #[tokio::test]
