@@ -11,8 +11,13 @@ const SHORTEST: usize = 20;
 
 /// Whether there is a key and `bytes` have it in them.
 pub(crate) fn quotes(key: Option<&SecretString>, bytes: &[u8]) -> bool {
-    let key = key.map_or("", |key| key.expose_secret().trim());
-    !key.is_empty() && memmem::find(bytes, key.as_bytes()).is_some()
+    let key = sent(key);
+    !key.is_empty() && memmem::find(bytes, key).is_some()
+}
+
+/// The key as it is sent.
+fn sent(key: Option<&SecretString>) -> &[u8] {
+    key.map_or("", |key| key.expose_secret().trim()).as_bytes()
 }
 
 /// The `pieces` of a good answer as they come, up to where they quote the key: then they end with `failure`. What may be the
@@ -22,7 +27,7 @@ pub(crate) fn unquoted<E: Send + 'static>(
     key: Option<SecretString>,
     failure: E,
 ) -> impl Stream<Item = Result<Bytes, E>> + Send {
-    let key = key.filter(|key| key.expose_secret().trim().len() >= SHORTEST);
+    let key = key.filter(|key| sent(Some(key)).len() >= SHORTEST);
     let begun = (Box::pin(pieces), Bytes::new(), key, failure);
     stream::try_unfold(Some(begun), |state| async move {
         let Some((mut pieces, mut held, key, failure)) = state else { return Ok(None) };
@@ -43,7 +48,7 @@ pub(crate) fn unquoted<E: Send + 'static>(
 
 /// How much of the key stands at the end of `bytes`.
 fn begun_at_end(key: Option<&SecretString>, bytes: &[u8]) -> usize {
-    let key = key.map_or("", |key| key.expose_secret().trim()).as_bytes();
+    let key = sent(key);
     (1..key.len()).rev().find(|length| bytes.ends_with(&key[..*length])).unwrap_or(0)
 }
 

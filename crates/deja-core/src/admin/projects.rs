@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use deja_wire::MAX_MODEL_BYTES;
 use serde::{Deserialize, Serialize};
 
 use super::names::{name_of, shown};
@@ -26,8 +27,6 @@ const MAX_ENTRIES: u64 = 100_000_000;
 const SAMPLES: RangeInclusive<u64> = 100..=10_000;
 /// Requests in the log of a project: a search by text reads as many.
 const MAX_LOGGED: u64 = 50_000;
-/// As in queries.
-const MAX_MODEL_BYTES: usize = 256;
 const WEEK_HOURS: i64 = 7 * 24;
 
 /// A project to make.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use deja_wire::MAX_MODEL_BYTES;
 use sha2::{Digest, Sha256};
 
 use crate::id::ProjectId;
@@ -15,10 +16,6 @@ pub const MAX_NAMES_PER_HOUR: usize = 64;
 /// Models of a project that are told apart in one hour though requests for them were refused: they may be any word of a
 /// client's, and take no place of those that answer.
 pub const MAX_REFUSED_PER_HOUR: usize = 16;
-
-/// Bytes of a model's name that is told apart. PostgreSQL has a bound for what is in the key of a table, and no model has
-/// such a name.
-const MAX_MODEL_BYTES: usize = 256;
 
 /// Stands for the models beyond [`MAX_NAMES_PER_HOUR`], and for those with too long a name. No model is called so: names have no blank in front.
 pub const OTHER_MODELS: &str = " other";
@@ -105,6 +102,7 @@ impl Hour {
         if let Some(known) = names.get(model) {
             return Arc::clone(known);
         }
+        // PostgreSQL has a bound for what is in the key of a table, and no model has a longer name.
         if names.len() >= most || model.len() > MAX_MODEL_BYTES {
             return OTHER_MODELS.into();
         }
