@@ -22,6 +22,8 @@ pub(crate) const LIMIT: u32 = 1_000_000;
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a start may take at most.
 const PATIENCE: Duration = Duration::from_mins(5);
+/// How long the index of a large store may take from a slow disk.
+const LOADING: Duration = Duration::from_mins(30);
 
 /// Where a server keeps its data.
 pub(crate) enum Place {
@@ -116,7 +118,7 @@ fn new_project(
 /// Starts a server and waits for `/readyz`.
 pub(crate) fn start(bench: &Bench, place: &Place, provider: &str) -> Result<Started> {
     let address = free_address()?;
-    let log = place.data().join(format!("bench-{}.log", address.replace(':', "-")));
+    let log = log_of(place, &address);
     let file = File::create(&log)?;
     let began = Instant::now();
     let mut command = command(bench, place, &address, provider);
@@ -127,6 +129,10 @@ pub(crate) fn start(bench: &Bench, place: &Place, provider: &str) -> Result<Star
         std::thread::sleep(Duration::from_millis(2));
     }
     Ok(Started { server, address, took: began.elapsed() })
+}
+
+fn log_of(place: &Place, address: &str) -> PathBuf {
+    place.data().join(format!("bench-{}.log", address.replace(':', "-")))
 }
 
 /// Free now; that it is still free in a moment is likely enough.
@@ -180,6 +186,21 @@ impl<'a> Deja<'a> {
         let Replica { server, address, key, place } =
             replica(bench, Place::Directory(data.to_owned()), &provider, None)?;
         Ok(Self { bench, server, address, key, provider, provider_server, place })
+    }
+
+    /// Waits until all of the index is loaded, which a start with millions of entries does not.
+    pub(crate) fn wait_for_index(&self) -> Result<()> {
+        let (began, log) = (Instant::now(), log_of(&self.place, &self.address));
+        loop {
+            let log = std::fs::read_to_string(&log)?;
+            if !log.contains("the index is loaded beside requests")
+                || log.contains("all of the index is loaded")
+            {
+                return Ok(());
+            }
+            anyhow::ensure!(began.elapsed() < LOADING, "the index is not loaded after {LOADING:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Deja's own API.

@@ -94,7 +94,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
         NOT_EMBEDDED,
         "Entries without a vector of the embedder in use, by state: waiting for one, or failed."
     );
-    describe_gauge!(INDEX_BUILD, "How much of an index is built while one is being built; 1 otherwise.");
+    describe_gauge!(INDEX_BUILD, "How much of the index is there while it is built or loaded; 1 otherwise.");
     describe_gauge!(PRICE_AGE, "Age of the price table in force.");
     describe_gauge!(BUILD, "Always 1; its label is the version that runs.");
     gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);

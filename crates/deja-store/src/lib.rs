@@ -37,8 +37,11 @@ pub struct StoreSettings {
     /// them included.
     pub search_timeout: Duration,
     /// Whose vectors are searched: those of other embedders stay in the database. Without one nothing is found by
-    /// meaning.
+    /// meaning, and no index is loaded.
     pub embedder: Option<EmbedderId>,
+    /// How long opening waits for the index. What is not loaded then is loaded later, and until then found by the same
+    /// prompt only: [`deja_core::store::Store::index_build`].
+    pub index_patience: Duration,
     /// Entries of a scope beyond which their vectors are kept in memory as int8, half as large as they are stored; those
     /// that decide are then read from the database. Both find the same.
     pub int8_from: usize,
@@ -107,7 +110,7 @@ pub struct SchemaVersion {
 
 impl StoreSettings {
     /// The store in `data_dir` with 64 MiB of answers in memory, four readers, 10 seconds for a search by text, no bound on
-    /// its size and no embedder; 65,536 entries of a scope have their vectors in memory as they are stored.
+    /// its size and no embedder; 10 seconds for the index at the start; 65,536 entries of a scope have their vectors in memory as they are stored.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
@@ -116,6 +119,7 @@ impl StoreSettings {
             max_database_bytes: None,
             search_timeout: SEARCH_TIMEOUT,
             embedder: None,
+            index_patience: Duration::from_secs(10),
             int8_from: 65_536,
             postgres: None,
         }

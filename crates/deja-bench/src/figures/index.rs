@@ -40,7 +40,11 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
             );
         }
         let open = rounds.iter().map(|round| round.open_s);
-        rows.push(Row::plain(format!("opening the store of {entries}"), "s", open));
+        rows.push(
+            Row::plain(format!("opening the store of {entries}"), "s", open).target(Target::AtMost(10.0)),
+        );
+        let loaded = rounds.iter().map(|round| round.loaded_s);
+        rows.push(Row::plain(format!("all of the index of {entries} loaded"), "s", loaded));
         let bytes = rounds.iter().map(|round| round.bytes_per_entry);
         rows.push(Row::plain(format!("memory of {entries}"), "bytes/entry", bytes));
         // What the server learns must not stay in a store that is kept.
@@ -52,6 +56,7 @@ pub(crate) fn run(bench: &Bench) -> Result<Vec<Row>> {
             data
         };
         let deja = Deja::filled(bench, served)?;
+        deja.wait_for_index()?;
         let name = format!("hits by meaning, {entries} entries");
         rows.extend(semantic::measure(bench, &name, deja, prompts::ENTRIES, Target::AtMost(1.5))?);
     }

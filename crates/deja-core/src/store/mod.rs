@@ -125,7 +125,8 @@ pub trait Store:
         Ok(None)
     }
 
-    /// How much is done, 0 to 1, of an index that is being built: until it is there, large scopes are searched slowly.
+    /// How much is done, 0 to 1, of an index that is being built. Until it is there, large scopes are searched slowly, or,
+    /// with a store that loads its index into memory, prompts that are alike may not be found.
     /// `None`: none is being built.
     async fn index_build(&self) -> Result<Option<f64>, StoreError> {
         Ok(None)

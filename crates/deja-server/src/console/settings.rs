@@ -38,7 +38,7 @@ pub(super) struct SettingsPage {
     wires: Vec<Group>,
     prices: Prices,
     embeddings: Option<Embeddings>,
-    /// How much is done of an index that is being built.
+    /// How much is there of an index that is being built or loaded.
     index: Option<String>,
     /// The entries that a lower maximum would let go.
     going: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! One thread writes ([`writer`]), a few connections read ([`readers`]), and what every request needs is in
 //! memory ([`catalog`], [`index`], [`limits`]), so that a hit touches no file. Memory follows the database:
-//! it changes after a commit and before the acknowledgement, and is rebuilt at start ([`open`]).
+//! it changes after a commit and before the acknowledgement, and is rebuilt at start ([`open`], [`load`]).
 
 mod access_tokens;
 mod audit;
@@ -17,6 +17,7 @@ mod index;
 mod keys;
 mod labels;
 mod limits;
+mod load;
 mod lock;
 mod members;
 mod migrations;
@@ -51,6 +52,7 @@ use fault::fault;
 use forbidden::Forbidden;
 use index::{Index, Row, Scans};
 use limits::Buckets;
+use load::Load;
 use readers::Readers;
 use vectors::StaleClaims;
 use writer::{Done, Writer};
@@ -64,6 +66,8 @@ type EmbedderNumber = i64;
 struct Memory {
     catalog: Catalog,
     index: Index,
+    /// How much of the index is there.
+    load: Arc<Load>,
     scans: Arc<Scans>,
     buckets: Buckets,
     key_buckets: Buckets<(ProjectId, KeyId)>,
@@ -97,6 +101,7 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn ready(&self) -> Result<(), StoreError> {
+        self.memory.load.works()?;
         self.readers.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await?;
         // Turned over each time, so that a page is really written.
         let sql = "INSERT INTO facts (name, value) VALUES ('ready', x'00')
@@ -106,11 +111,25 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn index_build(&self) -> Result<Option<f64>, StoreError> {
+        Ok(self.memory.load.progress())
+    }
+
     async fn close(&self) -> Result<(), StoreError> {
+        self.memory.load.stop();
+        let load = Arc::clone(&self.memory.load);
+        let stopped = tokio::task::spawn_blocking(move || load.ended()).await;
+        stopped.map_err(|error| StoreError::Internal(Box::new(error)))?;
         self.searches.close(1).await;
         self.readers.close(self.reader_count).await;
         self.writer.close().await;
         Ok(())
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.memory.load.stop();
     }
 }
 

@@ -1,37 +1,34 @@
 //! Opening a data directory: lock, database, schema, and everything in memory rebuilt.
 
-use std::num::NonZero;
-use std::ops::Range;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::{self, ScopedJoinHandle};
 
-use deja_core::cache::{PromptHash, ScopeKey};
 use deja_core::embedding::EmbedderId;
-use deja_core::id::{EntryId, ProjectId};
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::catalog::Catalog;
-use super::index::{Index, Row, Vector};
+use super::index::Index;
+use super::load::Load;
 use super::lock::{DirectoryLock, open_private};
 use super::migrations::{self, MigrateError, migrate};
 use super::readers::{Readers, add_functions, reader, steady_plans};
 use super::reserve::Reserve;
-use super::rows::unreadable;
 use super::writer::Writer;
-use super::{EmbedderNumber, Memory, SqliteStore, keys, projects, providers, rows, weight};
+use super::{EmbedderNumber, Memory, SqliteStore, keys, load, projects, providers, weight};
 use crate::{Backend, OpenError, SchemaVersion, StoreSettings};
 
 /// 3.51.3: the first release without the WAL reset bug, which could damage a database.
 const OLDEST_SQLITE: i32 = 3_051_003;
 pub(super) const PAGE: u64 = 4096;
-/// Vectors for which a thread more is begun at the start.
-const LEAST_PART: i64 = 10_000;
 
 impl SqliteStore {
-    /// Opens the store. Blocks: disk, and some seconds of work for a million entries.
+    /// Opens the store. Blocks: disk, and the index, for [`StoreSettings::index_patience`] at most.
     pub(crate) fn open(settings: &StoreSettings) -> Result<Self, OpenError> {
+        Self::open_with(settings, Arc::default())
+    }
+
+    /// The same with a load of the index that has not begun.
+    pub(super) fn open_with(settings: &StoreSettings, load: Arc<Load>) -> Result<Self, OpenError> {
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(OpenError::SqliteTooOld { found: rusqlite::version() });
         }
@@ -55,11 +52,14 @@ impl SqliteStore {
                 Some((embedder.clone(), number))
             }
         };
-        let memory = Arc::new(load(&path, settings, embedder).map_err(says)?);
+        let memory = Arc::new(remembered(&path, settings, embedder, load).map_err(says)?);
+        if memory.embedder.is_some() {
+            load::begin(&path, &memory, settings.index_patience).map_err(says)?;
+        }
         let reader_count = settings.readers.max(1);
         let readers = Readers::open(&path, reader_count, None).map_err(says)?;
         let searches = Readers::open(&path, 1, Some(settings.search_timeout)).map_err(says)?;
-        let writer = Writer::start(connection, reserve, lock)
+        let writer = Writer::start(connection, reserve, lock, Arc::clone(&memory.load))
             .map_err(|error| OpenError::Failed { path: path.clone(), source: Box::new(error) })?;
         Ok(Self { memory, writer, readers, reader_count, searches })
     }
@@ -97,10 +97,12 @@ fn connect(path: &Path, max_bytes: Option<u64>) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-fn load(
+/// What is in memory, the entries apart.
+fn remembered(
     path: &Path,
     settings: &StoreSettings,
     embedder: Option<(EmbedderId, EmbedderNumber)>,
+    load: Arc<Load>,
 ) -> rusqlite::Result<Memory> {
     let connection = reader(path)?;
     let catalog = Catalog::default();
@@ -114,7 +116,7 @@ fn load(
         catalog.put_provider(provider);
     }
     let own = embedder.as_ref().map(|(_, number)| *number);
-    let index = load_index(path, settings.int8_from, own)?;
+    let index = Index::new(settings.int8_from, projects::entry_counts(&connection)?);
     let texts = moka::sync::Cache::builder()
         .max_capacity(settings.answer_cache_bytes)
         .weigher(|_, entry: &Arc<deja_core::cache::Entry>| weight(entry))
@@ -126,6 +128,7 @@ fn load(
     Ok(Memory {
         catalog,
         index,
+        load,
         scans,
         buckets,
         key_buckets,
@@ -135,75 +138,6 @@ fn load(
         stale_claims,
         texts,
     })
-}
-
-/// Rebuilds the index: one thread reads who is where, others the vectors of this embedder.
-fn load_index(path: &Path, int8_from: usize, embedder: Option<EmbedderNumber>) -> rusqlite::Result<Index> {
-    let (heads, index) = (reader(path)?, Index::new(int8_from));
-    let count = |sql: &str| heads.query_row(sql, [], |row| rows::count(row, 0));
-    let entries = count("SELECT coalesce(sum(entry_count), 0) FROM projects")?;
-    let scopes = count("SELECT count(*) FROM scopes")?;
-    index.reserve(usize::try_from(entries).unwrap_or(0), usize::try_from(scopes).unwrap_or(0));
-    // A part of the file for each core, as long as parts are worth a thread.
-    let last =
-        heads.query_row("SELECT coalesce(max(rowid), 0) FROM vectors", [], |row| row.get::<_, i64>(0))?;
-    let cores = thread::available_parallelism().map_or(1, NonZero::get) as i64;
-    let part = (last / cores + 1).max(LEAST_PART);
-    thread::scope(|threads| {
-        let index = &index;
-        let mut tasks = vec![threads.spawn(move || load_heads(&heads, index))];
-        for first in (0..=last).step_by(part as usize) {
-            let rows = first..first + part;
-            tasks.push(threads.spawn(move || load_vectors(&reader(path)?, embedder, rows, index)));
-        }
-        all(tasks)
-    })?;
-    Ok(index)
-}
-
-/// Waits for all. A panic in one of them is one here: half an index must not serve.
-fn all<E>(tasks: Vec<ScopedJoinHandle<'_, Result<(), E>>>) -> Result<(), E> {
-    tasks.into_iter().try_for_each(|task| task.join().unwrap_or_else(|panic| resume_unwind(panic)))
-}
-
-/// Reads who is where.
-fn load_heads(connection: &Connection, index: &Index) -> rusqlite::Result<()> {
-    let mut select = connection.prepare(
-        "SELECT h.entry, h.project_id, s.scope_key, h.prompt_hash, h.expires
-         FROM heads h LEFT JOIN scopes s ON s.scope = h.scope ORDER BY h.entry",
-    )?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (project, scope) = (ProjectId::from_bytes(row.get(1)?), ScopeKey(row.get(2)?));
-        let expires = row.get::<_, Option<i64>>(4)?.unwrap_or(i64::MAX);
-        index.add_exact(project, scope, PromptHash(row.get(3)?), row.get(0)?, expires);
-    }
-    Ok(())
-}
-
-/// Reads the vectors of an embedder in some rows, in the order in which they lie in the file: to find each by its entry
-/// would take longer than to read it.
-fn load_vectors(
-    connection: &Connection,
-    embedder: Option<EmbedderNumber>,
-    rows: Range<i64>,
-    index: &Index,
-) -> rusqlite::Result<()> {
-    let mut select = connection.prepare(
-        "SELECT h.entry, h.entry_id, s.scope_key, h.expires, v.vector
-         FROM vectors v CROSS JOIN heads h ON h.entry = v.entry LEFT JOIN scopes s ON s.scope = h.scope
-         WHERE v.rowid >= ?2 AND v.rowid < ?3 AND v.embedder = ?1 AND v.vector IS NOT NULL ORDER BY v.rowid",
-    )?;
-    let mut rows = select.query(params![embedder, rows.start, rows.end])?;
-    while let Some(row) = rows.next()? {
-        let number: Row = row.get(0)?;
-        let vector = Vector::from_bytes(row.get_ref(4)?.as_blob()?)
-            .ok_or_else(|| unreadable(4, format!("the vector of entry {number} cannot be read")))?;
-        let (id, scope) = (EntryId::from_bytes(row.get(1)?), ScopeKey(row.get(2)?));
-        let expires = row.get::<_, Option<i64>>(3)?.unwrap_or(i64::MAX);
-        index.add_vector(scope, vector, number, id, expires);
-    }
-    Ok(())
 }
 
 /// What an error while opening means to the person who starts the program.
@@ -224,26 +158,5 @@ fn explain(path: &Path, error: rusqlite::Error) -> OpenError {
         )
         | None => OpenError::Corrupt { path, reason: error.to_string() },
         Some(_) => OpenError::Failed { path, source: Box::new(error) },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use super::*;
-
-    #[test]
-    fn half_an_index_does_not_serve() {
-        type Task = fn() -> Result<(), &'static str>;
-        let (good, bad) = (|| Ok(()), || Err("unreadable"));
-        let joined = |tasks: &[Task]| {
-            thread::scope(|threads| all(tasks.iter().map(|task| threads.spawn(task)).collect()))
-        };
-        assert_eq!(joined(&[good, good]), Ok(()));
-        assert_eq!((joined(&[good, bad]), joined(&[bad, good])), (Err("unreadable"), Err("unreadable")));
-        let panics: Task = || panic!("the test panics here");
-        assert!(catch_unwind(AssertUnwindSafe(|| joined(&[good, panics]))).is_err());
-        assert!(catch_unwind(AssertUnwindSafe(|| joined(&[panics, good]))).is_err());
     }
 }

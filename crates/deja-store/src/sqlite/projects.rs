@@ -1,5 +1,6 @@
 //! Projects: read from memory, written to the database first.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use rusqlite::{Connection, Row, params};
 use super::audit;
 use super::entries::remove;
 use super::fault::{conflict, fault};
-use super::rows::{quota, time, unreadable};
+use super::rows::{count, quota, time, unreadable};
 use super::{Done, SqliteStore, members, request_log, samples};
 
 #[async_trait]
@@ -127,6 +128,14 @@ const SELECT: &str =
     "SELECT project_id, slug, name, tier, quota_per_minute, quota_burst, suspended, settings,
                              created
                       FROM projects";
+
+/// Entries of each project that has some.
+pub(super) fn entry_counts(connection: &Connection) -> rusqlite::Result<HashMap<ProjectId, u64>> {
+    connection
+        .prepare("SELECT project_id, entry_count FROM projects WHERE entry_count > 0")?
+        .query_map([], |row| Ok((ProjectId::from_bytes(row.get(0)?), count(row, 1)?)))?
+        .collect()
+}
 
 /// All projects.
 pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<Project>> {

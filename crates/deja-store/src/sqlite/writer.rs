@@ -8,6 +8,7 @@
 //! On a full disk what can be done without is refused, so that the rest still finds room ([`Reserve`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::fault::{DiskFull, closed, fault, is_full, not_committed};
+use super::load::Load;
 use super::lock::DirectoryLock;
 use super::reserve::Reserve;
 
@@ -125,11 +127,12 @@ impl Writer {
         connection: Connection,
         reserve: Reserve,
         lock: DirectoryLock,
+        load: Arc<Load>,
     ) -> std::io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         thread::Builder::new()
             .name("deja-writer".into())
-            .spawn(move || run(connection, reserve, jobs, lock))?;
+            .spawn(move || run(connection, reserve, jobs, lock, &load))?;
         Ok(Self { queue })
     }
 
@@ -176,6 +179,7 @@ fn run(
     mut reserve: Reserve,
     mut queue: mpsc::Receiver<Message>,
     lock: DirectoryLock,
+    load: &Load,
 ) {
     let mut closing = None;
     let mut crowded = false;
@@ -199,7 +203,7 @@ fn run(
             next = if batch.len() < BATCH { queue.try_recv().ok() } else { None };
         }
         crowded = batch.len() > 1;
-        commit(&connection, &mut reserve, &mut batch);
+        commit(&connection, &mut reserve, &mut batch, load);
     }
     close_database(connection);
     drop(lock);
@@ -211,7 +215,7 @@ fn run(
 }
 
 /// Runs the jobs in one transaction and tells their callers.
-fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dyn Job>>) {
+fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dyn Job>>, load: &Load) {
     if !reserve.has_room(connection) {
         let refused = DiskFull.to_string();
         batch.extract_if(.., |job| job.needs_room()).for_each(|job| job.finish(Err(&refused)));
@@ -222,6 +226,8 @@ fn commit(connection: &Connection, reserve: &mut Reserve, batch: &mut Vec<Box<dy
     if reserve.is_given_back() {
         shrink_log(connection);
     }
+    // Until what is in memory has followed.
+    let _apart = load.apart_from_pieces();
     let outcome = transact(connection, batch);
     if let Err(error) = &outcome {
         tracing::error!(%error, "a transaction failed");
@@ -302,7 +308,7 @@ mod tests {
         reserve.give_back();
         assert_eq!(length(), 0);
         let lock = DirectoryLock::acquire(directory.path()).unwrap();
-        let writer = Writer::start(connection, reserve, lock).unwrap();
+        let writer = Writer::start(connection, reserve, lock, Arc::default()).unwrap();
         let insert = |connection: &Connection| {
             connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(|_| Done::quiet(()))
         };
@@ -322,7 +328,8 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE numbers (number INTEGER)").unwrap();
         let lock = DirectoryLock::acquire(directory.path()).unwrap();
-        let writer = Writer::start(connection, Reserve::take(directory.path()).unwrap(), lock).unwrap();
+        let reserve = Reserve::take(directory.path()).unwrap();
+        let writer = Writer::start(connection, reserve, lock, Arc::default()).unwrap();
         let insert = |connection: &Connection| {
             connection.execute("INSERT INTO numbers VALUES (1)", []).map_err(fault).map(drop)
         };

@@ -8,7 +8,7 @@ use deja_core::cache::{Frame, Scope};
 use deja_core::testing::change;
 use deja_store::{OpenError, StoreSettings, open};
 
-use crate::support::{assert_whole, entry, project, project_id, store_in};
+use crate::support::{assert_whole, embedder, entry, project, project_id, store_in};
 
 /// The error of opening `directory`, as text.
 async fn refusal(directory: &Path) -> (OpenError, String) {
@@ -58,7 +58,8 @@ async fn damage_anywhere_is_an_error_or_harmless() {
             file.write_all(&[0xA5; 4096]).unwrap();
         }
         drop(file);
-        match open(&StoreSettings::new(directory.path())).await {
+        let settings = StoreSettings { embedder: Some(embedder()), ..StoreSettings::new(directory.path()) };
+        match open(&settings).await {
             Err(error) => {
                 refused += 1;
                 assert!(matches!(error, OpenError::Corrupt { .. }), "{error}");

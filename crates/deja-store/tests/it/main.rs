@@ -15,6 +15,7 @@ mod full;
 mod graph;
 mod hosts;
 mod index;
+mod load;
 mod model;
 #[path = "../postgres/mod.rs"]
 mod postgres;

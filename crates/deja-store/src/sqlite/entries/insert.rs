@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use deja_core::cache::{Inserted, NewEntry};
+use deja_core::cache::{Inserted, NewEntry, PromptHash, ScopeKey};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
+use deja_core::id::ProjectId;
 use deja_core::store::{EVICTED_AT_ONCE, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -22,7 +23,8 @@ pub(super) fn insert(
     vector: Option<(EmbedderId, Vector)>,
 ) -> Result<Done<Inserted>, StoreError> {
     let mut gone = Vec::new();
-    if let Some((row, expires)) = twin(connection, &new).map_err(fault)? {
+    let twin = place(connection, new.scope.project(), new.scope.key(), new.prompt_hash).map_err(fault)?;
+    if let Some((row, expires)) = twin {
         if !new.replaces && expires.is_none_or(|expires| new.entry.created.as_nanos() < expires) {
             let twin = texts::read(connection, row).map_err(fault)?;
             let (twin, _) = twin.ok_or_else(|| StoreError::Corrupt(format!("entry {row} has no text")))?;
@@ -51,17 +53,20 @@ pub(super) fn insert(
     }))
 }
 
-/// The entry of the same scope and prompt, with its expiry.
-fn twin(connection: &Connection, new: &NewEntry) -> rusqlite::Result<Option<(Row, Option<i64>)>> {
+/// The entry for exactly this prompt, with its expiry.
+pub(super) fn place(
+    connection: &Connection,
+    project: ProjectId,
+    scope: ScopeKey,
+    prompt: PromptHash,
+) -> rusqlite::Result<Option<(Row, Option<i64>)>> {
     connection
         .prepare_cached(
             "SELECT e.entry, e.expires
              FROM scopes s JOIN entries e ON e.scope = s.scope AND e.prompt_hash = ?3
              WHERE s.project_id = ?1 AND s.scope_key = ?2",
         )?
-        .query_row(params![new.scope.project().as_bytes(), new.scope.key().0, new.prompt_hash.0], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        .query_row(params![project.as_bytes(), scope.0, prompt.0], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
 }
 

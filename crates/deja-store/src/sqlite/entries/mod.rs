@@ -35,7 +35,13 @@ impl Entries for SqliteStore {
         prompt: &PromptHash,
         now: Timestamp,
     ) -> Result<Option<Arc<Entry>>, StoreError> {
-        match self.memory.index.exact(scope.key(), *prompt, now) {
+        // First: what is not in memory now may be there when the load has ended.
+        let is_whole = self.memory.load.is_whole();
+        let found = match self.memory.index.exact(scope.key(), *prompt, now) {
+            None if !is_whole => self.stored(scope, *prompt, now).await?,
+            found => found,
+        };
+        match found {
             None => Ok(None),
             Some(row) => self.text(scope.key(), row).await,
         }
@@ -143,6 +149,20 @@ impl Entries for SqliteStore {
 }
 
 impl SqliteStore {
+    /// The row of the live entry for exactly this prompt, from the database.
+    async fn stored(
+        &self,
+        scope: &Scope,
+        prompt: PromptHash,
+        now: Timestamp,
+    ) -> Result<Option<Row>, StoreError> {
+        let (project, scope) = (scope.project(), scope.key());
+        let find = move |connection: &Connection| insert::place(connection, project, scope, prompt);
+        let found = self.readers.read(find).await?;
+        let is_live = |expires: Option<i64>| expires.is_none_or(|expires| now.as_nanos() < expires);
+        Ok(found.and_then(|(row, expires)| is_live(expires).then_some(row)))
+    }
+
     /// The best of what a search came near to. What is not in memory, vectors that decide and texts, is read in one visit to
     /// the database.
     async fn found(

@@ -131,8 +131,9 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(int8_from: usize) -> Self {
-        Self { int8_from, ..Self::default() }
+    /// One that is empty, for projects with so many entries.
+    pub(super) fn new(int8_from: usize, counts: HashMap<ProjectId, u64>) -> Self {
+        Self { int8_from, counts: RwLock::new(counts), ..Self::default() }
     }
 
     /// Adds an entry that is committed.
@@ -142,19 +143,12 @@ impl Index {
         if let Some(vector) = vector {
             self.add_vector(scope, vector, row, id, expires);
         }
-        self.add_exact(project, scope, prompt, row, expires);
+        self.add_exact(scope, prompt, row, expires);
+        *self.counts.write().entry(project).or_default() += 1;
     }
 
-    /// Adds an entry apart from its vector.
-    pub(super) fn add_exact(
-        &self,
-        project: ProjectId,
-        scope: ScopeKey,
-        prompt: PromptHash,
-        row: Row,
-        expires: i64,
-    ) {
-        *self.counts.write().entry(project).or_default() += 1;
+    /// Adds an entry that is counted already, apart from its vector.
+    pub(super) fn add_exact(&self, scope: ScopeKey, prompt: PromptHash, row: Row, expires: i64) {
         self.exact.insert(self.fingerprints.of((scope, prompt)), row, expires);
     }
 
@@ -166,7 +160,7 @@ impl Index {
         }
         let mut counts = self.counts.write();
         if let Some(count) = counts.get_mut(&gone.project) {
-            *count -= 1;
+            *count = count.saturating_sub(1);
             if *count == 0 {
                 counts.remove(&gone.project);
             }
@@ -186,6 +180,11 @@ impl Index {
         let slot = Slot { id, row, expires, reading: vector.reading() };
         let place = partition.push(slot, vector);
         self.places.lock().insert(row, place);
+    }
+
+    /// Whether the vector of an entry is there.
+    pub(super) fn has_vector(&self, row: Row) -> bool {
+        self.places.lock().contains_key(&row)
     }
 
     /// Takes the vector of an entry out. A partition without vectors is dropped.

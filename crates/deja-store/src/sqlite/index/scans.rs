@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn index(vectors: u64) -> Index {
-        let index = Index::new(0);
+        let index = Index::new(0, HashMap::new());
         for number in 0..vectors {
             let id = EntryId::from_bytes(u128::from(number).to_be_bytes());
             index.add_vector(SCOPE, Vector::new(&embedding(number)).unwrap(), number as i64, id, i64::MAX);
