@@ -58,6 +58,8 @@ pub use slots::CallLimits;
 
 /// How many candidates are judged for each prompt: the best, and a few for where it is refused.
 const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
+/// How many are where all of those are refused: prompts of one template, with other numbers, are that near to each other.
+const CROWD: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 
 /// What the engine works with.
 pub struct Parts {

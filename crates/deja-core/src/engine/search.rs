@@ -3,7 +3,7 @@
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, Engine, Looked, NearMiss, Opinion, Query, QueryError};
+use crate::engine::{CANDIDATES, CROWD, Engine, Looked, NearMiss, Opinion, Query, QueryError};
 use crate::store::{LookUp, Probe};
 
 /// What came of looking for neighbours.
@@ -82,14 +82,24 @@ impl Engine {
         // What people and models say is of a text, however many parts it came in.
         let prompt = PromptHash::of(&query.prompt);
         let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
-        let mut candidates = self.parts.store.nearest(scope, probe, now).await?;
-        candidates.retain(|candidate| query.takes(&candidate.entry, now));
-        let best = candidates.first().map(|candidate| NearMiss {
+        let nearest = self.parts.store.nearest(scope, probe, now).await?;
+        let is_crowd = nearest.len() == CANDIDATES.get()
+            && nearest.last().is_some_and(|last| judge.threshold().reached_by(last.similarity));
+        let taken = |candidate: &Candidate| query.takes(&candidate.entry, now);
+        let best = nearest.iter().find(|candidate| taken(candidate)).map(|candidate| NearMiss {
             entry: candidate.entry.id,
             similarity: candidate.similarity,
             forbidden: candidate.forbidden,
         });
-        let (judged, opinion) = self.recall(scope.project(), prompt, judge, judge.first(candidates)).await;
+        let mut judged = judge.first(nearest.into_iter().filter(taken));
+        if is_crowd && judged.hit.is_none() && judged.uncertain.is_empty() {
+            // What answers may stand behind them. A call of the provider takes longer than to look.
+            let probe = Probe { limit: CROWD, threshold: judge.threshold(), ..probe };
+            let crowd = self.parts.store.nearest(scope, probe, now).await?;
+            let behind = crowd.into_iter().skip(CANDIDATES.get()).filter(taken);
+            judged = Judged { refused: judged.refused, ..judge.first(behind) };
+        }
+        let (judged, opinion) = self.recall(scope.project(), prompt, judge, judged).await;
         let Judged { hit, refused, uncertain } = judged;
         Ok(Found { hit, near: Near { best, refused, opinion }, uncertain })
     }

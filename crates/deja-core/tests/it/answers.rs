@@ -33,6 +33,20 @@ async fn the_same_prompt_needs_no_embedding() {
 }
 
 #[tokio::test]
+async fn what_answers_is_found_behind_many_that_ask_something_else() {
+    let bench = Bench::with(ProjectSettings::default(), 1_000).await;
+    let mut entries = Vec::new();
+    for day in 1..=30 {
+        entries.push(bench.ask(&format!("|Which trains run on day {day}?")).await.entry.id);
+    }
+    assert_eq!(bench.provider.count(), 30, "each asks something else");
+    for (day, entry) in (1..).zip(entries) {
+        let reply = bench.ask(&format!("|Please, which trains run on day {day}?")).await;
+        assert_eq!((reply.is_hit(), reply.entry.id), (true, entry), "day {day}");
+    }
+}
+
+#[tokio::test]
 async fn an_expired_entry_is_a_miss_for_the_same_prompt_and_for_paraphrases() {
     let settings = ProjectSettings { ttl_seconds: Some(60), ..unguarded() };
     let bench = Bench::with(settings, 10).await;
