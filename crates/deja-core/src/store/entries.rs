@@ -94,8 +94,8 @@ pub trait Entries: Send + Sync {
         change: &Change,
     ) -> Result<u64, StoreError>;
 
-    /// Deletes up to `limit` entries that expired before `now`, or where none did, the least recently hit ones of a
-    /// project that has more than its settings allow. Says how many.
+    /// Deletes up to `limit` entries: those that expired before `now`, then the least recently hit ones of projects that have
+    /// more than their settings allow. Says how many.
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }
 

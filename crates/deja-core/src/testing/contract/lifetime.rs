@@ -23,6 +23,7 @@ register!["lifetime":
     eviction_counts_one_project_only,
     a_smaller_maximum_evicts_many,
     a_maximum_that_was_lowered_far_is_reached_by_the_sweep,
+    a_sweep_brings_all_projects_to_their_maximum_while_entries_expire,
 ];
 
 fn expiring(number: u32, scope: &Scope, prompt: &str, after: i64) -> NewEntry {
@@ -192,4 +193,32 @@ async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut subject: Sub
     let left = ids(&near(&*store, &one, 0.0, 0.0, NOW).await);
     assert_eq!(left, [entry_id(99), entry_id(100), entry_id(101)]);
     assert_eq!(store.count(other).await.unwrap(), 1);
+}
+
+async fn a_sweep_brings_all_projects_to_their_maximum_while_entries_expire(subject: Subject) {
+    let store = subject.store();
+    let busy = scope(with_project(&*store, 9).await);
+    for number in 1..=2 {
+        put(&*store, expiring(number, &busy, &number.to_string(), i64::from(number))).await;
+    }
+    let mut lowered = [1, 2, 3].map(project);
+    for (place, project) in (1..).zip(&mut lowered) {
+        store.create_project(project, &change()).await.unwrap();
+        for number in 1..=6 {
+            // Some of what is beyond the maximum expires as well.
+            let mut new = of_at_most(place * 100 + number, &scope(project.id), 100);
+            new.entry.expires = (number == 1).then(|| later(1));
+            put(&*store, new).await;
+        }
+        project.settings.max_entries = 2;
+        assert!(store.update_project(project, &change()).await.unwrap());
+    }
+    // Of the busy project one, and of each other one that expired and three of five.
+    assert_eq!(store.sweep(later(1), MANY).await.unwrap(), 1 + 3 * (1 + 3));
+    for project in &lowered {
+        assert_eq!(store.count(project.id).await.unwrap(), 2);
+    }
+    assert_eq!(store.count(busy.project()).await.unwrap(), 1);
+    let two = NonZeroUsize::new(2).unwrap();
+    assert_eq!(store.sweep(later(2), two).await.unwrap(), 1);
 }

@@ -224,17 +224,15 @@ impl Entries for MemoryStore {
         for (_, id) in &expired {
             state.entries.remove(id);
         }
-        if !expired.is_empty() {
-            return Ok(expired.len() as u64);
-        }
         let surplus = |project: &Project| {
             let over = state.count(project.id).saturating_sub(project.settings.max_entries.max(1));
             (over > 0).then_some((project.id, over))
         };
-        let Some((project, over)) = state.projects.values().find_map(surplus) else {
-            return Ok(0);
-        };
-        Ok(state.evict(project, over.min(limit.get() as u64), None))
+        let (mut swept, limit) = (expired.len() as u64, limit.get() as u64);
+        for (project, over) in state.projects.values().filter_map(surplus).collect::<Vec<_>>() {
+            swept += state.evict(project, over.min(limit - swept), None);
+        }
+        Ok(swept)
     }
 }
 

@@ -80,7 +80,7 @@ pub(super) async fn passing(
     total(&connections.bulk(&sql, &noted.after(&params)).await?)
 }
 
-/// Entries that may no longer be served, the longest expired first; without any, those beyond a project's maximum.
+/// Entries that may no longer be served, the longest expired first; then those beyond the maximum of their projects.
 pub(super) async fn swept(
     connections: &Connections,
     now: Timestamp,
@@ -91,9 +91,8 @@ pub(super) async fn swept(
                   ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
     let expired = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit(at_most)]).await?)?;
-    if expired > 0 {
-        return Ok(expired);
-    }
+    let left = at_most.get().saturating_sub(usize::try_from(expired).unwrap_or(at_most.get()));
+    let Some(left) = NonZeroUsize::new(left) else { return Ok(expired) };
     // By whoever has the project's lock, as in an insert.
     let choose = "SELECT e.project_id, e.entry_id
                   FROM (SELECT project_id, over
@@ -101,11 +100,12 @@ pub(super) async fn swept(
                                      - greatest((p.settings::json->>'max_entries')::bigint, 1) AS over
                               FROM projects p JOIN entry_counts c ON c.project_id = p.project_id
                               GROUP BY p.project_id) counted
-                        WHERE over > 0 LIMIT 1) o
+                        WHERE over > 0) o
                        CROSS JOIN LATERAL (
                            SELECT project_id, entry_id FROM entries WHERE project_id = o.project_id
                            ORDER BY last_used, entry_id LIMIT least(o.over, $1) FOR UPDATE SKIP LOCKED) e
-                  WHERE pg_try_advisory_xact_lock(hashtextextended(o.project_id::text, 0))";
+                  WHERE pg_try_advisory_xact_lock(hashtextextended(o.project_id::text, 0))
+                  LIMIT $1";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    total(&connections.bulk(&sql, &[&limit(at_most)]).await?)
+    Ok(expired + total(&connections.bulk(&sql, &[&limit(left)]).await?)?)
 }

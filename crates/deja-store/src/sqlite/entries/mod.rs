@@ -138,13 +138,18 @@ impl Entries for SqliteStore {
         let of = filter.clone();
         let rows = self.readers_for(filter);
         let rows = rows.read(move |connection| remove::rows_that_pass(connection, project, &of)).await?;
-        let purged = purged(Arc::clone(&self.memory), self.writer.clone(), rows, change.clone());
+        let purged = purged(Arc::clone(&self.memory), self.writer.clone(), rows, Some(change.clone()));
         #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no purge half-way")]
         tokio::spawn(purged).await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.remove(move |connection| remove::swept_rows(connection, now, limit).map_err(fault)).await
+        let expired =
+            self.remove(move |connection| remove::expired(connection, now, limit).map_err(fault)).await?;
+        // Only then is known how many of the others are too many.
+        let left = limit.get() - usize::try_from(expired).unwrap_or(limit.get()).min(limit.get());
+        let surplus = self.remove(move |connection| remove::surplus(connection, left).map_err(fault)).await?;
+        Ok(expired + surplus)
     }
 }
 
@@ -212,13 +217,13 @@ where
 }
 
 /// Removes these entries in parts, and says how many were there. The change is written with the first part.
-async fn purged(
+pub(super) async fn purged(
     memory: Arc<Memory>,
     writer: Writer,
     mut rows: Vec<Row>,
-    change: Change,
+    mut change: Option<Change>,
 ) -> Result<u64, StoreError> {
-    let (mut change, mut purged) = (Some(change), 0);
+    let mut purged = 0;
     loop {
         let (change, part) = (change.take(), rows.split_off(rows.len().saturating_sub(PURGED_AT_ONCE)));
         let choose = move |connection: &Connection| {

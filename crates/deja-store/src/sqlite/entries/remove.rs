@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::EmbedderNumber;
 use super::super::index::{Gone, Row};
+use super::super::rows::signed;
 
 /// Removes the entries with these numbers; some may be gone already. Their vectors go with them by the foreign key, counts and empty
 /// scopes by triggers. The index holds vectors of the embedder `own`.
@@ -107,29 +108,32 @@ pub(super) fn rows_that_pass(
 }
 
 /// Entries that may no longer be served, the longest expired first.
-pub(super) fn swept_rows(
+pub(super) fn expired(
     connection: &Connection,
     now: Timestamp,
     limit: NonZeroUsize,
 ) -> rusqlite::Result<Vec<Row>> {
-    let limit = i64::try_from(limit.get()).unwrap_or(i64::MAX);
-    let expired = connection
+    connection
         .prepare_cached("SELECT entry FROM entries WHERE expires <= ?1 ORDER BY expires LIMIT ?2")?
-        .query_map(params![now.as_nanos(), limit], |row| row.get(0))?
-        .collect::<rusqlite::Result<Vec<Row>>>()?;
-    if expired.is_empty() { surplus_rows(connection, limit) } else { Ok(expired) }
+        .query_map(params![now.as_nanos(), signed(limit.get() as u64)], |row| row.get(0))?
+        .collect()
 }
 
-/// The least recently used entries of one project that has more than its settings allow.
-fn surplus_rows(connection: &Connection, limit: i64) -> rusqlite::Result<Vec<Row>> {
-    connection
-        .prepare_cached(
-            "WITH over AS (
-                 SELECT project_id, entry_count - max(1, json_extract(settings, '$.max_entries')) AS entries
-                 FROM projects WHERE entries > 0 LIMIT 1)
-             SELECT entry FROM entries WHERE project_id = (SELECT project_id FROM over)
-             ORDER BY last_used, entry_id LIMIT coalesce((SELECT min(entries, ?1) FROM over), 0)",
-        )?
-        .query_map([limit], |row| row.get(0))?
-        .collect()
+/// The least recently used entries of projects that have more than their settings allow.
+pub(super) fn surplus(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<Row>> {
+    let mut over = connection.prepare_cached(
+        "SELECT project_id, entry_count - max(1, json_extract(settings, '$.max_entries')) AS over
+         FROM projects WHERE over > 0",
+    )?;
+    let mut oldest = connection.prepare_cached(
+        "SELECT entry FROM entries WHERE project_id = ?1 ORDER BY last_used, entry_id LIMIT ?2",
+    )?;
+    let (mut projects, mut surplus) = (over.query([])?, Vec::new());
+    while let Some(project) = projects.next()? {
+        let (id, over): ([u8; 16], i64) = (project.get(0)?, project.get(1)?);
+        let count = over.min(signed((limit - surplus.len()) as u64));
+        let rows = oldest.query_map(params![id, count], |row| row.get(0))?;
+        surplus.extend(rows.collect::<rusqlite::Result<Vec<Row>>>()?);
+    }
+    Ok(surplus)
 }
