@@ -294,24 +294,31 @@ impl Lease {
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let deadline = self.deadline;
-        let connection = self.ask()?;
-        let answer = async {
-            let statement = connection.prepare(sql).await?;
-            let client = &connection.client;
-            // They are sent in this order and in one step, so that no caller can go away between them. The server
-            // goes through them in it, and makes a rollback of the commit if one before it failed.
-            let (begun, rows, ended) = tokio::join!(
-                biased;
-                client.batch_execute(begin),
-                client.query(&statement, params),
-                client.batch_execute("COMMIT"),
-            );
-            begun?;
-            let rows = rows?;
-            ended.map(|()| rows)
-        };
-        let answer = timeout_at(deadline, answer).await;
-        self.answered(answer)
+        for attempt in 1.. {
+            let connection = self.ask()?;
+            let answer = async {
+                let statement = connection.prepare(sql).await?;
+                let client = &connection.client;
+                // They are sent in this order and in one step, so that no caller can go away between them. The server
+                // goes through them in it, and makes a rollback of the commit if one before it failed.
+                let (begun, rows, ended) = tokio::join!(
+                    biased;
+                    client.batch_execute(begin),
+                    client.query(&statement, params),
+                    client.batch_execute("COMMIT"),
+                );
+                begun?;
+                let rows = rows?;
+                ended.map(|()| rows)
+            };
+            let answer = timeout_at(deadline, answer).await;
+            match answer {
+                // Rolled back as a whole, in favour of another transaction.
+                Ok(Err(error)) if attempt < ATTEMPTS && is_transient(&error) => {}
+                answer => return self.answered(answer),
+            }
+        }
+        Err(too_late("a transaction"))
     }
 
     async fn simple(&mut self, sql: &str) -> Result<(), StoreError> {

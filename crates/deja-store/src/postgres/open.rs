@@ -51,6 +51,12 @@ pub(crate) async fn schema(settings: &PostgresSettings) -> Result<SchemaVersion,
 async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let failed = |reason| OpenError::Database { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;
+    let encoding = client.query_one("SHOW server_encoding", &[]).await.and_then(|row| row.try_get(0));
+    let encoding: String = encoding.map_err(|error| failed(describe(&error)))?;
+    if encoding != "UTF8" {
+        let make = "make another one (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0)";
+        return Err(failed(format!("the database holds texts as {encoding}, and not as UTF8: {make}")));
+    }
     let schema = match timeout(PATIENCE, migrations::migrate(&mut client)).await {
         Ok(migrated) => migrated.map_err(|error| failed(describe(&error)))?,
         Err(_) => return Err(failed("bringing the schema up to date took too long".into())),

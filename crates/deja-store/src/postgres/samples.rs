@@ -45,13 +45,19 @@ impl Samples for PostgresStore {
             "WITH projects_held AS (
                  SELECT p.project_id, {} AS allowed FROM projects p WHERE p.project_id = ANY ($1::uuid[])
                  ORDER BY p.project_id FOR SHARE),
+             entries_held AS (
+                 SELECT e.project_id, e.entry_id
+                 FROM unnest($1::uuid[], $4::uuid[]) AS u (project_id, entry_id)
+                      JOIN projects_held p USING (project_id)
+                      JOIN entries e ON e.project_id = u.project_id AND e.entry_id = u.entry_id
+                 ORDER BY e.project_id, e.entry_id FOR KEY SHARE OF e),
              given AS (
                  SELECT DISTINCT ON (u.project_id, u.band, u.sample_id) u.*, p.allowed
                  FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::uuid[], $5::bigint[], $6::bigint[],
                              $7::real[], $8::text[], $9::text[], $10::real[], $11::bytea[])
                       AS u (project_id, band, sample_id, entry_id, at, expires, similarity, met, reason, score, asked)
                       JOIN projects_held p ON p.project_id = u.project_id
-                      JOIN entries e ON e.project_id = u.project_id AND e.entry_id = u.entry_id
+                      JOIN entries_held e ON e.project_id = u.project_id AND e.entry_id = u.entry_id
                  WHERE u.expires IS NULL OR u.expires > $12
                  ORDER BY u.project_id, u.band, u.sample_id),
              bands AS (SELECT DISTINCT project_id, band, allowed FROM given),

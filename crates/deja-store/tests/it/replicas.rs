@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
 use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Frame, Inserted, Labelled, NewEntry, PairHash, PromptHash, Scope};
+use deja_core::cache::{Frame, Inserted, Labelled, Met, NewEntry, PairHash, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::id::{FlightId, KeyId};
+use deja_core::embedding::Similarity;
+use deja_core::id::{FlightId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::provider::ProviderKind;
+use deja_core::quality::{Band, NewSample, SampleId};
 use deja_core::rate_limit::{Bucket, Quota, take};
 use deja_core::store::{
     Claimed, EVICTED_AT_ONCE, EntryFilter, FlightKey, Limits, Store, StoreError, Unanswered,
@@ -21,6 +24,7 @@ use proptest::prelude::*;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
+use uuid::Uuid;
 
 use crate::faults::{behind_proxy, nobody, run};
 use crate::postgres::{Database, open_store, settings};
@@ -138,6 +142,71 @@ async fn a_claim_is_given_up_with_the_answer_that_takes_an_expired_ones_place() 
     assert!(matches!(stored, Inserted::New), "{stored:?}");
     let claimed = there.claims().unwrap().claim(&flight, second, Duration::from_mins(5), Some(first), late);
     assert!(matches!(claimed.await.unwrap(), Claimed::Answered));
+    database.remove().await;
+}
+
+/// Does `write` while another transaction has deleted something, which it commits when the write waits for it or is done.
+async fn beside_deletion(database: &Database, deletion: &str, write: impl Future<Output = ()>) {
+    let (deletes, looker) = (database.client().await, database.client().await);
+    deletes.batch_execute(&format!("BEGIN; {deletion}")).await.unwrap();
+    let waits = "SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+                 WHERE NOT l.granted AND a.datname = current_database()";
+    let waits = async {
+        while looker.query(waits, &[]).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let mut write = std::pin::pin!(write);
+    tokio::select! {
+        () = &mut write => panic!("it does not wait for what is being deleted"),
+        () = waits => {}
+    }
+    deletes.batch_execute("COMMIT").await.unwrap();
+    write.await;
+}
+
+async fn projects_in(database: &Database, table: &str) -> Vec<ProjectId> {
+    let sql = format!("SELECT DISTINCT project_id FROM {table} ORDER BY 1");
+    let rows = database.client().await.query(&sql, &[]).await.unwrap();
+    rows.iter().map(|row| ProjectId::from_bytes(row.get::<_, Uuid>(0).into_bytes())).collect()
+}
+
+/// A foreign key that is gone would take all else with it.
+#[tokio::test]
+async fn what_is_deleted_while_counts_and_samples_are_written_takes_only_its_own() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    let key = KeyId::from_bytes([1; 16]);
+    let mut batch = UsageBatch::default();
+    let mut samples = Vec::new();
+    for number in [1, 2] {
+        store.create_project(&project(number), &change()).await.unwrap();
+        let scope = Scope::new(project_id(number), Frame::query(Some("m"), None));
+        store.insert(entry(number.into(), &scope, "asked")).await.unwrap();
+        batch.add(&UsageEvent::bare(project_id(number), key, Outcome::Miss, NOW));
+        samples.push(NewSample {
+            project: project_id(number),
+            id: SampleId::new(number.into()),
+            at: NOW,
+            expires: None,
+            asked: "asked".into(),
+            entry: entry_id(number.into()),
+            similarity: Similarity::ONE,
+            band: Band::of(Similarity::ONE).unwrap(),
+            met: Met::Served,
+            reason: None,
+            score: None,
+        });
+    }
+    let deletion = format!("DELETE FROM entries WHERE entry_id = '{}'", entry_id(2));
+    let keep = async { store.keep_samples(&samples, NOW).await.unwrap() };
+    beside_deletion(&database, &deletion, keep).await;
+    assert_eq!(projects_in(&database, "samples").await, [project_id(1)]);
+
+    let deletion = format!("DELETE FROM projects WHERE project_id = '{}'", project_id(2));
+    let record = async { store.record(&batch).await.unwrap() };
+    beside_deletion(&database, &deletion, record).await;
+    assert_eq!(projects_in(&database, "rollups").await, [project_id(1)]);
     database.remove().await;
 }
 

@@ -28,7 +28,12 @@ fn statement() -> String {
              SELECT ${recorder}::uuid, ${taken}::bigint WHERE ${recorder}::uuid IS NOT NULL
              ON CONFLICT (recorder_id) DO UPDATE SET taken = excluded.taken WHERE r.taken < excluded.taken
              RETURNING 1),
-         due AS (SELECT FROM first UNION ALL SELECT WHERE ${recorder}::uuid IS NULL),
+         held AS (SELECT project_id FROM projects
+                  WHERE project_id = ANY ($1::uuid[] || $5::uuid[] || $10::uuid[] || $14::uuid[])
+                  ORDER BY project_id FOR KEY SHARE),
+         -- None of the projects goes until this is written. First of all, as who deletes a project locks it.
+         due AS MATERIALIZED (
+             SELECT (SELECT count(*) FROM held) FROM (SELECT FROM first UNION ALL SELECT WHERE ${recorder}::uuid IS NULL) d),
          used_keys AS (
              SELECT k.project_id, k.key_id, u.requests, u.last_used
              FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
@@ -53,7 +58,7 @@ fn statement() -> String {
              INSERT INTO context_labels AS t (project_id, context, label, hour)
              SELECT u.* FROM unnest($10::uuid[], $11::bigint[], $12::bytea[], $13::bigint[])
                              AS u (project_id, context, label, hour)
-                        JOIN projects p ON p.project_id = u.project_id, due
+                        JOIN held USING (project_id), due
              ORDER BY u.project_id, u.context
              ON CONFLICT (project_id, context) DO UPDATE SET hour = greatest(t.hour, excluded.hour))
          INSERT INTO rollups AS t (project_id, step, dimensions, period, key_id, model, context, histograms, {})
@@ -62,7 +67,7 @@ fn statement() -> String {
          FROM unnest($14::uuid[], $15::integer[], $16::smallint[], $17::bigint[], $18::uuid[], $19::bytea[],
                      $20::bigint[], $21::integer[], ${lasts}::integer[], {})
               AS u (project_id, step, dimensions, period, key_id, model, context, first, last, {})
-              JOIN projects p ON p.project_id = u.project_id, due
+              JOIN held USING (project_id), due
          ORDER BY u.project_id, u.step, u.dimensions, u.period, u.key_id, u.model, u.context
          ON CONFLICT (project_id, step, dimensions, period, key_id, model, context) DO UPDATE SET
              histograms = (
