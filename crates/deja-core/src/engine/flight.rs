@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity};
-use crate::engine::live::Log;
+use crate::engine::live::{Live, Log};
 use crate::engine::search::Near;
 use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
@@ -120,12 +120,14 @@ impl Drop for Seat {
 pub(super) struct Watch {
     progress: watch::Receiver<Progress>,
     seat: Seat,
+    /// Where the answer comes for whom the call is made. It is let go with the watch: nobody waits for a reader that is gone.
+    first: Option<mpsc::Receiver<Live>>,
 }
 
 /// What a flight came to, as far as a watcher waits for it.
 pub(super) enum Begun {
-    /// The answer is on its way.
-    Live(Arc<Log>, Seat),
+    /// The answer is on its way; `None` if its beginning is gone.
+    Live(Option<Box<Live>>),
     /// It ended before there was one to read along.
     Ended(Completed),
 }
@@ -140,7 +142,13 @@ impl Watch {
     pub(super) async fn begun(mut self) -> Begun {
         let begun = self.progress.wait_for(|progress| progress.live.is_some() || progress.ended.is_some());
         match begun.await.ok().as_deref() {
-            Some(Progress { live: Some(log), .. }) => Begun::Live(Arc::clone(log), self.seat),
+            Some(Progress { live: Some(log), .. }) => {
+                let live = match self.first {
+                    Some(mut first) => first.try_recv().ok(),
+                    None => log.join(self.seat),
+                };
+                Begun::Live(live.map(Box::new))
+            }
             progress => Begun::Ended(Self::end(progress)),
         }
     }
@@ -175,7 +183,8 @@ struct Flight {
 
 impl Flight {
     fn follow(&self, similarity: Similarity) -> Joined {
-        let watch = Watch { progress: self.progress.clone(), seat: Arc::clone(&self.audience).seat() };
+        let seat = Arc::clone(&self.audience).seat();
+        let watch = Watch { progress: self.progress.clone(), seat, first: None };
         Joined::Follows(watch, self.query.clone(), similarity)
     }
 
@@ -226,8 +235,9 @@ impl Flights {
     pub(super) fn alone(self: &Arc<Self>, scope: ScopeKey) -> (Leader, Watch) {
         let (sender, progress) = watch::channel(Progress::default());
         let audience = Arc::<Audience>::default();
-        let watch = Watch { progress, seat: Arc::clone(&audience).seat() };
-        (Leader { flights: Arc::clone(self), scope, sender, audience }, watch)
+        let (first, comes) = mpsc::channel(1);
+        let watch = Watch { progress, seat: Arc::clone(&audience).seat(), first: Some(comes) };
+        (Leader { flights: Arc::clone(self), scope, sender, first, audience }, watch)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ScopeKey, Vec<Flight>>> {
@@ -260,6 +270,7 @@ pub(super) struct Leader {
     flights: Arc<Flights>,
     scope: ScopeKey,
     sender: watch::Sender<Progress>,
+    first: mpsc::Sender<Live>,
     audience: Arc<Audience>,
 }
 
@@ -271,6 +282,8 @@ impl Leader {
 
     /// Lets everybody read along.
     pub(super) fn begin(&self, live: Arc<Log>) {
+        // It comes back, and is let go, if who began the call is gone.
+        drop(self.first.try_send(live.first(Arc::clone(&self.audience).seat())));
         self.sender.send_modify(|progress| progress.live = Some(live));
     }
 

@@ -82,6 +82,12 @@ struct Reader {
 }
 
 impl State {
+    /// One more reader, from the beginning: its number.
+    fn add_reader(&mut self) -> usize {
+        self.readers.push(Some(Reader { next: 0, waker: None }));
+        self.readers.len() - 1
+    }
+
     /// Lets go what everybody has read. Only for an answer that is not recorded.
     fn forget_read(&mut self) {
         let read = self.readers.iter().flatten().map(|reader| reader.next).min();
@@ -109,15 +115,14 @@ impl State {
 }
 
 impl Log {
-    /// The first reader, for whom the call was made, may come late: nothing is forgotten before.
     pub(super) fn new(head: Head, room: Arc<Room>) -> Arc<Self> {
-        let readers = vec![Some(Reader { next: 0, waker: None })];
-        Arc::new(Self { head, room, state: Mutex::new(State { readers, ..State::default() }) })
+        Arc::new(Self { head, room, state: Mutex::default() })
     }
 
-    /// The first reader.
+    /// The reader for whom the call was made. It may come late: nothing is forgotten before.
     pub(super) fn first(self: &Arc<Self>, seat: Seat) -> Live {
-        self.reader(0, seat, false)
+        let number = self.lock().add_reader();
+        self.reader(number, seat, false)
     }
 
     /// Adds a piece. Waits while the slowest reader is far behind in an answer that is not recorded.
@@ -190,8 +195,7 @@ impl Log {
         if state.gone > 0 {
             return None;
         }
-        let number = state.readers.len();
-        state.readers.push(Some(Reader { next: 0, waker: None }));
+        let number = state.add_reader();
         drop(state);
         Some(self.reader(number, seat, true))
     }
@@ -221,6 +225,13 @@ pub struct Live {
     /// What happened before.
     pub trace: Trace,
     pieces: Pieces,
+}
+
+impl Live {
+    /// What it reads.
+    pub(super) fn log(&self) -> &Arc<Log> {
+        &self.pieces.log
+    }
 }
 
 struct Pieces {

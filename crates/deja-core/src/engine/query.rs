@@ -183,7 +183,7 @@ impl Engine {
                 self.lead(leader, call, reach != Reach::Similar);
                 course.leads = Some(Box::pin(watch.unseated()));
                 let completed = match watch.begun().await {
-                    Begun::Live(log, seat) => return Ok(Some(Answered::Live(log.first(seat)))),
+                    Begun::Live(live) => return Ok(live.map(|live| Answered::Live(*live))),
                     Begun::Ended(completed) => completed,
                 };
                 course.leads = None;
@@ -212,10 +212,10 @@ impl Engine {
                 let completed = if same && query.reads_along(&leader) {
                     let ended = watch.unseated();
                     match watch.begun().await {
-                        Begun::Live(log, seat) => {
-                            let Some(live) = log.join(seat) else { return Ok(None) };
-                            self.count_reader(caller, &query, scope, started, Arc::clone(&log), ended);
-                            return Ok(Some(Answered::Live(live)));
+                        Begun::Live(live) => {
+                            let Some(live) = live else { return Ok(None) };
+                            self.count_reader(caller, &query, scope, started, Arc::clone(live.log()), ended);
+                            return Ok(Some(Answered::Live(*live)));
                         }
                         Begun::Ended(completed) => completed,
                     }

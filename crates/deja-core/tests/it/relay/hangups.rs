@@ -9,7 +9,7 @@ use deja_wire::Mode;
 use futures::StreamExt as _;
 
 use super::{chunk, done, exact, relay, streamed, text};
-use crate::util::{Bench, HANGUP_TIMEOUT, passed, settle, unguarded};
+use crate::util::{Bench, HANGUP_TIMEOUT, PATIENCE, passed, settle, unguarded};
 
 /// A body that never ends, and that takes its time to be let go: as long as nothing comes through the second channel.
 struct Reluctant(std::sync::mpsc::Sender<()>, std::sync::mpsc::Receiver<()>);
@@ -137,4 +137,31 @@ async fn a_reader_keeps_the_call_going_that_another_began() {
     drop(feed);
     assert!(text(reader).await.ends_with("[DONE]\n\n"));
     assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
+}
+
+#[tokio::test]
+async fn who_is_gone_before_the_answer_begins_holds_up_nobody_who_reads_it() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    let (feed, _) = bench.streams();
+    let leader = bench.begin_relay(streamed("reset|1"));
+    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    let reader = bench.begin_reading(streamed("reset|1"));
+    settle().await;
+    leader.abort();
+    assert!(leader.await.unwrap_err().is_cancelled());
+    gate.add_permits(1);
+    settle().await;
+    // Too long to be recorded, so that it goes on in step with its slowest reader.
+    let long = "x".repeat(40 * 1024);
+    for _ in 0..20 {
+        feed.unbounded_send(Ok(chunk(&long, ""))).unwrap();
+    }
+    feed.unbounded_send(Ok(chunk("", "stop"))).unwrap();
+    feed.unbounded_send(Ok(done())).unwrap();
+    drop(feed);
+    let read = tokio::time::timeout(PATIENCE, reader).await.expect("the reader waits for who is gone");
+    assert!(read.unwrap().ends_with("[DONE]\n\n"));
+    bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+    assert_eq!(bench.provider.count(), 1);
 }
