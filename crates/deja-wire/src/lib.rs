@@ -22,6 +22,8 @@ pub use filter::UsageFilter;
 pub use identity::{
     Asked, Identity, MAX_MODEL_BYTES, Malformed, Mode, Options, Rendering, STORED_RESPONSE, identify,
 };
-pub use record::{Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far};
+pub use record::{
+    Record, StreamError, Unrecorded, is_error, is_event_stream, read, record, so_far, usage_in,
+};
 pub use render::{Fresh, Unrenderable, json_as_stream, render};
 pub use splice::{NotAnObject, ask_for_usage};

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use sse_stream::SseByteStream;
 
 use crate::json::Object;
-use crate::{Completion, Finish, Wire};
+use crate::{Completion, Finish, TokenUsage, Wire};
 
 /// One complete answer.
 #[derive(Clone, Debug)]
@@ -153,6 +153,27 @@ pub fn so_far(wire: Wire, body: &Bytes) -> Option<Completion> {
     let _ended = feed(wire, chunks, &mut *fold, true).now_or_never();
     let value = serde_json::from_slice(&fold.plain().body).ok()?;
     Some(Completion { finish: Finish::Unknown, ..completion(wire, value)? })
+}
+
+/// The tokens that are told in `parts` of an answer, cut anywhere: each number as it was told last.
+pub fn usage_in(wire: Wire, parts: &[u8]) -> Option<TokenUsage> {
+    let parts = String::from_utf8_lossy(parts);
+    // What the answer quotes does not look like this: quotes in a text are escaped.
+    let name = if wire == Wire::Gemini { "\"usageMetadata\"" } else { "\"usage\"" };
+    let mut told = serde_json::Map::new();
+    for (at, _) in parts.match_indices(name) {
+        let value = parts[at + name.len()..].trim_start().strip_prefix(':').unwrap_or_default();
+        let value = serde_json::Deserializer::from_str(value).into_iter().next();
+        if let Some(Ok(Value::Object(counts))) = value {
+            told.extend(counts.into_iter().filter(|(_, count)| !count.is_null()));
+        }
+    }
+    let told = Value::Object(told);
+    match wire {
+        Wire::Chat | Wire::Responses => counts::usage(told),
+        Wire::Messages => messages::usage(told),
+        Wire::Gemini => gemini::usage(told),
+    }
 }
 
 async fn folded<E>(

@@ -21,6 +21,8 @@ pub enum NotStored {
     ManyChoices,
     /// It cannot be given again as it was.
     NotRenderable,
+    /// It is too large to be recorded, or there were too many at once.
+    NotRecorded,
     /// The request was not to be answered from the cache, or its answer not to be stored.
     NotWanted,
     /// The store did not take it.
@@ -39,6 +41,7 @@ impl NotStored {
             Self::Empty => "empty",
             Self::ManyChoices => "many_choices",
             Self::NotRenderable => "not_renderable",
+            Self::NotRecorded => "not_recorded",
             Self::NotWanted => "not_wanted",
             Self::StoreUnavailable => "store_unavailable",
         }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_wire::{Completion, Finish, Mode, Record, Unrecorded, Wire, is_event_stream, record, so_far};
+use deja_wire::{
+    Completion, Finish, Mode, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in,
+};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;
@@ -77,8 +79,10 @@ impl Engine {
                 upstream.end();
                 Err(error.clone().into())
             }
-            // More may come of a stream that has no end mark.
-            Read::Abandoned if !streamed || wired.forward.endpoint.wire() == Wire::Gemini => {
+            // More may come of a stream that has no end mark, or of which it is not known.
+            Read::Abandoned
+                if !streamed || wired.forward.endpoint.wire() == Wire::Gemini || !log.is_recorded() =>
+            {
                 upstream.end();
                 Err(QueryError::Unfinished)
             }
@@ -119,7 +123,14 @@ impl Engine {
         if log.head.status >= 400 {
             return Err(QueryError::Declined);
         }
-        let whole = log.whole().filter(|_| log.head.status == 200).ok_or(QueryError::Unfinished)?;
+        if log.head.status != 200 {
+            return Err(QueryError::Unfinished);
+        }
+        let Some(whole) = log.whole() else {
+            upstream.end();
+            let part = self.part(call, wired, log, streamed, true, provider_time).await;
+            return part.ok_or(QueryError::Unfinished);
+        };
         let wire = wired.forward.endpoint.wire();
         let record = reading(whole, move |body| record(wire, streamed, body)).await;
         let Record { body, completion, renderable } = match record.ok_or(QueryError::Unfinished)? {
@@ -144,8 +155,8 @@ impl Engine {
         Ok(Fresh { entry, stored, spent, near: call.near, provider_time })
     }
 
-    /// What came of an answer that is not whole, which is paid for all the same; `None` if nothing says so. What a plain
-    /// one that is `cut` says cannot be read.
+    /// What came of an answer that is not whole, or was not recorded, which is paid for all the same; `None` if nothing says
+    /// so. What a plain one that is `cut` says cannot be read.
     async fn part(
         &self,
         call: &Call,
@@ -159,15 +170,27 @@ impl Engine {
         if log.head.status != 200 || !(streamed || cut) {
             return None;
         }
-        let body = log.whole().filter(|body| !body.is_empty())?;
-        let completion = if streamed {
-            reading(body, move |body| so_far(wire, body)).await??
-        } else {
-            Completion { text: String::new(), finish: Finish::Unknown, choices: 1, model: None, usage: None }
+        let unread = |usage| Completion {
+            text: String::new(),
+            finish: Finish::Unknown,
+            choices: 1,
+            model: None,
+            usage,
+        };
+        let (completion, why) = match log.whole() {
+            None => {
+                let usage = reading(log.ends(), move |ends| usage_in(wire, ends)).await?;
+                (unread(usage), NotStored::NotRecorded)
+            }
+            Some(body) if body.is_empty() => return None,
+            Some(body) if streamed => {
+                (reading(body, move |body| so_far(wire, body)).await??, NotStored::UnknownFinish)
+            }
+            Some(_) => (unread(None), NotStored::UnknownFinish),
         };
         let entry = Arc::new(self.entry_of(call, &log.head.provider, completion, None).await.ok()?);
-        let spent = self.spent(call, &entry);
-        Some(Fresh { entry, stored: Err(NotStored::UnknownFinish), spent, near: call.near, provider_time })
+        let (spent, stored) = (self.spent(call, &entry), wired.stores().and(Err(why)));
+        Some(Fresh { entry, stored, spent, near: call.near, provider_time })
     }
 
     /// The reply to the request that began the call.

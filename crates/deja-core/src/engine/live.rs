@@ -20,6 +20,8 @@ use crate::provider::ProviderError;
 
 /// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
 const AHEAD: usize = 256 * 1024;
+/// How much is kept of the beginning of an answer that is not recorded, and of its end, in bytes: the tokens stand there.
+const END: usize = 64 * 1024;
 
 /// What answers under way may take in memory while they are recorded, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,8 @@ struct State {
     /// Room for them, as long as the answer is recorded.
     room: Option<OwnedSemaphorePermit>,
     unrecorded: bool,
+    /// What is kept of it then.
+    ends: Ends,
     ended: Option<Result<(), ProviderError>>,
     /// By reader: the next piece it reads, and who waits for it.
     readers: Vec<Option<Reader>>,
@@ -79,6 +83,25 @@ struct State {
 struct Reader {
     next: usize,
     waker: Option<Waker>,
+}
+
+/// The beginning and the end of an answer.
+#[derive(Default)]
+struct Ends {
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl Ends {
+    fn add(&mut self, piece: &[u8]) {
+        let (first, rest) = piece.split_at(piece.len().min(END - self.first.len()));
+        self.first.extend_from_slice(first);
+        self.last.extend_from_slice(&rest[rest.len().saturating_sub(END)..]);
+        // Not at each piece: what stays is moved.
+        if self.last.len() > 2 * END {
+            self.last.drain(..self.last.len() - END);
+        }
+    }
 }
 
 impl State {
@@ -137,6 +160,7 @@ impl Log {
             // A copy of its own: the piece may hold on to a larger buffer.
             state.pieces.push_back(Bytes::copy_from_slice(piece));
             if state.unrecorded {
+                state.ends.add(piece);
                 state.forget_read();
             }
             state.wake_readers();
@@ -162,7 +186,13 @@ impl Log {
         match (more, &mut state.room) {
             (Some(more), Some(room)) => room.merge(more),
             (Some(more), None) => state.room = Some(more),
-            (None, _) => (state.unrecorded, state.room) = (true, None),
+            (None, _) => {
+                (state.unrecorded, state.room) = (true, None);
+                let State { pieces, ends, .. } = state;
+                for piece in pieces {
+                    ends.add(piece);
+                }
+            }
         }
     }
 
@@ -176,6 +206,17 @@ impl Log {
     /// When the first byte came, if one has.
     pub(super) fn first_byte(&self) -> Option<Instant> {
         self.lock().first_byte
+    }
+
+    /// Whether all of it is kept.
+    pub(super) fn is_recorded(&self) -> bool {
+        !self.lock().unrecorded
+    }
+
+    /// The beginning and the end of one that is not recorded.
+    pub(super) fn ends(&self) -> Bytes {
+        let Ends { first, last } = &self.lock().ends;
+        [first.as_slice(), last].concat().into()
     }
 
     /// All of it; `None` if it was too large to be recorded.

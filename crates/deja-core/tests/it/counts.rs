@@ -22,12 +22,6 @@ async fn flush(bench: &Bench) -> Result<(), deja_core::store::StoreError> {
     bench.engine.flush_counts().await
 }
 
-async fn totals(bench: &Bench) -> Totals {
-    let hour = hour_of(bench.clock.now());
-    let all = bench.store.totals(hour - 1, hour + 1).await.unwrap();
-    all.get(&bench.caller.project.id).copied().unwrap_or_default()
-}
-
 async fn requests(bench: &Bench) -> u64 {
     bench.store.keys(bench.caller.project.id).await.unwrap()[0].1.requests
 }
@@ -88,7 +82,7 @@ async fn counted_at_last(bench: &Bench, gate: &Semaphore) -> Totals {
     bench.tasks.close();
     bench.tasks.wait().await;
     flush(bench).await.unwrap();
-    totals(bench).await
+    bench.totals().await
 }
 
 #[tokio::test]
@@ -123,11 +117,11 @@ async fn every_end_of_a_request_is_counted() {
     traffic(&bench).await;
     assert_eq!(requests(&bench).await, 0, "not on the request path");
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await, expected());
+    assert_eq!(bench.totals().await, expected());
     let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
     assert_eq!((usage.requests, usage.last_used), (7, Some(bench.clock.now())));
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await, expected(), "a second flush adds nothing");
+    assert_eq!(bench.totals().await, expected(), "a second flush adds nothing");
     let heard = bench.heard.0.lock().unwrap();
     let told = |outcome| heard.iter().filter(|told| **told == outcome).count();
     let all = [ExactHit, SemanticHit, Miss, Error, Refused, RateLimited].map(told);
@@ -144,7 +138,7 @@ async fn a_request_for_another_project_is_refused_and_counted() {
     let unknown = bench.engine.admit(&KeyHash([0; 32]), None, None, None).await;
     assert!(matches!(unknown, Err(NotAdmitted::UnknownKey)));
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await.refused, 1);
+    assert_eq!(bench.totals().await.refused, 1);
 }
 
 #[tokio::test]
@@ -175,7 +169,7 @@ async fn prompts_without_a_vector_and_answers_without_a_price_are_counted() {
     bench.ask("long story").await;
     bench.ask("long story").await;
     flush(&bench).await.unwrap();
-    let totals = totals(&bench).await;
+    let totals = bench.totals().await;
     assert_eq!((totals.misses, totals.exact_hits), (2, 1));
     assert_eq!((totals.too_long, totals.not_exact(), totals.unpriced), (1, 2, 0));
 }
@@ -197,7 +191,7 @@ async fn counts_that_cannot_be_written_are_kept_and_added_to_later_ones() {
     all.saved_input_tokens += 100;
     all.saved_output_tokens += 10;
     all.saved = all.saved.plus(NanoUsd::from_nanos(120_000));
-    assert_eq!(totals(&bench).await, all);
+    assert_eq!(bench.totals().await, all);
     let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
     assert_eq!((usage.requests, usage.last_used), (8, Some(bench.clock.now())));
 }
@@ -217,7 +211,7 @@ async fn nothing_is_lost_between_concurrent_counts_and_flushes() {
     }
     bench.store.fail_record.store(false, Ordering::SeqCst);
     flush(&bench).await.unwrap();
-    assert_eq!((requests(&bench).await, totals(&bench).await.exact_hits), (201, 200));
+    assert_eq!((requests(&bench).await, bench.totals().await.exact_hits), (201, 200));
 }
 
 #[tokio::test]
@@ -229,7 +223,7 @@ async fn models_nobody_knows_become_so_many_rows_and_no_more() {
         bench.try_ask(unsupported).await.unwrap_err();
     }
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await.refused, 3 * MAX_REFUSED_PER_HOUR as u64);
+    assert_eq!(bench.totals().await.refused, 3 * MAX_REFUSED_PER_HOUR as u64);
     let batches = bench.store.recorded.lock().unwrap();
     let models: BTreeSet<std::sync::Arc<str>> = batches
         .iter()
@@ -273,7 +267,7 @@ async fn a_batch_that_may_have_been_written_is_given_again_as_it_was() {
     bench.store.lose_record.store(false, Ordering::SeqCst);
     refuse_by_shape(&bench).await;
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await, Totals { refused: 2, ..expected() });
+    assert_eq!(bench.totals().await, Totals { refused: 2, ..expected() });
     assert_eq!(requests(&bench).await, 8);
 }
 
@@ -287,7 +281,7 @@ async fn a_batch_that_will_never_be_written_is_given_up_and_the_next_is_written(
     bench.store.refuse_record.store(false, Ordering::SeqCst);
     refuse_by_shape(&bench).await;
     flush(&bench).await.unwrap();
-    assert_eq!(totals(&bench).await, Totals { refused: 1, ..Totals::default() });
+    assert_eq!(bench.totals().await, Totals { refused: 1, ..Totals::default() });
     assert_eq!((requests(&bench).await, bench.engine.take_dropped_counts()), (1, 0));
 }
 
@@ -307,7 +301,7 @@ async fn hits_of_many_entries_are_written_over_some_seconds_and_requests_at_once
     };
     bench.engine.flush_share_of_counts().await.unwrap();
     let all = ENTRIES as u64;
-    assert_eq!((totals(&bench).await.misses, totals(&bench).await.exact_hits), (all, all));
+    assert_eq!((bench.totals().await.misses, bench.totals().await.exact_hits), (all, all));
     assert_eq!(entries(&bench).iter().sum::<usize>(), 2048);
     bench.engine.flush_share_of_counts().await.unwrap();
     assert_eq!(entries(&bench).iter().sum::<usize>(), ENTRIES);

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use deja_core::analytics::Outcome;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
+use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{Endpoint, Forward, ProviderError, Seen};
 use deja_wire::{Identity, Mode, Rendering};
@@ -348,20 +349,42 @@ async fn a_request_that_bypasses_the_cache_is_neither_answered_from_it_nor_share
 #[tokio::test]
 async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored() {
     let bench = Bench::new().await;
-    let (feed, _) = bench.streams();
-    let live = bench.live(streamed("reset|1")).await;
-    let long = "x".repeat(40 * 1024);
-    for _ in 0..20 {
-        feed.unbounded_send(Ok(chunk(&long, ""))).unwrap();
+    let mut bypass = streamed("reset|1");
+    bypass.identity.mode = Mode::Bypass;
+    let counts = Bytes::from_static(
+        b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":70,\"completion_tokens\":30}}\n\n",
+    );
+    // Without the provider's own count the three tokens of "reset|1", by the counter of these tests.
+    for (asked, counts) in
+        [(streamed("reset|1"), Some(counts.clone())), (bypass, Some(counts)), (streamed("reset|1"), None)]
+    {
+        let (feed, _) = bench.streams();
+        let live = bench.live(asked.clone()).await;
+        let along = if asked.identity.mode == Mode::Bypass { None } else { Some(bench.live(asked).await) };
+        let long = "x".repeat(40 * 1024);
+        for _ in 0..20 {
+            feed.unbounded_send(Ok(chunk(&long, ""))).unwrap();
+        }
+        for piece in [Some(chunk("", "stop")), counts, Some(done())].into_iter().flatten() {
+            feed.unbounded_send(Ok(piece)).unwrap();
+        }
+        drop(feed);
+        let (all, along) = futures::join!(text(live), async { Some(text(along?).await) });
+        assert_eq!(all.matches(&long).count(), 20);
+        assert!(all.ends_with("data: [DONE]\n\n"));
+        assert!(along.is_none_or(|along| along == all));
+        bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
     }
-    feed.unbounded_send(Ok(chunk("", "stop"))).unwrap();
-    feed.unbounded_send(Ok(done())).unwrap();
-    drop(feed);
-    let all = text(live).await;
-    assert_eq!(all.matches(&long).count(), 20);
-    assert!(all.ends_with("data: [DONE]\n\n"));
-    bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
     assert_eq!(bench.entries().await, 0);
+    bench.until("all are counted", |bench| bench.heard().len() == 5).await;
+    let logged = bench.logged().await;
+    let totals = bench.totals().await;
+    assert_eq!((totals.misses, totals.passed, totals.errors), (4, 1, 0));
+    assert_eq!((totals.input_tokens, totals.output_tokens), (2 * 70 + 3, 2 * 30));
+    assert_eq!(totals.spent, NanoUsd::from_nanos(1000 * totals.input_tokens + 2000 * totals.output_tokens));
+    let misses = logged.into_iter().filter(|one| one.outcome == Outcome::Miss);
+    let causes: Vec<_> = misses.map(|one| one.cause.unwrap()).collect();
+    assert_eq!(causes, ["not_recorded"; 4]);
 }
 
 #[tokio::test]

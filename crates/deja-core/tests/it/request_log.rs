@@ -1,6 +1,5 @@
 //! What the log says of each request, and that it stays bounded.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 
 use deja_core::analytics::{ContextKey, Outcome, Surface};
@@ -13,26 +12,13 @@ use deja_core::project::{Guard, ProjectSettings};
 use deja_core::provider::FailureClass;
 use deja_core::quality::FORBIDDEN;
 use deja_core::rate_limit::Quota;
-use deja_core::request_log::{LogFilter, LoggedRequest};
-use deja_core::store::{Keys, LogOrder, RequestLog};
+use deja_core::store::Keys;
 use deja_core::testing::change;
 
 use crate::util::{Bench, failure, query, unguarded};
 
 fn named(name: &str, prompt: &str) -> Query {
     Query { request: Some(name.into()), ..query(prompt) }
-}
-
-/// What is logged so far, oldest first.
-async fn logged(bench: &Bench) -> Vec<LoggedRequest> {
-    bench.engine.flush_counts().await.unwrap();
-    let all = LogFilter::default();
-    let rows = bench
-        .store
-        .logged(bench.caller.project.id, &all, LogOrder::NEWEST, None, NonZeroUsize::MAX)
-        .await
-        .unwrap();
-    rows.into_iter().rev().map(|row| row.logged).collect()
 }
 
 #[tokio::test]
@@ -54,7 +40,7 @@ async fn every_end_of_a_request_is_logged_with_what_it_met() {
     bench.store.over_limit.store(false, Ordering::SeqCst);
     bench.engine.admit(&bench.caller.key.hash, Some("another"), Some("r9"), None).await.unwrap_err();
 
-    let logged = logged(&bench).await;
+    let logged = bench.logged().await;
     let told: Vec<_> = logged
         .iter()
         .map(|one| (one.request.as_deref().unwrap(), one.outcome, one.cause.as_deref(), &*one.model))
@@ -101,7 +87,7 @@ async fn a_miss_says_which_entry_came_near_and_why_it_did_not_answer() {
         Bench::with(ProjectSettings { guard: Guard::Standard, ..ProjectSettings::default() }, 100).await;
     let first = bench.ask("|Which trains run on day 1?").await;
     bench.ask("|Which trains run on day 2?").await;
-    let one = logged(&bench).await.pop().unwrap();
+    let one = bench.logged().await.pop().unwrap();
     let met = one.met.unwrap();
     assert_eq!((one.outcome, met.entry, met.met), (Outcome::Miss, first.entry.id, Met::Refused));
     assert_eq!(met.reason.as_deref(), Some("numbers"));
@@ -110,7 +96,7 @@ async fn a_miss_says_which_entry_came_near_and_why_it_did_not_answer() {
     let first = bench.ask("chairs|1").await;
     bench.found_wrong(first.entry.id, "chairs|2").await;
     bench.ask("chairs|2").await;
-    let met = logged(&bench).await.pop().unwrap().met.unwrap();
+    let met = bench.logged().await.pop().unwrap().met.unwrap();
     assert_eq!((met.entry, met.met, met.reason.as_deref()), (first.entry.id, Met::Refused, Some(FORBIDDEN)));
 }
 
@@ -118,12 +104,12 @@ async fn a_miss_says_which_entry_came_near_and_why_it_did_not_answer() {
 async fn texts_are_kept_where_the_project_says_so_and_nothing_where_it_logs_nothing() {
     let bench = Bench::with(ProjectSettings { request_texts_days: 1, ..unguarded() }, 100).await;
     bench.ask("reset|1").await;
-    assert_eq!(logged(&bench).await[0].text.as_deref(), Some("reset|1"));
+    assert_eq!(bench.logged().await[0].text.as_deref(), Some("reset|1"));
 
     let bench =
         Bench::with(ProjectSettings { request_log: 0, request_texts_days: 1, ..unguarded() }, 100).await;
     bench.ask("reset|1").await;
-    assert_eq!(logged(&bench).await, []);
+    assert_eq!(bench.logged().await, []);
 }
 
 #[tokio::test]
@@ -135,10 +121,10 @@ async fn one_busy_project_does_not_keep_another_out_of_its_log() {
         bench.ask("reset|1").await;
     }
     other.ask("reset|1").await;
-    assert_eq!(logged(&bench).await.len(), 512);
-    assert_eq!(logged(&other).await.len(), 2);
+    assert_eq!(bench.logged().await.len(), 512);
+    assert_eq!(other.logged().await.len(), 2);
     bench.ask("reset|1").await;
-    assert_eq!(logged(&bench).await.len(), 513, "after a write there is room again");
+    assert_eq!(bench.logged().await.len(), 513, "after a write there is room again");
 }
 
 #[tokio::test]
@@ -151,6 +137,6 @@ async fn a_request_over_the_limit_of_its_own_key_says_so() {
     bench.store.create_key(&own, &change()).await.unwrap();
     bench.engine.admit(&own.hash, None, Some("r1"), None).await.unwrap();
     bench.engine.admit(&own.hash, None, Some("r2"), None).await.unwrap_err();
-    let one = logged(&bench).await.pop().unwrap();
+    let one = bench.logged().await.pop().unwrap();
     assert_eq!((one.outcome, one.cause.as_deref()), (Outcome::RateLimited, Some("key_rate_limited")));
 }

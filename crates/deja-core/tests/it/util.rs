@@ -1,13 +1,14 @@
 //! An engine over fakes, and a caller.
 
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deja_core::analytics::{Outcome, UsageEvent};
+use deja_core::analytics::{Outcome, Totals, UsageEvent, hour_of};
 use deja_core::api_key::{ApiKey, PlainKey};
 use deja_core::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
 use deja_core::clock::Clock;
@@ -22,7 +23,10 @@ use deja_core::provider::{
     Completion, Endpoint, FailureClass, Finish, Forward, Forwarded, Length, Provider, ProviderError,
     Providers, Route, TokenCount, TokenCounter, TokenUsage,
 };
-use deja_core::store::{Admission, Entries, Keys, NewLabel, Projects, StoreError};
+use deja_core::request_log::{LogFilter, LoggedRequest};
+use deja_core::store::{
+    Admission, Entries, Keys, LogOrder, NewLabel, Projects, RequestLog, StoreError, Usage,
+};
 use deja_core::testing::change;
 use deja_core::testing::{ManualClock, SeededEntropy};
 use deja_wire::Wire;
@@ -422,6 +426,21 @@ impl Bench {
             assert!(began.elapsed() < PATIENCE, "it does not happen: {what}");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+    }
+
+    /// What was counted of the caller's project and written.
+    pub async fn totals(&self) -> Totals {
+        let hour = hour_of(self.clock.now());
+        let all = self.store.totals(hour - 1, hour + 1).await.unwrap();
+        all.get(&self.caller.project.id).copied().unwrap_or_default()
+    }
+
+    /// What is logged so far, oldest first.
+    pub async fn logged(&self) -> Vec<LoggedRequest> {
+        self.engine.flush_counts().await.unwrap();
+        let (project, all) = (self.caller.project.id, LogFilter::default());
+        let rows = self.store.logged(project, &all, LogOrder::NEWEST, None, NonZeroUsize::MAX).await.unwrap();
+        rows.into_iter().rev().map(|row| row.logged).collect()
     }
 
     pub async fn entries(&self) -> u64 {

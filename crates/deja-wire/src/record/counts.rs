@@ -1,9 +1,15 @@
 //! OpenAI's numbers of tokens, in chat completions and in Responses.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::TokenUsage;
 use crate::lenient::{count, or_default};
+
+/// What numbers of tokens say.
+pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
+    Counts::deserialize(counts).ok()?.shared()
+}
 
 /// Numbers of tokens, by the names of chat completions or of Responses.
 #[derive(Debug, Default, Deserialize)]
@@ -63,11 +69,7 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
-
-    fn usage(value: Value) -> Option<TokenUsage> {
-        Counts::deserialize(value).unwrap().shared()
-    }
+    use serde_json::json;
 
     #[test]
     fn reasoning_beside_the_output_is_added_to_it() {

@@ -21,6 +21,11 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     (seen.choices > 0 || seen.blocked || seen.usage.is_some()).then(|| seen.completion())
 }
 
+/// What numbers of tokens say.
+pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
+    UsageMetadata::deserialize(counts).ok()?.shared()
+}
+
 /// Whether `body` is one candidate that is text, calls of functions, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([candidate]) = body["candidates"].as_array().map(Vec::as_slice) else { return false };

@@ -29,6 +29,11 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
     Some(Completion { text, finish, choices: 1, model, usage: message.usage.and_then(Counts::shared) })
 }
 
+/// What numbers of tokens say.
+pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
+    Counts::deserialize(counts).ok()?.shared()
+}
+
 /// Whether `body` is text, calls of tools, and nothing else.
 pub(super) fn renderable(body: &Value) -> bool {
     const KNOWN: &[&str] =

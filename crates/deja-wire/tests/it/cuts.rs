@@ -1,7 +1,7 @@
 //! What is not complete has no record.
 
 use bytes::Bytes;
-use deja_wire::{Finish, Unrecorded, Wire, record, so_far};
+use deja_wire::{Finish, Unrecorded, Wire, record, so_far, usage_in};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -74,6 +74,28 @@ fn of_a_stream_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
     }
     let failed = recorded_text("One") + "data: {\"error\":{\"message\":\"no\"}}\n\n" + &recorded_text("Two");
     assert_eq!(so_far(Wire::Chat, &failed.into()).unwrap().text, "One");
+}
+
+#[test]
+fn the_tokens_of_an_answer_are_read_from_parts_of_it() {
+    for recorded in ALL {
+        let record = read(recorded.wire, recorded.body).unwrap();
+        for parts in [recorded.body.as_bytes(), &record.body, &recorded.body.as_bytes()[1..]] {
+            assert_eq!(usage_in(recorded.wire, parts), record.completion.usage, "{}", recorded.name);
+        }
+    }
+    // Without its middle, and with a text that says the same.
+    let begun = r#"data: {"type":"message_start","message":{"usage":{"input_tokens":7,"output_tokens":1}}}"#;
+    let quoted = r#""text":"{\"usage\":{\"output_tokens\":99}}"}}"#;
+    let ended =
+        r#"data: {"type":"message_delta","delta":{},"usage": {"output_tokens":30,"input_tokens":null}}"#;
+    let usage = usage_in(Wire::Messages, format!("{begun}\n\nda{quoted}\n\n{ended}").as_bytes()).unwrap();
+    assert_eq!((usage.input_total, usage.output_total), (7, 30));
+    for nothing in
+        ["", "\"usage\"", "\"usage\":", "\"usage\":{\"prompt_tokens\":7", "\"usage\":null", "\"usage\":[7]"]
+    {
+        assert_eq!(usage_in(Wire::Chat, nothing.as_bytes()), None, "{nothing}");
+    }
 }
 
 /// A chunk of a chat completion.
