@@ -8,7 +8,7 @@ mod responses;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use crate::identity::OWN_ID;
+use crate::identity::{LABELS, OWN_ID};
 use crate::json::{Object, Writer, json};
 use crate::splice::spliced;
 use crate::{Rendering, Wire};
@@ -86,11 +86,9 @@ fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'st
         edits.push(("completed_at", fresh.created.to_string()));
     }
     // What another caller wrote on its request is not for this one. Two requests may differ in it and share an answer.
-    for (label, nothing) in
-        [("metadata", "{}"), ("user", "null"), ("safety_identifier", "null"), ("prompt_cache_key", "null")]
-    {
+    for label in LABELS {
         if response.get(label).is_some() {
-            edits.push((label, nothing.to_owned()));
+            edits.push((label, if label == "metadata" { "{}" } else { "null" }.to_owned()));
         }
     }
     if !kept {

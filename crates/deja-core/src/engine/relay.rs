@@ -88,6 +88,8 @@ pub struct Wired {
     /// Why it is not matched by meaning.
     pub(super) reasons: Vec<&'static str>,
     pub(super) rendering: Rendering,
+    /// What its provider repeats in the answer.
+    labels: Option<[u8; 32]>,
     pub(super) forward: Forward,
     pub(super) control: Control,
 }
@@ -137,11 +139,11 @@ impl Wired {
         self.looks_up() && self.stores().is_ok()
     }
 
-    /// Whether this may read the answer of `other` along, which asks the same: the rendering has to be the same, and what
-    /// this wants to know of the tokens has to be there.
+    /// Whether this may read the answer of `other` along, which asks the same: the rendering has to be the same, what this
+    /// wants to know of the tokens has to be there, and no labels of another caller.
     pub(super) fn reads_along(&self, other: &Self) -> bool {
-        let (own, other) = (self.rendering, other.rendering);
-        own.stream == other.stream && (!own.usage || other.usage)
+        let (own, others) = (self.rendering, other.rendering);
+        own.stream == others.stream && (!own.usage || others.usage) && self.labels == other.labels
     }
 
     /// When an answer stops being served that is stored `now`, as far as the application says.
@@ -186,9 +188,9 @@ impl Relay {
         let parameters = std::mem::take(&mut self.identity.parameters);
         let scope = self.scope(project, parameters);
         let Self { identity, forward, threshold, control, context, request } = self;
-        let Identity { mode, model, hash, text, reasons, rendering, .. } = identity;
+        let Identity { mode, model, hash, text, reasons, rendering, labels, .. } = identity;
         let hash = PromptHash(hash);
-        let wired = Wired { mode, hash, scope, reasons, rendering, forward, control };
+        let wired = Wired { mode, hash, scope, reasons, rendering, labels, forward, control };
         Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)) }
     }
 }

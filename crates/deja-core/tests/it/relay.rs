@@ -33,6 +33,7 @@ pub fn relay(text: &str) -> Relay {
         text: text.into(),
         reasons: Vec::new(),
         rendering: Rendering::default(),
+        labels: None,
     };
     let forward = Forward {
         endpoint: Endpoint::Chat,
@@ -250,6 +251,31 @@ async fn those_who_ask_the_same_read_along_and_a_paraphrase_waits_for_the_end() 
     heard.sort_by_key(|outcome| format!("{outcome:?}"));
     let hit = Outcome::ExactHit;
     assert_eq!(heard, [hit, hit, hit, Outcome::Miss, Outcome::SemanticHit]);
+}
+
+#[tokio::test]
+async fn whoever_labelled_the_same_question_otherwise_does_not_read_along() {
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    let labelled = |label| {
+        let mut relay = streamed("reset|1");
+        relay.identity.labels = label;
+        relay
+    };
+    let leader = bench.live(labelled(Some([1; 32]))).await;
+    assert!(bench.live(labelled(Some([1; 32]))).await.joined);
+    let others = [Some([2; 32]), None].map(|label| bench.begin_hit(labelled(label)));
+    settle().await;
+    assert!(others.iter().all(|other| !other.is_finished()), "they wait for an answer without the labels");
+    for piece in [chunk("One", ""), chunk("", "stop"), done()] {
+        feed.unbounded_send(Ok(piece)).unwrap();
+    }
+    drop(feed);
+    text(leader).await;
+    for other in others {
+        assert_eq!(other.await.unwrap().source, Source::Exact);
+    }
+    assert_eq!(bench.provider.count(), 1);
 }
 
 #[tokio::test]

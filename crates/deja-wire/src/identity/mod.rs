@@ -18,7 +18,7 @@ use crate::{Endpoint, Wire};
 use document::{Document, Sink, Value};
 use place::{Place, Verdict};
 pub use reason::STORED_RESPONSE;
-pub(crate) use responses::OWN_ID;
+pub(crate) use responses::{LABELS, OWN_ID};
 use turns::{Layout, Question, Turns};
 
 /// Longest model, in bytes. Ids of models have less than 100; this one is kept with each request and in figures.
@@ -124,6 +124,9 @@ pub struct Identity {
     pub reasons: Vec<&'static str>,
     /// How the answer is wanted. No part of what makes two requests the same.
     pub rendering: Rendering,
+    /// Of Responses, SHA-256 of what the provider repeats in the answer and the others who get it are not to see, if there is
+    /// any. No part of what makes two requests the same.
+    pub labels: Option<[u8; 32]>,
 }
 
 /// Tells what a request is to the cache. An error is one that no provider could read either.
@@ -153,6 +156,7 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
         text: String::new(),
         reasons: Vec::new(),
         rendering: rendering(asked.endpoint, body),
+        labels: None,
     };
     let bypass = |reason| Ok(Identity { reasons: vec![reason], ..identity.clone() });
     let Some(layout) = layout(asked.endpoint) else { return bypass(reason::NOT_CACHED) };
@@ -180,6 +184,8 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
         return Ok(Identity { reasons: verdict.bypass.into_iter().collect(), ..identity });
     }
 
+    let labels = if wire == Wire::Responses { responses::labels(body) } else { None };
+    let identity = Identity { labels, ..identity };
     let request = Request { asked, options, layout, body, query };
     let turns = Turns::read(layout, body);
     let question = match (turns.question(options), turns.instructions(options)) {

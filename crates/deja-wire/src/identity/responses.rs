@@ -1,7 +1,9 @@
 //! OpenAI's Responses.
 
+use sha2::{Digest as _, Sha256};
+
 use super::chat::is_plain_text;
-use super::document::{Kind, Value};
+use super::document::{Kind, Sink as _, Value};
 use super::openai;
 use super::place::{
     Place, bypass_if_given, bypass_if_true, content, ignored_if, json, kept_if, list, number, object, text,
@@ -27,6 +29,23 @@ pub(super) const LAYOUT: Layout = Layout {
 
 /// What the ids of responses begin with that deja gives out itself: the provider does not know them.
 pub(crate) const OWN_ID: &str = "resp_deja_";
+
+/// Members that the provider repeats in its answer, and others that share the answer are not to see.
+pub(crate) const LABELS: [&str; 4] = ["metadata", "user", "safety_identifier", "prompt_cache_key"];
+
+/// SHA-256 of the labels of a request that has any.
+pub(super) fn labels(body: Value<'_>) -> Option<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut labelled = false;
+    for label in LABELS {
+        if let Some(value) = body.get(label).filter(|value| !value.is_null()) {
+            labelled = true;
+            hash.put(label);
+            value.put(&mut hash);
+        }
+    }
+    labelled.then(|| hash.finalize().into())
+}
 
 /// Refuses a request that continues a response which only deja knows.
 pub(super) fn continues(body: Value<'_>) -> Result<(), Malformed> {

@@ -151,3 +151,22 @@ fn end_users_share_answers_where_the_project_says_so() {
         assert_eq!(ask(&eve, &share), ask(&json!({}), &share));
     }
 }
+
+#[test]
+fn what_responses_repeat_of_a_request_is_told_apart() {
+    let labels = |wire, members: &Value| identity(wire, &with(plain(wire), members)).labels;
+    let mut all = std::collections::BTreeSet::new();
+    for name in ["metadata", "user", "safety_identifier", "prompt_cache_key"] {
+        for value in ["eve", "bob"] {
+            let value = if name == "metadata" { json!({"who": value, "job": 1}) } else { json!(value) };
+            let members = json!({name: value});
+            assert!(all.insert(labels(Wire::Responses, &members).unwrap()), "{members}");
+            assert_eq!(labels(Wire::Chat, &members), None, "{members}");
+        }
+        assert_eq!(labels(Wire::Responses, &json!({name: null})), None);
+    }
+    let [one, other] = [r#"{"a":1,"b":2}"#, r#"{"b": 2, "a": 1}"#].map(|members| {
+        labels(Wire::Responses, &json!({"metadata": serde_json::from_str::<Value>(members).unwrap()}))
+    });
+    assert_eq!(one, other);
+}
