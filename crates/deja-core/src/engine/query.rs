@@ -243,14 +243,14 @@ impl Engine {
         let hit = match completed {
             Completed::Answered(fresh) => {
                 trace.provider = Some(fresh.provider_time);
+                // In a wire format the answer is a record, and this is none that can be given again.
+                if fresh.stored.is_err() && query.wire.is_some() {
+                    return Ok(None);
+                }
                 let forbidden = !same_prompt && self.is_forbidden(call, &leader.prompt, similarity).await?;
                 let candidate = Candidate { entry: fresh.entry.clone(), similarity, forbidden };
                 let hit = judge.judge(candidate).ok();
                 if fresh.stored.is_err() {
-                    // In a wire format the answer is a record, and this is none that can be given again.
-                    if query.wire.is_some() {
-                        return Ok(None);
-                    }
                     // The call is paid for by the caller that began it.
                     let same = hit.filter(Hit::is_exact);
                     let reply = || self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO);

@@ -115,7 +115,10 @@ impl Engine {
         let Some(embedding) = &call.vector else { return Ok(false) };
         let (embedder, prompt) = (self.parts.embedder.id(), PromptHash::of(&call.query.prompt));
         let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit: CANDIDATES };
-        let matched = PromptHash::of(matched);
-        Ok(self.parts.store.is_forbidden(call.caller.project.id, probe, &matched, similarity).await?)
+        let (project, matched) = (call.caller.project.id, PromptHash::of(matched));
+        let forbidden = self.parts.store.is_forbidden(project, probe, &matched, similarity).await;
+        // What cannot be asked is no reason to take the answer.
+        let allowed = call.query.or_open(forbidden.map(|forbidden| !forbidden).map_err(QueryError::from))?;
+        Ok(!allowed)
     }
 }

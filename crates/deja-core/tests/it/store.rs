@@ -253,7 +253,11 @@ macro_rules! forward {
         #[async_trait]
         impl $port for OddStore {
             $(async fn $name(&self, $($argument: $kind),*) -> Result<$answer, StoreError> {
-                if stringify!($name).starts_with("touch_") && self.fail_touch.load(Ordering::SeqCst) {
+                let fails = match stringify!($name) {
+                    "is_forbidden" => self.fail_search.load(Ordering::SeqCst),
+                    name => name.starts_with("touch_") && self.fail_touch.load(Ordering::SeqCst),
+                };
+                if fails {
                     return Err(down());
                 }
                 self.inner.$name($($argument),*).await

@@ -236,3 +236,24 @@ async fn what_goes_wrong_with_the_cache_does_not_keep_a_request_from_its_provide
     text(bench.live(relay("reset|3")).await).await;
     bench.store.fail_search.store(false, Ordering::SeqCst);
 }
+
+#[tokio::test]
+async fn whoever_waits_for_a_similar_question_reaches_the_provider_without_a_database() {
+    // It goes away before they join, while they wait, or while they wait and the answer can still be stored.
+    for (before, fails_insert) in [(true, true), (false, true), (false, false)] {
+        let bench = Bench::new().await;
+        let gate = bench.provider.hold();
+        let first = bench.begin_reading(relay("reset|1"));
+        bench.until("the call", |bench| bench.provider.count() == 1).await;
+        bench.store.fail_search.store(before, Ordering::SeqCst);
+        let similar = bench.begin_reading(relay("reset|2"));
+        settle().await;
+        assert_eq!(bench.provider.count(), if before { 2 } else { 1 });
+        bench.store.fail_search.store(true, Ordering::SeqCst);
+        bench.store.fail_insert.store(fails_insert, Ordering::SeqCst);
+        gate.add_permits(2);
+        let bodies = [first.await.unwrap(), similar.await.unwrap()];
+        assert_ne!(bodies[0], bodies[1]);
+        assert_eq!(bench.provider.count(), 2);
+    }
+}
