@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, watch};
+use tokio::time::Instant;
 
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
@@ -83,6 +84,8 @@ struct Progress {
 pub(super) struct Audience {
     seated: AtomicUsize,
     left: Notify,
+    /// When a place was given up last.
+    left_at: Mutex<Option<Instant>>,
 }
 
 impl Audience {
@@ -95,6 +98,11 @@ impl Audience {
     /// Whether nobody wants the answer any more.
     pub(super) fn is_gone(&self) -> bool {
         self.seated.load(Ordering::SeqCst) == 0
+    }
+
+    /// When somebody stopped wanting it last.
+    pub(super) fn left_at(&self) -> Option<Instant> {
+        *self.left_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until nobody wants the answer any more.
@@ -110,6 +118,7 @@ pub(super) struct Seat(Arc<Audience>);
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        *self.0.left_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         if self.0.seated.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.left.notify_one();
         }

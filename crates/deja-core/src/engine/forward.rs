@@ -253,7 +253,7 @@ struct Patience<'a> {
     leader: &'a Leader,
     /// For how long the answer is worth having without them.
     reads_on: Option<Duration>,
-    ends: Option<Instant>,
+    ends: Option<tokio::time::Instant>,
 }
 
 impl<'a> Patience<'a> {
@@ -264,6 +264,11 @@ impl<'a> Patience<'a> {
         Self { leader, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 
+    /// How long the answer is worth having if nobody comes any more.
+    fn worth_until(&self) -> Option<tokio::time::Instant> {
+        Some(self.leader.audience().left_at()? + self.reads_on?)
+    }
+
     /// What comes of `work`; `None` if it is given up.
     async fn with<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
@@ -272,25 +277,26 @@ impl<'a> Patience<'a> {
             tokio::select! {
                 biased;
                 done = &mut work => return Some(done),
-                () = self.leader.audience().gone(), if ends.is_none() => match self.reads_on {
-                    Some(time) => self.ends = Some(Instant::now() + time),
+                () = self.leader.audience().gone(), if ends.is_none() => match self.worth_until() {
+                    Some(ends) => self.ends = Some(ends),
                     None if self.leader.abandon() => return None,
                     // Somebody came.
                     None => {}
                 },
                 () = until(ends), if ends.is_some() => {
-                    if self.leader.abandon() {
+                    // Somebody may have come and gone meanwhile.
+                    self.ends = self.worth_until().filter(|ends| *ends > tokio::time::Instant::now());
+                    if self.ends.is_none() && self.leader.abandon() {
                         return None;
                     }
-                    self.ends = None;
                 }
             }
         }
     }
 }
 
-async fn until(ends: Option<Instant>) {
+async fn until(ends: Option<tokio::time::Instant>) {
     if let Some(ends) = ends {
-        sleep_until(ends.into()).await;
+        sleep_until(ends).await;
     }
 }

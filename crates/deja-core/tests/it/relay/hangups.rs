@@ -69,6 +69,24 @@ async fn an_answer_that_nobody_waits_for_is_read_to_its_end_for_the_cache() {
     assert_eq!(bench.entries().await, 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_time_that_is_left_counts_from_the_last_who_hung_up() {
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    drop(bench.live(streamed("reset|1")).await);
+    feed.unbounded_send(Ok(chunk("One", ""))).unwrap();
+    tokio::time::sleep(HANGUP_TIMEOUT / 2).await;
+    let second = bench.live(streamed("reset|1")).await;
+    assert!(second.joined);
+    tokio::time::sleep(HANGUP_TIMEOUT / 4).await;
+    drop(second);
+    tokio::time::sleep(HANGUP_TIMEOUT / 2).await;
+    settle().await;
+    assert!(!feed.is_closed());
+    tokio::time::sleep(HANGUP_TIMEOUT / 2).await;
+    bench.until("its end", |_| feed.is_closed()).await;
+}
+
 #[tokio::test]
 async fn a_call_whose_answer_would_not_be_stored_ends_with_its_last_reader() {
     let bench = Bench::new().await;
