@@ -88,7 +88,7 @@ impl Engine {
             Turn::Unanswered(Unanswered { model, failure: Some(error) }) if model == call.query.model => {
                 Err(QueryError::Provider(error))
             }
-            Turn::Unanswered(_) => Ok(Completed::Unshared),
+            Turn::Unanswered(_) => Ok(Completed::Unshared(QueryError::Unfinished)),
             Turn::Unclaimed => self.settle_or_ask(leader, &mut call, None).await,
             Turn::Ours(claim) => {
                 let completed = claim.hold(self.settle_or_ask(leader, &mut call, Some(&claim))).await;

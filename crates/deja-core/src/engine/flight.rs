@@ -28,8 +28,8 @@ pub(super) enum Completed {
     Answered(Arc<Fresh>),
     /// The answer to the leader's query was in the cache: meanwhile, or as the project's model said.
     Found(Hit, Option<Opinion>),
-    /// Another process asked and got nothing that answers others: everybody asks for themselves.
-    Unshared,
+    /// With nothing that answers others, here or in another process, and why: everybody asks for themselves.
+    Unshared(QueryError),
     /// Without an answer.
     Failed(QueryError),
 }

@@ -106,7 +106,7 @@ impl Engine {
             self.count_ended(&call.caller, &call.query, Ended::of(&call.query, Err(error), part.as_ref()));
         }
         // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
-        Ok(landed.map_or(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
+        Ok(landed.map_or_else(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
     }
 
     /// Stores the answer if it is one complete answer that may be stored.

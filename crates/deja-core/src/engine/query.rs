@@ -198,7 +198,7 @@ impl Engine {
                         trace.opinion = opinion;
                         return Ok(self.answer_with(caller, scope, &query, &hit).await);
                     }
-                    Completed::Unshared => return Ok(None),
+                    Completed::Unshared(_) => return Ok(None),
                     Completed::Failed(error) => return Err(error),
                 };
                 Ok(Some(Answered::Whole(reply)))
@@ -264,7 +264,7 @@ impl Engine {
                 let candidate = Candidate { entry, similarity, forbidden: false };
                 judge.settle(candidate, opinion.is_some()).ok()
             }
-            Completed::Found(..) | Completed::Unshared => None,
+            Completed::Found(..) | Completed::Unshared(_) => None,
             Completed::Failed(error) if !same_prompt || !same_model => {
                 if !error.is_callers_own(same_model) {
                     return Err(error);

@@ -278,8 +278,8 @@ impl Engine {
             let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
             let reply = match &completed {
                 Completed::Answered(fresh) => Ok(engine.reply_of_reader(&caller, scope, &query, fresh).await),
-                Completed::Failed(error) => Err(error.clone()),
-                Completed::Found(..) | Completed::Unshared => Err(QueryError::Unfinished),
+                Completed::Failed(error) | Completed::Unshared(error) => Err(error.clone()),
+                Completed::Found(..) => Err(QueryError::Unfinished),
             };
             let reply = reply.map(|mut reply| {
                 (reply.trace.total, reply.trace.joined) = (started.elapsed(), true);

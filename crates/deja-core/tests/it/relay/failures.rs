@@ -84,6 +84,24 @@ async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
     );
 }
 
+#[tokio::test]
+async fn who_reads_a_refusal_along_is_counted_as_who_began_the_call() {
+    let bench = Bench::new().await;
+    let gate = bench.provider.hold();
+    *bench.provider.passing.lock().unwrap() =
+        Arc::new(|_| Ok(plain(429, r#"{"error": {"message": "later"}}"#)));
+    let first = bench.begin_reading(relay("reset|1"));
+    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    let second = bench.begin_reading(relay("reset|1"));
+    settle().await;
+    gate.add_permits(1);
+    assert_eq!(first.await.unwrap(), second.await.unwrap());
+    bench.until("both are counted", |bench| bench.heard().len() == 2).await;
+    let causes: Vec<_> = bench.logged().await.into_iter().map(|one| one.cause.unwrap()).collect();
+    assert_eq!(causes, ["provider_declined"; 2]);
+    assert_eq!(bench.provider.count(), 1);
+}
+
 /// Puts a record into the place of that of the entry that answers `relay`.
 async fn spoil(bench: &Bench, relay: &Relay, record: Option<&'static [u8]>) -> EntryId {
     let Relay { identity, .. } = relay;
