@@ -63,7 +63,7 @@ impl Engine {
             } else {
                 engine.ask_unless_answered(&leader, call).await
             };
-            leader.complete(completed.unwrap_or_else(Completed::Failed));
+            leader.complete(completed.unwrap_or_else(|error| Completed::Failed(error, None)));
         };
         self.tasks.spawn(flight.with_current_context());
     }
@@ -130,7 +130,10 @@ impl Engine {
         call.near.opinion = opinion;
         match hit {
             Some(hit) => Ok(Completed::Found(hit, opinion)),
-            None => self.ask(leader, call, claim).await,
+            None => match self.ask(leader, call, claim).await {
+                Err(error) => Ok(Completed::Failed(error, opinion)),
+                asked => asked,
+            },
         }
     }
 
@@ -250,7 +253,9 @@ pub(super) fn provider_of(call: &Call) -> Result<&dyn Provider, QueryError> {
 fn unanswered(call: &Call, completed: &Result<Completed, QueryError>) -> Option<Unanswered> {
     let failure = match completed {
         Ok(Completed::Answered(fresh)) if fresh.stored.is_ok() => return None,
-        Err(QueryError::Provider(error)) => Some(error.clone()),
+        Ok(Completed::Failed(QueryError::Provider(error), _)) | Err(QueryError::Provider(error)) => {
+            Some(error.clone())
+        }
         _ => None,
     };
     Some(Unanswered { model: call.query.model.clone(), failure })

@@ -13,7 +13,8 @@ use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::flight::Completed;
 use crate::engine::log::Ending;
-use crate::engine::{Cause, Engine, Looked, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Cause, Engine, Looked, Opinion, Query, QueryError, Reply, Source, Trace};
+use crate::money::NanoUsd;
 use crate::rate_limit::LimitOf;
 use crate::store::{Admission, NewLabel};
 
@@ -112,29 +113,38 @@ impl<'a> Counting<'a> {
         self.is_counted = true;
         match (answered, self.course.leads.take()) {
             (Err(late), Some(call)) => self.count_after(call, Some(late.clone())),
-            (answered, _) => self.engine.count_query(self.caller, &self.query, answered),
+            (answered, _) => self.count(answered),
         }
+    }
+
+    /// Counts it now.
+    fn count(&self, answered: Result<&Reply, &QueryError>) {
+        let ended = Ended::of(&self.query, answered, None);
+        self.engine.count_ended(self.caller, &self.query, ended, self.course.trace.opinion);
     }
 
     /// Counts it when its call has ended: as failed if it was `late`, else with what came of the call.
     fn count_after(&self, call: BoxFuture<'static, Completed>, late: Option<QueryError>) {
         let (engine, caller) = (self.engine.clone(), self.caller.clone());
-        let (query, started) = (Arc::clone(&self.query), self.started);
+        let (query, started, mut trace) = (Arc::clone(&self.query), self.started, self.course.trace);
         let counting = async move {
             let completed = call.await;
-            let reply = if let Completed::Answered(fresh) = &completed {
-                let mut reply = engine.reply_of_provider(&caller, &query, fresh, fresh.spent);
-                reply.trace.total = started.elapsed();
-                Some(reply)
-            } else {
-                None
+            trace.total = started.elapsed();
+            let (reply, opinion) = match &completed {
+                Completed::Answered(fresh) => {
+                    trace.called(fresh);
+                    let reply = engine.reply_of_provider(&caller, &query, fresh, fresh.spent);
+                    (Some(Reply { trace, ..reply }), None)
+                }
+                Completed::Found(_, opinion) | Completed::Failed(_, opinion) => (None, *opinion),
+                Completed::Unshared(_) => (None, None),
             };
             let answered = match (&late, &reply, &completed) {
-                (Some(error), ..) | (None, None, Completed::Failed(error)) => Err(error),
+                (Some(error), ..) | (None, None, Completed::Failed(error, _)) => Err(error),
                 (None, Some(reply), _) => Ok(reply),
                 (None, None, _) => Err(&QueryError::Unfinished),
             };
-            engine.count_ended(&caller, &query, Ended::of(&query, answered, reply.as_ref()));
+            engine.count_ended(&caller, &query, Ended::of(&query, answered, reply.as_ref()), opinion);
         };
         // There is none when the last requests are dropped with it.
         if let Ok(runtime) = Handle::try_current() {
@@ -150,7 +160,7 @@ impl Drop for Counting<'_> {
         }
         match self.course.leads.take() {
             Some(call) => self.count_after(call, None),
-            None => self.engine.count_query(self.caller, &self.query, Err(&QueryError::Unfinished)),
+            None => self.count(Err(&QueryError::Unfinished)),
         }
     }
 }
@@ -208,11 +218,17 @@ impl Engine {
         query: &Query,
         answered: Result<&Reply, &QueryError>,
     ) {
-        self.count_ended(caller, query, Ended::of(query, answered, None));
+        self.count_ended(caller, query, Ended::of(query, answered, None), None);
     }
 
-    /// Counts a query that ended so.
-    pub(super) fn count_ended(&self, caller: &Admission, query: &Query, ended: Ended<'_>) {
+    /// Counts a query that ended so. What the project's model said is paid for without an answer, too.
+    pub(super) fn count_ended(
+        &self,
+        caller: &Admission,
+        query: &Query,
+        ended: Ended<'_>,
+        opinion: Option<Opinion>,
+    ) {
         let bare = self.bare(caller, ended);
         let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
         let named = match &query.wire {
@@ -230,7 +246,9 @@ impl Engine {
                 of_reply(&named, reply)
             }
             Ended::Passed(Some(reply)) | Ended::Failed(_, Some(reply)) => of_reply(&named, reply),
-            Ended::Passed(None) | Ended::Failed(_, None) => named,
+            Ended::Passed(None) | Ended::Failed(_, None) => {
+                UsageEvent { spent: opinion.map_or(NanoUsd::ZERO, |opinion| opinion.cost), ..named }
+            }
             // It was looked for nowhere.
             Ended::Refused(..) => UsageEvent { placed: None, ..named },
             Ended::RateLimited(_) => bare,

@@ -30,8 +30,8 @@ pub(super) enum Completed {
     Found(Hit, Option<Opinion>),
     /// With nothing that answers others, here or in another process, and why: everybody asks for themselves.
     Unshared(QueryError),
-    /// Without an answer.
-    Failed(QueryError),
+    /// Without an answer. What the project's model said before is paid for all the same.
+    Failed(QueryError, Option<Opinion>),
 }
 
 /// A fresh answer.
@@ -169,8 +169,9 @@ impl Watch {
     }
 
     fn end(progress: Option<&Progress>) -> Completed {
-        let ended_early = || Completed::Failed(QueryError::Internal("the upstream task ended early".into()));
-        progress.and_then(|progress| progress.ended.clone()).unwrap_or_else(ended_early)
+        let ended_early = || QueryError::Internal("the upstream task ended early".into());
+        let ended = progress.and_then(|progress| progress.ended.clone());
+        ended.unwrap_or_else(|| Completed::Failed(ended_early(), None))
     }
 }
 

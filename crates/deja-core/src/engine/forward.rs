@@ -103,7 +103,8 @@ impl Engine {
             // Its readers do not wait for the tokens to be counted.
             let part = self.part(call, wired, &log, streamed, cut, called.elapsed()).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
-            self.count_ended(&call.caller, &call.query, Ended::of(&call.query, Err(error), part.as_ref()));
+            let ended = Ended::of(&call.query, Err(error), part.as_ref());
+            self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
         }
         // To those who wait for all of it an answer that broke off is none; to ask again is theirs.
         Ok(landed.map_or_else(Completed::Unshared, |fresh| Completed::Answered(Arc::new(fresh))))
@@ -197,9 +198,8 @@ impl Engine {
     fn reply_of_leader(&self, call: &Call, fresh: &Fresh, began: Option<Duration>) -> Reply {
         let mut reply = self.reply_of_provider(&call.caller, &call.query, fresh, fresh.spent);
         (reply.trace.total, reply.trace.began) = (call.started.elapsed(), began);
-        reply.trace.provider = Some(fresh.provider_time);
-        (reply.trace.near_miss, reply.trace.too_long) = (fresh.near.best, call.too_long);
-        (reply.trace.refused, reply.trace.opinion) = (fresh.near.refused, fresh.near.opinion);
+        reply.trace.too_long = call.too_long;
+        reply.trace.called(fresh);
         reply
     }
 }

@@ -14,7 +14,6 @@ use crate::engine::call::Call;
 use crate::engine::count::{Counting, Course};
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
-use crate::engine::search::Near;
 use crate::engine::{Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
 use crate::store::Admission;
@@ -189,9 +188,7 @@ impl Engine {
                 course.leads = None;
                 let reply = match completed {
                     Completed::Answered(fresh) => {
-                        trace.provider = Some(fresh.provider_time);
-                        let Near { best, refused, opinion } = fresh.near;
-                        (trace.near_miss, trace.refused, trace.opinion) = (best, refused, opinion);
+                        trace.called(&fresh);
                         self.reply_of_provider(caller, &query, &fresh, fresh.spent)
                     }
                     Completed::Found(hit, opinion) => {
@@ -199,7 +196,10 @@ impl Engine {
                         return Ok(self.answer_with(caller, scope, &query, &hit).await);
                     }
                     Completed::Unshared(_) => return Ok(None),
-                    Completed::Failed(error) => return Err(error),
+                    Completed::Failed(error, opinion) => {
+                        trace.opinion = opinion;
+                        return Err(error);
+                    }
                 };
                 Ok(Some(Answered::Whole(reply)))
             }
@@ -265,13 +265,13 @@ impl Engine {
                 judge.settle(candidate, opinion.is_some()).ok()
             }
             Completed::Found(..) | Completed::Unshared(_) => None,
-            Completed::Failed(error) if !same_prompt || !same_model => {
+            Completed::Failed(error, _) if !same_prompt || !same_model => {
                 if !error.is_callers_own(same_model) {
                     return Err(error);
                 }
                 None
             }
-            Completed::Failed(error) => return Err(error),
+            Completed::Failed(error, _) => return Err(error),
         };
         Ok(match hit {
             Some(hit) => self.answer_with(caller, call.scope.key(), query, &hit).await,

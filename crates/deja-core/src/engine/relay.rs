@@ -17,7 +17,7 @@ use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
-use crate::engine::count::Course;
+use crate::engine::count::{Course, Ended};
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::live::{Live, Log};
 use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
@@ -224,7 +224,10 @@ impl Engine {
             Ok(Answered::Whole(_)) => Err(QueryError::Internal("an answer without a body".into())),
             Err(error) => Err(error),
         }
-        .inspect_err(|error| self.count_query(caller, &query, Err(error)))
+        .inspect_err(|error| {
+            let ended = Ended::of(&query, Err(error), None);
+            self.count_ended(caller, &query, ended, course.trace.opinion);
+        })
     }
 
     /// The body of an answer from the cache. `None` if the entry's record cannot be given: then the entry is deleted, since
@@ -278,7 +281,7 @@ impl Engine {
             let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
             let reply = match &completed {
                 Completed::Answered(fresh) => Ok(engine.reply_of_reader(&caller, scope, &query, fresh).await),
-                Completed::Failed(error) | Completed::Unshared(error) => Err(error.clone()),
+                Completed::Failed(error, _) | Completed::Unshared(error) => Err(error.clone()),
                 Completed::Found(..) => Err(QueryError::Unfinished),
             };
             let reply = reply.map(|mut reply| {

@@ -8,7 +8,9 @@ use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, PromptHash, Refusal, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
+use crate::engine::flight::Fresh;
 use crate::engine::savings::Cost;
+use crate::engine::search::Near;
 use crate::engine::{NearMiss, Opinion, QueryError, Wired};
 use crate::money::NanoUsd;
 use crate::project::Project;
@@ -190,4 +192,13 @@ pub struct Trace {
     pub opinion: Option<Opinion>,
     /// Set if the prompt is too long for a vector, so only the same prompt can be found: tokens and window.
     pub too_long: Option<(u32, u32)>,
+}
+
+impl Trace {
+    /// Takes up what came of the call that the query began.
+    pub(super) fn called(&mut self, fresh: &Fresh) {
+        self.provider = Some(fresh.provider_time);
+        let Near { best, refused, opinion } = fresh.near;
+        (self.near_miss, self.refused, self.opinion) = (best, refused, opinion);
+    }
 }

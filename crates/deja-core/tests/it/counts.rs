@@ -12,11 +12,12 @@ use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
 use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError};
 use deja_core::money::NanoUsd;
+use deja_core::project::ProjectSettings;
 use deja_core::provider::FailureClass;
 use deja_core::store::{Keys, Usage};
 use tokio::sync::Semaphore;
 
-use crate::util::{Bench, failure, query, settle, unguarded};
+use crate::util::{Bench, complete, failure, query, settle, unguarded};
 
 async fn flush(bench: &Bench) -> Result<(), deja_core::store::StoreError> {
     bench.engine.flush_counts().await
@@ -109,6 +110,43 @@ async fn a_query_that_is_too_late_is_an_error_that_paid_for_its_call() {
     let late = bench.try_ask(query("reset my password|1")).await;
     assert!(matches!(late, Err(QueryError::DeadlineExceeded)), "{late:?}");
     assert_eq!(counted_at_last(&bench, &gate).await, Totals { errors: 1, ..paid() });
+}
+
+#[tokio::test]
+async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_fails() {
+    const OPEN: [&str; 2] =
+        ["|How do I renew my fishing licence?", "|How do I renew my fishing licence today?"];
+    let word = NanoUsd::from_nanos(120_000);
+    let failed = Totals { misses: 1, errors: 1, ..paid() };
+    let twice = Totals { misses: 2, input_tokens: 200, output_tokens: 20, ..paid() };
+    for (said, fails, hangs_up, expected) in [
+        ("no", false, true, Totals { spent: paid().spent.plus(paid().spent).plus(word), ..twice }),
+        ("yes", false, true, Totals { spent: paid().spent.plus(word), ..failed }),
+        ("no", true, true, Totals { spent: paid().spent.plus(word), ..failed }),
+        ("no", true, false, Totals { spent: paid().spent.plus(word), ..failed }),
+    ] {
+        let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+        let bench = Bench::with(settings, 10).await;
+        let stored = bench.ask(OPEN[0]).await.entry.id;
+        // The model's questions are a JSON list of two prompts.
+        bench.provider.script(move |prompt| async move {
+            match prompt.starts_with('[') {
+                true => Ok(complete(said)),
+                false if fails => Err(failure(FailureClass::Server)),
+                false => Ok(complete("answer")),
+            }
+        });
+        let gate = bench.provider.hold();
+        let caller = bench.begin(query(OPEN[1]));
+        bench.until("the question", |bench| bench.provider.count() == 2).await;
+        if hangs_up {
+            caller.abort();
+            assert!(caller.await.unwrap_err().is_cancelled());
+        }
+        assert_eq!(counted_at_last(&bench, &gate).await, expected, "{said} {fails} {hangs_up}");
+        let met = bench.logged().await.pop().unwrap().met.map(|met| met.entry);
+        assert_eq!(met, (said == "no" && !fails).then_some(stored));
+    }
 }
 
 #[tokio::test]
