@@ -291,7 +291,7 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
         output_tokens,
         saved: reply.saved(),
         spent: reply.spent(),
-        unpriced: reply.cost.price.is_none(),
+        unpriced: reply.cost.price.is_none() && !bought_before,
         too_long: reply.trace.too_long.is_some(),
         ..*named
     }

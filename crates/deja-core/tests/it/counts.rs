@@ -13,7 +13,7 @@ use deja_core::clock::Clock;
 use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError};
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
-use deja_core::provider::FailureClass;
+use deja_core::provider::{Completion, FailureClass, Finish};
 use deja_core::store::{Keys, Usage};
 use tokio::sync::Semaphore;
 
@@ -210,6 +210,25 @@ async fn prompts_without_a_vector_and_answers_without_a_price_are_counted() {
     let totals = bench.totals().await;
     assert_eq!((totals.misses, totals.exact_hits), (2, 1));
     assert_eq!((totals.too_long, totals.not_exact(), totals.unpriced), (1, 2, 0));
+}
+
+#[tokio::test]
+async fn an_answer_without_a_price_that_several_share_is_counted_once() {
+    let bench = Bench::new().await;
+    bench.provider.script(|_| async { Ok(Completion { finish: Finish::Length, ..complete("half") }) });
+    let gate = bench.provider.hold();
+    let asked = || Query { model: "without a price".into(), ..query("weather") };
+    let first = bench.begin(asked());
+    bench.until("the call", |bench| bench.provider.count() == 1).await;
+    let second = bench.begin(asked());
+    settle().await;
+    gate.add_permits(1);
+    for caller in [first, second] {
+        caller.await.unwrap().unwrap();
+    }
+    flush(&bench).await.unwrap();
+    let totals = bench.totals().await;
+    assert_eq!((totals.misses, totals.unpriced, bench.provider.count()), (2, 1, 1));
 }
 
 #[tokio::test]
