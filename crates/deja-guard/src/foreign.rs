@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::lexicon::{class, lexicon};
-use crate::scan::Piece;
+use crate::scan::{Piece, fraction};
 
 /// What the proof compares of a text.
 #[derive(Clone, Debug, Default)]
@@ -148,6 +148,11 @@ impl Foreign {
                     at += 1;
                 }
                 out.amounts(&chars[begin..at], &mut amount);
+            } else if let Some(part) = fraction(c) {
+                at += 1;
+                let whole = amount.take_if(|_| before.is_ascii_digit()).unwrap_or_default();
+                out.settle(&mut amount);
+                amount = part.parse().ok().map(|part: f64| whole + part);
             } else if unspaced(c) {
                 at += 1;
                 let hiragana = ('\u{3040}'..='\u{309f}').contains(&c);

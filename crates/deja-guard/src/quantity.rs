@@ -371,11 +371,22 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     }
     // "One" may be no more than an article.
     quantity.optional |= piece.text == "one" && quantity.dimension == Dimension::Plain;
-    if matches!(piece.text.as_str(), "half" | "quarter") && quantity.dimension == Dimension::Plain {
+    // "Half marathon", "last quarter": no amount.
+    let name = match piece.text.as_str() {
+        "half" => !(of_something(next(1)) || is_number(1)),
+        "quarter" => !(matches!(before, "a" | "one") && next(1) == "of"),
+        _ => false,
+    };
+    if name && quantity.dimension == Dimension::Plain {
         return 0;
     }
     out.push(quantity);
     used
+}
+
+/// "Half the", "half of an": a word before which "half" is an amount.
+fn of_something(word: &str) -> bool {
+    matches!(word, "of" | "a" | "an" | "the") || lexicon().class(word) & class::POSSESSIVE != 0
 }
 
 /// "-10", "minus 10": the sign of the number that follows, and no subtraction.
@@ -422,7 +433,6 @@ fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
     match text(0) {
         "half" => return Some((0.5, 1)),
         "quarter" => return Some((0.25, 1)),
-        "threequarters" => return Some((0.75, 1)),
         "three" if text(1) == "quarters" => return Some((0.75, 2)),
         "a" | "an" => {
             if text(1) == "half" || text(1) == "quarter" {

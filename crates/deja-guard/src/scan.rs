@@ -204,6 +204,14 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 text.push(chars[at]);
                 at += 1;
             }
+            if let Some(part) = fraction(at_char(at)).filter(|_| text.bytes().all(|b| b.is_ascii_digit())) {
+                text.push_str(&part[1..]);
+                at += 1;
+            }
+        } else if let Some(part) = fraction(c) {
+            kind = Kind::Number;
+            text.push_str(part);
+            at += 1;
         } else if c.is_alphabetic() {
             while at_char(at).is_alphanumeric() || (at_char(at) == '\'' && at_char(at + 1).is_alphabetic()) {
                 if at_char(at).is_ascii_digit() {
@@ -239,9 +247,6 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 '€' => "euro",
                 '¥' => "yen",
                 '&' => "and",
-                '½' => "half",
-                '¼' => "quarter",
-                '¾' => "threequarters",
                 'Ω' => "ohm",
                 _ => "",
             };
@@ -318,6 +323,16 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         }
     }
     out
+}
+
+/// The number that a sign of its own stands for; right behind digits it is added to them: `2½` is 2.5.
+pub(crate) fn fraction(c: char) -> Option<&'static str> {
+    Some(match c {
+        '½' => "0.5",
+        '¼' => "0.25",
+        '¾' => "0.75",
+        _ => return None,
+    })
 }
 
 /// "12 plus 4" says what "12 + 4" does, and "12 x 4" what "12 * 4" does.

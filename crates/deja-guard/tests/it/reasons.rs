@@ -86,6 +86,12 @@ fn numbers_in_each_others_place_are_other_numbers() {
         ("What is the absolute value of -7?", "What is the absolute value of 7?"),
         ("Is a 3 kHz tone audible?", "Is a 3 GHz tone audible?"),
         ("Is 100 mg of vitamin C enough?", "Is 100 mcg of vitamin C enough?"),
+        ("Is ½ of 8 even?", "Is ¼ of 8 even?"),
+        ("Can I get ½ off?", "Can I get ¼ off?"),
+        ("How long is 1½ hours?", "How long is 2½ hours?"),
+        ("Is half of 8 even?", "Is a quarter of 8 even?"),
+        ("¿Cuánto es ½ de 8?", "¿Cuánto es ¼ de 8?"),
+        ("¿Cuánto es 2½ por 3?", "¿Cuánto es 4½ por 3?"),
     ];
     for (a, b) in cases {
         let verdict = verdict(a, b, 0.97);
@@ -95,6 +101,12 @@ fn numbers_in_each_others_place_are_other_numbers() {
         ("What is 12 + 4?", "What is 4 + 12?"),
         ("Is it colder than -10 degrees?", "Is it colder than minus 10 degrees?"),
         ("Are you open on May 3?", "Are you open on 3 May?"),
+        ("What is ½ of 12?", "What is half of 12?"),
+        ("What is ½ of 12?", "What is 1/2 of 12?"),
+        ("What is ¼ of 12?", "What is a quarter of 12?"),
+        ("Can I freeze ½ a lemon?", "Can I freeze half a lemon?"),
+        ("How do I double 2½ cups of flour?", "How do I double 2.5 cups of flour?"),
+        ("How do I train for a half marathon?", "How can I train for a half marathon?"),
     ];
     for (a, b) in same {
         assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
