@@ -258,12 +258,8 @@ impl Engine {
                 }
                 hit
             }
-            // How similar the entry is to another prompt than the leader's is not known.
-            Completed::Found(hit, opinion) if same_prompt => {
-                let (entry, similarity) = (hit.entry().clone(), hit.similarity());
-                let candidate = Candidate { entry, similarity, forbidden: false };
-                judge.settle(candidate, opinion.is_some()).ok()
-            }
+            // What is there it looks for itself: it may take less of it than the leader, and all that was said of it by
+            // now counts.
             Completed::Found(..) | Completed::Unshared(_) => None,
             Completed::Failed(error, _) if !same_prompt || !same_model => {
                 if !error.is_callers_own(same_model) {

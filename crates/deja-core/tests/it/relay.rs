@@ -20,7 +20,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use crate::util::{Bench, PATIENCE, chat_completion, passed, settle, unguarded};
+use crate::util::{Bench, PATIENCE, chat_completion, complete, passed, settle, unguarded};
 
 /// A question in the format of chat completions.
 pub fn relay(text: &str) -> Relay {
@@ -353,6 +353,37 @@ async fn an_answer_that_is_too_old_for_a_request_is_replaced() {
             assert_eq!(bench.hit(again).await.entry.answer.text, "answer 1");
         }
         assert_eq!((bench.provider.count(), bench.entries().await), (2, 1));
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_another_ones_hit_gets_only_what_it_takes_itself() {
+    let asked = "|How do I renew my fishing licence today?";
+    let usual = Control::default();
+    for (control, hit) in [
+        (usual, true),
+        (Control { semantic: false, ..usual }, false),
+        (Control { max_age: Some(Duration::from_secs(1)), ..usual }, false),
+    ] {
+        let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+        let bench = Bench::with(settings, 10).await;
+        bench.provider.script(|_| async { Ok(complete("yes")) });
+        text(bench.live(relay("|How do I renew my fishing licence?")).await).await;
+        bench.clock.advance(Duration::from_secs(5));
+        let gate = bench.provider.hold();
+        let leader = bench.begin_hit(relay(asked));
+        bench.until("the question", |bench| bench.provider.count() == 2).await;
+        let other = bench.clone();
+        let follower = tokio::spawn(async move { other.relay(Relay { control, ..relay(asked) }).await });
+        settle().await;
+        gate.add_permits(10);
+        assert!(matches!(leader.await.unwrap().source, Source::Semantic(_)));
+        let followed = follower.await.unwrap().unwrap();
+        assert_eq!(matches!(followed, Relayed::Hit(..)), hit, "{control:?}");
+        if let Relayed::Live(live) = followed {
+            assert!(text(live).await.contains("answer 1"), "{control:?}");
+        }
+        assert_eq!(bench.provider.count(), if hit { 2 } else { 3 });
     }
 }
 
