@@ -7,9 +7,9 @@ use tokio::time::timeout;
 
 use crate::analytics::Step;
 use crate::cache::{Candidate, Hit, Judge, Judged, PairHash, PromptHash};
-use crate::engine::Engine;
 use crate::engine::call::Call;
 use crate::engine::circuit::Circuits;
+use crate::engine::{CROWD, Engine};
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
 use crate::same_answer::{Mute, Question, Respondent};
@@ -138,8 +138,20 @@ impl Engine {
         let began = Instant::now();
         let (said, cost) = self.ask_model(call, model, &candidate.entry.prompt).await;
         let opinion = Opinion { entry: candidate.entry.id, said, cost, time: began.elapsed() };
-        let hit = call.judge().settle(candidate.clone(), said == Said::Yes).ok();
+        let hit = if said == Said::Yes { self.settled(call, candidate.entry.id).await } else { None };
         (hit, Some(opinion))
+    }
+
+    /// An entry of which the model said yes, if it answers still: while the model was asked, it may have been found wrong or
+    /// deleted. One that cannot be read is a miss.
+    async fn settled(&self, call: &Call, entry: EntryId) -> Option<Hit> {
+        let (judge, prompt) = (call.judge(), PromptHash::of(&call.query.prompt));
+        let (vector, floor) = (call.vector.as_ref()?, judge.threshold());
+        let now = self.parts.clock.now();
+        let candidates = self.candidates(&call.scope, vector, prompt, floor, CROWD, now).await.ok()?;
+        let candidate = candidates.into_iter().find(|candidate| candidate.entry.id == entry)?;
+        call.query.takes(&candidate.entry, now).then_some(())?;
+        judge.settle(candidate, true).ok()
     }
 
     /// What `model` says of the asked prompt and `other`, and what that cost.

@@ -1,6 +1,9 @@
 //! Looking for what answers: the same prompt, then similar ones.
 
+use std::num::NonZeroUsize;
+
 use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
+use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::{CANDIDATES, CROWD, Engine, Looked, NearMiss, Opinion, Query, QueryError};
@@ -78,11 +81,10 @@ impl Engine {
             return Ok(Found::default());
         }
         let Some(embedding) = vector else { return Ok(Found::default()) };
-        let (embedder, now) = (self.parts.embedder.id(), self.parts.clock.now());
         // What people and models say is of a text, however many parts it came in.
         let prompt = PromptHash::of(&query.prompt);
-        let probe = Probe { embedder, embedding, prompt, threshold: floor, limit: CANDIDATES };
-        let nearest = self.parts.store.nearest(scope, probe, now).await?;
+        let now = self.parts.clock.now();
+        let nearest = self.candidates(scope, embedding, prompt, floor, CANDIDATES, now).await?;
         let is_crowd = nearest.len() == CANDIDATES.get()
             && nearest.last().is_some_and(|last| judge.threshold().reached_by(last.similarity));
         let taken = |candidate: &Candidate| query.takes(&candidate.entry, now);
@@ -94,14 +96,28 @@ impl Engine {
         let mut judged = judge.first(nearest.into_iter().filter(taken));
         if is_crowd && judged.hit.is_none() && judged.uncertain.is_empty() {
             // What answers may stand behind them. A call of the provider takes longer than to look.
-            let probe = Probe { limit: CROWD, threshold: judge.threshold(), ..probe };
-            let crowd = self.parts.store.nearest(scope, probe, now).await?;
+            let crowd = self.candidates(scope, embedding, prompt, judge.threshold(), CROWD, now).await?;
             let behind = crowd.into_iter().skip(CANDIDATES.get()).filter(taken);
             judged = Judged { refused: judged.refused, ..judge.first(behind) };
         }
         let (judged, opinion) = self.recall(scope.project(), prompt, judge, judged).await;
         let Judged { hit, refused, uncertain } = judged;
         Ok(Found { hit, near: Near { best, refused, opinion }, uncertain })
+    }
+
+    /// The nearest `limit` neighbours down to `floor` as they are now, those that must not answer marked.
+    pub(super) async fn candidates(
+        &self,
+        scope: &Scope,
+        embedding: &Embedding,
+        prompt: PromptHash,
+        floor: Threshold,
+        limit: NonZeroUsize,
+        now: Timestamp,
+    ) -> Result<Vec<Candidate>, QueryError> {
+        let embedder = self.parts.embedder.id();
+        let probe = Probe { embedder, embedding, prompt, threshold: floor, limit };
+        Ok(self.parts.store.nearest(scope, probe, now).await?)
     }
 
     /// Whether the answer to `matched`, a prompt this similar, was found wrong for what `call` asks. Without a vector

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use deja_core::cache::{LabelSource, Labelled, Met};
 use deja_core::clock::Timestamp;
-use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Source};
+use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Said, Source};
 use deja_core::project::ProjectSettings;
 use deja_core::store::{Entries, Labels};
 use deja_core::testing::change;
 
-use crate::util::{Bench, is_miss, query, settle};
+use crate::util::{Bench, complete, is_miss, query, settle};
 
 const WRONG: Feedback<'_> = Feedback { correct: false, note: None };
 
@@ -84,6 +84,34 @@ async fn nobody_waits_for_a_call_that_a_rewording_was_blocked_for() {
     gate.add_permits(10);
     for reply in [first, second] {
         assert!(is_miss(&reply.await.unwrap().unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_while_the_projects_model_is_asked_counts() {
+    let asked = "|How do I renew my fishing licence today?";
+    // The pair itself, or as many others as put the entry into quarantine.
+    for wrong in [&[asked][..], &["one", "two", "three"]] {
+        let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+        let bench = Bench::with(settings, 10).await;
+        bench.provider.script(|prompt| async move {
+            Ok(complete(if prompt.starts_with('[') { "yes" } else { "answer" }))
+        });
+        let entry = bench.ask("|How do I renew my fishing licence?").await.entry.id;
+        let gate = bench.provider.hold();
+        let leader = bench.begin(query(asked));
+        bench.until("the question", |bench| bench.provider.count() == 2).await;
+        let follower = bench.begin(query(asked));
+        settle().await;
+        for prompt in wrong {
+            bench.label_wrong(entry, prompt).await.unwrap();
+        }
+        gate.add_permits(10);
+        let replies = [leader.await.unwrap().unwrap(), follower.await.unwrap().unwrap()];
+        assert!(is_miss(&replies[0]), "{wrong:?}: {:?}", replies[0].source);
+        assert_eq!(replies[0].trace.opinion.unwrap().said, Said::Yes);
+        assert_eq!((replies[1].source, replies[1].entry.id), (Source::Exact, replies[0].entry.id));
+        assert_eq!(bench.provider.count(), 3);
     }
 }
 
