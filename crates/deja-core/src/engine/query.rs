@@ -227,8 +227,8 @@ impl Engine {
         }
     }
 
-    /// What the end of a flight is to a caller that did not begin it. What may not be stored answers the same prompt
-    /// only, and a failure that is the leader's own is nobody else's.
+    /// What the end of a flight is to a caller that did not begin it. What may not be stored answers the same prompt to
+    /// the same model only, and a failure that is the leader's own is nobody else's.
     async fn follow(
         &self,
         caller: &Admission,
@@ -252,7 +252,7 @@ impl Engine {
                 let hit = judge.judge(candidate).ok();
                 if fresh.stored.is_err() {
                     // The call is paid for by the caller that began it.
-                    let same = hit.filter(Hit::is_exact);
+                    let same = hit.filter(|hit| hit.is_exact() && same_model);
                     let reply = || self.reply_of_provider(caller, query, &fresh, NanoUsd::ZERO);
                     return Ok(same.map(|_| Answered::Whole(reply())));
                 }

@@ -273,6 +273,28 @@ async fn where_models_share_answers_no_failure_of_another_model_is_passed_on() {
 }
 
 #[tokio::test]
+async fn where_models_share_answers_what_is_not_kept_is_no_answer_of_another_model() {
+    let bench = Bench::with(ProjectSettings { share_models: true, ..unguarded() }, 10).await;
+    let gate = bench.provider.hold();
+    bench
+        .provider
+        .script(|prompt| async move { Ok(Completion { finish: Finish::Length, ..complete(&prompt) }) });
+    let leader = bench.begin(query("reset|1"));
+    bench.until("the call", |b| b.provider.count() == 1).await;
+    let [same, other] = ["cheap", "dear"].map(|model| {
+        let model = model.to_owned();
+        bench.begin(Query { model, ..query("reset|1") })
+    });
+    settle().await;
+    gate.add_permits(10);
+    let [leader, same, other] = [leader, same, other].map(|caller| async { caller.await.unwrap().unwrap() });
+    let (leader, same, other) = (leader.await, same.await, other.await);
+    assert_eq!(same.entry.id, leader.entry.id);
+    assert_eq!((&*other.entry.model, other.trace.joined), ("dear", false));
+    assert_eq!(bench.provider.count(), 2);
+}
+
+#[tokio::test]
 async fn an_answer_that_comes_and_goes_is_answered() {
     let bench = Bench::new().await;
     let now = bench.clock.now();
