@@ -292,7 +292,7 @@ impl Engine {
             }
             body = Some(self.rendered(project, wired, &entry).await?);
         }
-        let cost = self.avoided(project, scope, query, hit).await;
+        let cost = self.avoided(caller, scope, query, hit).await;
         let reply = Reply { entry, source: Source::from(hit), cost, trace: Trace::default() };
         Some(match body {
             Some(body) => Answered::Hit(reply, body),

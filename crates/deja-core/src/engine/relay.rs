@@ -308,7 +308,7 @@ impl Engine {
         if fresh.stored.is_ok()
             && let Ok(hit) = judge.judge(candidate)
         {
-            let cost = self.avoided(&caller.project, scope, query, &hit).await;
+            let cost = self.avoided(caller, scope, query, &hit).await;
             let entry = fresh.entry.clone();
             return Reply { entry, source: Source::from(&hit), cost, trace: Trace::default() };
         }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::cache::{Entry, Hit, ScopeKey};
+use crate::cache::{Answer, Entry, Hit, ScopeKey};
 use crate::engine::{Engine, Query};
 use crate::money::NanoUsd;
-use crate::pricing::{PriceOrigin, price_for};
+use crate::pricing::{PriceOrigin, Priced, price_for};
 use crate::project::Project;
+use crate::provider::Route;
+use crate::store::Admission;
 
 /// Tokens of a call and what they cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,24 +25,44 @@ pub struct Cost {
     pub amount: NanoUsd,
 }
 
+impl Cost {
+    fn of(answer: &Answer, input_tokens: u64, estimated: bool, priced: Option<Priced>) -> Self {
+        let output_tokens = answer.output_tokens;
+        let amount = priced.as_ref().map_or(NanoUsd::ZERO, |p| p.price.cost(input_tokens, output_tokens));
+        Self { input_tokens, output_tokens, estimated, price: priced.map(|p| p.origin), amount }
+    }
+}
+
 impl Engine {
     /// What it would have cost to ask for `query`, now that `hit` answers it, at today's price of the asked model. With
     /// the very prompt of the entry its reported input tokens apply; for another prompt they are counted.
     pub(super) async fn avoided(
         &self,
-        project: &Project,
+        caller: &Admission,
         scope: ScopeKey,
         query: &Arc<Query>,
         hit: &Hit,
     ) -> Cost {
-        let answer = &hit.entry().answer;
+        let (project, entry) = (&caller.project, hit.entry());
+        let answer = &entry.answer;
         let (input_tokens, estimated) = if hit.is_exact() {
             (answer.input_tokens, answer.tokens_estimated)
         } else {
             let counted = self.tokens.input(scope, query).await;
             (counted.tokens, counted.estimated || answer.tokens_estimated)
         };
-        self.cost(project, &query.model, hit.entry(), input_tokens, estimated)
+        if entry.model == query.model {
+            return self.cost(project, &query.model, entry, input_tokens, estimated);
+        }
+        // Another model wrote it, so its provider is not the one that would have been asked.
+        let route = self.parts.providers.route(caller, &query.model, query.endpoint()).await;
+        let provider = match &route {
+            Ok(Route::To(provider)) => provider.name(),
+            Ok(Route::NoCredentials { provider }) => provider,
+            Ok(Route::Unsupported) | Err(_) => &answer.provider,
+        };
+        let priced = price_for(&project.settings, &self.parts.prices.current(), provider, None, &query.model);
+        Cost::of(answer, input_tokens, estimated, priced)
     }
 
     /// What the call that wrote `entry` cost.
@@ -60,14 +82,6 @@ impl Engine {
             answer.served_model.as_deref(),
             asked_model,
         );
-        let amount =
-            priced.as_ref().map_or(NanoUsd::ZERO, |p| p.price.cost(input_tokens, answer.output_tokens));
-        Cost {
-            input_tokens,
-            output_tokens: answer.output_tokens,
-            estimated,
-            price: priced.map(|p| p.origin),
-            amount,
-        }
+        Cost::of(answer, input_tokens, estimated, priced)
     }
 }

@@ -3,10 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use deja_core::cache::{Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{NotAllowed, Query, QueryError, Source};
 use deja_core::pricing::{ModelPrice, PicoUsdPerToken, PriceOrigin};
 use deja_core::project::ProjectSettings;
+use deja_core::provider::Completion;
 use deja_core::store::Entries;
 use deja_core::testing::change;
 
@@ -136,6 +138,35 @@ async fn models_share_answers_only_where_the_project_says_so() {
         1_200_000,
         "the asked model's price, not that of the model that answered"
     );
+}
+
+#[tokio::test]
+async fn another_models_answer_saves_what_the_asked_one_costs_at_its_own_provider() {
+    let own = |price| ModelPrice { input: PicoUsdPerToken(price), ..ModelPrice::default() };
+    let prices = [("gone/m-x", 1), ("fake/m-x", 5_000_000), ("fake/bare", 7_000_000)];
+    let prices = prices.map(|(key, price)| (key.into(), own(price))).into();
+    let bench = Bench::with(ProjectSettings { share_models: true, prices, ..unguarded() }, 10).await;
+    bench.provider.script(|_| async { Ok(Completion { model: Some("dear".into()), ..complete("answer") }) });
+    // Its provider was taken away since.
+    let mut entry = Entry::clone(&bench.ask("reset|1").await.entry);
+    entry.answer.provider = "gone".into();
+    let scope = Scope::new(bench.caller.project.id, Frame::query(None, None));
+    let (prompt_hash, max_entries) = (PromptHash::of("reset|1"), 100);
+    let new = NewEntry { scope, prompt_hash, entry, vector: None, max_entries, replaces: true };
+    bench.store.insert(new).await.unwrap();
+    for (model, saved, price) in [
+        ("m-x", 500_000, Some(PriceOrigin::Override)),
+        // No credentials, and nobody that serves it.
+        ("bare", 700_000, Some(PriceOrigin::Override)),
+        ("unsupported", 0, None),
+        // What was served says nothing of another model.
+        ("nobody-knows", 0, None),
+        ("cheap", 120_000, Some(PriceOrigin::Table)),
+    ] {
+        let hit = bench.try_ask(Query { model: model.into(), ..query("reset|1") }).await.unwrap();
+        assert_eq!((hit.source, &*hit.entry.answer.provider), (Source::Exact, "gone"));
+        assert_eq!((hit.saved().as_nanos(), hit.cost.price), (saved, price), "{model}");
+    }
 }
 
 #[tokio::test]
