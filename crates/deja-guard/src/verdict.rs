@@ -85,7 +85,7 @@ const fn uncertain(strictness: Strictness) -> RangeInclusive<f32> {
     }
 }
 
-/// Below this threshold nothing is refused.
+/// Below this threshold nothing is refused but what is not literally the same: no threshold tells that apart.
 pub const LOWEST_THRESHOLD: f32 = 0.75;
 
 /// The score a pair needs at thresholds 0.75, 0.80, 0.85, 0.90 and 0.95; linear between them.
@@ -113,8 +113,9 @@ fn required(cosine: f32, threshold: f32, strictness: Strictness, words: usize) -
 /// Judges whether the answer to `candidate` may be served for `asked`.
 ///
 /// `cosine` is the similarity of their vectors, `threshold` the project's. The guard can only refuse: a candidate
-/// below the threshold is the caller's to drop. The same text, case and punctuation aside, always passes, and so does
-/// everything below [`LOWEST_THRESHOLD`]. What is literal must be the same in both. Both orders of the prompts give the same verdict.
+/// below the threshold is the caller's to drop. The same text, case and punctuation aside, always passes. What is literal
+/// must be the same in both; with that, everything passes below [`LOWEST_THRESHOLD`]. Both orders of the prompts give the
+/// same verdict.
 pub fn judge(
     asked: &Prompt,
     candidate: &Prompt,
@@ -122,11 +123,11 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
-    if threshold < LOWEST_THRESHOLD || asked.same_text(candidate) {
-        return Verdict::PASS;
-    }
     if asked.literals != candidate.literals {
         return Verdict::UNPROVED;
+    }
+    if threshold < LOWEST_THRESHOLD || asked.same_text(candidate) {
+        return Verdict::PASS;
     }
     // The pairing is greedy: a fixed order of the two makes it the same either way.
     let (a, b) = if asked.key <= candidate.key { (asked, candidate) } else { (candidate, asked) };

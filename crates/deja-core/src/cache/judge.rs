@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 pub use deja_guard::Reason;
-use deja_guard::{LOWEST_THRESHOLD, Prompt, Strictness};
+use deja_guard::{Prompt, Strictness};
 
 use crate::cache::{Candidate, Entry};
 use crate::embedding::{Similarity, Threshold};
@@ -189,7 +189,7 @@ impl<'a> Judge<'a> {
     pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
         let objection = |thousandths: u32| self.objection(at(thousandths)?, prompt, similarity);
-        let (mut low, mut high) = ((LOWEST_THRESHOLD * 1e3) as u32, (similarity.get() * 1e3) as u32);
+        let (mut low, mut high) = (0, (similarity.get() * 1e3) as u32);
         let verdict = objection(high).filter(|_| prompt != self.asked)?;
         while low < high {
             let middle = low.midpoint(high);
@@ -201,9 +201,6 @@ impl<'a> Judge<'a> {
     /// What the guard has against a candidate with this threshold: `None` if it lets it pass.
     fn objection(&self, threshold: Threshold, prompt: &str, similarity: Similarity) -> Option<Verdict> {
         let (guard, threshold) = (self.guard?, threshold.get() as f32);
-        if threshold < LOWEST_THRESHOLD {
-            return None;
-        }
         let asked = self.read.get_or_init(|| Prompt::read(self.asked));
         let judged = deja_guard::judge(asked, &Prompt::read(prompt), similarity.get(), threshold, guard);
         let (refused, score) = (judged.refused, judged.score);
@@ -354,7 +351,10 @@ mod tests {
         assert!(!answers(Guard::Standard, 0.85, ENABLE, DISABLE));
         assert!(!answers(Guard::Strict, 0.85, ENABLE, DISABLE));
         assert!(!answers(Guard::Strict, 0.75, ENABLE, DISABLE));
-        assert!(answers(Guard::Strict, 0.749, ENABLE, DISABLE), "below it there is no guard");
+        assert!(answers(Guard::Strict, 0.749, ENABLE, DISABLE), "below it the words are not compared");
+        // What no vector tells apart, no threshold does.
+        let (one, other) = ("What does 😀 mean?", "What does 😁 mean?");
+        assert!(!answers(Guard::Standard, 0.0, one, other) && answers(Guard::Off, 0.0, one, other));
         // The same text is the same question, however it is written.
         assert!(answers(Guard::Strict, 0.85, ENABLE, "how do i enable read receipts"));
     }
@@ -370,6 +370,8 @@ mod tests {
         for prompt in [ENABLE, "how do i enable read receipts"] {
             assert_eq!(judge.objection_from(prompt, near), None);
         }
+        let (from, _) = judge.objection_from("How do I enable read receipts 👍?", near).unwrap();
+        assert_eq!(from, Threshold::ZERO, "it is literally something else");
         assert_eq!(judge.objection_from(DISABLE, Similarity::from_cosine(0.7)), None, "it is near at none");
         let off = Judge::new(ENABLE, Threshold::DEFAULT, &off);
         assert_eq!(off.objection_from(DISABLE, near), None);

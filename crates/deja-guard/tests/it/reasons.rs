@@ -57,9 +57,11 @@ fn what_no_vector_tells_apart_is_refused() {
         ("Where is order 12345678901234567890?".into(), "Where is order 12345678901234567891?".into()),
     ];
     for (a, b) in cases {
-        for strictness in [Strictness::Standard, Strictness::Strict] {
-            let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), 1.0, 1.0, strictness);
-            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        for (strictness, threshold) in
+            [(Strictness::Standard, 1.0), (Strictness::Strict, 1.0), (Strictness::Standard, 0.0)]
+        {
+            let verdict = judge(&Prompt::read(&a), &Prompt::read(&b), 1.0, threshold, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b} at {threshold}: {verdict:?}");
         }
     }
     let same = verdict("How do I reset my password? 🙏", "how can I reset my password 🙏", 0.95);

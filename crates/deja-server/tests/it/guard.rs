@@ -114,12 +114,14 @@ fn a_project_chooses_how_strict_it_is() {
 }
 
 #[test]
-fn below_075_there_is_no_guard() {
+fn below_075_only_what_no_vector_tells_apart_is_refused() {
     let tenant = World::shared().tenant("guard-below");
     ask(&tenant, ENABLE, 0.85, "guard-below");
     let lax = ask(&tenant, DISABLE, 0.74, "guard-below");
     assert_eq!((&lax.json()["cache_hit"], refused(&lax)), (&json!(true), None));
     assert_eq!(refused(&ask(&tenant, DISABLE, 0.75, "guard-below")).as_deref(), Some("opposite"));
+    ask(&tenant, "😀😀😀", 0.7, "guard-below");
+    assert_eq!(refused(&ask(&tenant, "😁😁😁", 0.7, "guard-below")).as_deref(), Some("words"));
 }
 
 #[test]

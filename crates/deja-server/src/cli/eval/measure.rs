@@ -31,7 +31,7 @@ impl Compared {
     /// lies below 0, by its similarity. The guard grows stricter with the threshold, so it can be searched for.
     pub(super) fn rank(&self, guard: Guard) -> f32 {
         let Some(near) = self.similarity.map(Similarity::get) else { return -3.0 };
-        if near < LOWEST_THRESHOLD || self.passes(near, guard) {
+        if self.passes(near, guard) {
             return near;
         }
         if !self.passes(LOWEST_THRESHOLD, guard) {
@@ -167,7 +167,9 @@ mod tests {
         let at = |value| Threshold::new(value).unwrap();
         assert!(same.served(at(0.97), Guard::Strict) && !same.served(at(0.98), Guard::Off));
         assert!(other.served(at(0.85), Guard::Off) && !other.served(at(0.85), Guard::Standard));
-        assert!(other.served(at(0.7), Guard::Strict), "there is no guard below 0.75");
+        assert!(other.served(at(0.7), Guard::Strict), "words are not compared below 0.75");
+        let signs = compared("😀😀😀", "😁😁😁", 0.7, false);
+        assert!(!signs.served(at(0.7), Guard::Standard) && signs.rank(Guard::Standard) < 0.0);
         let too_long = Compared { similarity: None, ..compared("a", "a", 1.0, true) };
         assert!(!too_long.served(Threshold::ZERO, Guard::Off) && too_long.rank(Guard::Off) < 0.0);
     }
