@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use deja_core::analytics::{Outcome, UsageEvent};
-use deja_core::cache::{Labelled, Met};
+use deja_core::cache::{LabelSource, Labelled, Met};
 use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
 use deja_core::money::NanoUsd;
 use deja_core::store::{Admission, NewLabel};
 use metrics::{Counter, Histogram, counter, histogram};
 
 use super::{
-    EMBEDDING_SECONDS, FEEDBACK, GUARD_REFUSALS, NOT_STORED, OPINIONS, OPINIONS_SPENT, QUERIES,
+    DROPPED, EMBEDDING_SECONDS, FEEDBACK, GUARD_REFUSALS, NOT_STORED, OPINIONS, OPINIONS_SPENT, QUERIES,
     QUERY_SECONDS, SAVED, SEARCH_SECONDS, SHED, SPENT, UPSTREAM_SECONDS,
 };
 use crate::traces;
@@ -54,8 +54,17 @@ impl OfProject {
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// Nothing counted yet. What an alert waits for the first of is shown as 0 from the start: a counter that appears with
+    /// its first event has not grown.
     pub fn new() -> Self {
+        for first in [counter!(SHED), counter!(DROPPED)] {
+            first.increment(0);
+        }
+        for source in [LabelSource::Api, LabelSource::Console] {
+            for met in [Met::Served, Met::Refused, Met::NearMiss] {
+                feedback(source, met, false, Labelled::Quarantined).increment(0);
+            }
+        }
         Self {
             projects: RwLock::default(),
             times: Default::default(),
@@ -129,22 +138,25 @@ impl Listener for Metrics {
     }
 
     fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled) {
-        let judged = match label.met {
-            Met::Served => "hit",
-            Met::Refused => "refusal",
-            Met::NearMiss => "near_miss",
-        };
-        // It was correct to serve what answers, and not to serve what does not.
-        let correct = if label.answers == (label.met == Met::Served) { "true" } else { "false" };
-        let (source, effect) = (label.source.as_str(), came_of_it.as_str());
-        counter!(FEEDBACK, "source" => source, "judged" => judged, "correct" => correct, "effect" => effect)
-            .increment(1);
+        feedback(label.source, label.met, label.answers, came_of_it).increment(1);
     }
+}
+
+/// The counter of such words of people.
+fn feedback(source: LabelSource, met: Met, answers: bool, came_of_it: Labelled) -> Counter {
+    let judged = match met {
+        Met::Served => "hit",
+        Met::Refused => "refusal",
+        Met::NearMiss => "near_miss",
+    };
+    // It was correct to serve what answers, and not to serve what does not.
+    let correct = if answers == (met == Met::Served) { "true" } else { "false" };
+    let (source, effect) = (source.as_str(), came_of_it.as_str());
+    counter!(FEEDBACK, "source" => source, "judged" => judged, "correct" => correct, "effect" => effect)
 }
 
 #[cfg(test)]
 mod tests {
-    use deja_core::cache::LabelSource;
     use deja_core::embedding::Similarity;
     use deja_core::id::EntryId;
     use metrics_exporter_prometheus::PrometheusBuilder;

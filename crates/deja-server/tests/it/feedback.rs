@@ -226,8 +226,8 @@ fn words_are_counted() {
     let (request, _) = names(&ask_at(&tenant, REWORDED, 0.85));
     assert_eq!(effect(&tenant, &json!({"request_id": request, "correct": false})), "blocked");
     let text = metrics(port);
-    let line = text.lines().find(|line| line.starts_with("deja_feedback_total")).unwrap_or_default();
-    for part in [r#"source="api""#, r#"judged="hit""#, r#"correct="false""#, r#"effect="blocked""#, "} 1"] {
+    let line = text.lines().find(|line| line.contains(r#"effect="blocked""#)).unwrap_or_default();
+    for part in ["deja_feedback_total{", r#"source="api""#, r#"judged="hit""#, r#"correct="false""#, "} 1"] {
         assert!(line.contains(part), "no {part} in {line:?} of\n{text}");
     }
 }

@@ -29,6 +29,13 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     let port = free_port();
     let deja =
         Deja::builder().provider(&provider).env("DEJA_METRICS_LISTEN", format!("127.0.0.1:{port}")).start();
+    // An alert hears of the first event only if there was a 0 before it.
+    let fresh = metrics(port);
+    for line in ["deja_shed_total 0\n", "deja_counts_dropped_total 0\n"] {
+        assert!(fresh.contains(line), "no {line} in\n{fresh}");
+    }
+    let quarantined = |line: &&str| line.contains(r#"effect="quarantined""#) && line.ends_with("} 0");
+    assert_eq!(fresh.lines().filter(quarantined).count(), 6, "two sources, three kinds:\n{fresh}");
     let tenant = Tenant::create(&deja, "metrics", &[]);
     for _ in 0..3 {
         tenant.ask_for("Who wrote Faust?");
