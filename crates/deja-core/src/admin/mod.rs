@@ -163,7 +163,10 @@ pub enum AdminError {
     /// It is there already, or is more than one.
     #[error("{0}")]
     Conflict(String),
-    /// It could not be done now.
+    /// What it needs does not work now: the same may well be done later.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It could not be done.
     #[error("{0}")]
     Failed(String),
 }
@@ -183,6 +186,7 @@ impl From<StoreError> for AdminError {
         match error {
             StoreError::Conflict(why) => Self::Conflict(why),
             StoreError::SearchTimeout => Self::Invalid(error.to_string()),
+            StoreError::Unavailable(_) => Self::Unavailable(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }

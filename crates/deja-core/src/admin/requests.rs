@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::{Acting, AdminError, cache};
 use crate::cache::{Answered, LabelSource, Labelled, Met, PromptHash};
 use crate::embedding::Embedding;
-use crate::engine::{Engine, FeedbackError};
+use crate::engine::{Engine, FeedbackError, QueryError};
 use crate::id::{EntryId, ProjectId};
 use crate::member::Rank;
 use crate::request_log::{LogFilter, LogRow};
@@ -153,6 +153,7 @@ async fn pair(
     asked: &str,
 ) -> Result<(Answered, Embedding), AdminError> {
     engine.pair(project, entry, asked).await.map_err(|error| match error {
+        FeedbackError::Query(error @ QueryError::Unavailable(_)) => AdminError::Unavailable(error.to_string()),
         FeedbackError::Query(error) => AdminError::Failed(error.to_string()),
         FeedbackError::Unknown => AdminError::NotFound("This entry is gone already.".into()),
         FeedbackError::OwnPrompt => AdminError::Invalid(

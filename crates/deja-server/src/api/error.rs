@@ -64,7 +64,8 @@ const INTERNAL: &str = "Internal server error. Please try again or contact suppo
 const OVERLOADED: &str = "The service is overloaded. Please try again in a moment.";
 const TIMED_OUT: &str =
     "The answer took too long. Please try again in a moment: an answer that is under way is kept.";
-const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again in a moment.";
+/// What whoever asks reads while storage or the embedder does not work.
+pub(super) const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again in a moment.";
 
 impl ApiError {
     /// What is wrong, for people.

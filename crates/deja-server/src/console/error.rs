@@ -170,7 +170,7 @@ impl From<AdminError> for ConsoleError {
             AdminError::OwnersOnly => Self::OwnersOnly,
             AdminError::RankTooLow(least) => Self::RankTooLow(least),
             AdminError::NotFound(_) => Self::NotFound,
-            AdminError::Failed(what) => Self::Failed(what),
+            AdminError::Failed(what) | AdminError::Unavailable(what) => Self::Failed(what),
             refused => Self::Refused(refused.to_string()),
         }
     }

@@ -109,7 +109,7 @@ pub(super) async fn post(
     match accepted {
         Ok(operator) => second_factor::or_begin(&console, &operator, &headers, "/console/projects").await,
         Err(AdminError::NotFound(_)) => Err(ConsoleError::BadLink),
-        Err(AdminError::Failed(cause)) => Err(ConsoleError::Failed(cause)),
+        Err(error @ (AdminError::Failed(_) | AdminError::Unavailable(_))) => Err(error.into()),
         Err(refused) => {
             let problem = refused.to_string();
             let mut response = html(&page(&console, &invite, form.email, Some(&problem)).await?);

@@ -210,9 +210,12 @@ impl Visit {
     pub(super) fn done<T>(&self, place: &str, done: Result<T, AdminError>, good: &str) -> Answer {
         match done {
             Ok(_) => self.to(place, &Flash::good(good)),
-            Err(error @ (AdminError::Failed(_) | AdminError::OwnersOnly | AdminError::RankTooLow(_))) => {
-                Err(error.into())
-            }
+            Err(
+                error @ (AdminError::Failed(_)
+                | AdminError::Unavailable(_)
+                | AdminError::OwnersOnly
+                | AdminError::RankTooLow(_)),
+            ) => Err(error.into()),
             Err(error) => self.to(place, &Flash::bad(error.to_string())),
         }
     }

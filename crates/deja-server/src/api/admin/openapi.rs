@@ -51,6 +51,7 @@ impl IntoResponses for Refused {
             ("409", "It is there already, or the last of its kind."),
             ("429", "Too many requests without a valid token from this address; see Retry-After."),
             ("500", "deja failed; the log says more."),
+            ("503", "Storage does not work now; see Retry-After."),
         ];
         let body = Content::new(Some(Ref::from_schema_name("ErrorBody")));
         let refused = |about: &str| {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use deja_core::admin::AdminError;
 use deja_core::member::Rank;
 
-use crate::api::error::{ApiError, ERROR_CODE, ErrorBody};
+use crate::api::error::{ApiError, ERROR_CODE, ErrorBody, UNAVAILABLE};
 
 /// Why a request was not done.
 #[derive(Debug)]
@@ -35,7 +35,9 @@ pub(super) enum Refusal {
     MethodNotAllowed,
     /// It is there already.
     Conflict(String),
-    /// It could not be done now; for the log only.
+    /// Storage does not work now; the cause is for the log only.
+    Unavailable(String),
+    /// It could not be done; for the log only.
     Failed(String),
 }
 
@@ -68,6 +70,7 @@ impl Refusal {
                 (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed")
             }
             Self::Conflict(detail) => (StatusCode::CONFLICT, "conflict", detail),
+            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE),
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
@@ -79,18 +82,23 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        if let Self::Failed(cause) = &self {
-            tracing::error!(error.code = "internal", "a request to the admin API failed: {cause}");
-        }
         let (status, cause, detail) = self.parts();
+        if let Self::Failed(why) | Self::Unavailable(why) = &self {
+            tracing::error!(error.code = cause, "a request to the admin API failed: {why}");
+        }
         let mut response = (status, Json(ErrorBody { detail: detail.to_owned() })).into_response();
         let headers = response.headers_mut();
         headers.insert(ERROR_CODE, HeaderValue::from_static(cause));
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Self::Throttled(wait) = self {
-            headers.insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        let wait = match self {
+            Self::Throttled(wait) => Some(wait.as_secs().max(1)),
+            Self::Unavailable(_) => Some(1),
+            _ => None,
+        };
+        if let Some(seconds) = wait {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -104,6 +112,7 @@ impl From<AdminError> for Refusal {
             AdminError::RankTooLow(least) => Self::RankTooLow(least),
             AdminError::NotFound(what) => Self::NotFound(what),
             AdminError::Conflict(what) => Self::Conflict(what),
+            AdminError::Unavailable(cause) => Self::Unavailable(cause),
             AdminError::Failed(cause) => Self::Failed(cause),
         }
     }
@@ -125,5 +134,22 @@ impl From<PathRejection> for Refusal {
 impl From<QueryRejection> for Refusal {
     fn from(error: QueryRejection) -> Self {
         Self::Bad(format!("the query string: {}", error.body_text()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_away_is_no_fault_of_deja() {
+        let of = |error: StoreError| Refusal::from(AdminError::from(error)).into_response();
+        let away = of(StoreError::Unavailable("no route to 10.0.0.9".into()));
+        assert_eq!((away.status(), &away.headers()[ERROR_CODE]), (StatusCode::SERVICE_UNAVAILABLE, &HeaderValue::from_static("unavailable")));
+        assert_eq!(away.headers()[RETRY_AFTER], "1");
+        let fault = of(StoreError::Corrupt("no number".into()));
+        assert_eq!((fault.status(), fault.headers().get(RETRY_AFTER)), (StatusCode::INTERNAL_SERVER_ERROR, None));
     }
 }
