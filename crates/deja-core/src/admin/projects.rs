@@ -49,7 +49,7 @@ pub struct ProjectPatch {
     pub name: Option<String>,
     /// The tier. Without a limit of its own in the same patch, the project gets the tier's.
     pub tier: Option<Tier>,
-    /// Requests a minute.
+    /// Requests a minute. A limit of the project's own keeps its burst.
     pub per_minute: Option<u32>,
     /// Requests at once.
     pub burst: Option<u32>,
@@ -188,7 +188,9 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
         project.tier = tier;
         project.custom_quota = None;
     }
-    if let Some(quota) = quota(project.quota(), patch.per_minute, patch.burst)? {
+    let own = project.custom_quota.filter(|_| patch.per_minute.is_some());
+    let burst = patch.burst.or(own.map(Quota::burst));
+    if let Some(quota) = quota(project.quota(), patch.per_minute, burst)? {
         project.custom_quota = Some(quota);
     }
     if let Some(ttl) = patch.ttl {

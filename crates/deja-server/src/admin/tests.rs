@@ -82,7 +82,8 @@ async fn limits_follow_tier_and_wishes() {
     };
     let patch = ProjectPatch::default;
     assert_eq!(limit(ProjectPatch { per_minute: Some(50), ..patch() }).await, Ok((50, 60)));
-    assert_eq!(limit(ProjectPatch { burst: Some(7), ..patch() }).await, Ok((50, 7)));
+    assert_eq!(limit(ProjectPatch { burst: Some(500), ..patch() }).await, Ok((50, 500)));
+    assert_eq!(limit(ProjectPatch { per_minute: Some(60), ..patch() }).await, Ok((60, 500)));
     assert_eq!(limit(ProjectPatch { tier: Some(Tier::Pro), ..patch() }).await, Ok((1000, 1200)));
     for bad in [
         patch(),
