@@ -86,6 +86,11 @@ impl PostgresSettings {
             graph_from: 5_000,
         }
     }
+
+    /// Whether the URL can be read, certificates that it names included. Nothing is connected to.
+    pub fn check(&self) -> Result<(), OpenError> {
+        postgres::open::check(self)
+    }
 }
 
 /// A kind of database.

@@ -66,7 +66,7 @@ impl Settings {
             if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
                 return Err(wrong("database_url", "", "a URL that begins with postgres://"));
             }
-            Ok(PostgresSettings {
+            let settings = PostgresSettings {
                 url: url.into(),
                 pool_size: within("database_pool_size", self.database_pool_size, 1..=1000)? as usize,
                 connect_timeout: millis("database_connect_timeout_ms", self.database_connect_timeout_ms)?,
@@ -75,7 +75,9 @@ impl Settings {
                 bulk_timeout: secs("database_bulk_timeout_s", self.database_bulk_timeout_s, 1..=3600)?,
                 search_timeout: millis("search_timeout_ms", self.search_timeout_ms)?,
                 graph_from: self.database_graph_from,
-            })
+            };
+            settings.check().map_err(|error| ConfigError(error.to_string()))?;
+            Ok(settings)
         })
     }
 

@@ -34,6 +34,11 @@ impl PostgresStore {
     }
 }
 
+/// Whether the URL can be read.
+pub(crate) fn check(settings: &PostgresSettings) -> Result<(), OpenError> {
+    Server::parse(settings).map(drop)
+}
+
 /// Brings the schema up to date.
 pub(crate) async fn migrate(settings: &PostgresSettings) -> Result<SchemaVersion, OpenError> {
     migrated(&Server::parse(settings)?).await.map(version)
