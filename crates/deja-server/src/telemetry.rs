@@ -69,7 +69,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, BuildError> {
     describe_histogram!(QUERY_SECONDS, "Time to answer a query, by outcome.");
     describe_histogram!(EMBEDDING_SECONDS, "Time to embed a prompt, waiting included.");
     describe_histogram!(SEARCH_SECONDS, "Time of the look-ups of a query.");
-    describe_histogram!(UPSTREAM_SECONDS, "Time of a provider call.");
+    describe_histogram!(UPSTREAM_SECONDS, "Time of a provider call, whatever became of it.");
     describe_counter!(SAVED, "Nano-dollars (1e-9 USD) not spent, thanks to hits.");
     describe_counter!(
         SPENT,

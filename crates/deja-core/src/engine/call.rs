@@ -149,16 +149,15 @@ impl Engine {
         }
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
-        let called = Instant::now();
         let query = &call.query;
         let upstream = Upstream::begin(provider.name(), query.endpoint(), &query.model);
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
         let asked = asked.with_context(upstream.context());
-        let completion = self.unless_down(call.caller.project.id, provider, asked).await;
-        let provider_time = called.elapsed();
-        upstream.answered(completion.as_ref());
+        let asked = self.unless_down(call.caller.project.id, provider, asked).await;
+        upstream.answered(asked.as_ref().map(|(completion, _)| completion));
         upstream.end();
-        let completion = completion?;
+        let (completion, timed) = asked?;
+        let provider_time = timed.end();
 
         let verdict = may_store(&completion);
         let entry = Arc::new(self.entry_of(call, provider.name(), completion, None).await?);

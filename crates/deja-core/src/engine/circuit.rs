@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::engine::Engine;
+use crate::engine::count::Timed;
 use crate::id::ProjectId;
 use crate::provider::{FailureClass, Provider, ProviderError};
 
@@ -185,13 +186,13 @@ fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
 
 impl Engine {
     /// Makes `call` of `provider`, unless the last ones of the project had no answer at all. An error that the provider
-    /// answered with is an answer: it came at once, and may be about the one request.
+    /// answered with is an answer: it came at once, and may be about the one request. What comes of the call may take more time.
     pub(super) async fn unless_down<T>(
         &self,
         project: ProjectId,
         provider: &dyn Provider,
         call: impl Future<Output = Result<T, ProviderError>>,
-    ) -> Result<T, ProviderError> {
+    ) -> Result<(T, Timed<'_>), ProviderError> {
         let (name, place, clock) = (provider.name(), provider.base_url(), &self.parts.clock);
         if let Err(left) = self.providers_down.admit(project, name, place, clock.now()) {
             return Err(ProviderError {
@@ -203,10 +204,11 @@ impl Engine {
                 message: format!("{MOST_CALLS} calls in a row had no answer"),
             });
         }
+        let timed = Timed::begin(&*self.parts.listener);
         let done = call.await;
         let silent = matches!(&done, Err(error) if error.class.is_silence());
         self.providers_down.heard(project, name, place, silent, clock.now());
-        done
+        Ok((done?, timed))
     }
 
     /// The providers that are left alone, each by the projects that had no answer of it.

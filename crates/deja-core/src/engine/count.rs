@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use opentelemetry::context::FutureExt as _;
@@ -170,13 +170,41 @@ pub trait Listener: Send + Sync {
     /// A request of `caller` ended, with `counted` of it. Called on the request path: it must not wait.
     fn ended(&self, caller: &Admission, counted: &UsageEvent<'_>, ended: Ended<'_>);
 
+    /// A call of a provider ended after this time, with an answer or without. Called on the request path, too.
+    fn called(&self, took: Duration);
+
     /// A person said whether an entry answers a prompt, and that was kept.
     fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled);
+}
+
+/// A call of a provider under way. The listener hears how long it took when this is dropped.
+pub(super) struct Timed<'a> {
+    listener: &'a dyn Listener,
+    began: Instant,
+}
+
+impl<'a> Timed<'a> {
+    pub(super) fn begin(listener: &'a dyn Listener) -> Self {
+        Self { listener, began: Instant::now() }
+    }
+
+    /// It ended, and took so long.
+    pub(super) fn end(self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        self.listener.called(self.began.elapsed());
+    }
 }
 
 /// Nobody listens.
 impl Listener for () {
     fn ended(&self, _: &Admission, _: &UsageEvent<'_>, _: Ended<'_>) {}
+
+    fn called(&self, _: Duration) {}
 
     fn labelled(&self, _: &NewLabel<'_>, _: Labelled) {}
 }

@@ -56,14 +56,13 @@ impl Engine {
     ) -> Result<Completed, QueryError> {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
-        let called = Instant::now();
         let mut patience = Patience::new(leader, call, wired, self.parts.hangup_timeout);
         let upstream = Upstream::begin(provider.name(), wired.forward.endpoint, &call.query.model);
         let asked = provider.forward(wired.forward.clone()).with_context(upstream.context());
         let asked = self.unless_down(call.caller.project.id, provider, asked);
         let asked = asked.inspect_err(|error| upstream.answered(Err(error))).map_err(QueryError::from);
         let answer = patience.with(asked).await;
-        let answer = answer.unwrap_or(Err(QueryError::Unfinished))?;
+        let (answer, timed) = answer.unwrap_or(Err(QueryError::Unfinished))?;
         upstream.status(answer.status);
         let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streamed = kind.is_some_and(is_event_stream);
@@ -73,6 +72,7 @@ impl Engine {
         leader.begin(Arc::clone(&log));
 
         let ended = read(answer.body, &log, &mut patience).await;
+        let provider_time = timed.end();
         let landed = match &ended {
             Read::Broken(error) => {
                 upstream.answered(Err(error));
@@ -88,7 +88,7 @@ impl Engine {
             }
             // OpenAI's clients hang up at the end mark, often before the body ends. What has none is no record.
             Read::Whole | Read::Abandoned => {
-                self.land(call, wired, &log, streamed, called.elapsed(), claim, upstream).await
+                self.land(call, wired, &log, streamed, provider_time, claim, upstream).await
             }
         };
         let began = wired.began(call.started, log.first_byte());
@@ -101,7 +101,7 @@ impl Engine {
         log.end(if let Read::Broken(error) = ended { Err(error) } else { Ok(()) });
         if let Err(error) = &landed {
             // Its readers do not wait for the tokens to be counted.
-            let part = self.part(call, wired, &log, streamed, cut, called.elapsed()).await;
+            let part = self.part(call, wired, &log, streamed, cut, provider_time).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             self.count_ended(&call.caller, &call.query, ended, call.near.opinion);

@@ -150,6 +150,27 @@ async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_f
 }
 
 #[tokio::test]
+async fn every_call_is_timed_whatever_becomes_of_it() {
+    let calls = CallLimits { all: 100, each: 100 };
+    let bench = Bench::of(unguarded(), calls, Duration::from_millis(200)).await;
+    let timed = || bench.heard.3.lock().unwrap().len();
+    for _ in 0..2 {
+        bench.ask("reset my password|1").await;
+    }
+    assert_eq!(timed(), 1, "a hit is no call");
+    bench.provider.script(|_| async { Err(failure(FailureClass::Timeout)) });
+    bench.try_ask(query("weather")).await.unwrap_err();
+    assert_eq!(timed(), 2);
+    let gate = bench.provider.hold();
+    let late = bench.try_ask(query("weather")).await;
+    assert!(matches!(late, Err(QueryError::DeadlineExceeded)), "{late:?}");
+    assert_eq!(timed(), 2, "it goes on");
+    counted_at_last(&bench, &gate).await;
+    let longest = bench.heard.3.lock().unwrap().iter().max().copied().unwrap_or_default();
+    assert!(timed() == 3 && longest >= Duration::from_millis(150), "{longest:?}");
+}
+
+#[tokio::test]
 async fn every_end_of_a_request_is_counted() {
     let bench = Bench::new().await;
     traffic(&bench).await;

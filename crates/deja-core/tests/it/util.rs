@@ -294,6 +294,8 @@ pub struct Heard(
     pub Mutex<Vec<(LabelSource, Met, bool, Labelled)>>,
     /// How long it took until each answer began.
     pub Mutex<Vec<Option<Duration>>>,
+    /// How long each call of a provider took.
+    pub Mutex<Vec<Duration>>,
 );
 
 impl Listener for Heard {
@@ -302,6 +304,10 @@ impl Listener for Heard {
             self.2.lock().unwrap().push(reply.trace.began);
         }
         self.0.lock().unwrap().push(ended.outcome());
+    }
+
+    fn called(&self, took: Duration) {
+        self.3.lock().unwrap().push(took);
     }
 
     fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled) {

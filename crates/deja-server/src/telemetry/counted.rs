@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageEvent};
 use deja_core::cache::{LabelSource, Labelled, Met};
@@ -26,6 +27,7 @@ pub struct Metrics {
     times: [OnceLock<Histogram>; OUTCOMES],
     search: Histogram,
     embedding: Histogram,
+    upstream: Histogram,
     /// Refused for too much to do, since somebody last asked.
     shed: AtomicU64,
 }
@@ -70,6 +72,7 @@ impl Metrics {
             times: Default::default(),
             search: histogram!(SEARCH_SECONDS),
             embedding: histogram!(EMBEDDING_SECONDS),
+            upstream: histogram!(UPSTREAM_SECONDS),
             shed: AtomicU64::new(0),
         }
     }
@@ -104,9 +107,6 @@ impl Metrics {
             counter!(OPINIONS_SPENT).increment(opinion.cost.as_nanos());
         }
         if let Source::Provider(stored) = reply.source {
-            if let (Some(time), false) = (reply.trace.provider, reply.trace.joined) {
-                histogram!(UPSTREAM_SECONDS).record(time);
-            }
             if let Some(refusal) = reply.refused() {
                 counter!(GUARD_REFUSALS, "reason" => refusal.reason.as_str()).increment(1);
             }
@@ -135,6 +135,10 @@ impl Listener for Metrics {
             }
             Ended::Passed(None) | Ended::Failed(..) | Ended::Refused(..) | Ended::RateLimited(_) => {}
         }
+    }
+
+    fn called(&self, took: Duration) {
+        self.upstream.record(took);
     }
 
     fn labelled(&self, label: &NewLabel<'_>, came_of_it: Labelled) {

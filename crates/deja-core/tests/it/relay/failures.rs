@@ -56,6 +56,8 @@ async fn an_answer_that_breaks_off_is_an_error_for_its_readers_and_never_stored(
         *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Server)));
     }
     assert!(bench.heard().iter().all(|outcome| *outcome == Outcome::Error), "{:?}", bench.heard());
+    let timed = |bench: &Bench| bench.heard.3.lock().unwrap().len();
+    bench.until("the time of each call", |bench| timed(bench) == bench.provider.count()).await;
 }
 
 #[tokio::test]
