@@ -74,6 +74,8 @@ pub struct UsageBatch {
     /// Without one it is counted as often as it is recorded.
     pub id: Option<BatchId>,
     cells: HashMap<Cell, Counted>,
+    /// Requests that asked for no answer, which are in no rollup.
+    others: HashMap<(ProjectId, KeyId), KeyUsage>,
     names: Names,
     seen: Seen,
     /// Hits by entry.
@@ -87,7 +89,10 @@ pub struct UsageBatch {
 impl UsageBatch {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.entries.is_empty() && self.taking.is_empty()
+        self.cells.is_empty()
+            && self.others.is_empty()
+            && self.entries.is_empty()
+            && self.taking.is_empty()
     }
 
     /// Whether hits of so many entries wait that there is soon no room for more.
@@ -126,6 +131,14 @@ impl UsageBatch {
         true
     }
 
+    /// Counts a request with a key that asked for no answer. `false`: there is no room for it.
+    pub fn add_other(&mut self, project: ProjectId, key: KeyId, at: Timestamp) -> bool {
+        let Some(usage) = slot(&mut self.others, (project, key), MOST) else { return false };
+        usage.requests += 1;
+        usage.last_used = usage.last_used.max(Some(at));
+        true
+    }
+
     /// Takes what was counted: up to `minutes` of keys, models and contexts, and hits of up to `entries`. The rest stays,
     /// and the same names are told apart. An entry that is hit all the time waits until the others were taken.
     #[must_use]
@@ -138,6 +151,7 @@ impl UsageBatch {
             names: Names::default(),
             seen: Seen::default(),
             cells: some(&mut self.cells, minutes),
+            others: some(&mut self.others, minutes),
             entries: some(&mut self.taking, entries),
             taking: HashMap::new(),
             contexts: some(&mut self.contexts, minutes),
@@ -151,7 +165,7 @@ impl UsageBatch {
 
     /// Use by key.
     pub fn keys(&self) -> HashMap<(ProjectId, KeyId), KeyUsage> {
-        let mut keys: HashMap<_, KeyUsage> = HashMap::new();
+        let mut keys = self.others.clone();
         for (cell, counted) in &self.cells {
             let key = keys.entry((cell.project, cell.key)).or_default();
             key.requests += counted.rollup.totals.requests();

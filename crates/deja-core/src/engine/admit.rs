@@ -109,7 +109,7 @@ impl Engine {
     }
 
     /// The same as [`admit`](Self::admit) for feedback, which is no request for an answer: it takes from a bucket of its own, as large as that of
-    /// requests, and is not counted among them.
+    /// requests, and counts as a request of its key only.
     pub async fn admit_feedback(&self, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
         let store = &self.parts.store;
         let caller = store.admit(key).await.map_err(NotAdmitted::Store)?.ok_or(NotAdmitted::UnknownKey)?;
@@ -117,6 +117,7 @@ impl Engine {
         if caller.key.has_expired(now) {
             return Err(NotAdmitted::ExpiredKey);
         }
+        self.count_other(&caller);
         let limit =
             store.take_feedback(project.id, project.quota(), now).await.map_err(NotAdmitted::Store)?;
         if !limit.allowed {

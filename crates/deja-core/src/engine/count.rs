@@ -239,6 +239,11 @@ impl Engine {
         self.count_as(caller, &self.bare(caller, ended), Ending::Unread(request), ended);
     }
 
+    /// Counts a request of an admitted caller that asks for no answer: as one of its key, and in no figure of the project.
+    pub fn count_other(&self, caller: &Admission) {
+        self.recorder.count_other(&caller.key, self.parts.clock.now());
+    }
+
     /// Counts a query, and samples it.
     pub(super) fn count_query(
         &self,

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::analytics::{BatchId, UsageBatch, UsageEvent};
+use crate::api_key::ApiKey;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{Entropy, RecorderId};
 use crate::store::{Store, StoreError};
@@ -45,7 +46,16 @@ struct Writing {
 impl Recorder {
     /// Counts one request.
     pub(super) fn count(&self, event: &UsageEvent<'_>) {
-        let counted = self.pending.lock().unwrap_or_else(PoisonError::into_inner).add(event);
+        self.add(|pending| pending.add(event));
+    }
+
+    /// Counts one with this key that asks for no answer.
+    pub(super) fn count_other(&self, key: &ApiKey, at: Timestamp) {
+        self.add(|pending| pending.add_other(key.project, key.id, at));
+    }
+
+    fn add(&self, count: impl FnOnce(&mut UsageBatch) -> bool) {
+        let counted = count(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner));
         self.dropped.fetch_add(u64::from(!counted), Ordering::Relaxed);
     }
 

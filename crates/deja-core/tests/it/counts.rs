@@ -188,6 +188,17 @@ async fn every_end_of_a_request_is_counted() {
 }
 
 #[tokio::test]
+async fn a_key_is_used_by_what_asks_for_no_answer_too() {
+    let bench = Bench::new().await;
+    bench.engine.count_other(&bench.caller);
+    bench.engine.admit_feedback(&bench.caller.key.hash, None).await.unwrap();
+    flush(&bench).await.unwrap();
+    let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
+    assert_eq!((usage.requests, usage.last_used), (2, Some(bench.clock.now())));
+    assert_eq!(totals(&bench).await, Totals::default(), "they are no queries");
+}
+
+#[tokio::test]
 async fn a_request_for_another_project_is_refused_and_counted() {
     let bench = Bench::new().await;
     let slug = bench.caller.project.slug.as_str();
