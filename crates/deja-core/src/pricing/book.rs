@@ -10,7 +10,7 @@ use crate::project::ProjectSettings;
 /// Where a price table came from, for the console and the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceSource {
-    /// `compiled-in`, `last-known-good`, or the URL it was fetched from.
+    /// `compiled-in`, `last-known-good`, or the URL it was fetched from, without secrets: all editors see it.
     pub name: String,
     /// What the source calls this version: a date or an ETag.
     pub revision: Option<String>,

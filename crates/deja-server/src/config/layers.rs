@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use config::{ConfigError as LayerError, FileFormat, Value};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::ConfigError;
 
@@ -163,17 +164,41 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings as a file that can be loaded again. Secrets are only said to be set or not.
+    /// The settings as a file that can be loaded again. Secrets are only said to be set or not, those in URLs too.
     pub fn to_toml(&self) -> Result<String, ConfigError> {
-        let text = toml::to_string(self).map_err(|error| ConfigError(error.to_string()))?;
+        let mut open = self.clone();
+        let urls = [
+            ("prices_url", &mut open.prices_url),
+            ("otlp_endpoint", &mut open.otlp_endpoint),
+            ("embedder", &mut open.embedder),
+        ];
+        let closed = urls.into_iter().filter_map(|(name, text)| {
+            let url = Url::parse(text).ok()?;
+            let shown = without_secrets(&url);
+            (shown != url).then(|| {
+                *text = shown.into();
+                format!("# {name} has a user, a password or a query; they are not shown.\n")
+            })
+        });
+        let closed: Vec<String> = closed.collect();
+        let text = toml::to_string(&open).map_err(|error| ConfigError(error.to_string()))?;
         let secrets = SECRET.iter().zip([&self.database_url, &self.master_key, &self.embedder_api_key]);
         let secrets = secrets.map(|(name, value)| (*name, value, "is set; it is not shown"));
         let foreign =
             self.foreign.iter().map(|(name, value)| (name.as_str(), value, "is set in the environment"));
         let notes = secrets.chain(foreign).filter(|(_, value, _)| !value.is_empty());
         let notes = notes.map(|(name, _, note)| format!("# {name} {note}.\n"));
-        Ok(std::iter::once(text).chain(notes).collect())
+        Ok(std::iter::once(text).chain(closed).chain(notes).collect())
     }
+}
+
+/// A URL as people may see it: its user, password and query may be secrets.
+pub(crate) fn without_secrets(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Refused only where a URL has no host, and so no user either.
+    let _no_host = url.set_username("").and_then(|()| url.set_password(None));
+    url.set_query(None);
+    url
 }
 
 /// The name of a setting in the environment.

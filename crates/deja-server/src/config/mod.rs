@@ -16,6 +16,7 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use url::Url;
 
+pub(crate) use layers::without_secrets;
 pub use layers::{Settings, Sources};
 
 /// The settings, checked. Empty texts are `None`, times are durations, sizes are bytes.

@@ -15,6 +15,8 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::config::without_secrets;
+
 /// After a failure the next try does not wait for the whole interval.
 const RETRY_AFTER: Duration = Duration::from_mins(5);
 
@@ -94,7 +96,7 @@ impl PriceFeed {
             Fetched::Body { bytes, etag: fresh } => {
                 let fetched_at = clock.now();
                 let source = PriceSource {
-                    name: url.to_string(),
+                    name: without_secrets(url).into(),
                     revision: fresh.clone(),
                     fetched_at: Some(fetched_at),
                 };

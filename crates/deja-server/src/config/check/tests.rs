@@ -183,7 +183,19 @@ fn secrets_show_nowhere() {
     let config = Config::load(&sources).unwrap();
     assert!(config.master_key.is_some() && config.credentials.google.api_key.is_some());
     assert!(config.credentials.anthropic.api_key.is_none());
-    let printed = Settings::load(&sources).unwrap().to_toml().unwrap();
+    let mut in_urls = sources.clone();
+    in_urls.env.extend(
+        [
+            ("DEJA_EMBEDDER", "https://me:hush-4@embed.example/v1"),
+            ("DEJA_OTLP_ENDPOINT", "https://me:hush-5@otlp.example"),
+            ("DEJA_PRICES_URL", "https://me:hush-6@prices.example/map.json?token=hush-7"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let printed = Settings::load(&in_urls).unwrap().to_toml().unwrap();
+    for part in ["https://embed.example/v1\"", "https://prices.example/map.json\"", "# otlp_endpoint has a user"] {
+        assert!(printed.contains(part), "no {part} in {printed}");
+    }
     for text in [format!("{config:?}"), printed] {
         assert!(!text.contains("hush") && !text.contains(&key), "{text}");
     }
