@@ -90,7 +90,11 @@ impl PriceFeed {
         let mut etag = self.etag.lock().await;
         match fetch_prices(url.as_str(), etag.as_deref(), &HttpSettings::default()).await? {
             Fetched::NotModified => {
-                self.book.confirm(clock.now());
+                let now = clock.now();
+                self.book.confirm(now);
+                if let Err(error) = self.keep_confirmed(url, etag.as_deref(), now).await {
+                    tracing::warn!(error = %error, "that the prices are current could not be kept on disk");
+                }
                 Ok(Refreshed::Unchanged)
             }
             Fetched::Body { bytes, etag: fresh } => {
@@ -133,7 +137,6 @@ impl PriceFeed {
         }
     }
 
-    /// Written beside and renamed over, so that a crash leaves the old table or the new one.
     async fn keep(
         &self,
         url: &Url,
@@ -141,7 +144,22 @@ impl PriceFeed {
         fetched_at: Timestamp,
         table: &[u8],
     ) -> std::io::Result<()> {
-        let kept = Kept { url: url.to_string(), etag, fetched_at, table: serde_json::from_slice(table)? };
+        let table = serde_json::from_slice(table)?;
+        self.write(Kept { url: url.to_string(), etag, fetched_at, table }).await
+    }
+
+    /// Keeps that the table was still the newest at `now`, unless another one is on disk.
+    async fn keep_confirmed(&self, url: &Url, etag: Option<&str>, now: Timestamp) -> std::io::Result<()> {
+        let bytes = tokio::fs::read(&self.file).await?;
+        let kept: Kept<'_> = serde_json::from_slice(&bytes)?;
+        if kept.url != url.as_str() || kept.etag.as_deref() != etag {
+            return Ok(());
+        }
+        self.write(Kept { fetched_at: now, ..kept }).await
+    }
+
+    /// Written beside and renamed over, so that a crash leaves the old table or the new one.
+    async fn write(&self, kept: Kept<'_>) -> std::io::Result<()> {
         let draft = self.file.with_extension("json.new");
         tokio::fs::write(&draft, serde_json::to_vec(&kept)?).await?;
         tokio::fs::rename(&draft, &self.file).await
