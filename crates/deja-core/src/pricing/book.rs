@@ -72,6 +72,12 @@ impl PriceBook {
         Ok(())
     }
 
+    /// Puts `table` in force, however few models it has.
+    pub fn put(&self, table: PriceTable, source: PriceSource) {
+        let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *list = Arc::new(PriceList { table: Arc::new(table), source });
+    }
+
     /// Notes that the source still has the same table at `now`.
     pub fn confirm(&self, now: Timestamp) {
         let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);

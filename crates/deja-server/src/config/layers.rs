@@ -192,6 +192,12 @@ impl Settings {
     }
 }
 
+/// Where fresh prices come from where nobody chose another place.
+pub(crate) fn usual_prices_url() -> Option<Url> {
+    let defaults = parse(DEFAULTS, "config.default.toml").ok()?;
+    defaults.get("prices_url")?.clone().into_string().ok()?.parse().ok()
+}
+
 /// A URL as people may see it: its user, password and query may be secrets.
 pub(crate) fn without_secrets(url: &Url) -> Url {
     let mut url = url.clone();

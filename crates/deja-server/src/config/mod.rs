@@ -16,7 +16,7 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use url::Url;
 
-pub(crate) use layers::without_secrets;
+pub(crate) use layers::{usual_prices_url, without_secrets};
 pub use layers::{Settings, Sources};
 
 /// The settings, checked. Empty texts are `None`, times are durations, sizes are bytes.

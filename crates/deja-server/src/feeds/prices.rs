@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::config::without_secrets;
+use crate::config::{usual_prices_url, without_secrets};
 
 /// After a failure the next try does not wait for the whole interval.
 const RETRY_AFTER: Duration = Duration::from_mins(5);
@@ -25,6 +25,8 @@ pub struct PriceFeed {
     /// The prices in force.
     pub book: Arc<PriceBook>,
     url: Option<Url>,
+    /// Whether the operator chose the URL.
+    is_own: bool,
     file: PathBuf,
     /// Of the table in force, if it came from `url`. Held while prices are fetched: one fetch at a time.
     etag: Mutex<Option<String>>,
@@ -64,16 +66,17 @@ struct Kept<'a> {
 }
 
 impl PriceFeed {
-    /// A feed that starts with the last good table of `data_dir` or with the one compiled in, whichever is newer.
+    /// A feed of `url` that starts with the last good table of `data_dir` or with the one compiled in, whichever is newer.
     /// Without a URL always with the one compiled in.
     pub fn open(url: Option<Url>, data_dir: &Path) -> Self {
         let book = Arc::new(PriceBook::compiled_in());
         let file = data_dir.join("prices.json");
+        let is_own = url != usual_prices_url();
         let mut etag = None;
         if let Some(url) = &url
             && let Ok(bytes) = std::fs::read(&file)
         {
-            match take_kept(&book, &bytes) {
+            match take_kept(&book, is_own, &bytes) {
                 Ok(Some((from, kept))) if from == url.as_str() => etag = kept,
                 Ok(_) => {}
                 Err(error) => {
@@ -81,7 +84,7 @@ impl PriceFeed {
                 }
             }
         }
-        Self { book, url, file, etag: Mutex::new(etag) }
+        Self { book, url, is_own, file, etag: Mutex::new(etag) }
     }
 
     /// Fetches the table, unless it is the one in force. A table that fails the checks changes nothing.
@@ -104,7 +107,7 @@ impl PriceFeed {
                     revision: fresh.clone(),
                     fetched_at: Some(fetched_at),
                 };
-                self.book.replace(PriceTable::parse(&bytes)?, source)?;
+                put(&self.book, self.is_own, PriceTable::parse(&bytes)?, source)?;
                 etag.clone_from(&fresh);
                 if let Err(error) = self.keep(url, fresh, fetched_at, &bytes).await {
                     tracing::warn!(error = %error, "the price table could not be kept on disk");
@@ -189,8 +192,29 @@ impl Prices for PriceFeed {
     }
 }
 
+/// Puts a table in force. The usual map was cut where it lacks much; an operator's own may be a list of what they use.
+fn put(
+    book: &PriceBook,
+    is_own: bool,
+    table: PriceTable,
+    source: PriceSource,
+) -> Result<(), PriceTableError> {
+    if !is_own {
+        return book.replace(table, source);
+    }
+    if let Err(short) = book.current().table.check_replacement(&table) {
+        tracing::info!("{short}; it is taken, since the URL is your own: what it lacks has no price");
+    }
+    book.put(table, source);
+    Ok(())
+}
+
 /// Puts the kept table in force, and says where it came from and with which ETag; `None` if the one compiled in is newer.
-fn take_kept(book: &PriceBook, bytes: &[u8]) -> Result<Option<(String, Option<String>)>, String> {
+fn take_kept(
+    book: &PriceBook,
+    is_own: bool,
+    bytes: &[u8],
+) -> Result<Option<(String, Option<String>)>, String> {
     let kept: Kept<'_> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if book.current().table.as_of().is_some_and(|as_of| kept.fetched_at < as_of) {
         return Ok(None);
@@ -201,7 +225,7 @@ fn take_kept(book: &PriceBook, bytes: &[u8]) -> Result<Option<(String, Option<St
         fetched_at: Some(kept.fetched_at),
     };
     PriceTable::parse(kept.table.get().as_bytes())
-        .and_then(|table| book.replace(table, source))
+        .and_then(|table| put(book, is_own, table, source))
         .map_err(|error| error.to_string())?;
     Ok(Some((kept.url, kept.etag)))
 }
@@ -212,11 +236,17 @@ mod tests {
 
     const URL: &str = "https://prices.example/map.json";
 
+    const WHOLE: &str = include_str!("../../../deja-core/data/prices.json");
+    const SHORT: &str = r#"{"m": {"mode": "chat", "input_cost_per_token": 0, "output_cost_per_token": 0}}"#;
+
     /// Where the prices of a start come from, with a table that was kept at this moment.
     fn source(kept_at: Timestamp, url: Option<&str>) -> (String, Option<String>) {
+        source_of(WHOLE, kept_at, url)
+    }
+
+    fn source_of(table: &str, kept_at: Timestamp, url: Option<&str>) -> (String, Option<String>) {
         let data = tempfile::tempdir().unwrap();
-        let table: &RawValue =
-            serde_json::from_str(include_str!("../../../deja-core/data/prices.json")).unwrap();
+        let table: &RawValue = serde_json::from_str(table).unwrap();
         let kept = Kept { url: URL.into(), etag: Some("v1".into()), fetched_at: kept_at, table };
         std::fs::write(data.path().join("prices.json"), serde_json::to_vec(&kept).unwrap()).unwrap();
         let feed = PriceFeed::open(url.map(|url| url.parse().unwrap()), data.path());
@@ -232,6 +262,20 @@ mod tests {
         // The ETag goes with its table: with it, the source would say that there is nothing new.
         assert_eq!(source(before, Some(URL)), ("compiled-in".into(), None));
         assert_eq!(source(as_of, Some("https://other.example/")), ("last-known-good".into(), None));
+    }
+
+    #[test]
+    fn a_short_table_is_taken_of_a_url_that_the_operator_chose() {
+        let as_of = PriceTable::compiled_in().as_of().unwrap();
+        let usual = usual_prices_url().unwrap();
+        for (table, url, name) in [
+            (SHORT, URL, "last-known-good"),
+            (SHORT, usual.as_str(), "compiled-in"),
+            (WHOLE, usual.as_str(), "last-known-good"),
+            ("{}", URL, "compiled-in"),
+        ] {
+            assert_eq!(source_of(table, as_of, Some(url)).0, name, "{url}: {} bytes", table.len());
+        }
     }
 
     #[test]
