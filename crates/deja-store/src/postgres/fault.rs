@@ -10,6 +10,8 @@ use tokio_postgres::error::SqlState;
 struct Failure {
     text: String,
     code: Option<SqlState>,
+    /// The constraint that it violated.
+    constraint: Option<String>,
 }
 
 /// The text of an error, without what it quotes.
@@ -25,7 +27,8 @@ pub(super) fn describe(error: &Error) -> String {
 
 /// The store's error for `error`.
 pub(super) fn fault(error: &Error) -> StoreError {
-    let failure = Failure { text: describe(error), code: error.code().cloned() };
+    let constraint = error.as_db_error().and_then(|db| db.constraint()).map(str::to_owned);
+    let failure = Failure { text: describe(error), code: error.code().cloned(), constraint };
     let Some(code) = error.code() else {
         // Not said by the server: the connection broke, or what came back is not what was asked for.
         return if is_decoding(error) {
@@ -48,15 +51,19 @@ pub(super) fn fault(error: &Error) -> StoreError {
 
 /// A broken uniqueness or a missing parent becomes a conflict over `what`.
 pub(super) fn conflict(error: StoreError, what: impl FnOnce() -> String) -> StoreError {
-    match error {
-        StoreError::Internal(source) if is_conflict(source.as_ref()) => StoreError::Conflict(what()),
-        other => other,
-    }
+    conflict_by(error, |_| what())
 }
 
-fn is_conflict(source: &(dyn std::error::Error + 'static)) -> bool {
-    let conflicts = [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION];
-    code_of(source).is_some_and(|code| conflicts.contains(code))
+/// The same over `what` the constraint of this name means.
+pub(super) fn conflict_by(error: StoreError, what: impl FnOnce(&str) -> String) -> StoreError {
+    const CONFLICTS: [&SqlState; 2] = [&SqlState::UNIQUE_VIOLATION, &SqlState::FOREIGN_KEY_VIOLATION];
+    match error {
+        StoreError::Internal(source) if code_of(source.as_ref()).is_some_and(|code| CONFLICTS.contains(&code)) => {
+            let name = source.downcast_ref().and_then(|failure: &Failure| failure.constraint.as_deref());
+            StoreError::Conflict(what(name.unwrap_or_default()))
+        }
+        other => other,
+    }
 }
 
 fn code_of<'a>(source: &'a (dyn std::error::Error + 'static)) -> Option<&'a SqlState> {
@@ -98,5 +105,5 @@ pub(super) fn too_late(what: &str) -> StoreError {
 
 /// Storage cannot be reached.
 pub(super) fn unavailable(reason: impl Into<String>) -> StoreError {
-    StoreError::Unavailable(Box::new(Failure { text: reason.into(), code: None }))
+    StoreError::Unavailable(Box::new(Failure { text: reason.into(), code: None, constraint: None }))
 }

@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::fault::conflict;
+use super::fault::conflict_by;
 use super::rows::{get, id, json, time, to_json, unreadable, uuid};
 
 const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,
@@ -119,15 +119,14 @@ impl PostgresStore {
             &provider.kind.as_str(),
         ];
         let params: Vec<_> = own.iter().chain(more).copied().collect();
-        // The statement does not tell which of both it is.
-        let what = || {
-            format!(
-                "there is a provider '{}' already, or another one of this project has one of these models: choose another \
-                 name, or take the model away there first",
-                provider.name
-            )
+        let what = |constraint: &str| {
+            if constraint == "provider_models_pkey" {
+                return "another provider of this project has one of these models: take it away there first"
+                    .to_owned();
+            }
+            format!("there is a provider '{}' already: choose another name", provider.name)
         };
-        self.change(parts, &params, change).await.map_err(|error| conflict(error, what))
+        self.change(parts, &params, change).await.map_err(|error| conflict_by(error, what))
     }
 }
 

@@ -66,12 +66,12 @@ async fn clash_by_name_and_by_model(subject: Subject) {
     with_project(&*store, 1).await;
     let first = provider(1, "own", &["llama"]);
     store.add_provider(&first, &change()).await.unwrap();
-    for clash in [provider(2, "own", &["other"]), provider(3, "other", &["new", "llama"])] {
-        assert!(
-            matches!(store.add_provider(&clash, &change()).await, Err(StoreError::Conflict(_))),
-            "{}",
-            clash.name
-        );
+    for (clash, advice) in [
+        (provider(2, "own", &["other"]), "choose another name"),
+        (provider(3, "other", &["new", "llama"]), "take it away there first"),
+    ] {
+        let refused = store.add_provider(&clash, &change()).await;
+        assert!(matches!(&refused, Err(StoreError::Conflict(why)) if why.contains(advice)), "{refused:?}");
     }
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [first], "nothing of the others is left");
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
@@ -101,7 +101,8 @@ async fn updates_clash_by_model(subject: Subject) {
     store.add_provider(&own, &change()).await.unwrap();
     store.add_provider(&provider(2, "other", &["qwen"]), &change()).await.unwrap();
     let clash = store.update_provider(&provider(1, "own", &["new", "qwen"]), &change()).await;
-    assert!(matches!(clash, Err(StoreError::Conflict(_))));
+    let advice = "take it away there first";
+    assert!(matches!(&clash, Err(StoreError::Conflict(why)) if why.contains(advice)), "{clash:?}");
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), Some(own));
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
 }

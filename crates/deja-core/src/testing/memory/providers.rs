@@ -8,6 +8,8 @@ use crate::id::ProjectId;
 use crate::provider::ProviderConfig;
 use crate::store::{ProviderConfigs, StoreError};
 
+const MODEL_TAKEN: &str = "another provider has one of these models: take it away there first";
+
 #[async_trait]
 impl ProviderConfigs for MemoryStore {
     async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError> {
@@ -15,11 +17,12 @@ impl ProviderConfigs for MemoryStore {
         if !state.projects.contains_key(&provider.project) {
             return Err(StoreError::Conflict(format!("no project {} for the provider", provider.project)));
         }
-        let clash = state.providers.iter().filter(|other| other.project == provider.project).any(|other| {
-            other.name == provider.name || other.models.iter().any(|model| provider.models.contains(model))
-        });
-        if clash {
-            return Err(StoreError::Conflict(format!("a provider called '{}'", provider.name)));
+        let others = || state.providers.iter().filter(|other| other.project == provider.project);
+        if others().any(|other| other.name == provider.name) {
+            return Err(StoreError::Conflict("there is one of this name: choose another name".into()));
+        }
+        if others().any(|other| other.models.iter().any(|model| provider.models.contains(model))) {
+            return Err(StoreError::Conflict(MODEL_TAKEN.into()));
         }
         state.providers.push(provider.clone());
         state.changes.push(change.clone());
@@ -37,7 +40,7 @@ impl ProviderConfigs for MemoryStore {
             .any(|other| other.models.iter().any(|model| provider.models.contains(model)));
         let Some(kept) = state.providers.iter_mut().find(|other| this(other)) else { return Ok(false) };
         if clash {
-            return Err(StoreError::Conflict(format!("a provider of a model of '{}'", provider.name)));
+            return Err(StoreError::Conflict(MODEL_TAKEN.into()));
         }
         *kept = ProviderConfig { id: kept.id, created: kept.created, ..provider.clone() };
         Ok(state.note_if(true, change))
