@@ -17,7 +17,9 @@ pub async fn set(by: &Acting<'_>, slug: &str, email: &str, rank: Rank) -> Result
     let before = by.store().rank(project.id, operator.id).await?;
     let change = by.change("member.set").within(project.id).of(operator.email.as_str());
     let change = change.how(before.map_or(rank.to_string(), |before| format!("{before} -> {rank}")));
-    by.store().set_rank(project.id, operator.id, rank, &change).await?;
+    if before != Some(rank) {
+        by.store().set_rank(project.id, operator.id, rank, &change).await?;
+    }
     Ok(Member { operator: operator.id, email: operator.email, rank })
 }
 

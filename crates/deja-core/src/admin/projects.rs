@@ -356,7 +356,7 @@ pub(super) fn quota(
 }
 
 /// Reads a project, changes it and writes it, with no other change between, for who has this rank at least. `edit` says what it changed, for the
-/// audit log.
+/// audit log. What is so already is not written.
 pub(super) async fn change(
     by: &Acting<'_>,
     slug: &str,
@@ -365,8 +365,12 @@ pub(super) async fn change(
     edit: impl FnOnce(&mut Project) -> Result<String, AdminError> + Send,
 ) -> Result<Project, AdminError> {
     let by = &by.alone().await?;
-    let mut project = by.seen(slug).await?.least(least)?;
+    let before = by.seen(slug).await?.least(least)?;
+    let mut project = before.clone();
     let detail = edit(&mut project)?;
+    if project == before {
+        return Ok(project);
+    }
     let change = by.change(action).within(project.id).of(project.slug.as_str()).how(detail);
     if by.store().update_project(&project, &change).await? {
         Ok(project)

@@ -89,11 +89,21 @@ pub async fn set(
     name: &str,
     patch: ProviderPatch,
 ) -> Result<ProviderConfig, AdminError> {
+    let ProviderPatch { kind, base_url, models, secret, allow_private } = &patch;
+    if kind.is_none()
+        && base_url.is_none()
+        && models.is_none()
+        && secret.is_none()
+        && allow_private.is_none()
+    {
+        return Err(AdminError::Invalid("there is nothing to change: name at least one part".into()));
+    }
     let by = &by.alone().await?;
     let project = by.project(slug).await?;
     let missing = || AdminError::NotFound(format!("the project '{slug}' has no provider '{}'", shown(name)));
     let providers = by.store().providers(project.id).await?;
-    let mut provider = providers.into_iter().find(|provider| provider.name == name).ok_or_else(missing)?;
+    let kept = providers.into_iter().find(|provider| provider.name == name).ok_or_else(missing)?;
+    let mut provider = kept.clone();
     let before: Url =
         provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is none".into()))?;
     let asked = patch.base_url.as_deref().unwrap_or(&provider.base_url);
@@ -120,6 +130,9 @@ pub async fn set(
     provider.kind = patch.kind.unwrap_or(provider.kind);
     if let Some(models) = patch.models {
         provider.models = models_in(models)?;
+    }
+    if provider == kept {
+        return Ok(provider);
     }
     let key = match &patch.secret {
         Some(Chosen { value: Some(_) }) => ", with a new key",

@@ -410,6 +410,29 @@ async fn a_provider_that_moves_wants_its_key_again() {
 }
 
 #[tokio::test]
+async fn what_is_so_already_leaves_no_row() {
+    let (_, admin) = admin();
+    let by = admin.acting(Actor::Cli);
+    let slug = project(&by, "a").await;
+    providers::add(&by, provider(&slug, "https://llm.example.com/v1")).await.unwrap();
+    projects::suspend(&by, &slug, true).await.unwrap();
+    let rows = async || audit::list(&by, None, 100).await.unwrap().len();
+    let before = rows().await;
+    projects::suspend(&by, &slug, true).await.unwrap();
+    let same = ProjectPatch { name: Some("a".into()), tier: Some(Tier::Free), ..ProjectPatch::default() };
+    projects::set(&by, &slug, same).await.unwrap();
+    let same = ProviderPatch {
+        kind: Some(ProviderKind::Anthropic),
+        models: Some(vec!["m".into()]),
+        ..ProviderPatch::default()
+    };
+    providers::set(&by, &slug, "house", same).await.unwrap();
+    assert_eq!(rows().await, before);
+    let nothing = providers::set(&by, &slug, "house", ProviderPatch::default()).await;
+    assert!(matches!(nothing, Err(AdminError::Invalid(_))), "{nothing:?}");
+}
+
+#[tokio::test]
 async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
     let (_, mut admin) = admin();
     let clock = Arc::new(ManualClock::default());
