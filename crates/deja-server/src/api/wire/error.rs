@@ -137,7 +137,6 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
         ApiError::MethodNotAllowed => (ErrorKind::Method, text, None, None),
         ApiError::RateLimited(_) => (ErrorKind::RateLimited, text, None, None),
         ApiError::Overloaded | ApiError::Unavailable(_) => (ErrorKind::Overloaded, text, None, None),
-        ApiError::TimedOut => (ErrorKind::Late, text, Some(error.cause()), None),
         ApiError::Provider { code, .. } => of_provider(code),
         ApiError::ProviderDown { provider, retry_after } => {
             let text = format!(
@@ -146,7 +145,8 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
             );
             (ErrorKind::Unreachable, text.into(), Some(error.cause()), None)
         }
-        ApiError::Internal(_) => (ErrorKind::Internal, text, None, None),
+        // Only queries of deja's own API end at a deadline.
+        ApiError::TimedOut | ApiError::Internal(_) => (ErrorKind::Internal, text, None, None),
     }
 }
 
