@@ -430,6 +430,7 @@ async fn what_is_so_already_leaves_no_row() {
     assert_eq!(rows().await, before);
     let nothing = providers::set(&by, &slug, "house", ProviderPatch::default()).await;
     assert!(matches!(nothing, Err(AdminError::Invalid(_))), "{nothing:?}");
+    assert!(audit::list(&by, None, 0).await.is_err(), "no rows are nothing to ask for");
 }
 
 #[tokio::test]

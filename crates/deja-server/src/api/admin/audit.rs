@@ -19,7 +19,7 @@ pub(super) struct Wanted {
     /// Only those in this project.
     #[param(value_type = Option<String>)]
     project: Option<String>,
-    /// Rows at most, up to 10,000; 50 if it is not given.
+    /// Rows at most, 1 to 10,000; 50 if it is not given.
     #[param(value_type = Option<u32>, example = 50)]
     limit: Option<u32>,
 }
