@@ -90,11 +90,7 @@ pub async fn set(
     patch: ProviderPatch,
 ) -> Result<ProviderConfig, AdminError> {
     let ProviderPatch { kind, base_url, models, secret, allow_private } = &patch;
-    if kind.is_none()
-        && base_url.is_none()
-        && models.is_none()
-        && secret.is_none()
-        && allow_private.is_none()
+    if kind.is_none() && base_url.is_none() && models.is_none() && secret.is_none() && allow_private.is_none()
     {
         return Err(AdminError::Invalid("there is nothing to change: name at least one part".into()));
     }

@@ -89,10 +89,7 @@ pub struct UsageBatch {
 impl UsageBatch {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-            && self.others.is_empty()
-            && self.entries.is_empty()
-            && self.taking.is_empty()
+        self.cells.is_empty() && self.others.is_empty() && self.entries.is_empty() && self.taking.is_empty()
     }
 
     /// Whether hits of so many entries wait that there is soon no room for more.

@@ -95,7 +95,8 @@ pub trait Entries: Send + Sync {
     ) -> Result<u64, StoreError>;
 
     /// Deletes up to `limit` entries: those that expired before `now`, then the least recently hit ones of projects that have
-    /// more than their settings allow. Says how many.
+    /// more than their settings allow. Says how many. Up to `limit` that were hit after `now`, by a clock that was set back
+    /// since, count as hit now: else nothing would evict them until it gets there.
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }
 

@@ -16,8 +16,8 @@ use ipnet::IpNet;
 use secrecy::SecretString;
 use url::Url;
 
-pub(crate) use layers::{usual_prices_url, without_secrets};
 pub use layers::{Settings, Sources};
+pub(crate) use layers::{usual_prices_url, without_secrets};
 
 /// The settings, checked. Empty texts are `None`, times are durations, sizes are bytes.
 #[derive(Clone, Debug)]

@@ -58,7 +58,9 @@ pub(super) fn conflict(error: StoreError, what: impl FnOnce() -> String) -> Stor
 pub(super) fn conflict_by(error: StoreError, what: impl FnOnce(&str) -> String) -> StoreError {
     const CONFLICTS: [&SqlState; 2] = [&SqlState::UNIQUE_VIOLATION, &SqlState::FOREIGN_KEY_VIOLATION];
     match error {
-        StoreError::Internal(source) if code_of(source.as_ref()).is_some_and(|code| CONFLICTS.contains(&code)) => {
+        StoreError::Internal(source)
+            if code_of(source.as_ref()).is_some_and(|code| CONFLICTS.contains(&code)) =>
+        {
             let name = source.downcast_ref().and_then(|failure: &Failure| failure.constraint.as_deref());
             StoreError::Conflict(what(name.unwrap_or_default()))
         }

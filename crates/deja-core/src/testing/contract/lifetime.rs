@@ -18,6 +18,7 @@ register!["lifetime":
     sweep_deletes_what_expired,
     sweep_stops_at_its_limit,
     eviction_takes_the_least_recently_hit,
+    a_hit_of_a_clock_that_was_set_back_is_no_younger_than_the_sweep,
     eviction_never_takes_the_new_one,
     eviction_hides_from_nearest_and_exact,
     eviction_counts_one_project_only,
@@ -126,6 +127,22 @@ async fn eviction_takes_the_least_recently_hit(mut subject: Subject) {
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(6), entry_id(8)]);
 }
 
+async fn a_hit_of_a_clock_that_was_set_back_is_no_younger_than_the_sweep(subject: Subject) {
+    let store = subject.store();
+    let scope = scope(with_project(&*store, 1).await);
+    for number in 1..=3 {
+        put(&*store, of_at_most(number, &scope, 3)).await;
+    }
+    for (number, at) in [(1, 1_000_000), (2, 2_000_000)] {
+        hit(&*store, scope.project(), number, at).await;
+    }
+    assert_eq!(store.sweep(later(10), MANY).await.unwrap(), 0);
+    for (number, left) in [(11, [1, 2, 11]), (12, [2, 11, 12]), (13, [11, 12, 13])] {
+        put(&*store, of_at_most(number, &scope, 3)).await;
+        assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), left.map(entry_id), "with {number}");
+    }
+}
+
 async fn eviction_never_takes_the_new_one(subject: Subject) {
     let store = subject.store();
     let scope = scope(with_project(&*store, 1).await);
@@ -183,13 +200,14 @@ async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut subject: Sub
     }
     put(&*store, of_at_most(101, &one, 3)).await;
     assert_eq!(store.count(lowered.id).await.unwrap(), 101 - EVICTED_AT_ONCE, "nobody waits for all of it");
-    assert_eq!(store.sweep(NOW, MANY).await.unwrap(), 0, "the settings allow more");
+    let now = later(501);
+    assert_eq!(store.sweep(now, MANY).await.unwrap(), 0, "the settings allow more");
     lowered.settings.max_entries = 3;
     assert!(store.update_project(&lowered, &change()).await.unwrap());
     let five = NonZeroUsize::new(5).unwrap();
-    assert_eq!(store.sweep(NOW, five).await.unwrap(), 5);
+    assert_eq!(store.sweep(now, five).await.unwrap(), 5);
     let store = subject.reopened().await;
-    while store.sweep(NOW, five).await.unwrap() > 0 {}
+    while store.sweep(now, five).await.unwrap() > 0 {}
     let left = ids(&near(&*store, &one, 0.0, 0.0, NOW).await);
     assert_eq!(left, [entry_id(99), entry_id(100), entry_id(101)]);
     assert_eq!(store.count(other).await.unwrap(), 1);

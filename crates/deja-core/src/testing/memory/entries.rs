@@ -213,6 +213,9 @@ impl Entries for MemoryStore {
 
     async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
         let mut state = self.state();
+        for stored in state.entries.values_mut() {
+            stored.last_used = stored.last_used.min(now);
+        }
         let mut expired: Vec<_> = state
             .entries
             .iter()

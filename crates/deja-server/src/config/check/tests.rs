@@ -193,7 +193,9 @@ fn secrets_show_nowhere() {
         .map(|(name, value)| (name.to_owned(), value.to_owned())),
     );
     let printed = Settings::load(&in_urls).unwrap().to_toml().unwrap();
-    for part in ["https://embed.example/v1\"", "https://prices.example/map.json\"", "# otlp_endpoint has a user"] {
+    for part in
+        ["https://embed.example/v1\"", "https://prices.example/map.json\"", "# otlp_endpoint has a user"]
+    {
         assert!(printed.contains(part), "no {part} in {printed}");
     }
     for text in [format!("{config:?}"), printed] {

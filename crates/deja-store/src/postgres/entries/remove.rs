@@ -80,13 +80,21 @@ pub(super) async fn passing(
     total(&connections.bulk(&sql, &noted.after(&params)).await?)
 }
 
-/// Entries that may no longer be served, the longest expired first; then those beyond the maximum of their projects.
+/// Entries that may no longer be served, the longest expired first; then those beyond the maximum of their projects. Those
+/// that were used after `now` were used now.
 pub(super) async fn swept(
     connections: &Connections,
     now: Timestamp,
     at_most: NonZeroUsize,
 ) -> Result<u64, StoreError> {
-    // Skipping locked ones: replicas that sweep at the same time share the work.
+    // Skipping locked ones: replicas that sweep at the same time share the work. The earliest first, so that they stay in their
+    // order.
+    let used = "UPDATE entries e SET last_used = $1
+                FROM projects p CROSS JOIN LATERAL (
+                         SELECT project_id, entry_id FROM entries WHERE project_id = p.project_id AND last_used > $1
+                         ORDER BY last_used LIMIT $2 FOR UPDATE SKIP LOCKED) later
+                WHERE e.project_id = later.project_id AND e.entry_id = later.entry_id";
+    connections.bulk(used, &[&now.as_nanos(), &limit(at_most)]).await?;
     let choose = "SELECT project_id, entry_id FROM entries WHERE expires <= $1
                   ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));

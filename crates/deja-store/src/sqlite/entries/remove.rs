@@ -107,15 +107,24 @@ pub(super) fn rows_that_pass(
         .collect()
 }
 
-/// Entries that may no longer be served, the longest expired first.
+/// Entries that may no longer be served, the longest expired first. Those that were used after `now` were used now.
 pub(super) fn expired(
     connection: &Connection,
     now: Timestamp,
     limit: NonZeroUsize,
 ) -> rusqlite::Result<Vec<Row>> {
+    let limit = signed(limit.get() as u64);
+    // The earliest first, so that they stay in their order. The join is crossed so that each project takes a look into its index.
+    connection
+        .prepare_cached(
+            "UPDATE entries SET last_used = ?1 WHERE entry IN (
+                 SELECT e.entry FROM projects p CROSS JOIN entries e
+                 WHERE e.project_id = p.project_id AND e.last_used > ?1 LIMIT ?2)",
+        )?
+        .execute(params![now.as_nanos(), limit])?;
     connection
         .prepare_cached("SELECT entry FROM entries WHERE expires <= ?1 ORDER BY expires LIMIT ?2")?
-        .query_map(params![now.as_nanos(), signed(limit.get() as u64)], |row| row.get(0))?
+        .query_map(params![now.as_nanos(), limit], |row| row.get(0))?
         .collect()
 }
 
