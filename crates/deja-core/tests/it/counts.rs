@@ -195,7 +195,7 @@ async fn a_key_is_used_by_what_asks_for_no_answer_too() {
     flush(&bench).await.unwrap();
     let usage = bench.store.keys(bench.caller.project.id).await.unwrap()[0].1;
     assert_eq!((usage.requests, usage.last_used), (2, Some(bench.clock.now())));
-    assert_eq!(totals(&bench).await, Totals::default(), "they are no queries");
+    assert_eq!(bench.totals().await, Totals::default(), "they are no queries");
 }
 
 #[tokio::test]
