@@ -374,7 +374,7 @@ async fn who_waits_for_another_ones_hit_gets_only_what_it_takes_itself() {
         let leader = bench.begin_hit(relay(asked));
         bench.until("the question", |bench| bench.provider.count() == 2).await;
         let other = bench.clone();
-        let follower = tokio::spawn(async move { other.relay(Relay { control, ..relay(asked) }).await });
+        let follower = bench.tasks.spawn(async move { other.relay(Relay { control, ..relay(asked) }).await });
         settle().await;
         gate.add_permits(10);
         assert!(matches!(leader.await.unwrap().source, Source::Semantic(_)));
