@@ -112,7 +112,10 @@ fn fresh_prices_are_checked_kept_and_asked_for_by_their_etag() {
     }
     assert_eq!((refresh(&deja)["changed"].as_bool(), price(&deja)), (Some(true), (6.0, url.clone())));
     assert!(deja.log().contains("the price map lacks"), "{}", deja.log());
-    state.lock().unwrap().status = 500;
+    {
+        let mut state = state.lock().unwrap();
+        (state.status, state.etag) = (500, "\"v4\"".into());
+    }
     assert_eq!(deja.try_cli(&["price", "refresh"]).status.code(), Some(1));
 
     // The last good table is there after the end, without a server and with one that finds no source.

@@ -147,15 +147,11 @@ mod tests {
     fn a_database_that_is_away_is_no_fault_of_deja() {
         let of = |error: StoreError| Refusal::from(AdminError::from(error)).into_response();
         let away = of(StoreError::Unavailable("no route to 10.0.0.9".into()));
-        assert_eq!(
-            (away.status(), &away.headers()[ERROR_CODE]),
-            (StatusCode::SERVICE_UNAVAILABLE, &HeaderValue::from_static("unavailable"))
-        );
+        assert_eq!(away.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(away.headers()[ERROR_CODE], "unavailable");
         assert_eq!(away.headers()[RETRY_AFTER], "1");
         let fault = of(StoreError::Corrupt("no number".into()));
-        assert_eq!(
-            (fault.status(), fault.headers().get(RETRY_AFTER)),
-            (StatusCode::INTERNAL_SERVER_ERROR, None)
-        );
+        assert_eq!(fault.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!fault.headers().contains_key(RETRY_AFTER));
     }
 }

@@ -71,8 +71,8 @@ fn a_key_for_some_models_sees_those_and_a_stranger_none() {
     // Whoever looks for keys that nobody uses finds that this one is used. It is counted within a second or so.
     let began = Instant::now();
     let used = || {
-        let listed = tenant.deja.cli(&["key", "list", "--project", &tenant.slug, "--json"]);
-        let keys: Vec<Value> = serde_json::from_str(&listed).unwrap();
+        let listed = tenant.deja.try_cli(&["key", "list", "--project", &tenant.slug, "--json"]).stdout;
+        let keys: Vec<Value> = serde_json::from_slice(&listed).unwrap();
         keys.iter().any(|key| key["requests"] == 1 && key["last_used"].is_string())
     };
     while !used() {
