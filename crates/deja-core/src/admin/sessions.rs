@@ -39,8 +39,14 @@ pub async fn check(
     Ok(operator)
 }
 
-/// Begins a session of `operator`, who has shown who they are. Gives the token for the browser's cookie.
-pub async fn begin(admin: &Admin, operator: &Operator, user_agent: &str) -> Result<PlainToken, AdminError> {
+/// Begins a session of `operator`, who has shown their password, and a code too if `second_factor`. Gives the token for the
+/// browser's cookie; `None` if that is not enough any more, because the operator was changed meanwhile.
+pub async fn begin(
+    admin: &Admin,
+    operator: &Operator,
+    second_factor: bool,
+    user_agent: &str,
+) -> Result<Option<PlainToken>, AdminError> {
     let token = PlainToken::generate(&*admin.entropy)?;
     let now = admin.clock.now();
     let session = Session {
@@ -52,8 +58,8 @@ pub async fn begin(admin: &Admin, operator: &Operator, user_agent: &str) -> Resu
         user_agent: short_user_agent(user_agent),
     };
     let change = Change::new(now, operator.into(), "session.begin").of(operator.email.as_str());
-    admin.store.create_session(&session, &change).await?;
-    Ok(token)
+    let created = admin.store.create_session(&session, &operator.password, second_factor, &change).await?;
+    Ok(created.then_some(token))
 }
 
 /// The session with this token and its operator; `None` if it is not, or no more, one. Notes that it was used.

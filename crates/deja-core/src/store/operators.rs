@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::audit::Change;
 use crate::clock::Timestamp;
 use crate::id::OperatorId;
-use crate::operator::{Email, Invite, Operator, Session, TokenHash};
+use crate::operator::{Email, Invite, Operator, PasswordHash, Session, TokenHash};
 use crate::store::StoreError;
 
 /// Operators.
@@ -61,8 +61,16 @@ pub trait Invites: Send + Sync {
 /// Sessions of operators.
 #[async_trait]
 pub trait Sessions: Send + Sync {
-    /// Adds a session. [`StoreError::Conflict`] if its operator does not exist.
-    async fn create_session(&self, session: &Session, change: &Change) -> Result<(), StoreError>;
+    /// Adds a session of who showed `password`, and a code too if `second_factor`. `false` if that is not enough by now: the
+    /// operator is gone or disabled, has another password, or a second factor that was not asked for. What they are does not
+    /// change meanwhile: a change that ends sessions comes before this one and is seen, or after it and ends this session.
+    async fn create_session(
+        &self,
+        session: &Session,
+        password: &PasswordHash,
+        second_factor: bool,
+        change: &Change,
+    ) -> Result<bool, StoreError>;
 
     /// The session with this token and its operator, as they are now. An expired session and one of a disabled
     /// operator are not found.

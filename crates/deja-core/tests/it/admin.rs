@@ -82,7 +82,7 @@ async fn who_asks_is_known_though_their_use_cannot_be_noted() {
     let by = admin.acting(Actor::Cli);
     let ada =
         operators::create(&by, "ada@example.com", None, "a password that is long".into()).await.unwrap();
-    let cookie = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    let cookie = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
     let token = tokens::create(&by, "ada@example.com", "ci", None).await.unwrap().plain;
     clock.advance(Duration::from_mins(2));
     store.fail_touch.store(true, Ordering::SeqCst);

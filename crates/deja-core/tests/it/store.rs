@@ -20,7 +20,7 @@ use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, ProjectId};
 use deja_core::member::{Member, Rank};
 use deja_core::money::NanoUsd;
-use deja_core::operator::{Email, Invite, Operator, Session, TokenHash};
+use deja_core::operator::{Email, Invite, Operator, PasswordHash, Session, TokenHash};
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
 use deja_core::quality::{NewSample, Sample};
@@ -382,7 +382,7 @@ forward! { Invites:
     fn revoke_invite(token: &TokenHash, change: &Change) -> bool;
 }
 forward! { Sessions:
-    fn create_session(session: &Session, change: &Change) -> ();
+    fn create_session(session: &Session, password: &PasswordHash, second_factor: bool, change: &Change) -> bool;
     fn session(token: &TokenHash, now: Timestamp) -> Option<(Session, Operator)>;
     fn touch_session(token: &TokenHash, now: Timestamp, expires: Timestamp) -> ();
     fn sessions(operator: OperatorId, now: Timestamp) -> Vec<Session>;

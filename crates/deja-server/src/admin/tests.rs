@@ -450,7 +450,7 @@ async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
     assert_eq!(sessions::check(&admin, "Ada@X", password(), "").await.unwrap(), Some(ada.clone()));
 
     let found = async |token| sessions::find(&admin, token).await.unwrap().map(|(_, operator)| operator.id);
-    let seldom = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    let seldom = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
     clock.advance(sessions::IDLE.mul_f64(0.99));
     assert_eq!(found(&seldom).await, Some(ada.id), "which is a use");
     clock.advance(sessions::IDLE.mul_f64(0.99));
@@ -458,7 +458,7 @@ async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
     clock.advance(sessions::IDLE);
     assert_eq!(found(&seldom).await, None);
 
-    let daily = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    let daily = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
     let mut days = 0;
     while found(&daily).await.is_some() {
         days += 1;
@@ -466,7 +466,7 @@ async fn a_session_ends_when_it_is_not_used_and_after_a_month_in_any_case() {
     }
     assert_eq!(days, 30);
 
-    let ended = sessions::begin(&admin, &ada, "a browser").await.unwrap();
+    let ended = sessions::begin(&admin, &ada, false, "a browser").await.unwrap().unwrap();
     let own = admin.acting_for(&ada);
     assert!(sessions::end(&own, &ada, &ended.hash()).await.unwrap());
     assert_eq!(found(&ended).await, None);

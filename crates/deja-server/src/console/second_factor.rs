@@ -111,7 +111,7 @@ pub(super) async fn or_begin(
     next: &str,
 ) -> Answer {
     if second_factor::of(&console.admin, operator).await?.is_none() {
-        return sign_in::begin(console, operator, headers, next).await;
+        return sign_in::begin(console, operator, false, headers, next).await;
     }
     let ticket = issue(console, Step::SignIn, operator, next.to_owned())?;
     Ok(html(&CodePage { frame: Frame::door("Second step"), ticket }))
@@ -142,7 +142,8 @@ pub(super) async fn sign_in(
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(response);
     }
-    sign_in::begin(&console, &operator, &headers, super::session::local(&ticket.carries)).await
+    let next = super::session::local(&ticket.carries);
+    sign_in::begin(&console, &operator, true, &headers, next).await
 }
 
 #[derive(Template)]

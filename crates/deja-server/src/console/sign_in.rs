@@ -23,6 +23,8 @@ use super::session::{self, Cookies};
 /// The same for an unknown address, a wrong password and a disabled account.
 const WRONG: &str = "This email and password do not go together.";
 
+const CHANGED: &str = "The account was changed just now, so sign in again.";
+
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 struct SignInPage {
@@ -89,13 +91,22 @@ pub(super) async fn post(
     second_factor::or_begin(&console, &operator, &headers, session::local(&form.next)).await
 }
 
-/// Starts a session and goes on to `next`. A session that the browser had ends.
-pub(super) async fn begin(console: &Console, operator: &Operator, headers: &HeaderMap, next: &str) -> Answer {
+/// Starts a session of who showed their password, and a code too if `second_factor`, and goes on to `next`. A session that the
+/// browser had ends.
+pub(super) async fn begin(
+    console: &Console,
+    operator: &Operator,
+    second_factor: bool,
+    headers: &HeaderMap,
+    next: &str,
+) -> Answer {
     if let Some(old) = session::find(console, headers).await? {
         sessions::end(&console.admin.acting_for(operator), &old.operator, &old.session.token).await?;
     }
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("unknown browser");
-    let token = sessions::begin(&console.admin, operator, agent).await?;
+    let Some(token) = sessions::begin(&console.admin, operator, second_factor, agent).await? else {
+        return flash::redirect(console, None, "/console/sign-in", &Flash::bad(CHANGED));
+    };
     let mut response = Redirect::to(next).into_response();
     response.headers_mut().append(SET_COOKIE, session::session_cookie(console, &token)?);
     Ok(response)

@@ -121,7 +121,8 @@ impl World {
             expires: now.plus(Duration::from_hours(1)),
             user_agent: "test".into(),
         };
-        self.wired.store.create_session(&session, &change).await.unwrap();
+        let begun = self.wired.store.create_session(&session, &operator.password, false, &change).await;
+        assert!(begun.unwrap());
         let mut browser = self.stranger();
         let name = if self.secure { "__Host-deja_session" } else { "deja_session" };
         browser.cookies.insert(name.into(), token.reveal().into());

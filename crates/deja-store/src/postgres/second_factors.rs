@@ -9,6 +9,7 @@ use deja_core::store::{SecondFactors, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::audit::{Noted, When};
 use super::connections::Params;
 use super::fault::conflict;
 use super::rows::{count, get, id, signed, time, unreadable, uuid};
@@ -33,6 +34,10 @@ impl SecondFactors for PostgresStore {
         keep: Option<&TokenHash>,
         change: &Change,
     ) -> Result<(), StoreError> {
+        let mut transaction = self.connections.begin().await?;
+        // A session that is being created is there before this looks for those to end, or sees the factor.
+        let lock = "SELECT FROM operators WHERE operator_id = $1 FOR UPDATE";
+        transaction.query(lock, &[&uuid(operator.as_bytes())]).await?;
         let parts = "done AS (
                 INSERT INTO second_factors (operator_id, secret, since, last_step, recovery)
                 VALUES ($1, $2, $3, $4, $5) RETURNING operator_id),
@@ -48,10 +53,11 @@ impl SecondFactors for PostgresStore {
             &recovery,
             &keep.map(|token| token.0.as_slice()),
         ];
-        let created = self.change(parts, params, change).await;
-        created
-            .map(drop)
-            .map_err(|error| conflict(error, || "a second factor is there, or no operator".to_owned()))
+        let noted = Noted::of(change);
+        let create = Noted::statement(parts, params.len(), When::Done);
+        let created = transaction.query(&create, &noted.after(params)).await;
+        created.map_err(|error| conflict(error, || "a second factor is there, or no operator".to_owned()))?;
+        transaction.commit().await
     }
 
     async fn remove_second_factor(&self, operator: OperatorId, change: &Change) -> Result<bool, StoreError> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
-use deja_core::operator::{Operator, Session, TokenHash};
+use deja_core::operator::{Operator, PasswordHash, Session, TokenHash};
 use deja_core::store::{Sessions, StoreError};
 use tokio_postgres::Row;
 
@@ -19,20 +19,44 @@ const WIDTH: usize = 6;
 
 #[async_trait]
 impl Sessions for PostgresStore {
-    async fn create_session(&self, session: &Session, change: &Change) -> Result<(), StoreError> {
+    async fn create_session(
+        &self,
+        session: &Session,
+        password: &PasswordHash,
+        second_factor: bool,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let mut transaction = self.connections.begin().await?;
+        let operator = uuid(session.operator.as_bytes());
+        // Who changes the operator waits for this session and ends it, or is waited for here and seen below.
+        let lock =
+            "SELECT FROM operators WHERE operator_id = $1 AND password = $2 AND disabled IS NULL FOR SHARE";
+        if transaction.query(lock, &[&operator, &password.as_phc()]).await?.is_empty() {
+            transaction.rollback().await?;
+            return Ok(false);
+        }
         let parts = "done AS (
             INSERT INTO sessions (token, operator_id, created, last_seen, expires, user_agent)
-            VALUES ($1, $2, $3, $4, $5, $6) RETURNING 1)";
+            SELECT $1::bytea, $2::uuid, $3::bigint, $4::bigint, $5::bigint, $6::text
+            WHERE $7::boolean OR NOT EXISTS (SELECT FROM second_factors WHERE operator_id = $2)
+            RETURNING 1)";
         let params: Params<'_> = &[
             &session.token.0.as_slice(),
-            &uuid(session.operator.as_bytes()),
+            &operator,
             &session.created.as_nanos(),
             &session.last_seen.as_nanos(),
             &session.expires.as_nanos(),
             &session.user_agent.replace('\0', ""),
+            &second_factor,
         ];
-        let created = self.change(parts, params, change).await;
-        created.map(drop).map_err(|error| conflict(error, || "no operator for the session".to_owned()))
+        let noted = Noted::of(change);
+        let create = Noted::statement(parts, params.len(), When::Done);
+        let created = transaction.query(&create, &noted.after(params)).await;
+        let created =
+            created.map_err(|error| conflict(error, || "there is a session with this token".to_owned()))?;
+        let created = created.first().map(|row| count(row, 0)).transpose()?.unwrap_or(0) > 0;
+        transaction.commit().await?;
+        Ok(created)
     }
 
     async fn session(

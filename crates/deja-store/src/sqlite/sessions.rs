@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
-use deja_core::operator::{Operator, Session, TokenHash};
+use deja_core::operator::{Operator, PasswordHash, Session, TokenHash};
 use deja_core::store::{Sessions, StoreError};
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -16,14 +16,22 @@ const COLUMNS: &str = "s.token, s.operator_id, s.created, s.last_seen, s.expires
 
 #[async_trait]
 impl Sessions for SqliteStore {
-    async fn create_session(&self, session: &Session, change: &Change) -> Result<(), StoreError> {
-        let (session, change) = (session.clone(), change.clone());
+    async fn create_session(
+        &self,
+        session: &Session,
+        password: &PasswordHash,
+        second_factor: bool,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
+        let (session, password, change) = (session.clone(), password.clone(), change.clone());
         self.writer
             .write(move |connection| {
-                connection
+                let created = connection
                     .execute(
                         "INSERT INTO sessions (token, operator_id, created, last_seen, expires, user_agent)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                         SELECT ?1, o.operator_id, ?3, ?4, ?5, ?6 FROM operators o
+                         WHERE o.operator_id = ?2 AND o.password = ?7 AND o.disabled IS NULL AND (?8 OR NOT EXISTS
+                             (SELECT 1 FROM second_factors f WHERE f.operator_id = o.operator_id))",
                         params![
                             session.token.0,
                             session.operator.as_bytes(),
@@ -31,11 +39,13 @@ impl Sessions for SqliteStore {
                             session.last_seen.as_nanos(),
                             session.expires.as_nanos(),
                             session.user_agent,
+                            password.as_phc(),
+                            second_factor,
                         ],
                     )
-                    .map_err(|error| conflict(error, || "no operator for the session".to_owned()))?;
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(()))
+                    .map_err(|error| conflict(error, || "there is a session with this token".to_owned()))?;
+                audit::write_if(connection, &change, created > 0)?;
+                Ok(Done::quiet(created > 0))
             })
             .await
     }

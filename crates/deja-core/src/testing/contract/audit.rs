@@ -162,7 +162,10 @@ async fn all_changes(store: &dyn Store) -> Vec<bool> {
         store.accept_invite(&first, &operator(), &of("accept_invite", None)).await.unwrap(),
         store.create_invite(&invite(2), &of("create_invite", None)).await.is_ok(),
         store.revoke_invite(&second, &of("revoke_invite", None)).await.unwrap(),
-        store.create_session(&session(1), &of("create_session", None)).await.is_ok(),
+        store
+            .create_session(&session(1), &operator().password, false, &of("create_session", None))
+            .await
+            .unwrap(),
         store.end_session(operator().id, &first, &of("end_session", None)).await.unwrap(),
         store.end_sessions(operator().id, None, &of("end_sessions", None)).await.is_ok(),
         store.delete_project(id, &of("delete_project", None)).await.unwrap(),
@@ -224,7 +227,7 @@ async fn what_was_not_done_writes_none(mut subject: Subject) {
     assert!(!store.update_operator(&operator(), &none).await.unwrap());
     assert!(!store.accept_invite(&TokenHash([1; 32]), &operator(), &none).await.unwrap());
     assert!(!store.revoke_invite(&TokenHash([1; 32]), &none).await.unwrap());
-    assert!(store.create_session(&session(1), &none).await.is_err());
+    assert!(!store.create_session(&session(1), &operator().password, false, &none).await.unwrap());
     assert!(store.set_rank(id, operator().id, Rank::Viewer, &none).await.is_err());
     assert!(!store.remove_rank(id, operator().id, &none).await.unwrap());
     assert!(!store.end_session(operator().id, &TokenHash([1; 32]), &none).await.unwrap());

@@ -7,6 +7,7 @@ use super::{Subject, register};
 use crate::clock::Timestamp;
 use crate::id::OperatorId;
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
+use crate::second_factor::SecondFactor;
 use crate::store::{Store, StoreError};
 use crate::testing::{change, change_at};
 
@@ -25,7 +26,8 @@ register!["people":
     links_end_with_the_rights_of_their_maker,
     a_link_works_once_under_concurrency,
     sessions_come_with_their_operator,
-    sessions_need_an_operator,
+    sessions_need_an_operator_who_is_as_they_were_checked,
+    sessions_outlive_no_change_that_ends_them,
     touched_sessions_live_on,
     sessions_end_one_by_one,
     sessions_end_all_but_one,
@@ -87,7 +89,8 @@ fn session(number: u8, operator: u32) -> Session {
 
 async fn sign_in(store: &dyn Store, number: u8, operator: u32) -> Session {
     let session = session(number, operator);
-    store.create_session(&session, &change()).await.unwrap();
+    let password = store.operator_by_id(session.operator).await.unwrap().unwrap().password;
+    assert!(store.create_session(&session, &password, false, &change()).await.unwrap());
     session
 }
 
@@ -311,11 +314,50 @@ async fn sessions_come_with_their_operator(mut subject: Subject) {
     assert_eq!(store.sessions(id(2), NOW).await.unwrap(), []);
 }
 
-async fn sessions_need_an_operator(subject: Subject) {
+async fn sessions_need_an_operator_who_is_as_they_were_checked(mut subject: Subject) {
     let store = subject.store();
-    let orphan = store.create_session(&session(1, 1), &change()).await;
-    assert!(matches!(orphan, Err(StoreError::Conflict(_))));
-    assert!(!signed_in(&*store, 1, NOW).await);
+    let begun = async |password: &PasswordHash, second_factor| {
+        store.create_session(&session(1, 1), password, second_factor, &change()).await.unwrap()
+    };
+    assert!(!begun(&operator(1, Role::Owner).password, false).await, "nobody is there");
+    with_operator(&*store, 2, Role::Owner).await;
+    let one = with_operator(&*store, 1, Role::Owner).await;
+    let new = Operator { password: PasswordHash::from_phc("$new"), ..one.clone() };
+    store.update_operator(&new, &change()).await.unwrap();
+    assert!(!begun(&one.password, false).await, "checked with the old password");
+    store.update_operator(&Operator { disabled: Some(NOW), ..new.clone() }, &change()).await.unwrap();
+    assert!(!begun(&new.password, true).await, "disabled");
+    store.update_operator(&new, &change()).await.unwrap();
+    store.create_second_factor(one.id, &second_factor(), None, &change()).await.unwrap();
+    assert!(!begun(&new.password, false).await, "without the code that is needed now");
+    let store = subject.reopened().await;
+    assert_eq!(store.sessions(id(1), NOW).await.unwrap(), []);
+    let coded = store.create_session(&session(1, 1), &new.password, true, &change()).await;
+    assert!(coded.unwrap() && signed_in(&*store, 1, NOW).await);
+}
+
+fn second_factor() -> SecondFactor {
+    SecondFactor { sealed_secret: vec![1], since: NOW, last_step: 1, recovery: Vec::new() }
+}
+
+async fn sessions_outlive_no_change_that_ends_them(subject: Subject) {
+    let store = subject.store();
+    for number in 1..=20 {
+        let one = with_operator(&*store, number.into(), Role::Owner).await;
+        let session = session(number, number.into());
+        let note = change();
+        let begin = store.create_session(&session, &one.password, false, &note);
+        if number % 2 == 0 {
+            let new = Operator { password: PasswordHash::from_phc("$new"), ..one.clone() };
+            let (_, done) = tokio::join!(begin, store.update_operator(&new, &note));
+            assert!(done.unwrap());
+        } else {
+            let factor = second_factor();
+            let (_, done) = tokio::join!(begin, store.create_second_factor(one.id, &factor, None, &note));
+            done.unwrap();
+        }
+        assert!(!signed_in(&*store, number, NOW).await, "{number}");
+    }
 }
 
 async fn touched_sessions_live_on(mut subject: Subject) {

@@ -52,7 +52,8 @@ async fn need_an_operator_and_are_one_each(subject: Subject) {
 
 async fn end_all_sessions_but_one(mut subject: Subject) {
     let store = subject.store();
-    let (one, two) = (with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id);
+    let [first, second] = [with_operator(&*store, 1).await, with_operator(&*store, 2).await];
+    let (one, two) = (first.id, second.id);
     let session = |number: u8, operator| Session {
         token: TokenHash([number; 32]),
         operator,
@@ -61,8 +62,9 @@ async fn end_all_sessions_but_one(mut subject: Subject) {
         expires: later(1000),
         user_agent: String::new(),
     };
-    for (number, operator) in [(1, one), (2, one), (3, two)] {
-        store.create_session(&session(number, operator), &change()).await.unwrap();
+    for (number, operator) in [(1, &first), (2, &first), (3, &second)] {
+        let session = session(number, operator.id);
+        assert!(store.create_session(&session, &operator.password, false, &change()).await.unwrap());
     }
     store.create_second_factor(one, &factor(), Some(&TokenHash([2; 32])), &change()).await.unwrap();
     let store = subject.reopened().await;

@@ -141,15 +141,25 @@ impl Invites for MemoryStore {
 
 #[async_trait]
 impl Sessions for MemoryStore {
-    async fn create_session(&self, session: &Session, change: &Change) -> Result<(), StoreError> {
+    async fn create_session(
+        &self,
+        session: &Session,
+        password: &PasswordHash,
+        second_factor: bool,
+        change: &Change,
+    ) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let known = state.operators.iter().any(|operator| operator.id == session.operator);
-        if !known || state.sessions.iter().any(|other| other.token == session.token) {
-            return Err(StoreError::Conflict("no operator for the session".to_owned()));
+        let as_shown = state.operators.iter().any(|operator| {
+            operator.id == session.operator && operator.password == *password && operator.disabled.is_none()
+        });
+        if !as_shown || (state.second_factors.contains_key(&session.operator) && !second_factor) {
+            return Ok(false);
+        }
+        if state.sessions.iter().any(|other| other.token == session.token) {
+            return Err(StoreError::Conflict("there is a session with this token".to_owned()));
         }
         state.sessions.push(session.clone());
-        state.changes.push(change.clone());
-        Ok(())
+        Ok(state.note_if(true, change))
     }
 
     async fn session(
