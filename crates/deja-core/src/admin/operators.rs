@@ -78,10 +78,14 @@ pub async fn list(by: &Acting<'_>) -> Result<Vec<Operator>, AdminError> {
     Ok(by.store().operators().await?)
 }
 
-/// Makes a link with which an operator sets a new password. The old one works until then.
+/// Makes a link with which an operator, who is not disabled, sets a new password. The old one works until then.
 pub async fn reset_password(by: &Acting<'_>, email: &str) -> Result<Link, AdminError> {
     by.owners_only()?;
     let operator = found(by, email).await?;
+    if operator.disabled.is_some() {
+        let why = format!("the account of {} is disabled: enable it first", operator.email);
+        return Err(AdminError::Conflict(why));
+    }
     let change = by.change("operator.reset-link").of(operator.email.as_str());
     let purpose = Purpose::ResetPassword { operator: operator.id };
     link(by, purpose, RESET_LASTS, &change).await.map(|(link, _)| link)
@@ -211,6 +215,10 @@ pub async fn accept(
         }
         Purpose::ResetPassword { operator } => {
             let found = by.store().operator_by_id(operator).await?.ok_or_else(useless)?;
+            // One that was made just when the operator was disabled.
+            if found.disabled.is_some() {
+                return Err(useless());
+            }
             (Operator { password: hashed(admin, password).await?, ..found }, "operator.reset-password")
         }
     };

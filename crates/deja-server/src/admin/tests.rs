@@ -8,11 +8,12 @@ use deja_core::admin::operators::{Link, Setup, accept, set_up};
 use deja_core::admin::projects::{NewProject, ProjectPatch, Ttl};
 use deja_core::admin::providers::{NewProvider, ProviderPatch};
 use deja_core::admin::sessions;
-use deja_core::audit::Actor;
+use deja_core::audit::{Actor, Change};
+use deja_core::operator::{Invite, PlainToken, Purpose};
 use deja_core::pricing::{PicoUsdPerToken, PriceOrigin};
 use deja_core::project::Tier;
 use deja_core::provider::{ProviderKind, binding};
-use deja_core::store::{Keys as _, Projects as _, ProviderConfigs as _};
+use deja_core::store::{Invites as _, Keys as _, Projects as _, ProviderConfigs as _};
 use deja_core::testing::{ManualClock, MemoryStore, change};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
@@ -295,9 +296,9 @@ async fn the_socket_does_what_the_function_does() {
     }
 }
 
-fn plain(link: &Link) -> deja_core::operator::PlainToken {
+fn plain(link: &Link) -> PlainToken {
     let (_, token) = link.url.expose().split_once("?token=").unwrap();
-    deja_core::operator::PlainToken::parse(token).unwrap()
+    PlainToken::parse(token).unwrap()
 }
 
 async fn first_link(admin: &Admin) -> Link {
@@ -348,7 +349,7 @@ async fn a_setup_link_is_useless_once_there_is_an_operator() {
 
 #[tokio::test]
 async fn links_join_and_reset_for_their_own_address_only() {
-    let (_, admin) = admin();
+    let (store, admin) = admin();
     let by = admin.acting(Actor::Cli);
     let ada = operators::invite(&by, "ada@x", None).await.unwrap();
     let ada = accept(&admin, &plain(&ada), "ignored@x", "correct horse battery".into()).await.unwrap();
@@ -362,6 +363,20 @@ async fn links_join_and_reset_for_their_own_address_only() {
     assert!(new.password != bob.password);
     let refused = operators::set(&by, "ada@x", None, Some(true)).await;
     assert!(matches!(refused, Err(AdminError::Conflict(_))), "the last owner stays");
+    operators::set(&by, "bob@x", None, Some(true)).await.unwrap();
+    let refused = operators::reset_password(&by, "bob@x").await.unwrap_err();
+    assert!(refused.to_string().ends_with("is disabled: enable it first"), "{refused}");
+    let token = PlainToken::generate(&SystemEntropy).unwrap();
+    let invite = Invite {
+        token: token.hash(),
+        purpose: Purpose::ResetPassword { operator: bob.id },
+        created_by: None,
+        created: by.now(),
+        expires: by.now().plus(Duration::from_hours(1)),
+    };
+    store.create_invite(&invite, &Change::new(by.now(), Actor::Cli, "test")).await.unwrap();
+    let refused = accept(&admin, &token, "", "a third long password".into()).await;
+    assert!(matches!(refused, Err(AdminError::NotFound(_))), "one that was made meanwhile");
 }
 
 #[tokio::test]
