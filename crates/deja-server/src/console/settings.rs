@@ -1,5 +1,7 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
+use std::str::FromStr;
+
 use askama::Template;
 use deja_core::admin::projects::{self, Chosen, ProjectPatch, Ttl};
 use deja_core::admin::{cache, judging};
@@ -69,13 +71,14 @@ pub(super) struct SettingsForm {
     threshold: String,
     minimum: String,
     guard: String,
-    samples: String,
-    request_log: String,
-    request_texts_days: String,
+    /// These stay as they are where the form has no such field.
+    samples: Option<String>,
+    request_log: Option<String>,
+    request_texts_days: Option<String>,
     /// Empty for none.
     guard_model: String,
-    /// US dollars a day.
-    guard_budget: String,
+    /// US dollars a day, and like those above.
+    guard_budget: Option<String>,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
     /// Whether what is beyond a lower maximum may go.
@@ -204,11 +207,11 @@ impl SettingsForm {
             threshold: text(settings.default_threshold),
             minimum: text(settings.minimum_threshold),
             guard: settings.guard.as_str().into(),
-            samples: settings.samples.to_string(),
-            request_log: settings.request_log.to_string(),
-            request_texts_days: settings.request_texts_days.to_string(),
+            samples: Some(settings.samples.to_string()),
+            request_log: Some(settings.request_log.to_string()),
+            request_texts_days: Some(settings.request_texts_days.to_string()),
             guard_model: settings.guard_model.clone().unwrap_or_default(),
-            guard_budget: settings.guard_budget.as_dollars().to_string(),
+            guard_budget: Some(settings.guard_budget.as_dollars().to_string()),
             share_models: settings.share_models,
             let_go: false,
         }
@@ -216,12 +219,10 @@ impl SettingsForm {
 
     fn read(&self) -> Result<ProjectPatch, Problem> {
         let hours: Option<f64> = number("How long answers live", &self.ttl).map_err(at("ttl"))?;
-        let entries = number("Entries at most", &self.max_entries).map_err(at("max_entries"))?;
-        let missing = || Problem::of("max_entries", "Entries at most must be a number");
         Ok(ProjectPatch {
             name: Some(self.name.clone()),
             ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
-            max_entries: Some(entries.ok_or_else(missing)?),
+            max_entries: sent("Entries at most", Some(&self.max_entries)).map_err(at("max_entries"))?,
             share_models: Some(self.share_models),
             default_threshold: Some(
                 threshold("The default threshold", &self.threshold).map_err(at("threshold"))?,
@@ -230,12 +231,13 @@ impl SettingsForm {
                 threshold("The minimum threshold", &self.minimum).map_err(at("minimum"))?,
             ),
             guard: guard(&self.guard).map_err(at("guard"))?,
-            samples: number("Samples at most", &self.samples).map_err(at("samples"))?,
-            request_log: number("Requests in the log", &self.request_log).map_err(at("request_log"))?,
-            request_texts_days: number("Days of texts in the log", &self.request_texts_days)
+            samples: sent("Samples at most", self.samples.as_deref()).map_err(at("samples"))?,
+            request_log: sent("Requests in the log", self.request_log.as_deref())
+                .map_err(at("request_log"))?,
+            request_texts_days: sent("Days of texts in the log", self.request_texts_days.as_deref())
                 .map_err(at("request_texts_days"))?,
             guard_model: Some(self.guard_model.clone()),
-            guard_budget: budget(&self.guard_budget).map_err(at("guard_budget"))?,
+            guard_budget: budget(self.guard_budget.as_deref()).map_err(at("guard_budget"))?,
             ..ProjectPatch::default()
         })
     }
@@ -261,9 +263,15 @@ fn threshold(what: &str, text: &str) -> Result<Chosen<Threshold>, String> {
     Ok(value.transpose()?.into())
 }
 
-fn budget(text: &str) -> Result<Option<NanoUsd>, String> {
+/// The number of a field that a form may leave out, and not empty.
+fn sent<N: FromStr>(what: &str, text: Option<&str>) -> Result<Option<N>, String> {
+    let missing = || format!("{what} must be a number");
+    text.map(|text| number(what, text)?.ok_or_else(missing)).transpose()
+}
+
+fn budget(text: Option<&str>) -> Result<Option<NanoUsd>, String> {
     let wrong = || "The budget must be an amount of US dollars".to_owned();
-    number("The budget", text)?.map(|usd| NanoUsd::from_dollars(usd).ok_or_else(wrong)).transpose()
+    sent("The budget", text)?.map(|usd| NanoUsd::from_dollars(usd).ok_or_else(wrong)).transpose()
 }
 
 /// Seconds as a number of hours, without decimals where there are none.
