@@ -315,6 +315,28 @@ fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> St
     format!("{text} Test it now.")
 }
 
+/// What becomes of queries for models that no provider of the project's own answers any more.
+fn without(visit: &Visit, models: &[String], when: &str) -> String {
+    let registry = &visit.console.upstreams.registry;
+    let mut left = models.to_vec();
+    let mut told = Vec::new();
+    for row in families(visit) {
+        let answers = |model: &String, at| matches!(registry.built_in(model, at), Route::To(provider) if provider.name() == row.family.name());
+        let anywhere = [Endpoint::Chat, Endpoint::Embeddings, Endpoint::Completions];
+        let (its, others) = left
+            .into_iter()
+            .partition::<Vec<_>, _>(|model| anywhere.into_iter().any(|at| answers(model, at)));
+        left = others;
+        told.extend(format::listed(&its).map(|its| {
+            format!("Queries for {its} that miss the cache are answered by {} {when}.", row.title)
+        }));
+    }
+    let refused = format::listed(&left)
+        .map(|left| format!("Queries for {left} that miss the cache are refused {when}."));
+    told.extend(refused);
+    told.join(" ")
+}
+
 /// `GET /console/p/{slug}/providers/new`.
 pub(super) async fn new(visit: Visit) -> Answer {
     let project = visit.project()?;
@@ -376,7 +398,10 @@ pub(super) async fn save(
     };
     match providers::set(&visit.acting(), &slug, &name, patch).await {
         Ok(provider) => {
-            let text = saved(&visit, "Saved.", &form.base_url, &provider);
+            let gone: Vec<_> =
+                stored.models.into_iter().filter(|model| !provider.models.contains(model)).collect();
+            let how = format!("Saved. {}", without(&visit, &gone, "from now on"));
+            let text = saved(&visit, how.trim_end(), &form.base_url, &provider);
             visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(text))
         }
         Err(error) => again(&visit, &project, form, true, error),
@@ -388,9 +413,8 @@ pub(super) async fn confirm(visit: Visit, Path((slug, name)): Path<(String, Stri
     let project = visit.project()?;
     let provider = find(&visit, &project, &name).await?;
     let text = format!(
-        "Queries for {} that miss the cache are refused from then on, and its stored key is deleted. Answers that are \
-         cached stay.",
-        provider.models.join(", ")
+        "{} Its stored key is deleted. Answers that are cached stay.",
+        without(&visit, &provider.models, "from then on")
     );
     let frame = visit.frame_in(&project, &format!("Remove {}", provider.name), "Providers");
     Ok(visit.page(&Confirm::new(frame, text, "Remove provider", format!("/console/p/{slug}/providers"))))

@@ -94,6 +94,31 @@ async fn an_endpoint_is_taken_off_a_base_url_and_what_a_provider_takes_over_is_s
 }
 
 #[tokio::test]
+async fn who_answers_for_models_that_a_provider_no_longer_has_is_said() {
+    let world = World::with(&[("OPENAI_API_KEY", "sk-1")]).await;
+    world.project("Shop").await;
+    let mut member = world.browser_of(Role::Member).await;
+    let form = |models| [("name", "own"), ("base_url", "https://llm.example.com/v1"), ("models", models)];
+    let all = "gpt-4o\ntext-embedding-3-small\nclaude-x\nblend";
+    member.submit("/console/p/shop/providers/new", &form(all)).await;
+    let told = member.get("/console/p/shop/providers/own/own/remove").await.text();
+    for part in [
+        "Queries for gpt-4o, text-embedding-3-small that miss the cache are answered by OpenAI from then on.",
+        // There is no key for Anthropic.
+        "Queries for claude-x, blend that miss the cache are refused from then on.",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+    let page = member.submit("/console/p/shop/providers/own/own", &form("claude-x\nblend")).await;
+    let told = page.one("[role=status].note");
+    assert!(
+        told.starts_with("Saved. Queries for gpt-4o, text-embedding-3-small that miss the cache are"),
+        "{told}"
+    );
+    assert!(told.contains("answered by OpenAI from now on.") && !told.contains("refused"), "{told}");
+}
+
+#[tokio::test]
 async fn a_providers_key_goes_in_and_never_out() {
     let world = World::new().await;
     let project = world.project("Shop").await;
