@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use axum::extract::RawQuery;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
@@ -31,23 +32,32 @@ pub(super) struct Addresses {
     pub(super) icon: String,
 }
 
+impl Asset {
+    /// A piece of its content's hash.
+    fn hash(&self) -> String {
+        hex::encode(&Sha256::digest(self.body)[..6])
+    }
+}
+
 /// The addresses, made once.
 pub(super) fn addresses() -> &'static Addresses {
     static ADDRESSES: LazyLock<Addresses> = LazyLock::new(|| {
-        let address = |asset: &Asset| {
-            let hash = hex::encode(&Sha256::digest(asset.body)[..6]);
-            format!("/console/static/{}?{hash}", asset.name)
-        };
+        let address = |asset: &Asset| format!("/console/static/{}?{}", asset.name, asset.hash());
         Addresses { style: address(&STYLE), script: address(&SCRIPT), icon: address(&ICON) }
     });
     &ADDRESSES
 }
 
-/// `GET /console/static/{name}`.
-pub(super) async fn get(Path(name): Path<String>) -> Result<Response, ConsoleError> {
+/// `GET /console/static/{name}`. Under another hash, which a page of another version asks for, it is not kept.
+pub(super) async fn get(
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ConsoleError> {
     let asset = [STYLE, SCRIPT, ICON].into_iter().find(|asset| asset.name == name);
     let asset = asset.ok_or(ConsoleError::NotFound)?;
-    let headers = [(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    let ours = query.is_some_and(|hash| hash == asset.hash());
+    let kept = if ours { "public, max-age=31536000, immutable" } else { "no-store" };
+    let headers = [(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, kept)];
     Ok((headers, asset.body).into_response())
 }
 

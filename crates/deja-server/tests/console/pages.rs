@@ -163,6 +163,10 @@ async fn assets_are_kept_by_browsers_and_named_by_their_content() {
     let asset = stranger.get(&style).await;
     assert_eq!(asset.headers["content-type"], "text/css; charset=utf-8");
     assert!(asset.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    for other in ["/console/static/console.css?0123456789ab", "/console/static/console.css"] {
+        let asset = stranger.get(other).await;
+        assert_eq!((asset.status, &asset.headers["cache-control"]), (200, &"no-store".parse().unwrap()));
+    }
 }
 
 #[tokio::test]
