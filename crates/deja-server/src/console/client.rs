@@ -1,6 +1,6 @@
 //! Who sends a request, and by which address it came, as far as that can be known.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -61,10 +61,16 @@ fn sender(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNet]) -> IpAddr {
     let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
     let mut sender = peer;
     for hop in hops.into_iter().rev() {
-        let Some(before) = hop.trim().parse::<IpAddr>().ok().filter(|_| trusted(&sender)) else { break };
+        let Some(before) = hop_address(hop.trim()).filter(|_| trusted(&sender)) else { break };
         sender = before.to_canonical();
     }
     sender
+}
+
+/// An address as proxies write them: some put the port behind it, and brackets around one of IPv6.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let bare = hop.strip_prefix('[').and_then(|hop| hop.strip_suffix(']')).unwrap_or(hop);
+    bare.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
 }
 
 #[cfg(test)]
@@ -107,6 +113,12 @@ mod tests {
             ("10.0.0.2", &["unknown"], inside, "10.0.0.2"),
             ("10.0.0.2", &[], inside, "10.0.0.2"),
             ("10.0.0.2", &["2001:db8::1"], inside, "2001:db8::1"),
+            // As some proxies write it.
+            ("10.0.0.2", &["198.51.100.7:4711"], inside, "198.51.100.7"),
+            ("10.0.0.2", &["[2001:db8::1]:443"], inside, "2001:db8::1"),
+            ("10.0.0.2", &["[2001:db8::1]"], inside, "2001:db8::1"),
+            ("10.0.0.2", &["203.0.113.9:1, 192.0.2.7:2"], both, "203.0.113.9"),
+            ("10.0.0.2", &["203.0.113.9:"], inside, "10.0.0.2"),
         ] {
             assert_eq!(seen(peer, forwarded, proxies), sender, "{peer} {forwarded:?} {proxies:?}");
         }
