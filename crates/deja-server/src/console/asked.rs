@@ -48,11 +48,15 @@ impl Wanted {
 
     pub(super) fn read(self, now: Timestamp) -> Asked {
         let mut problems = Vec::new();
-        let custom = (self.range == "custom").then(|| Span::custom(&self.from, &self.until, now));
-        if custom == Some(None) {
-            problems.push("A custom range goes from one moment to a later one.");
-        }
-        let span = custom.flatten().unwrap_or_else(|| Span::named(&self.range, now));
+        let span = if self.range == "custom" {
+            Span::custom(&self.from, &self.until, now)
+        } else {
+            Ok(Span::named(&self.range, now))
+        };
+        let span = span.unwrap_or_else(|problem| {
+            problems.push(problem);
+            Span::named("", now)
+        });
         let key = self.key.parse::<KeyId>().ok();
         if key.is_none() && !self.key.is_empty() {
             problems.push("What the address has for a key is none.");

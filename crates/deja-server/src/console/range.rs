@@ -40,12 +40,10 @@ impl Span {
         Self { key, step, periods: end - count..end, group }
     }
 
-    /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC.
-    pub(super) fn custom(from: &str, until: &str, now: Timestamp) -> Option<Self> {
-        let (from, until) = (typed(from)?, typed(until)?);
-        if until <= from {
-            return None;
-        }
+    /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC; what is wrong with them, for people.
+    pub(super) fn custom(from: &str, until: &str, now: Timestamp) -> Result<Self, &'static str> {
+        let ends = typed(from).zip(typed(until)).filter(|(from, until)| from < until);
+        let (from, until) = ends.ok_or("A custom range goes from one moment to a later one.")?;
         let minutes_reach = Step::Minute.period_of(from) > Step::Minute.period_of(now) - Step::Minute.kept();
         // Nothing lies ahead of now.
         let step = match until.min(now).since(from).as_secs() {
@@ -57,10 +55,12 @@ impl Span {
         let last = step.period_of(now) + 1;
         let first = step.period_of(from).max(last - step.kept());
         // The period that `until` lies in is shown, unless it begins just then.
-        let end = (step.period_of(Timestamp::from_nanos(until.as_nanos() - 1)) + 1)
-            .clamp(first + 1, last.max(first + 1));
+        let end = (step.period_of(Timestamp::from_nanos(until.as_nanos() - 1)) + 1).min(last);
+        if now < from || end <= first {
+            return Err("Nothing is kept of the custom range’s time.");
+        }
         let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(7);
-        Some(Self { key: "custom", step, periods: first..end, group })
+        Ok(Self { key: "custom", step, periods: first..end, group })
     }
 
     /// The same span of time just before; `None` if that is not kept any more.
@@ -189,12 +189,21 @@ mod tests {
         let span = Span::custom("2026-07-31T10:00", "2199-01-01T00:00", NOW).unwrap();
         assert_eq!((span.step, span.bars()), (Step::Minute, 27), "134 minutes, in bars of 5");
         let span = Span::custom("1969-12-31T00:00", "2199-01-01T00:00", NOW);
-        assert_eq!(span, None, "before the epoch");
+        assert!(span.is_err(), "before the epoch");
         let span = Span::custom("1970-01-01T00:00", "2199-01-01T00:00", NOW).unwrap();
         assert_eq!((span.step, span.periods.end - span.periods.start), (Step::Day, Step::Day.kept()));
         assert!(span.bars() <= 60);
         for (from, until) in [("", ""), ("2026-07-31T11:00", "2026-07-31T10:00"), ("x", "2026-07-31T10:00")] {
-            assert_eq!(Span::custom(from, until, NOW), None);
+            assert!(Span::custom(from, until, NOW).unwrap_err().contains("a later one"));
         }
+        for (from, until) in [
+            ("2020-01-01T00:00", "2020-01-02T00:00"),
+            ("2020-01-01T00:00", "2021-01-01T00:00"),
+            ("2026-07-31T12:14", "2026-07-31T13:00"),
+            ("2190-01-01T00:00", "2199-01-01T00:00"),
+        ] {
+            assert!(Span::custom(from, until, NOW).unwrap_err().contains("Nothing is kept"), "{from}");
+        }
+        assert_eq!(Span::custom("2026-07-31T12:13", "2026-07-31T13:00", NOW).unwrap().bars(), 1);
     }
 }

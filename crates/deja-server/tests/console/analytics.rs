@@ -250,6 +250,15 @@ async fn tables_and_files_say_the_whole_time() {
     }
     let csv = member.get(&format!("{analytics}/similarity.csv")).await;
     assert!(csv.body.contains("\n0.02,"), "bounds are no times: {}", csv.body);
+    let long_ago = "?range=custom&from=2020-01-01T00:00&until=2020-01-02T00:00";
+    let page = member.get(&format!("{analytics}{long_ago}")).await;
+    assert!(
+        page.one("[role=alert]").contains("Nothing is kept of the custom range’s time"),
+        "{}",
+        page.text()
+    );
+    let csv = member.get(&format!("{analytics}/requests.csv{long_ago}")).await;
+    assert!(csv.status == 422 && csv.body.contains("Nothing is kept"), "{} {}", csv.status, csv.body);
 }
 
 #[tokio::test]
