@@ -28,7 +28,10 @@ No server may run on a directory. STORE is a directory, a postgres:// URL, sqlit
 of the machine do not see). The secrets of providers are copied as
 they are sealed: both stores have one master key, DEJA_MASTER_KEY or the file of
 the source, which goes along. Counts, the audit log, sessions and links stay
-behind. What is there already stays as it is, so that a copy can be repeated.")]
+behind. What is there already stays as it is, so that a copy can be repeated;
+but what was taken away in the source since is taken away: keys are revoked,
+projects suspended, people disabled, roles and ranks lowered, second factors
+turned on. New passwords and the end of a membership do not go along.")]
     Copy(CopyTask),
     /// Write a consistent copy of the embedded database, while the server runs or not
     #[command(after_help = "\

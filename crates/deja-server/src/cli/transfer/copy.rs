@@ -1,15 +1,18 @@
 //! `deja db copy`: an export of everything, secrets as they are sealed, straight into another store.
 
+use std::collections::HashSet;
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use deja_core::admin::AdminError;
+use deja_core::admin::{Acting, AdminError, keys, operators, projects};
 use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::SystemEntropy;
+use deja_core::operator::Role;
+use deja_core::project::Project;
 use deja_core::store::Store;
 use deja_store::{PostgresSettings, StoreSettings};
 
@@ -37,16 +40,25 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     let copied = copy_all(&task, config, (&from, &source), (&to, &target)).await;
     source.close().await?;
     target.close().await?;
-    let (summary, operators) = copied?;
+    let (summary, People { copied, left }) = copied?;
     summary.print(task.form.json, out)?;
-    if operators > 0 && !task.form.json {
-        writeln!(out, "Operators: {operators}.")?;
+    if copied > 0 && !task.form.json {
+        writeln!(out, "Operators: {copied}.")?;
     }
+    anyhow::ensure!(left.is_empty(), "the copy is done, but for this: {}", left.join("; "));
     Ok(())
 }
 
-/// What comes of a copy: the summary and the number of operators.
-type Copied = (super::summary::ImportSummary, u64);
+/// What comes of a copy: the summary and the people.
+type Copied = (super::summary::ImportSummary, People);
+
+/// What came of copying people.
+#[derive(Default)]
+struct People {
+    copied: u64,
+    /// What the source has taken away from whom, and could not be taken away here.
+    left: Vec<String>,
+}
 
 async fn copy_all(
     task: &CopyTask,
@@ -84,41 +96,92 @@ async fn copy_all(
     }
     bar.finish_and_clear();
     sink.note_full(&mut writes).await?;
+    let target_admin = over(target)?;
+    let by = target_admin.acting(Actor::Cli);
+    restrict(&**source, &**target, &by, &task.projects).await?;
     if !task.projects.is_empty() {
-        return Ok((sink.summary, 0));
+        return Ok((sink.summary, People::default()));
     }
-    let operators = operators(&**source, &**target).await?;
+    let people = people(&**source, &**target, &by).await?;
     ranks(&**source, &**target).await?;
-    Ok((sink.summary, operators))
+    Ok((sink.summary, people))
 }
 
-/// The people of the console, with their passwords and second factors. Sessions, open links and access tokens stay behind.
-async fn operators(source: &dyn Store, target: &dyn Store) -> anyhow::Result<u64> {
-    let mut copied = 0;
-    for operator in source.operators().await? {
-        if target.operator(&operator.email).await?.is_none() {
-            let change = |action| {
-                let change = Change::new(SystemClock.now(), Actor::Cli, action);
-                change.of(operator.email.as_str()).how("copied")
-            };
-            target.create_operator(&operator, &change("operator.create")).await?;
-            if let Some(factor) = source.second_factor(operator.id).await? {
-                let change = change("operator.second-factor");
-                target.create_second_factor(operator.id, &factor, None, &change).await?;
+/// Takes away what the source has taken away since an earlier copy: keys, and requests of projects that were suspended.
+async fn restrict(
+    source: &dyn Store,
+    target: &dyn Store,
+    by: &Acting<'_>,
+    only: &[String],
+) -> anyhow::Result<()> {
+    let copied = |theirs: &Project| only.is_empty() || only.iter().any(|slug| *slug == theirs.slug.as_str());
+    for theirs in source.projects().await?.into_iter().filter(copied) {
+        let slug = theirs.slug.as_str();
+        let Some(ours) = target.project(slug).await? else { continue };
+        if theirs.suspended && !ours.suspended {
+            projects::suspend(by, slug, true).await?;
+        }
+        let keys = source.keys(theirs.id).await?;
+        let revoked: HashSet<_> =
+            keys.iter().filter(|(key, _)| key.revoked.is_some()).map(|(key, _)| key.hash).collect();
+        for (key, _) in target.keys(ours.id).await? {
+            if key.revoked.is_none() && revoked.contains(&key.hash) {
+                keys::revoke(by, &key.id.to_string(), Some(slug)).await?;
             }
-            copied += 1;
         }
     }
-    Ok(copied)
+    Ok(())
 }
 
-/// What these may do in each project, unless the target says it of them already.
+/// The people of the console, with their passwords and second factors. Sessions, open links and access tokens stay behind. Of those who
+/// are there already what the source has taken away since is taken away: the account, the role of an owner, signing in without a code.
+async fn people(source: &dyn Store, target: &dyn Store, by: &Acting<'_>) -> anyhow::Result<People> {
+    let mut people = People::default();
+    let theirs = source.operators().await?;
+    for operator in &theirs {
+        let change = |action| {
+            let change = Change::new(SystemClock.now(), Actor::Cli, action);
+            change.of(operator.email.as_str()).how("copied")
+        };
+        let id = if let Some(there) = target.operator(&operator.email).await? {
+            there.id
+        } else {
+            target.create_operator(operator, &change("operator.create")).await?;
+            people.copied += 1;
+            operator.id
+        };
+        let Some(factor) = source.second_factor(operator.id).await? else { continue };
+        if target.second_factor(id).await?.is_some() {
+            continue;
+        }
+        if id == operator.id {
+            target.create_second_factor(id, &factor, None, &change("operator.second-factor")).await?;
+        } else {
+            // Its secret is sealed for the account of the source.
+            let email = &operator.email;
+            people
+                .left
+                .push(format!("{email} has another account in the target: turn its second factor on there"));
+        }
+    }
+    // Once all are there: the last owner of the target may be one no more if the source has another.
+    for operator in &theirs {
+        let role = Some(Role::Member).filter(|member| operator.role == *member);
+        let disabled = operator.disabled.map(|_| true);
+        if let Err(error) = operators::set(by, operator.email.as_str(), role, disabled).await {
+            people.left.push(format!("{}: {error}", operator.email));
+        }
+    }
+    Ok(people)
+}
+
+/// What these may do in each project, and no more than in the source where the target says it of them already.
 async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
     for theirs in source.projects().await? {
         let Some(project) = target.project(theirs.slug.as_str()).await? else { continue };
         for member in source.members(theirs.id).await? {
             let Some(operator) = target.operator(&member.email).await? else { continue };
-            if target.rank(project.id, operator.id).await?.is_none() {
+            if target.rank(project.id, operator.id).await?.is_none_or(|rank| member.rank < rank) {
                 let change = Change::new(SystemClock.now(), Actor::Cli, "member.set").within(project.id);
                 let change = change.of(operator.email.as_str()).how(format!("{}, copied", member.rank));
                 target.set_rank(project.id, operator.id, member.rank, &change).await?;
@@ -182,5 +245,90 @@ impl Place {
     /// Where the file with its master key lies: for PostgreSQL, in the data directory of the settings.
     fn key_directory(&self) -> &Path {
         &self.0.data_dir
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deja_core::admin::keys::KeyWish;
+    use deja_core::admin::projects::NewProject;
+    use deja_core::id::OperatorId;
+    use deja_core::member::Rank;
+    use deja_core::operator::{Operator, PasswordHash};
+    use deja_core::project::Tier;
+    use deja_core::second_factor::SecondFactor;
+    use deja_core::store::{Keys as _, Members as _, Operators as _, Projects as _, SecondFactors as _};
+    use deja_core::testing::{MemoryStore, change};
+
+    use super::*;
+    use crate::secrets::vault::MasterKey;
+
+    fn admin(store: Arc<MemoryStore>) -> deja_core::admin::Admin {
+        let key = MasterKey::parse(&"ab".repeat(32).into()).unwrap();
+        let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
+        admin::over(store, Vault::new(&key, Arc::new(SystemEntropy)), prices, "https://deja.example")
+    }
+
+    fn person(number: u8, role: Role) -> Operator {
+        Operator {
+            id: OperatorId::from_bytes([number; 16]),
+            email: format!("o{number}@example.com").parse().unwrap(),
+            role,
+            password: PasswordHash::from_phc("none"),
+            created: SystemClock.now(),
+            disabled: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_copy_that_is_repeated_takes_away_what_the_source_took_away() {
+        let (source, target) = (MemoryStore::new(), MemoryStore::new());
+        let (from, to) = (admin(source.clone()), admin(target.clone()));
+        let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
+        let all = async || {
+            restrict(&*source, &*target, &by, &[]).await.unwrap();
+            let people = people(&*source, &*target, &by).await.unwrap();
+            ranks(&*source, &*target).await.unwrap();
+            (people.copied, people.left)
+        };
+        let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
+        let project = projects::create(&theirs, new).await.unwrap();
+        let wish = KeyWish { name: "ci".into(), ..KeyWish::default() };
+        let key = keys::create(&theirs, "shop", wish).await.unwrap().key;
+        target.create_project(&project, &change()).await.unwrap();
+        target.create_key(&key, &change()).await.unwrap();
+        let [ada, bob, eve] =
+            [(1, Role::Owner), (2, Role::Owner), (3, Role::Member)].map(|(n, role)| person(n, role));
+        for person in [&ada, &bob, &eve] {
+            source.create_operator(person, &change()).await.unwrap();
+        }
+        source.set_rank(project.id, eve.id, Rank::Owner, &change()).await.unwrap();
+        assert_eq!(all().await, (3, Vec::new()));
+        assert_eq!(target.rank(project.id, eve.id).await.unwrap(), Some(Rank::Owner));
+
+        keys::revoke(&theirs, &key.id.to_string(), None).await.unwrap();
+        projects::suspend(&theirs, "shop", true).await.unwrap();
+        source.set_rank(project.id, eve.id, Rank::Viewer, &change()).await.unwrap();
+        operators::set(&theirs, bob.email.as_str(), Some(Role::Member), Some(true)).await.unwrap();
+        let factor =
+            SecondFactor { sealed_secret: vec![1], since: bob.created, last_step: 1, recovery: Vec::new() };
+        source.create_second_factor(ada.id, &factor, None, &change()).await.unwrap();
+        assert_eq!(all().await, (0, Vec::new()));
+        assert!(target.project("shop").await.unwrap().unwrap().suspended);
+        assert!(target.keys(project.id).await.unwrap()[0].0.revoked.is_some());
+        assert_eq!(target.rank(project.id, eve.id).await.unwrap(), Some(Rank::Viewer));
+        let there = target.operator_by_id(bob.id).await.unwrap().unwrap();
+        assert!(there.role == Role::Member && there.disabled.is_some());
+        assert_eq!(target.second_factor(ada.id).await.unwrap(), Some(factor.clone()));
+        assert_eq!(all().await, (0, Vec::new()), "and once more");
+
+        // What cannot be done is named.
+        source.create_second_factor(eve.id, &factor, None, &change()).await.unwrap();
+        let (store, other) =
+            (MemoryStore::new(), Operator { id: OperatorId::from_bytes([9; 16]), ..eve.clone() });
+        store.create_operator(&Operator { role: Role::Owner, ..other }, &change()).await.unwrap();
+        let alone = admin(store.clone());
+        let left = people(&*source, &*store, &alone.acting(Actor::Cli)).await.unwrap().left;
+        assert!(left.len() == 1 && left[0].contains("turn its second factor on there"), "{left:?}");
     }
 }
