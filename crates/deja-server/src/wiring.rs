@@ -55,9 +55,8 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
     let embedder = embedder(config).await?;
     let settings = StoreSettings { embedder: Some(embedder.id().clone()), ..config.store() };
     let store = open(&settings).await?;
-    let vault = || Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy));
-    let own_vault = vault()?;
-    own_vault.verify(&*store).await?;
+    let key = config.master_key.as_ref();
+    let vault = Vault::load(key, &config.data_dir, Arc::new(SystemEntropy), &*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     let http = HttpSettings {
         connect_timeout: config.upstream.connect_timeout,
@@ -78,7 +77,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         false,
         prices.book.clone(),
     )?;
-    let upstreams = Arc::new(Upstreams::new(registry, store.clone(), own_vault));
+    let upstreams = Arc::new(Upstreams::new(registry, store.clone(), vault.clone()));
     let metrics = Arc::new(Metrics::new());
     let parts = Parts {
         store: store.clone(),
@@ -117,11 +116,11 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
         None => None,
     };
     let app = Arc::new(App::new(engine, limits, upstreams.clone(), readiness, leaving, traces));
-    let admin = admin::over(store.clone(), vault()?, prices.clone(), &config.public_url);
+    let admin = admin::over(store.clone(), vault.clone(), prices.clone(), &config.public_url);
     let (embedder_id, providers) = (embedder.id().clone(), upstreams.clone());
     let admin = Arc::new(Admin { embedder: Some(embedder_id), providers: Some(providers), ..admin });
     let proxies = config.trusted_proxies.clone();
-    let console = Console::new(admin.clone(), app.clone(), upstreams, vault()?, &config.public_url, proxies);
+    let console = Console::new(admin.clone(), app.clone(), upstreams, vault, &config.public_url, proxies);
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
 }
 

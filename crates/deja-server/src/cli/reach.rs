@@ -107,8 +107,8 @@ impl<'a> Reach<'a> {
 }
 
 async fn admin_over(config: &Config, store: Arc<dyn deja_core::store::Store>) -> anyhow::Result<Admin> {
-    let vault = Vault::load(config.master_key.as_ref(), &config.data_dir, Arc::new(SystemEntropy))?;
-    vault.verify(&*store).await?;
+    let key = config.master_key.as_ref();
+    let vault = Vault::load(key, &config.data_dir, Arc::new(SystemEntropy), &*store).await?;
     let prices = Arc::new(PriceFeed::open(config.prices_url.clone(), &config.data_dir));
     Ok(admin::over(store, vault, prices, &config.public_url))
 }

@@ -48,11 +48,13 @@ impl MasterKey {
         key.map_err(|_| NoMasterKey)
     }
 
-    /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there.
-    pub fn of_directory(directory: &Path, entropy: &dyn Entropy) -> Result<Self, VaultError> {
+    /// The key in `directory`'s file; makes the file, readable by its owner only, if it is not there. Where something is `sealed`
+    /// it must be there: a new one opens nothing, and takes the place of the right one in the next backup.
+    pub fn of_directory(directory: &Path, entropy: &dyn Entropy, sealed: bool) -> Result<Self, VaultError> {
         let path = key_file(directory);
         match File::open(&path) {
             Ok(file) => Self::read(file, &path),
+            Err(error) if error.kind() == ErrorKind::NotFound && sealed => Err(VaultError::Missing(path)),
             Err(error) if error.kind() == ErrorKind::NotFound => Self::create(directory, &path, entropy),
             Err(error) => Err(VaultError::File(path, error)),
         }
@@ -119,6 +121,13 @@ pub enum VaultError {
     /// The key file holds no key.
     #[error("the master key file {} holds no key: put back the right one from a backup", .0.display())]
     NotAKey(PathBuf),
+    /// The key file is not there, and the store's secrets are sealed already.
+    #[error(
+        "the master key file {} is not there: put it back from a backup, or set DEJA_MASTER_KEY to the key that this \
+         data directory's secrets are sealed with",
+        .0.display()
+    )]
+    Missing(PathBuf),
     /// The store was sealed with another key.
     #[error(
         "the master key is not the one that this data directory's secrets are sealed with: set DEJA_MASTER_KEY \
@@ -149,17 +158,20 @@ impl Vault {
         Self { cipher: XChaCha20Poly1305::new((&*key.0).into()), entropy }
     }
 
-    /// The vault under the key of the settings or, without one, of the data directory, which must exist.
-    pub fn load(
+    /// The vault of `store`, under the key of the settings or, without one, of the data directory, which must exist.
+    pub async fn load<S: ProviderConfigs + ?Sized>(
         setting: Option<&SecretString>,
         data_dir: &Path,
         entropy: Arc<dyn Entropy>,
+        store: &S,
     ) -> Result<Self, VaultError> {
         let key = match setting {
             Some(text) => MasterKey::parse(text)?,
-            None => MasterKey::of_directory(data_dir, &*entropy)?,
+            None => MasterKey::of_directory(data_dir, &*entropy, store.key_check().await?.is_some())?,
         };
-        Ok(Self::new(&key, entropy))
+        let vault = Self::new(&key, entropy);
+        vault.verify(store).await?;
+        Ok(vault)
     }
 
     /// Encrypts `plaintext`; it opens with the same key and `aad` only.
@@ -255,7 +267,10 @@ mod tests {
     fn the_key_file_is_made_once_and_for_its_owner_only() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(FILE);
-        let key = || MasterKey::of_directory(directory.path(), &SystemEntropy);
+        let key = || MasterKey::of_directory(directory.path(), &SystemEntropy, false);
+        let missing = MasterKey::of_directory(directory.path(), &SystemEntropy, true).err().unwrap();
+        assert!(missing.is_configuration() && matches!(missing, VaultError::Missing(_)), "{missing}");
+        assert!(!path.exists(), "not where something is sealed already");
         let made = key().unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(*key().unwrap().0, *made.0);

@@ -150,7 +150,9 @@ fn a_wrong_master_key() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert!(deja.error(2, &["project", "list"]).contains("chmod 600"));
     std::fs::remove_file(&file).unwrap();
-    assert!(deja.error(2, &["project", "list"]).contains("master key"));
+    let error = deja.error(2, &["project", "list"]);
+    assert!(error.contains("master.key is not there: put it back"), "{error}");
+    assert!(!file.exists(), "nothing takes the place of the right one");
     std::fs::write(&file, right).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     deja.ok(&["project", "list"]);

@@ -43,7 +43,7 @@ fn a_server_that_does_not_answer() {
 /// A server's socket over a store that is held; it ends when it is told to.
 fn serve(deja: &Deja, runtime: &Runtime, store: &Arc<dyn Store>) -> (CancellationToken, JoinHandle<()>) {
     let data = deja.path().join("deja-data");
-    let vault = Vault::load(None, &data, Arc::new(SystemEntropy)).unwrap();
+    let vault = runtime.block_on(Vault::load(None, &data, Arc::new(SystemEntropy), &**store)).unwrap();
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
     let admin = admin::over(store.clone(), vault, prices, "https://deja.example");
     let stop = CancellationToken::new();

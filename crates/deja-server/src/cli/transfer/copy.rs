@@ -67,19 +67,19 @@ async fn copy_all(
     (to, target): (&Place, &Arc<dyn Store>),
 ) -> anyhow::Result<Copied> {
     let key_dir = from.key_directory();
-    let load = || Vault::load(config.master_key.as_ref(), key_dir, Arc::new(SystemEntropy));
-    load()?.verify(&**source).await.context("the source")?;
+    let key = config.master_key.as_ref();
+    let vault = Vault::load(key, key_dir, Arc::new(SystemEntropy), &**source).await.context("the source")?;
     if config.master_key.is_none() {
         share_key_file(key_dir, to.key_directory())?;
     }
-    load()?.verify(&**target).await.context("the target is sealed with another master key")?;
+    vault.verify(&**target).await.context("the target is sealed with another master key")?;
 
     let over = |store: &Arc<dyn Store>| {
         let prices = Arc::new(PriceFeed::open(None, &config.data_dir));
-        Ok::<_, anyhow::Error>(admin::over(store.clone(), load()?, prices, &config.public_url))
+        admin::over(store.clone(), vault.clone(), prices, &config.public_url)
     };
-    let mut reads = Reach::here(config, over(source)?);
-    let mut writes = Reach::here(config, over(target)?);
+    let mut reads = Reach::here(config, over(source));
+    let mut writes = Reach::here(config, over(target));
     let projects = task.projects.clone();
     let everything = Exported { projects, with_projects: true, with_keys: true, with_samples: true };
     let mut pages = Pages::new(&mut reads, everything, true, None).await?;
@@ -96,7 +96,7 @@ async fn copy_all(
     }
     bar.finish_and_clear();
     sink.note_full(&mut writes).await?;
-    let target_admin = over(target)?;
+    let target_admin = over(target);
     let by = target_admin.acting(Actor::Cli);
     restrict(&**source, &**target, &by, &task.projects).await?;
     if !task.projects.is_empty() {
