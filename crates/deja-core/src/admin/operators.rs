@@ -122,7 +122,15 @@ pub async fn revoke_invite(by: &Acting<'_>, invite: &str) -> Result<(), AdminErr
     by.owners_only()?;
     let gone = || AdminError::NotFound("the link did not work any more".into());
     let token = TokenHash::from_hex(invite).ok_or_else(gone)?;
-    if by.store().revoke_invite(&token, &by.change("operator.revoke-link")).await? {
+    let invite = by.store().invite(&token, by.now()).await?.ok_or_else(gone)?;
+    let whose = match invite.purpose {
+        Purpose::Join { email, .. } => email.map_or("the first owner".into(), |email| email.to_string()),
+        Purpose::ResetPassword { operator } => {
+            let operator = by.store().operator_by_id(operator).await?.ok_or_else(gone)?;
+            operator.email.to_string()
+        }
+    };
+    if by.store().revoke_invite(&token, &by.change("operator.revoke-link").of(whose)).await? {
         Ok(())
     } else {
         Err(gone())

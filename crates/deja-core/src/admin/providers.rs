@@ -103,6 +103,7 @@ pub async fn set(
     let before: Url =
         provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is none".into()))?;
     let asked = patch.base_url.as_deref().unwrap_or(&provider.base_url);
+    let was_private = provider.allow_private;
     if let Some(allowed) = patch.allow_private.filter(|allowed| *allowed != provider.allow_private) {
         by.owners_only()?;
         provider.allow_private = allowed;
@@ -135,7 +136,8 @@ pub async fn set(
         Some(Chosen { value: None }) => ", without a key",
         None => "",
     };
-    let detail = format!("{}{key}", told(&provider));
+    let closed = if was_private && !provider.allow_private { ", no longer private" } else { "" };
+    let detail = format!("{}{closed}{key}", told(&provider));
     let change = by.change("provider.set").within(project.id).of(name).how(detail);
     if by.store().update_provider(&provider, &change).await? { Ok(provider) } else { Err(missing()) }
 }
@@ -159,7 +161,8 @@ fn origin(url: &str) -> Option<url::Origin> {
 
 /// What the audit log says of a provider.
 fn told(provider: &ProviderConfig) -> String {
-    format!("{} at {} for {}", provider.kind, provider.base_url, provider.models.join(", "))
+    let private = if provider.allow_private { ", may be private" } else { "" };
+    format!("{} at {} for {}{private}", provider.kind, provider.base_url, provider.models.join(", "))
 }
 
 fn models_in(texts: Vec<String>) -> Result<Vec<String>, AdminError> {

@@ -354,6 +354,10 @@ async fn links_join_and_reset_for_their_own_address_only() {
     let ada = operators::invite(&by, "ada@x", None).await.unwrap();
     let ada = accept(&admin, &plain(&ada), "ignored@x", "correct horse battery".into()).await.unwrap();
     assert_eq!(ada.email.as_str(), "ada@x");
+    let revoked = operators::invite(&by, "bob@x", None).await.unwrap();
+    operators::revoke_invite(&by, &plain(&revoked).hash().to_hex()).await.unwrap();
+    let told = audit::list(&by, None, 1).await.unwrap().remove(0).row.change;
+    assert_eq!((&*told.action, &*told.subject), ("operator.revoke-link", "bob@x"));
     let bob = operators::invite(&by, "bob@x", None).await.unwrap();
     let bob = accept(&admin, &plain(&bob), "", "correct horse battery".into()).await.unwrap();
     assert_eq!(bob.role, deja_core::operator::Role::Member, "after the first");
@@ -404,6 +408,9 @@ async fn a_provider_that_moves_wants_its_key_again() {
         ..ProviderPatch::default()
     };
     set(path).await.unwrap();
+    let private = |allowed| ProviderPatch { allow_private: Some(allowed), ..ProviderPatch::default() };
+    set(private(true)).await.unwrap();
+    set(private(false)).await.unwrap();
     set(moved(Some("new-key"))).await.unwrap();
     let after = store.providers(id).await.unwrap().remove(0);
     assert_eq!(
@@ -411,10 +418,12 @@ async fn a_provider_that_moves_wants_its_key_again() {
         ("https://other.example.com/v1", &["n".to_owned()][..])
     );
     assert_eq!((before[0].kind, after.kind), (ProviderKind::Anthropic, ProviderKind::Gemini));
-    let rows = audit::list(&by, None, 3).await.unwrap();
+    let rows = audit::list(&by, None, 5).await.unwrap();
     let details: Vec<&str> = rows.iter().map(|line| line.row.change.detail.as_str()).collect();
     let expected = [
         "gemini at https://other.example.com/v1 for n, with a new key",
+        "gemini at https://llm.example.com/v2 for n, no longer private",
+        "gemini at https://llm.example.com/v2 for n, may be private",
         "gemini at https://llm.example.com/v2 for n",
         "anthropic at https://llm.example.com/v1 for m",
     ];
