@@ -16,8 +16,9 @@ struct MembersPage {
     frame: Frame,
     members: Vec<Row>,
     ranks: [Rank; 3],
-    /// What was typed for a new one.
+    /// What was typed for a new one, and the rank that was chosen.
     email: String,
+    chosen: Rank,
 }
 
 struct Row {
@@ -42,7 +43,7 @@ impl Row {
 
 /// `GET /console/p/{slug}/members`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
-    let page = page(&visit, &slug, String::new(), None).await?;
+    let page = page(&visit, &slug, String::new(), Rank::Viewer, None).await?;
     Ok(visit.page(&page))
 }
 
@@ -50,6 +51,7 @@ async fn page(
     visit: &Visit,
     slug: &str,
     email: String,
+    chosen: Rank,
     problem: Option<Problem>,
 ) -> Result<MembersPage, ConsoleError> {
     let frame = visit.frame_in(&visit.project()?, "Members", "Members");
@@ -67,6 +69,7 @@ async fn page(
         members: members.into_iter().map(row).collect(),
         ranks: Rank::ALL,
         email,
+        chosen,
     })
 }
 
@@ -101,7 +104,8 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
             visit.to(&place, &Flash::good(good))
         }
         Err(AdminError::Invalid(problem) | AdminError::NotFound(problem)) => {
-            let page = page(&visit, &slug, form.email, Some(Problem::of("email", problem))).await?;
+            let chosen = form.r#do.parse().unwrap_or(Rank::Viewer);
+            let page = page(&visit, &slug, form.email, chosen, Some(Problem::of("email", problem))).await?;
             Ok(visit.again(&page))
         }
         Err(error) => Err(error.into()),

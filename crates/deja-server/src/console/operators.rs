@@ -19,7 +19,9 @@ struct OperatorsPage {
     frame: Frame,
     operators: Vec<Row>,
     invites: Vec<InviteRow>,
+    /// An invitation as it was typed.
     email: String,
+    role: Role,
     /// A link that was just made, and what it is.
     link: Option<(String, String)>,
 }
@@ -60,11 +62,16 @@ struct InviteRow {
 
 /// `GET /console/operators`.
 pub(super) async fn get(visit: Visit) -> Answer {
-    let page = page(&visit, String::new(), None).await?;
+    let page = page(&visit, String::new(), Role::Member, None).await?;
     Ok(visit.page(&page))
 }
 
-async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<OperatorsPage, ConsoleError> {
+async fn page(
+    visit: &Visit,
+    email: String,
+    role: Role,
+    problem: Option<&str>,
+) -> Result<OperatorsPage, ConsoleError> {
     let store = &visit.console.admin.store;
     let operators = store.operators().await?;
     let name = |id| {
@@ -97,6 +104,7 @@ async fn page(visit: &Visit, email: String, problem: Option<&str>) -> Result<Ope
         operators: rows.collect(),
         invites,
         email,
+        role,
         link: visit.flash.as_ref().and_then(|flash| flash.secret.clone()),
     })
 }
@@ -112,7 +120,7 @@ pub(super) async fn invite(visit: Visit, Form(form): Form<Invitation>) -> Answer
     match operators::invite(&visit.acting(), &form.email, Some(form.role)).await {
         Ok(link) => shown(&visit, &format!("Invitation for {}", form.email.trim()), &link),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, form.email, Some(&problem)).await?))
+            Ok(visit.again(&page(&visit, form.email, form.role, Some(&problem)).await?))
         }
         Err(error) => Err(error.into()),
     }

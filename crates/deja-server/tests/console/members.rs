@@ -257,6 +257,7 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
         assert_eq!(page.status, 422);
         assert!(page.one("#email-problem").contains(problem), "{}", page.text());
         assert_eq!(page.attributes("#email", "value"), [who]);
+        assert_eq!(page.attributes("#do [selected]", "value"), ["editor"], "what was chosen stays");
     }
     assert_eq!(owner.post(place, &[("email", email), ("do", "king")]).await.status, 400);
     let limit = std::num::NonZeroUsize::MAX;

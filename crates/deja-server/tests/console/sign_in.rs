@@ -78,6 +78,8 @@ async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
     let id = page.attributes("form[action='/console/operators/revoke'] input", "value").remove(0);
     owner.submit("/console/operators/revoke", &[("invite", &id)]).await;
     assert_eq!(world.stranger().get(&link).await.status, 410);
+    let page = owner.post("/console/operators/invite", &[("email", "nobody"), ("role", "owner")]).await;
+    assert_eq!((page.status, page.attributes("#role [selected]", "value")), (422, vec!["owner".into()]));
 }
 
 #[tokio::test]
