@@ -48,8 +48,13 @@ pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
     let projects = store.projects().await?;
     let only =
         projects.iter().find(|project| project.slug.as_str() == asked.project).map(|project| project.id);
+    let unknown = only.is_none() && !asked.project.is_empty();
     let before = asked.before.parse().ok();
-    let mut changes = store.changes(only, before, NonZeroUsize::MIN.saturating_add(PAGE)).await?;
+    let mut changes = if unknown {
+        Vec::new()
+    } else {
+        store.changes(only, before, NonZeroUsize::MIN.saturating_add(PAGE)).await?
+    };
     let more = changes.len() > PAGE;
     changes.truncate(PAGE);
     let place =
@@ -68,8 +73,11 @@ pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
         subject: row.change.subject,
         detail: row.change.detail,
     });
+    let problem = unknown.then(|| {
+        format!("There is no project “{}”. The rows of one that is gone stand under All.", asked.project)
+    });
     let page = AuditPage {
-        frame: visit.frame("Audit log", "audit"),
+        frame: visit.frame("Audit log", "audit").complaining(problem.as_deref()),
         rows: rows.collect(),
         next,
         first: before.is_some().then(|| place("")),

@@ -146,8 +146,12 @@ async fn what_is_not_there_is_a_page_that_says_so() {
     }
     let page = owner.post("/console/audit", &[]).await;
     assert_eq!(page.status, 405);
+    world.project("Shop").await;
     assert_eq!(owner.get("/console").await.location(), "/console/projects");
     assert_eq!(owner.get("/console/").await.location(), "/console");
+    let page = owner.get("/console/audit?project=gone").await;
+    assert!(page.one("[role=alert]").contains("There is no project “gone”"), "{}", page.text());
+    assert!(page.all("tbody tr").is_empty(), "and not the rows of all");
     // The API's errors stay JSON.
     let page = owner.get("/nowhere").await;
     assert_eq!((page.status, page.body.as_str()), (404, r#"{"detail":"Not found"}"#));
