@@ -96,3 +96,24 @@ test("everything works without JavaScript", async () => {
   await page.getByText("1 entry deleted.").waitFor();
   await context.close();
 });
+
+test("a form whose page was stopped can be sent again, and a double click sends it once", async () => {
+  const { page, context, mistakes } = await open(browser);
+  await signIn(page, deja);
+  await page.clock.install();
+  await page.reload();
+  let sent = 0;
+  await page.route("**/console/sign-out", (route) => {
+    sent += 1;
+    return route.abort("aborted");
+  });
+  const button = page.getByRole("button", { name: "Sign out" });
+  await button.click();
+  await button.click();
+  assert.equal(sent, 1);
+  await page.clock.fastForward(6000);
+  await button.click();
+  assert.equal(sent, 2);
+  assert.deepEqual(mistakes(), []);
+  await context.close();
+});

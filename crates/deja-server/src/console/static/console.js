@@ -86,11 +86,12 @@ addEventListener("keydown", (event) => {
   document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
 });
 
-// The same form is not sent twice by a double click.
+// The same form is not sent twice by a double click. After a while it may be: whoever stopped the page has no other way.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) event.preventDefault();
+    if (form.dataset.sent) return event.preventDefault();
     form.dataset.sent = "1";
+    setTimeout(() => { delete form.dataset.sent; }, 5000);
   });
 }
 addEventListener("pageshow", () => {
