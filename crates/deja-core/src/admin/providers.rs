@@ -14,9 +14,15 @@ const RESERVED: [&str; 4] = ["openai", "anthropic", "google", "cache"];
 const MAX_SECRET_BYTES: usize = 8192;
 const MAX_MODELS: usize = 200;
 
-/// Ends of addresses that a client of a provider asks, which are no part of a base URL.
-const ENDPOINTS: [&str; 6] =
-    ["/chat/completions", "/completions", "/messages", "/responses", "/embeddings", "/models"];
+/// Ends of addresses that a kind puts behind a base URL itself, which so are no part of one. OpenAI's `/completions` is none: it is hardly
+/// asked for any more, and base URLs end so.
+const fn endpoints(kind: ProviderKind) -> &'static [&'static str] {
+    match kind {
+        ProviderKind::OpenAi => &["/chat/completions", "/responses", "/embeddings"],
+        ProviderKind::Anthropic => &["/v1/messages"],
+        ProviderKind::Gemini => &["/v1beta/models"],
+    }
+}
 
 /// A provider to add.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,7 +67,7 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
     }
     let name = provider_name(&new.name).map_err(|error| error.about("name"))?;
     let models = models_in(new.models)?;
-    let url = checked(by, &new.base_url, new.allow_private)?;
+    let url = checked(by, new.kind, &new.base_url, new.allow_private)?;
     let now = by.now();
     let id = ProviderId::generate(now, by.entropy())?;
     let sealed_secret = new.secret.as_ref().map(|secret| seal(by, secret, id, &url)).transpose()?;
@@ -110,7 +116,8 @@ pub async fn set(
     } else if by.owners_only().is_err() && origin(asked) != Some(before.origin()) {
         provider.allow_private = false;
     }
-    let url = checked(by, asked, provider.allow_private)?;
+    provider.kind = patch.kind.unwrap_or(provider.kind);
+    let url = checked(by, provider.kind, asked, provider.allow_private)?;
     let moved = binding(provider.id, &before) != binding(provider.id, &url);
     match &patch.secret {
         Some(Chosen { value }) => {
@@ -124,7 +131,6 @@ pub async fn set(
         None => {}
     }
     provider.base_url = url.as_str().trim_end_matches('/').to_owned();
-    provider.kind = patch.kind.unwrap_or(provider.kind);
     if let Some(models) = patch.models {
         provider.models = models_in(models)?;
     }
@@ -143,11 +149,16 @@ pub async fn set(
 }
 
 /// A base URL that may be called. What a kind puts behind it is taken off where it was given along.
-fn checked(by: &Acting<'_>, url: &str, allow_private: bool) -> Result<Url, AdminError> {
+fn checked(
+    by: &Acting<'_>,
+    kind: ProviderKind,
+    url: &str,
+    allow_private: bool,
+) -> Result<Url, AdminError> {
     let wrong = |problem| AdminError::Invalid(problem).about("base_url");
     let mut url = (by.admin.url_check)(url, allow_private).map_err(wrong)?;
     let path = url.path().trim_end_matches('/');
-    if let Some(base) = ENDPOINTS.into_iter().find_map(|endpoint| path.strip_suffix(endpoint)) {
+    if let Some(base) = endpoints(kind).iter().find_map(|endpoint| path.strip_suffix(endpoint)) {
         let base = base.to_owned();
         url.set_path(&base);
     }

@@ -66,24 +66,29 @@ async fn an_endpoint_is_taken_off_a_base_url_and_what_a_provider_takes_over_is_s
     let world = World::new().await;
     let project = world.project("Shop").await;
     let mut member = world.browser_of(Role::Member).await;
-    for (number, (typed, kept)) in [
-        ("https://llm.example.com/v1/chat/completions", "https://llm.example.com/v1"),
-        ("https://llm.example.com/v1/messages/", "https://llm.example.com/v1"),
-        ("https://llm.example.com/a/v1/responses", "https://llm.example.com/a/v1"),
-        ("https://llm.example.com/embeddings", "https://llm.example.com"),
-        ("https://llm.example.com/v1/", "https://llm.example.com/v1"),
+    for (number, (kind, typed, kept)) in [
+        ("openai", "https://llm.example.com/v1/chat/completions", "https://llm.example.com/v1"),
+        ("openai", "https://llm.example.com/a/v1/responses/", "https://llm.example.com/a/v1"),
+        ("openai", "https://llm.example.com/embeddings", "https://llm.example.com"),
+        ("openai", "https://llm.example.com/v1/", "https://llm.example.com/v1"),
+        ("anthropic", "https://llm.example.com/v1/messages/", "https://llm.example.com"),
+        ("gemini", "https://llm.example.com/v1beta/models", "https://llm.example.com"),
+        // What another kind puts behind is a part of it.
+        ("openai", "https://llm.example.com/api/models", "https://llm.example.com/api/models"),
+        ("openai", "https://llm.example.com/completions", "https://llm.example.com/completions"),
+        ("anthropic", "https://llm.example.com/responses", "https://llm.example.com/responses"),
     ]
     .into_iter()
     .enumerate()
     {
         let (name, model) = (format!("p{number}"), format!("m{number}"));
-        let form = [("name", name.as_str()), ("base_url", typed), ("models", &model)];
+        let form = [("name", name.as_str()), ("kind", kind), ("base_url", typed), ("models", &model)];
         let page = member.submit("/console/p/shop/providers/new", &form).await;
         let providers = world.wired.store.providers(project.id).await.unwrap();
         let stored = providers.into_iter().find(|provider| provider.name == name).unwrap();
         assert_eq!(stored.base_url, kept);
         let told = page.one("[role=status].note");
-        let mended = !typed.trim_end_matches('/').ends_with("/v1");
+        let mended = typed.trim_end_matches('/') != kept;
         assert_eq!(told.contains(&format!("Its base URL is {kept}:")), mended, "{told}");
     }
     let form = [("base_url", "https://llm.example.com/v1/embeddings"), ("models", "gpt-4o\nblend")];
