@@ -149,12 +149,7 @@ pub async fn set(
 }
 
 /// A base URL that may be called. What a kind puts behind it is taken off where it was given along.
-fn checked(
-    by: &Acting<'_>,
-    kind: ProviderKind,
-    url: &str,
-    allow_private: bool,
-) -> Result<Url, AdminError> {
+fn checked(by: &Acting<'_>, kind: ProviderKind, url: &str, allow_private: bool) -> Result<Url, AdminError> {
     let wrong = |problem| AdminError::Invalid(problem).about("base_url");
     let mut url = (by.admin.url_check)(url, allow_private).map_err(wrong)?;
     let path = url.path().trim_end_matches('/');
