@@ -84,13 +84,18 @@ pub(super) struct SettingsForm {
     /// Whether what is beyond a lower maximum may go.
     #[serde(deserialize_with = "checked")]
     let_go: bool,
+    /// What the form was filled with, sealed.
+    before: String,
 }
+
+/// What is sealed in the form.
+const BEFORE: &str = "settings that a form was filled with";
 
 /// The page with what was typed, and what is wrong with it.
 pub(super) async fn page(
     visit: &Visit,
     project: &Project,
-    form: SettingsForm,
+    mut form: SettingsForm,
     wires: &WiresForm,
     problem: Option<Problem>,
 ) -> Result<SettingsPage, ConsoleError> {
@@ -105,6 +110,9 @@ pub(super) async fn page(
         Some(model) => judging::mute(&visit.acting(), project, model).await?,
         None => None,
     };
+    if form.before.is_empty() {
+        form.before = visit.seal(BEFORE, &SettingsForm::of(project).read().unwrap_or_default())?;
+    }
     Ok(SettingsPage {
         asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
         mute,
@@ -145,7 +153,9 @@ pub(super) async fn get(visit: Visit) -> Answer {
 /// `POST /console/p/{slug}/settings`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
     let project = visit.project()?;
-    let read = form.read();
+    // What was not touched is left as it is: somebody else may have changed it since.
+    let before: ProjectPatch = visit.open(BEFORE, &form.before).unwrap_or_default();
+    let read = form.read().map(|patch| differing(patch, before));
     let maximum = read.as_ref().ok().and_then(|patch| patch.max_entries);
     let going = beyond(&visit, &project, maximum).await?;
     let problem = match read {
@@ -153,6 +163,9 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
             "max_entries",
             format!("More entries are stored than that: {} would go for good.", entries_of(going)),
         ),
+        Ok(patch) if patch == ProjectPatch::default() => {
+            return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good("Saved."));
+        }
         Ok(patch) => match projects::set(&visit.acting(), &slug, patch).await {
             Ok(_) => {
                 let saved = if going > 0 {
@@ -214,6 +227,7 @@ impl SettingsForm {
             guard_budget: Some(settings.guard_budget.as_dollars().to_string()),
             share_models: settings.share_models,
             let_go: false,
+            before: String::new(),
         }
     }
 
@@ -240,6 +254,28 @@ impl SettingsForm {
             guard_budget: budget(self.guard_budget.as_deref()).map_err(at("guard_budget"))?,
             ..ProjectPatch::default()
         })
+    }
+}
+
+/// Those settings of a form that are not what it was filled with.
+fn differing(patch: ProjectPatch, before: ProjectPatch) -> ProjectPatch {
+    fn differs<T: PartialEq>(now: Option<T>, before: Option<T>) -> Option<T> {
+        if now == before { None } else { now }
+    }
+    ProjectPatch {
+        name: differs(patch.name, before.name),
+        ttl: differs(patch.ttl, before.ttl),
+        max_entries: differs(patch.max_entries, before.max_entries),
+        share_models: differs(patch.share_models, before.share_models),
+        default_threshold: differs(patch.default_threshold, before.default_threshold),
+        minimum_threshold: differs(patch.minimum_threshold, before.minimum_threshold),
+        guard: differs(patch.guard, before.guard),
+        samples: differs(patch.samples, before.samples),
+        request_log: differs(patch.request_log, before.request_log),
+        request_texts_days: differs(patch.request_texts_days, before.request_texts_days),
+        guard_model: differs(patch.guard_model, before.guard_model),
+        guard_budget: differs(patch.guard_budget, before.guard_budget),
+        ..patch
     }
 }
 

@@ -191,3 +191,26 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit("/console/p/shop/delete", &[("confirm", "shop")]).await;
     assert!(world.wired.store.project("shop").await.unwrap().is_none());
 }
+
+#[tokio::test]
+async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/shop/settings";
+    let before = owner.get(place).await.attributes("[name=before]", "value").remove(0);
+    // Somebody else, with a form of their own.
+    owner.submit(place, &[("name", "Shop"), ("max_entries", "500"), ("request_texts_days", "0")]).await;
+    let form = |threshold| {
+        [("name", "Shop"), ("max_entries", "100000"), ("request_texts_days", "0"), ("threshold", threshold)]
+    };
+    let stale = |threshold| [&form(threshold)[..], &[("before", before.as_str())]].concat();
+    let page = owner.post(place, &stale("2")).await;
+    assert_eq!(page.attributes("[name=before]", "value"), [before.as_str()], "until it is saved");
+    owner.submit(place, &stale("0.9")).await;
+    let settings = world.reload("shop").await.settings;
+    assert_eq!((settings.max_entries, settings.default_threshold), (500, Threshold::new(0.9)));
+    let page = owner.submit(place, &stale("")).await;
+    assert_eq!(page.one("[role=status].note"), "Saved.");
+    assert_eq!(world.reload("shop").await.settings, settings, "nothing was touched");
+}
