@@ -321,7 +321,10 @@ fn without(visit: &Visit, models: &[String], when: &str) -> String {
     let mut left = models.to_vec();
     let mut told = Vec::new();
     for row in families(visit) {
-        let answers = |model: &String, at| matches!(registry.built_in(model, at), Route::To(provider) if provider.name() == row.family.name());
+        let answers = |model: &String, at| match registry.built_in(model, at) {
+            Route::To(provider) => provider.name() == row.family.name(),
+            _ => false,
+        };
         let anywhere = [Endpoint::Chat, Endpoint::Embeddings, Endpoint::Completions];
         let (its, others) = left
             .into_iter()
