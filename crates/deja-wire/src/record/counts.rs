@@ -6,24 +6,27 @@ use serde_json::Value;
 use crate::TokenUsage;
 use crate::lenient::{count, or_default};
 
-/// What numbers of tokens say.
-pub(super) fn usage(counts: Value) -> Option<TokenUsage> {
-    Counts::deserialize(counts).ok()?.shared()
-}
-
-/// Numbers of tokens, by the names of chat completions or of Responses.
+/// Numbers of tokens, by the names of chat completions, of Responses, or of both: some gateways send both, one of them at 0.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Counts {
-    #[serde(default, alias = "input_tokens", deserialize_with = "count")]
+    #[serde(default, deserialize_with = "count")]
     prompt_tokens: Option<u64>,
-    #[serde(default, alias = "output_tokens", deserialize_with = "count")]
+    #[serde(default, deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     completion_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
+    output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "count")]
     total_tokens: Option<u64>,
-    #[serde(default, alias = "input_tokens_details", deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "or_default")]
     prompt_tokens_details: InputDetails,
-    #[serde(default, alias = "output_tokens_details", deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "or_default")]
+    input_tokens_details: InputDetails,
+    #[serde(default, deserialize_with = "or_default")]
     completion_tokens_details: OutputDetails,
+    #[serde(default, deserialize_with = "or_default")]
+    output_tokens_details: OutputDetails,
     /// DeepSeek.
     #[serde(default, deserialize_with = "count")]
     prompt_cache_hit_tokens: Option<u64>,
@@ -46,12 +49,16 @@ struct OutputDetails {
 impl Counts {
     /// In the terms that all providers share; `None` if there is no number in it.
     pub(super) fn shared(&self) -> Option<TokenUsage> {
-        if self.prompt_tokens.is_none() && self.completion_tokens.is_none() {
+        // Of two names for one number the larger counts: no number is less than none, and 0 says nothing beside another.
+        let input = self.prompt_tokens.max(self.input_tokens);
+        let output = self.completion_tokens.max(self.output_tokens);
+        if input.is_none() && output.is_none() {
             return None;
         }
-        let input_total = self.prompt_tokens.unwrap_or(0);
-        let mut output_total = self.completion_tokens.unwrap_or(0);
-        let reasoning = self.completion_tokens_details.reasoning_tokens;
+        let input_total = input.unwrap_or(0);
+        let mut output_total = output.unwrap_or(0);
+        let (completion, output) = (&self.completion_tokens_details, &self.output_tokens_details);
+        let reasoning = completion.reasoning_tokens.max(output.reasoning_tokens);
         // xAI leaves reasoning out of `completion_tokens`. Its own total gives it away.
         let apart = reasoning.unwrap_or(0);
         if apart > 0
@@ -59,9 +66,10 @@ impl Counts {
         {
             output_total += apart;
         }
-        let details = &self.prompt_tokens_details;
-        let cache_read = details.cached_tokens.or(self.prompt_cache_hit_tokens).unwrap_or(0);
-        let cache_write = details.cache_write_tokens.unwrap_or(0);
+        let (prompt, input) = (&self.prompt_tokens_details, &self.input_tokens_details);
+        let cached = prompt.cached_tokens.max(input.cached_tokens);
+        let cache_read = cached.or(self.prompt_cache_hit_tokens).unwrap_or(0);
+        let cache_write = prompt.cache_write_tokens.max(input.cache_write_tokens).unwrap_or(0);
         Some(TokenUsage { input_total, cache_read, cache_write, output_total, reasoning })
     }
 }
@@ -78,6 +86,25 @@ mod tests {
         assert_eq!(usage(beside).unwrap().output_total, 120);
         let inside = json!({"prompt_tokens": 10, "completion_tokens": 120, "total_tokens": 130, "completion_tokens_details": details});
         assert_eq!(usage(inside).unwrap().output_total, 120);
+    }
+
+    #[test]
+    fn of_both_names_the_one_that_says_something_counts() {
+        let (prompt, input) = (json!({"cached_tokens": 40}), json!({"cached_tokens": 0}));
+        let (completion, output) = (json!({"reasoning_tokens": 20}), Value::Null);
+        for (one, other) in [(5000, json!(0)), (5000, Value::Null), (5000, json!(5000))] {
+            let chat = json!({"prompt_tokens": one, "completion_tokens": one, "total_tokens": 10_000, "input_tokens": other,
+                "output_tokens": other, "prompt_tokens_details": prompt, "input_tokens_details": input,
+                "completion_tokens_details": completion, "output_tokens_details": output});
+            let responses = json!({"input_tokens": one, "output_tokens": one, "total_tokens": 10_000, "prompt_tokens": other,
+                "completion_tokens": other, "input_tokens_details": prompt, "prompt_tokens_details": input,
+                "output_tokens_details": completion, "completion_tokens_details": output});
+            for both in [chat, responses] {
+                let said = usage(both.clone()).unwrap();
+                assert_eq!((said.input_total, said.output_total), (5000, 5000), "{both}");
+                assert_eq!((said.cache_read, said.reasoning), (40, Some(20)), "{both}");
+            }
+        }
     }
 
     #[test]
