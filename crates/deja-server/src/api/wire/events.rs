@@ -11,6 +11,8 @@ use futures::{StreamExt, stream};
 use memchr::memmem;
 use tokio::time::{sleep, timeout};
 
+/// How many of the last bytes tell whether a blank line was sent.
+const TAIL: usize = 3;
 const BROKEN: &str = "The provider's answer broke off. What came of it is not the whole answer.";
 
 struct Events {
@@ -18,8 +20,8 @@ struct Events {
     wire: Wire,
     /// Takes out the tokens that only deja asked for.
     filter: Option<UsageFilter>,
-    /// Whether the last event is whole: only then may a comment follow.
-    is_whole: bool,
+    /// The last bytes that were sent, in whichever pieces: only behind a blank line may a comment follow.
+    tail: [u8; TAIL],
     /// The number of the next event, where events have one.
     sequence: u64,
     /// How long the client hears nothing at most. Every client passes over comments; proxies cut connections that are silent.
@@ -38,7 +40,7 @@ enum State {
 /// whole answer.
 pub(super) fn body(live: Live, wire: Wire, filter: Option<UsageFilter>, keep_alive: Duration) -> Body {
     let state = State::Running;
-    let events = Events { live, wire, filter, is_whole: true, sequence: 0, keep_alive, state };
+    let events = Events { live, wire, filter, tail: [b'\n'; TAIL], sequence: 0, keep_alive, state };
     Body::from_stream(stream::unfold(events, |mut events| async move {
         let piece = events.next().await?;
         Some((piece, events))
@@ -75,7 +77,7 @@ impl Events {
         }
         loop {
             let piece = match timeout(self.keep_alive, self.live.next()).await {
-                Err(_silent) if self.is_whole => return Some(Ok(Bytes::from_static(b":\n\n"))),
+                Err(_silent) if self.is_whole() => return Some(Ok(Bytes::from_static(b":\n\n"))),
                 Err(_silent) => continue,
                 Ok(Some(Ok(piece))) => match &mut self.filter {
                     Some(filter) => filter.push(&piece),
@@ -100,8 +102,15 @@ impl Events {
         }
     }
 
+    /// Whether the last event is whole.
+    fn is_whole(&self) -> bool {
+        self.tail.ends_with(b"\n\n") || self.tail.ends_with(b"\n\r\n")
+    }
+
     fn note(&mut self, piece: &[u8]) {
-        self.is_whole = piece.ends_with(b"\n\n") || piece.ends_with(b"\r\n\r\n");
+        let last = &piece[piece.len().saturating_sub(TAIL)..];
+        self.tail.rotate_left(last.len());
+        self.tail[TAIL - last.len()..].copy_from_slice(last);
         if self.wire == Wire::Responses {
             self.sequence = next_sequence(piece).max(self.sequence);
         }

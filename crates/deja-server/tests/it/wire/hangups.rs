@@ -190,6 +190,32 @@ fn a_silent_provider_does_not_make_a_silent_stream() {
 }
 
 #[test]
+fn a_blank_line_that_comes_alone_ends_an_event() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).env("DEJA_STREAM_KEEP_ALIVE_MS", "50").start();
+    let tenant = Tenant::create(&deja, "wire-apart", &[]);
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        for end in ["\n", "\r\n"] {
+            let all = events(&call(path, model, "x"), "In pieces.").concat().replace('\n', end);
+            let (first, rest) = all.split_once(&end.repeat(2)).unwrap();
+            let pieces = [format!("{first}{end}"), end.to_owned(), rest.to_owned()];
+            let (text, gate) = (format!("wire-apart {n} {end:?}"), Gate::default());
+            let begun = chunked(&pieces[..2]).len();
+            provider.on(&text, Reaction::Split(gate.clone(), stream_response(&pieces), begun));
+            let mut body = question(path, model, &text, true);
+            if n == 0 {
+                // Who does not want the tokens gets each event when it is whole.
+                body["stream_options"] = json!({"include_usage": true});
+            }
+            let client = begin_with(&tenant, &address(path, true), &body);
+            until(&client, ":\n\n");
+            gate.open();
+            until(&client, "0\r\n\r\n");
+        }
+    }
+}
+
+#[test]
 fn no_comment_stands_within_an_event() {
     let provider = FakeProvider::start();
     let deja = Deja::builder().provider(&provider).env("DEJA_STREAM_KEEP_ALIVE_MS", "10").start();
