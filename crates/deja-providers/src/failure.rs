@@ -194,8 +194,14 @@ impl Said {
         let said = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
         // llama.cpp says with 500 that a text is too long to embed.
         let refused = matches!(status, 200 | 400 | 403 | 413 | 422 | 500);
+        // A 400 may quote the prompt anywhere. Anthropic begins its own with these words.
+        let broke = match status {
+            400 => message.strip_prefix("your ").unwrap_or(&message).starts_with(CREDIT),
+            403 | 429 => said(&QUOTA_MESSAGES),
+            _ => status == 402,
+        };
 
-        if status == 402 || word(&QUOTA) || (matches!(status, 400 | 403 | 429) && said(&QUOTA_MESSAGES)) {
+        if broke || word(&QUOTA) {
             FailureClass::Quota
         } else if word(&["content_filter", "ResponsibleAIPolicyViolation", "content_policy_violation"]) {
             FailureClass::ContentFilter
@@ -232,7 +238,8 @@ const QUOTA: [&str; 7] = [
     "billing_error",
     "billing_hard_limit_reached",
 ];
-const QUOTA_MESSAGES: [&str; 3] = ["credit balance is too low", "spend limit", "spending limit"];
+const CREDIT: &str = "credit balance is too low";
+const QUOTA_MESSAGES: [&str; 3] = [CREDIT, "spend limit", "spending limit"];
 const CONTEXT_MESSAGES: [&str; 10] = [
     "context length",
     "context window",

@@ -160,12 +160,17 @@ async fn errors_of_the_operators_account_do_not_pass() {
     let quota = r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#;
     let invalid =
         r#"{"error":{"status":"INVALID_ARGUMENT","message":"x","details":[{"reason":"API_KEY_INVALID"}]}}"#;
+    let credit = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#;
+    let limit = r#"{"error":"Your team has reached its monthly spending limit."}"#;
     let quoted = format!(r#"{{"error":{{"message":"{KEY} has no such model"}}}}"#);
     for (status, body, class) in [
         (401, r#"{"error":{"message":"bad key sk-te***e7"}}"#, FailureClass::Auth),
         (402, "{}", FailureClass::Quota),
         (403, "<html>", FailureClass::Auth),
         (429, quota, FailureClass::Quota),
+        (400, credit, FailureClass::Quota),
+        (403, limit, FailureClass::Quota),
+        (429, limit, FailureClass::Quota),
         (400, invalid, FailureClass::Auth),
         // Such an error is no word about the request: the application cannot be told what it says.
         (400, &quoted, FailureClass::BadResponse),
@@ -180,6 +185,16 @@ async fn errors_of_the_operators_account_do_not_pass() {
     let answered = answer(http(200, &headers, "{}")).await.unwrap();
     assert!(!format!("{:?}", answered.headers).contains(KEY));
     assert_eq!(answered.headers["content-type"], "application/json", "it says how the body is read");
+}
+
+#[tokio::test]
+async fn what_a_refusal_quotes_says_nothing_of_the_operators_account() {
+    for prompt in ["How do I raise my spending limit?", "spend limit", "Your credit balance is too low, it says"]
+    {
+        let body = format!("{{\"error\":{{\"message\":\"messages.0: '{prompt}' is not allowed\"}}}}");
+        let answered = answer(http(400, "", &body)).await.unwrap();
+        assert_eq!((answered.status, whole(answered).await.unwrap().as_slice()), (400, body.as_bytes()));
+    }
 }
 
 #[tokio::test]
