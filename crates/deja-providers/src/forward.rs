@@ -31,6 +31,8 @@ const DOWN: [HeaderName; 6] = [
     HeaderName::from_static("request-id"),
 ];
 
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
 impl Upstream {
     /// The answer to `request`, sent to `url` once; a connection that cannot be had may be tried again. `own` are headers
     /// of the provider's own: they stand in the place of the application's.
@@ -42,7 +44,7 @@ impl Upstream {
     ) -> Result<Forwarded, ProviderError> {
         url.set_query(request.query.as_deref());
         let mut headers = request.headers.into_headers();
-        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+        headers.entry(CONTENT_TYPE).or_insert(JSON);
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         name_span(&mut headers);
         headers.extend(own);
@@ -78,14 +80,23 @@ impl Upstream {
             *response.headers_mut() = HeaderMap::new();
             self.pass(response, unpacker)
         } else {
-            let body = self.refusal(response, unpacker).await?;
+            let (body, is_json) = self.refusal(response, unpacker).await?;
+            // Clients read JSON only under its name, and Go's `http.Error` calls every text plain.
+            let named = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.to_ascii_lowercase().contains("json"));
+            if is_json && !headers.get(CONTENT_TYPE).is_some_and(named) {
+                headers.insert(CONTENT_TYPE, JSON);
+            }
             stream::once(async move { Ok(body) }).boxed()
         };
         Ok(Forwarded { status: status.as_u16(), headers, body })
     }
 
-    /// The body of an error, whole, unless it is about the operator's account.
-    async fn refusal(&self, mut response: Response, mut unpacker: Unpacker) -> Result<Bytes, Failure> {
+    /// The body of an error, whole, and whether it is an object or a list of JSON; unless it is about the operator's account.
+    async fn refusal(
+        &self,
+        mut response: Response,
+        mut unpacker: Unpacker,
+    ) -> Result<(Bytes, bool), Failure> {
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let Body { bytes, .. } = self.client.body(&mut response).await.unwrap_or_default();
         let body = unpacker.whole(&bytes).unwrap_or_default();
@@ -100,7 +111,7 @@ impl Upstream {
             failure.error.class = FailureClass::BadResponse;
             return Err(failure);
         }
-        Ok(body)
+        Ok((body, said.is_some_and(|said| said.is_object() || said.is_array())))
     }
 
     /// The pieces of a good answer, as they come. One that says with a good status that the call failed may quote the key.

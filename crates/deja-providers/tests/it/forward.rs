@@ -156,6 +156,24 @@ async fn errors_of_the_request_pass_as_they_are() {
 }
 
 #[tokio::test]
+async fn an_error_of_json_is_named_so() {
+    const JSON: &str = "{\"error\":{\"code\":\"context_length_exceeded\"}}\n";
+    for (sent, body, passed) in [
+        ("text/plain; charset=utf-8", JSON, "application/json"),
+        ("text/event-stream", JSON, "application/json"),
+        ("text/plain", "[{\"error\":{}}]", "application/json"),
+        ("application/problem+json", JSON, "application/problem+json"),
+        ("text/plain", "429", "text/plain"),
+        ("text/html", "<html>{}</html>", "text/html"),
+        ("text/event-stream", "data: {}\n\n", "text/event-stream"),
+    ] {
+        let answered = answer(http(400, &format!("content-type: {sent}\r\n"), body)).await.unwrap();
+        assert_eq!(answered.headers["content-type"], passed, "{sent} {body}");
+        assert_eq!(whole(answered).await.unwrap(), body.as_bytes());
+    }
+}
+
+#[tokio::test]
 async fn errors_of_the_operators_account_do_not_pass() {
     let quota = r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#;
     let invalid =

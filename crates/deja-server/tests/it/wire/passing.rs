@@ -239,6 +239,15 @@ fn a_page_for_people_becomes_an_error_of_the_wire() {
         assert_eq!(told, [Some("7"), Some("6820"), Some("true")], "{status}");
         assert_eq!(response.header("server"), None);
     }
+    // What is JSON is for programs, whatever it is called.
+    let body = r#"{"error":{"message":"too long","code":"context_length_exceeded"}}"#;
+    for kind in ["text/plain; charset=utf-8", "text/event-stream"] {
+        let text = format!("wire-html {kind}");
+        world.provider.on(&text, answer(400, &format!("Content-Type: {kind}\r\n"), body.as_bytes()));
+        let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, &text, false).to_string());
+        assert_eq!((response.status, response.text().as_str()), (400, body), "{kind}");
+        assert_eq!(response.header("content-type"), Some("application/json"), "{kind}");
+    }
 }
 
 #[test]
