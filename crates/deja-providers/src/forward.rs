@@ -68,8 +68,7 @@ impl Upstream {
         let unpacker = Unpacker::of(response.headers(), self.client.settings.max_response_bytes);
         let unpacker = unpacker.map_err(|error| Failure::bad_response(&self.name, &error.to_string()))?;
         let mut headers = listed(response.headers(), &DOWN);
-        // A server that quotes what it was sent. Of a short key any header may have the letters; without the type of its body an
-        // answer is none.
+        // A server that quotes what it was sent. Without the type of its body an answer is none.
         for name in DOWN.iter().filter(|name| **name != CONTENT_TYPE) {
             if headers.get_all(name).iter().any(|value| quotes(self.key.as_ref(), value.as_bytes())) {
                 headers.remove(name);

@@ -5,19 +5,20 @@ use futures::{Stream, StreamExt, stream};
 use memchr::memmem;
 use secrecy::{ExposeSecret, SecretString};
 
-/// A shorter key is not looked for in good answers. Providers' keys are longer; servers of one's own take any word, which a
-/// model may well write.
+/// A shorter key is not looked for. Providers' keys are longer; servers of one's own take any word, which may well stand in
+/// what they say.
 const SHORTEST: usize = 20;
 
-/// Whether there is a key and `bytes` have it in them.
+/// Whether there is a key that is looked for, and `bytes` have it in them.
 pub(crate) fn quotes(key: Option<&SecretString>, bytes: &[u8]) -> bool {
     let key = sent(key);
     !key.is_empty() && memmem::find(bytes, key).is_some()
 }
 
-/// The key as it is sent.
+/// The key as it is sent; empty if it is not looked for.
 fn sent(key: Option<&SecretString>) -> &[u8] {
-    key.map_or("", |key| key.expose_secret().trim()).as_bytes()
+    let key = key.map(|key| key.expose_secret().trim()).filter(|key| key.len() >= SHORTEST);
+    key.unwrap_or_default().as_bytes()
 }
 
 /// The `pieces` of a good answer as they come, up to where they quote the key: then they end with `failure`. What may be the
@@ -27,7 +28,6 @@ pub(crate) fn unquoted<E: Send + 'static>(
     key: Option<SecretString>,
     failure: E,
 ) -> impl Stream<Item = Result<Bytes, E>> + Send {
-    let key = key.filter(|key| sent(Some(key)).len() >= SHORTEST);
     let begun = (Box::pin(pieces), Bytes::new(), key, failure);
     stream::try_unfold(Some(begun), |state| async move {
         let Some((mut pieces, mut held, key, failure)) = state else { return Ok(None) };

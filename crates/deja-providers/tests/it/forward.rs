@@ -7,12 +7,15 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use deja_core::provider::{Endpoint, FailureClass, Forward, Forwarded, ProviderError, ProviderKind, Seen};
-use deja_providers::HttpSettings;
+use deja_providers::{BuiltIn, HttpSettings, Registry};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::StreamExt;
+use secrecy::SecretString;
 
-use crate::server::{FOREVER, KEY, SOON, Server, custom, custom_of, http, provider, settings};
+use crate::server::{
+    FOREVER, KEY, SOON, Server, config, custom, custom_of, http, prices, provider, settings,
+};
 
 /// A body that no serialiser would write.
 const BODY: &str = "{ \"z\":1.0, \"model\" : \"m\",\n\"unknown\": [1e2, \"\\u00e9\"] }";
@@ -203,6 +206,17 @@ async fn errors_of_the_operators_account_do_not_pass() {
     let answered = answer(http(200, &headers, "{}")).await.unwrap();
     assert!(!format!("{:?}", answered.headers).contains(KEY));
     assert_eq!(answered.headers["content-type"], "application/json", "it says how the body is read");
+}
+
+#[tokio::test]
+async fn a_short_key_is_a_word_that_errors_and_headers_may_have() {
+    let body = r#"{"error":{"message":"model 'llama9:latest' not found"}}"#;
+    let server = Server::always(http(404, "x-request-id: the-latest\r\n", body));
+    let registry = Registry::new(BuiltIn::default(), settings(), false, prices()).unwrap();
+    let own = registry.custom(&config(&server.url, true), Some(SecretString::from("test")));
+    let answered = own.forward(request(Endpoint::Chat, &[])).await.unwrap();
+    assert_eq!((answered.status, &answered.headers["x-request-id"]), (404, &"the-latest".parse().unwrap()));
+    assert_eq!(whole(answered).await.unwrap(), body.as_bytes());
 }
 
 #[tokio::test]
