@@ -243,8 +243,13 @@ pub enum Route {
 #[async_trait]
 pub trait Providers: Send + Sync {
     /// The caller's project's own providers first, as they were when it was admitted or later, then the built-in families
-    /// by the model's name. `endpoint` is what is asked for: for prompts of deja's own API any of the chat endpoints.
-    async fn route(&self, caller: &Admission, model: &str, endpoint: Endpoint) -> Result<Route, StoreError>;
+    /// by the model's name. `endpoint` is what an application asks for; without one deja asks, which reads text only.
+    async fn route(
+        &self,
+        caller: &Admission,
+        model: &str,
+        endpoint: Option<Endpoint>,
+    ) -> Result<Route, StoreError>;
 }
 
 /// What a project's own provider speaks.

@@ -59,7 +59,7 @@ impl Respondent {
         caller: &Admission,
         model: &str,
     ) -> Result<Result<Self, Mute>, StoreError> {
-        let provider = match providers.route(caller, model, Endpoint::Chat).await? {
+        let provider = match providers.route(caller, model, None).await? {
             Route::To(provider) => provider,
             Route::NoCredentials { provider } => return Ok(Err(Mute::NoCredentials(provider))),
             Route::Unsupported => return Ok(Err(Mute::NoProvider)),

@@ -1,7 +1,7 @@
 //! Which built-in provider a model belongs to, told from its name alone.
 //!
-//! Only models that answer a prompt with text count: an embedding or an image model sent to the chat endpoint
-//! would only give an error that the user cannot read. Names are compared as given, without routing prefixes.
+//! Where deja asks by itself only models that answer a prompt with text count: it reads nothing else. What an application asks
+//! goes to the model's maker, who knows best what the model can do. Names are compared as given, without routing prefixes.
 
 use deja_core::provider::Endpoint;
 
@@ -41,12 +41,15 @@ const NOT_TEXT: [&str; 10] = [
     "tts",
 ];
 
-/// The family of `model`, or `None` if no built-in provider answers it.
+/// The family of `model`, or `None` if no built-in provider answers it in text.
 pub fn family(model: &str) -> Option<Family> {
+    let is_text = !model.split(['-', ':']).any(|part| NOT_TEXT.contains(&part));
+    maker(model).filter(|_| is_text)
+}
+
+/// The family of `model`, whatever its answers are.
+fn maker(model: &str) -> Option<Family> {
     if model.len() > 256 || model.chars().any(|c| c.is_control() || c.is_whitespace() || c == '/') {
-        return None;
-    }
-    if model.split(['-', ':']).any(|part| NOT_TEXT.contains(&part)) {
         return None;
     }
     if is_openai(model) {
@@ -59,12 +62,14 @@ pub fn family(model: &str) -> Option<Family> {
     ["gemini-", "gemma-", "learnlm-"].iter().any(|p| model.starts_with(p)).then_some(Family::Google)
 }
 
-/// The family of `model` at `endpoint`: OpenAI has models that answer no prompt with text and are asked for elsewhere.
-pub(crate) fn family_at(model: &str, endpoint: Endpoint) -> Option<Family> {
+/// The family of `model` where an application asks at `endpoint`, or deja by itself. OpenAI has models that are asked for at
+/// endpoints of their own.
+pub(crate) fn family_at(model: &str, endpoint: Option<Endpoint>) -> Option<Family> {
     let begins = match endpoint {
-        Endpoint::Embeddings => &["text-embedding-3-", "text-embedding-ada-"][..],
-        Endpoint::Completions => &["gpt-3.5-turbo-instruct", "davinci-002", "babbage-002"],
-        _ => return family(model),
+        Some(Endpoint::Embeddings) => &["text-embedding-3-", "text-embedding-ada-"][..],
+        Some(Endpoint::Completions) => &["gpt-3.5-turbo-instruct", "davinci-002", "babbage-002"],
+        Some(_) => return maker(model),
+        None => return family(model),
     };
     begins.iter().any(|begin| model.starts_with(begin)).then_some(Family::OpenAi)
 }
@@ -73,7 +78,8 @@ fn is_openai(model: &str) -> bool {
     let base = model.strip_prefix("ft:").unwrap_or(model);
     if let Some(rest) = base.strip_prefix("gpt-") {
         // `gpt-oss-…` has open weights and is not on OpenAI's own API.
-        return rest.starts_with(|c: char| c.is_ascii_digit()) && !rest.contains("instruct");
+        let is_chat = rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("audio");
+        return is_chat && !rest.contains("instruct");
     }
     if let Some(rest) = base.strip_prefix('o') {
         let mut chars = rest.chars();
@@ -118,16 +124,30 @@ mod tests {
     #[test]
     fn models_that_are_no_chat_models_have_endpoints_of_their_own() {
         let openai = Some(Family::OpenAi);
-        assert_eq!(family_at("text-embedding-3-small", Endpoint::Embeddings), openai);
-        assert_eq!(family_at("gpt-3.5-turbo-instruct", Endpoint::Completions), openai);
-        assert_eq!(family_at("gpt-4o", Endpoint::Chat), openai);
+        assert_eq!(family_at("text-embedding-3-small", Some(Endpoint::Embeddings)), openai);
+        assert_eq!(family_at("gpt-3.5-turbo-instruct", Some(Endpoint::Completions)), openai);
+        assert_eq!(family_at("gpt-4o", Some(Endpoint::Chat)), openai);
         for (model, endpoint) in [
             ("text-embedding-3-small", Endpoint::Chat),
             ("text-embedding-004", Endpoint::Embeddings),
             ("gpt-4o", Endpoint::Embeddings),
             ("gpt-4o", Endpoint::Completions),
         ] {
-            assert_eq!(family_at(model, endpoint), None, "{model}");
+            assert_eq!(family_at(model, Some(endpoint)), None, "{model}");
+        }
+    }
+
+    #[test]
+    fn models_with_sound_or_images_are_the_applications_to_ask() {
+        let (openai, google) = (Family::OpenAi, Family::Google);
+        for (model, endpoint, family) in [
+            ("gpt-4o-audio-preview", Endpoint::Chat, openai),
+            ("gpt-audio-mini", Endpoint::Chat, openai),
+            ("gemini-2.5-flash-image", Endpoint::Gemini { stream: false }, google),
+            ("gemini-2.5-flash-preview-tts", Endpoint::Gemini { stream: true }, google),
+        ] {
+            assert_eq!(family_at(model, Some(endpoint)), Some(family), "{model}");
+            assert_eq!(family_at(model, None), None, "{model}");
         }
     }
 

@@ -85,8 +85,8 @@ impl Registry {
         Ok(Self { openai, anthropic, google, guarded, guarded_private, allow_private, prices })
     }
 
-    /// The built-in provider of `model` at `endpoint`.
-    pub fn built_in(&self, model: &str, endpoint: Endpoint) -> Route {
+    /// The built-in provider of `model` where an application asks at `endpoint`, or deja by itself.
+    pub fn built_in(&self, model: &str, endpoint: Option<Endpoint>) -> Route {
         let Some(family) = family_at(model, endpoint) else { return Route::Unsupported };
         let provider = match family {
             Family::OpenAi => &self.openai,

@@ -17,7 +17,7 @@ use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Opinion, Query, QueryError};
 use crate::id::EntryId;
 use crate::money::NanoUsd;
-use crate::provider::{Completion, Provider, Route};
+use crate::provider::{Completion, Endpoint, Provider, Route};
 use crate::store::{Admission, FlightKey, Unanswered};
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
@@ -150,7 +150,7 @@ impl Engine {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let query = &call.query;
-        let upstream = Upstream::begin(provider.name(), query.endpoint(), &query.model);
+        let upstream = Upstream::begin(provider.name(), Endpoint::Chat, &query.model);
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
         let asked = asked.with_context(upstream.context());
         let asked = self.unless_down(call.caller.project.id, provider, asked).await;

@@ -61,9 +61,9 @@ impl Query {
         }
     }
 
-    /// What its provider is asked for.
-    pub(super) fn endpoint(&self) -> Endpoint {
-        self.wire.as_ref().map_or(Endpoint::Chat, |wired| wired.forward.endpoint)
+    /// What an application asks its provider for.
+    pub(super) fn endpoint(&self) -> Option<Endpoint> {
+        self.wire.as_ref().map(|wired| wired.forward.endpoint)
     }
 
     /// What the model gets as system text.

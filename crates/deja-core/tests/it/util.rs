@@ -246,7 +246,7 @@ struct FakeProviders(Arc<FakeProvider>);
 
 #[async_trait]
 impl Providers for FakeProviders {
-    async fn route(&self, _: &Admission, model: &str, _: Endpoint) -> Result<Route, StoreError> {
+    async fn route(&self, _: &Admission, model: &str, _: Option<Endpoint>) -> Result<Route, StoreError> {
         Ok(match model {
             unsupported if unsupported.starts_with("unsupported") => Route::Unsupported,
             "bare" => Route::NoCredentials { provider: "fake" },

@@ -19,16 +19,16 @@ const RESPONSE: &str =
 fn models_find_their_provider() {
     let built_in = BuiltIn { openai: Some(credentials("http://h/v1")), ..BuiltIn::default() };
     let registry = Registry::new(built_in, settings(), false, prices()).unwrap();
-    assert!(matches!(registry.built_in("gpt-4o", Endpoint::Chat), Route::To(p) if p.name() == "openai"));
+    assert!(matches!(registry.built_in("gpt-4o", Some(Endpoint::Chat)), Route::To(p) if p.name() == "openai"));
     assert!(matches!(
-        registry.built_in("claude-opus-5", Endpoint::Chat),
+        registry.built_in("claude-opus-5", Some(Endpoint::Chat)),
         Route::NoCredentials { provider: "anthropic" }
     ));
     assert!(matches!(
-        registry.built_in("gemini-2.5-pro", Endpoint::Chat),
+        registry.built_in("gemini-2.5-pro", Some(Endpoint::Chat)),
         Route::NoCredentials { provider: "google" }
     ));
-    assert!(matches!(registry.built_in("llama3.2", Endpoint::Chat), Route::Unsupported));
+    assert!(matches!(registry.built_in("llama3.2", Some(Endpoint::Chat)), Route::Unsupported));
     assert_eq!(registry.custom(&config("https://h/v1", false), None).name(), "acme");
 }
 
@@ -170,7 +170,7 @@ async fn an_empty_key_is_not_sent() {
     let key = || Credentials { key: SecretString::from(""), base_url: Some(server.url.clone()) };
     let built_in = BuiltIn { openai: Some(key()), ..BuiltIn::default() };
     let Route::To(provider) =
-        Registry::new(built_in, settings(), false, prices()).unwrap().built_in("gpt-4o", Endpoint::Chat)
+        Registry::new(built_in, settings(), false, prices()).unwrap().built_in("gpt-4o", Some(Endpoint::Chat))
     else {
         panic!("no route");
     };

@@ -62,7 +62,7 @@ fn providers(url: &str) -> [Arc<dyn Provider>; 2] {
     };
     let built_in = BuiltIn { openai: Some(credentials(url)), ..BuiltIn::default() };
     let registry = Registry::new(built_in, settings, false, prices()).unwrap();
-    let Route::To(openai) = registry.built_in("gpt-4o", Endpoint::Chat) else { panic!("no provider") };
+    let Route::To(openai) = registry.built_in("gpt-4o", Some(Endpoint::Chat)) else { panic!("no provider") };
     [openai, registry.custom(&config(url, true), None)]
 }
 

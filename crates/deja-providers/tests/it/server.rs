@@ -173,7 +173,7 @@ pub(crate) fn built_in(url: &str, settings: HttpSettings) -> Registry {
 
 /// The built-in provider of `model`.
 pub(crate) fn provider(url: &str, model: &str, settings: HttpSettings) -> Arc<dyn Provider> {
-    match built_in(url, settings).built_in(model, Endpoint::Chat) {
+    match built_in(url, settings).built_in(model, Some(Endpoint::Chat)) {
         Route::To(provider) => provider,
         _ => panic!("no provider for {model}"),
     }

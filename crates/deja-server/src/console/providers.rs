@@ -8,7 +8,7 @@ use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
 use deja_core::admin::{AdminError, Hidden};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
-use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers as _, Route};
+use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_core::store::Admission;
 use deja_providers::{Family, UrlError, check_url};
 use serde::Deserialize;
@@ -438,7 +438,7 @@ pub(super) struct Test {
 pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
     let project = visit.project()?;
     let caller = Admission::of_console(Arc::new(project));
-    let flash = match visit.console.upstreams.route(&caller, &model, Endpoint::Chat).await? {
+    let flash = match visit.console.upstreams.route(&caller, &model, None).await? {
         Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {
             Ok(completion) => {
                 let said = format::excerpt(&completion.text);

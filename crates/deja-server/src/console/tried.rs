@@ -154,11 +154,11 @@ impl Beyond {
     ) -> Result<Self, ConsoleError> {
         let caller = Admission::of_console(Arc::new(project.clone()));
         let endpoint = match asks {
-            Asks::Query => Endpoint::Chat,
-            Asks::Request(endpoint) => endpoint,
+            Asks::Query => None,
+            Asks::Request(endpoint) => Some(endpoint),
         };
         let there = match visit.console.app.upstreams().route(&caller, model, endpoint).await? {
-            Route::To(provider) if asks == Asks::Query || provider.serves(endpoint) => There::Provider,
+            Route::To(provider) if endpoint.is_none_or(|at| provider.serves(at)) => There::Provider,
             Route::NoCredentials { provider } => There::NoKey(provider),
             Route::To(_) | Route::Unsupported => There::Nobody,
         };

@@ -119,7 +119,12 @@ impl Upstreams {
 
 #[async_trait]
 impl Providers for Upstreams {
-    async fn route(&self, caller: &Admission, model: &str, endpoint: Endpoint) -> Result<Route, StoreError> {
+    async fn route(
+        &self,
+        caller: &Admission,
+        model: &str,
+        endpoint: Option<Endpoint>,
+    ) -> Result<Route, StoreError> {
         match self.own(caller, model).await? {
             Some(config) => Ok(Route::To(self.registry.custom(&config, self.secret(&config)?))),
             None => Ok(self.registry.built_in(model, endpoint)),

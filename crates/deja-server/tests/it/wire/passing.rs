@@ -337,6 +337,33 @@ fn a_projects_own_provider_serves_the_wire_of_its_kind() {
 }
 
 #[test]
+fn answers_with_sound_or_images_pass_and_are_not_kept() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-senses");
+    let sound = json!({"id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o-audio-preview", "choices": [{"index": 0,
+        "finish_reason": "stop", "message": {"role": "assistant", "content": null, "audio": {"id": "a", "data": "AAAA"}}}]});
+    let part = json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}});
+    let image = json!({"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": [part]}}]});
+    let mut asked = question(CHAT, "gpt-4o-audio-preview", "wire-senses sound", false);
+    (asked["modalities"], asked["audio"]) = (json!(["text", "audio"]), json!({"voice": "a", "format": "wav"}));
+    let drawn = "/v1beta/models/gemini-2.5-flash-image:generateContent";
+    let drawing = question(drawn, "", "wire-senses image", false);
+    for (path, body, text, answer) in
+        [(CHAT, asked, "wire-senses sound", sound), (drawn, drawing, "wire-senses image", image)]
+    {
+        world.provider.on(text, Reaction::Json(200, answer.clone()));
+        for _ in 0..2 {
+            let response = send(&tenant, path, &[EXACT], &body.to_string());
+            assert_eq!((response.status, response.json()), (200, answer.clone()), "{path}");
+            assert_ne!(cache(&response), "hit", "{path}");
+        }
+        assert_eq!(world.provider.calls(text).len(), 2, "{path}");
+    }
+    // deja's own API reads text only.
+    tenant.send(&json!({"prompt": "wire-senses", "model": "gpt-4o-audio-preview"})).detail(400);
+}
+
+#[test]
 fn large_bodies_pass() {
     let world = World::shared();
     let tenant = world.tenant("wire-large-body");
