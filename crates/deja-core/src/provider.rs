@@ -219,6 +219,8 @@ pub fn listed(all: &HeaderMap, list: &[HeaderName]) -> HeaderMap {
 pub struct Forwarded {
     /// The HTTP status.
     pub status: u16,
+    /// What kind of error it is, if its status says so.
+    pub error: Option<FailureClass>,
     /// Headers that the application may see.
     pub headers: HeaderMap,
     /// The body, piece by piece as it comes. After an error there is nothing more.

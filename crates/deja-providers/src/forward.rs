@@ -74,12 +74,14 @@ impl Upstream {
                 headers.remove(name);
             }
         }
+        let mut error = None;
         let body = if status.is_success() {
             // They would hold the buffer that they were read into as long as the answer lasts.
             *response.headers_mut() = HeaderMap::new();
             self.pass(response, unpacker)
         } else {
-            let (body, is_json) = self.refusal(response, unpacker).await?;
+            let (body, is_json, class) = self.refusal(response, unpacker).await?;
+            error = Some(class);
             // Clients read JSON only under its name, and Go's `http.Error` calls every text plain.
             let named = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.to_ascii_lowercase().contains("json"));
             if is_json && !headers.get(CONTENT_TYPE).is_some_and(named) {
@@ -87,15 +89,16 @@ impl Upstream {
             }
             stream::once(async move { Ok(body) }).boxed()
         };
-        Ok(Forwarded { status: status.as_u16(), headers, body })
+        Ok(Forwarded { status: status.as_u16(), error, headers, body })
     }
 
-    /// The body of an error, whole, and whether it is an object or a list of JSON; unless it is about the operator's account.
+    /// The body of an error, whole, whether it is an object or a list of JSON, and what kind of error it is; unless it is about
+    /// the operator's account.
     async fn refusal(
         &self,
         mut response: Response,
         mut unpacker: Unpacker,
-    ) -> Result<(Bytes, bool), Failure> {
+    ) -> Result<(Bytes, bool, FailureClass), Failure> {
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let Body { bytes, .. } = self.client.body(&mut response).await.unwrap_or_default();
         let body = unpacker.whole(&bytes).unwrap_or_default();
@@ -110,7 +113,7 @@ impl Upstream {
             failure.error.class = FailureClass::BadResponse;
             return Err(failure);
         }
-        Ok((body, said.is_some_and(|said| said.is_object() || said.is_array())))
+        Ok((body, said.is_some_and(|said| said.is_object() || said.is_array()), failure.error.class))
     }
 
     /// The pieces of a good answer, as they come. One that says with a good status that the call failed may quote the key.

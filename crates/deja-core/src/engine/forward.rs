@@ -27,7 +27,7 @@ use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, QueryError, Reply};
 use crate::project::{OnHangup, OptIn};
-use crate::provider::ProviderError;
+use crate::provider::{Forwarded, ProviderError};
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
 /// event of its own.
@@ -66,13 +66,12 @@ impl Engine {
         upstream.status(answer.status);
         let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streamed = kind.is_some_and(is_event_stream);
-        let head =
-            Head { status: answer.status, headers: answer.headers, provider: provider.name().to_owned() };
+        let Forwarded { status, error, headers, body } = answer;
+        let head = Head { status, error, headers, provider: provider.name().to_owned() };
         let log = Log::new(head, Arc::clone(&self.room));
         leader.begin(Arc::clone(&log));
 
-        let ended = read(answer.body, &log, &mut patience).await;
-        let provider_time = timed.end();
+        let ended = read(body, &log, &mut patience).await;
         let landed = match &ended {
             Read::Broken(error) => {
                 upstream.answered(Err(error));

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::engine::Trace;
 use crate::engine::flight::Seat;
-use crate::provider::ProviderError;
+use crate::provider::{FailureClass, ProviderError};
 
 /// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
 const AHEAD: usize = 256 * 1024;
@@ -48,6 +48,7 @@ impl Room {
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub status: u16,
+    pub error: Option<FailureClass>,
     pub headers: HeaderMap,
     pub provider: String,
 }
@@ -242,9 +243,9 @@ impl Log {
     }
 
     fn reader(self: &Arc<Self>, number: usize, seat: Seat, joined: bool) -> Live {
-        let Head { status, headers, provider } = self.head.clone();
+        let Head { status, error, headers, provider } = self.head.clone();
         let pieces = Pieces { log: Arc::clone(self), number, _seat: seat };
-        Live { status, headers, provider, joined, trace: Trace::default(), pieces }
+        Live { status, error, headers, provider, joined, trace: Trace::default(), pieces }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -257,6 +258,8 @@ impl Log {
 pub struct Live {
     /// The HTTP status.
     pub status: u16,
+    /// What kind of error it is, if its status says so.
+    pub error: Option<FailureClass>,
     /// The headers that the application may see.
     pub headers: HeaderMap,
     /// The provider's name.
@@ -330,11 +333,13 @@ mod tests {
 
     use super::*;
     use crate::engine::flight::Audience;
-    use crate::provider::FailureClass;
+
+    fn head() -> Head {
+        Head { status: 200, error: None, headers: HeaderMap::new(), provider: "p".into() }
+    }
 
     fn log(each: usize, all: usize) -> Arc<Log> {
-        let head = Head { status: 200, headers: HeaderMap::new(), provider: "p".into() };
-        Log::new(head, Arc::new(Room::new(RecordLimits { each, all })))
+        Log::new(head(), Arc::new(Room::new(RecordLimits { each, all })))
     }
 
     fn seat() -> Seat {
@@ -419,14 +424,13 @@ mod tests {
     #[tokio::test]
     async fn all_records_together_are_bounded_and_room_comes_back() {
         let room = Arc::new(Room::new(RecordLimits { each: 10, all: 10 }));
-        let head = Head { status: 200, headers: HeaderMap::new(), provider: "p".into() };
-        let first = Log::new(head.clone(), room.clone());
+        let first = Log::new(head(), room.clone());
         first.push(b"1234567").await;
-        let second = Log::new(head.clone(), room.clone());
+        let second = Log::new(head(), room.clone());
         second.push(b"1234567").await;
         assert!(first.whole().is_some() && second.whole().is_none());
         drop(first);
-        let third = Log::new(head, room);
+        let third = Log::new(head(), room);
         third.push(b"1234567").await;
         assert!(third.whole().is_some());
     }

@@ -148,11 +148,23 @@ async fn a_query_goes_along() {
 
 #[tokio::test]
 async fn errors_of_the_request_pass_as_they_are() {
-    for status in [400, 404, 408, 409, 413, 422, 429, 500, 503, 529] {
+    for (status, class) in [
+        (400, FailureClass::InvalidRequest),
+        (404, FailureClass::NotFound),
+        (408, FailureClass::Timeout),
+        (409, FailureClass::Server),
+        (413, FailureClass::InvalidRequest),
+        (422, FailureClass::InvalidRequest),
+        (429, FailureClass::RateLimit),
+        (500, FailureClass::Server),
+        (503, FailureClass::Overloaded),
+        (529, FailureClass::Overloaded),
+    ] {
         let body = " {\"error\": {\"message\":\"no\",\"type\":\"x\"}}\n";
         let server = Server::always(http(status, "retry-after: 3\r\n", body));
         let answered = custom(&server.url, settings()).forward(request(Endpoint::Chat, &[])).await.unwrap();
-        assert_eq!((answered.status, &answered.headers["retry-after"]), (status, &"3".parse().unwrap()));
+        assert_eq!((answered.status, answered.error), (status, Some(class)));
+        assert_eq!(answered.headers["retry-after"], "3");
         assert_eq!(whole(answered).await.unwrap(), body.as_bytes());
         assert_eq!(server.requests().len(), 1, "{status}: asking again is the application's");
     }

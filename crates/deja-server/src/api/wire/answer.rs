@@ -17,7 +17,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::error::WireError;
 use super::events;
-use crate::api::error::ApiError;
+use crate::api::error::{ApiError, ERROR_CODE};
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 const JSON: &str = "application/json";
@@ -124,6 +124,9 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
     }
     let mut headers = wanted.headers(wanted.cache(&live), &live.trace);
     say(&mut headers, "x-deja-provider", &live.provider);
+    if let Some(class) = live.error {
+        headers.insert(ERROR_CODE, HeaderValue::from_static(class.code()));
+    }
     for (name, value) in &live.headers {
         // The provider's own name of the request: deja's stands in `X-Request-Id`.
         let theirs = matches!(name.as_str(), "x-request-id" | "request-id");

@@ -155,7 +155,18 @@ fn errors_of_the_request_pass_and_are_not_kept() {
     let world = World::shared();
     let tenant = world.tenant("wire-errors");
     for (n, (path, model)) in CACHED.into_iter().enumerate() {
-        for status in [400, 404, 408, 409, 413, 422, 429, 500, 503, 529] {
+        for (status, cause) in [
+            (400, "provider_invalid_request"),
+            (404, "provider_model_not_found"),
+            (408, "provider_timeout"),
+            (409, "provider_server_error"),
+            (413, "provider_invalid_request"),
+            (422, "provider_invalid_request"),
+            (429, "provider_rate_limit"),
+            (500, "provider_server_error"),
+            (503, "provider_overloaded"),
+            (529, "provider_overloaded"),
+        ] {
             let text = format!("wire-errors {n} {status}");
             let body = format!(" {{\"error\": {{\"message\": \"their own\", \"n\": {status}}}}}");
             let headers = "Content-Type: application/json\r\nRetry-After: 3\r\nx-should-retry: false\r\n";
@@ -165,6 +176,7 @@ fn errors_of_the_request_pass_and_are_not_kept() {
             for _ in 0..2 {
                 let response = send(&tenant, &path, &[EXACT], &asked);
                 assert_eq!((response.status, response.text()), (status, body.clone()));
+                assert_eq!(response.header("x-deja-error"), Some(cause));
                 let again = (response.header("retry-after"), response.header("x-should-retry"));
                 assert_eq!(again, (Some("3"), Some("false")));
             }
