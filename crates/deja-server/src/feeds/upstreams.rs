@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
-use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers, Route, binding};
+use deja_core::provider::{Endpoint, ProviderConfig, Providers, Route, binding};
 use deja_core::store::{Admission, OwnProviders, Store, StoreError};
-use deja_providers::{Family, Registry};
+use deja_providers::Registry;
 use moka::sync::Cache;
 use secrecy::SecretString;
 use url::Url;
@@ -27,8 +27,6 @@ pub struct Model {
     pub id: String,
     /// The provider's name.
     pub owner: String,
-    /// What the provider speaks.
-    pub kind: ProviderKind,
     /// When the provider was added; 1970 for a built-in one.
     pub created: Timestamp,
 }
@@ -50,33 +48,26 @@ impl Upstreams {
         Self { registry, store, vault, known: Cache::new(KEPT) }
     }
 
-    /// The models that a caller may ask for: of its project's own providers, and of the price table where the provider has
-    /// credentials; by name, none twice.
-    pub async fn models(&self, caller: &Admission) -> Result<Vec<Model>, StoreError> {
+    /// The models that a caller may ask for at `endpoint`: of its project's own providers, and of the price table where the
+    /// provider has credentials; by name, none twice.
+    pub async fn models(&self, caller: &Admission, endpoint: Endpoint) -> Result<Vec<Model>, StoreError> {
         let own = self.all_own(caller).await?;
         let own = own.iter().flat_map(|provider| {
-            provider.models.iter().map(|id| Model {
-                id: id.clone(),
-                owner: provider.name.clone(),
-                kind: provider.kind,
-                created: provider.created,
-            })
+            let serves = self.registry.custom(provider, None).serves(endpoint);
+            let (owner, created) = (&provider.name, provider.created);
+            let model = move |id: &String| Model { id: id.clone(), owner: owner.clone(), created };
+            provider.models.iter().map(move |id| (model(id), serves))
         });
-        let built_in = self.registry.models().into_iter().map(|(id, family)| Model {
-            id,
-            owner: family.name().to_owned(),
-            kind: match family {
-                Family::OpenAi => ProviderKind::OpenAi,
-                Family::Anthropic => ProviderKind::Anthropic,
-                Family::Google => ProviderKind::Gemini,
-            },
-            created: Timestamp::from_secs(0),
+        let built_in = self.registry.models().into_iter().map(|(id, family)| {
+            let route = self.registry.built_in(&id, Some(endpoint));
+            let serves = matches!(route, Route::To(provider) if provider.serves(endpoint));
+            (Model { id, owner: family.name().to_owned(), created: Timestamp::from_secs(0) }, serves)
         });
-        // The own ones are asked first, so they stand first.
-        let mut models: Vec<Model> = own.chain(built_in).collect();
-        models.sort_by(|one, other| one.id.cmp(&other.id));
-        models.dedup_by(|later, first| later.id == first.id);
-        Ok(models)
+        // The own ones are asked first, whatever they serve, so they stand first.
+        let mut models: Vec<(Model, bool)> = own.chain(built_in).collect();
+        models.sort_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+        models.dedup_by(|(later, _), (first, _)| later.id == first.id);
+        Ok(models.into_iter().filter_map(|(model, serves)| serves.then_some(model)).collect())
     }
 
     /// The caller's project's own provider of `model`.

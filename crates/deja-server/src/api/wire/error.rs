@@ -202,7 +202,7 @@ impl From<QueryError> for WireError {
                 let message = format!(
                     "The provider of model '{model}' does not serve this endpoint. Models of OpenAI and of compatible servers \
                      are asked at /v1/chat/completions or /v1/responses, Anthropic's at /v1/messages, Gemini's at \
-                     /v1beta/models/{{model}}:generateContent or /v1/chat/completions."
+                     /v1beta/models/{{model}}:generateContent, and Google's own at /v1/chat/completions too."
                 );
                 Self::NotFound { message, cause: "wrong_endpoint" }
             }

@@ -10,8 +10,7 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
-use deja_core::provider::ProviderKind;
-use deja_wire::Wire;
+use deja_wire::{Endpoint, Wire};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -41,9 +40,8 @@ pub(super) async fn models(
     let nothing = async |_: &Parts, _: &KeyHash| (None, ());
     admitted(&app, &base, wire, &mut head, nothing, async |_, admitted, ()| {
         let caller = &admitted.caller;
-        app.engine().count_other(caller);
-        let mut models = app.upstreams().models(caller).await?;
-        models.retain(|model| is_asked_on(wire, model.kind) && caller.key.allows_model(&model.id));
+        let mut models = app.upstreams().models(caller, endpoint_of(wire)).await?;
+        models.retain(|model| caller.key.allows_model(&model.id));
         let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };
         let unknown = || format!("There is no model '{id}' here. GET {} lists what there is.", list_of(wire));
         let one = models.iter().find(|model| model.id == id);
@@ -53,12 +51,12 @@ pub(super) async fn models(
     .await
 }
 
-/// Whether a model of such a provider can be asked for on this wire. Google serves chat completions too.
-fn is_asked_on(wire: Wire, kind: ProviderKind) -> bool {
+/// Where the models of a list are asked. OpenAI's clients have one list for all endpoints, and chat is what all of them know.
+const fn endpoint_of(wire: Wire) -> Endpoint {
     match wire {
-        Wire::Messages => kind == ProviderKind::Anthropic,
-        Wire::Gemini => kind == ProviderKind::Gemini,
-        Wire::Chat | Wire::Responses => kind != ProviderKind::Anthropic,
+        Wire::Messages => Endpoint::Messages,
+        Wire::Gemini => Endpoint::Gemini { stream: false },
+        Wire::Chat | Wire::Responses => Endpoint::Chat,
     }
 }
 

@@ -33,6 +33,9 @@ fn models_are_listed_for_the_wire_that_asks() {
     ));
     let of = ["--kind", "anthropic", "--allow-private"];
     tenant.deja.cli(&tenant.provider_add("hut", &own.url(), "hut-1", &of));
+    // A name that a built-in provider has too: the own one is asked, which has no chat completions.
+    let of = ["--kind", "gemini", "--allow-private", "--model", "gpt-4o"];
+    tenant.deja.cli(&tenant.provider_add("shed", &own.url(), "shed-1", &of));
     for base in [String::new(), format!("/p/{}", tenant.slug)] {
         let openai = get(&tenant, &tenant.key, &format!("{base}/v1/models"), &[]);
         assert_eq!((openai.status, &openai.json()["object"]), (200, &Value::from("list")));
@@ -43,6 +46,9 @@ fn models_are_listed_for_the_wire_that_asks() {
         assert!(
             !listed.iter().any(|id| id.starts_with("claude") || id == "hut-1" || id.contains("embedding"))
         );
+        assert!(!listed.iter().any(|id| id == "shed-1" || id == "gpt-4o"), "{listed:?}");
+        let gemini = get(&tenant, &tenant.key, &format!("{base}/v1beta/models"), &[]).text();
+        assert!(gemini.contains("shed-1") && gemini.contains("gemini-2.5-flash"), "{gemini}");
         assert!(listed.is_sorted());
         let anthropic = get(&tenant, &tenant.key, &format!("{base}/v1/models"), &ANTHROPIC);
         assert_eq!(anthropic.json()["has_more"], false);
