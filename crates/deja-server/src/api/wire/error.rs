@@ -26,8 +26,8 @@ pub(super) enum WireError {
     Any(ApiError),
     /// 400: the request's shape.
     Malformed(Malformed),
-    /// 404: no such model or path; the text says what there is.
-    NotFound { message: String, cause: &'static str },
+    /// 404: no such model or path; the text says what there is. Without a code it is the model: clients ask for another one then.
+    NotFound { message: String, cause: &'static str, code: Option<&'static str> },
     /// 413: the body has more bytes than this.
     TooLarge(usize),
     /// 415: the body is packed.
@@ -51,7 +51,7 @@ impl WireError {
     /// 404: no such path.
     pub(super) fn nowhere() -> Self {
         let message = format!("This is no path or method of deja. {HERE}.");
-        Self::NotFound { message, cause: "not_found" }
+        Self::NotFound { message, cause: "not_found", code: Some("unknown_url") }
     }
 
     /// The kind, what it says, its code where that is more exact than the kind's, and whether to ask again.
@@ -61,7 +61,7 @@ impl WireError {
             Self::Malformed(Malformed { message, code, .. }) => {
                 (ErrorKind::Invalid, message.into(), *code, None)
             }
-            Self::NotFound { message, .. } => (ErrorKind::NotFound, message.into(), None, None),
+            Self::NotFound { message, code, .. } => (ErrorKind::NotFound, message.into(), *code, None),
             Self::TooLarge(most) => {
                 let message = format!("The body is larger than the limit of {most} bytes.");
                 (ErrorKind::TooLarge, message.into(), None, None)
@@ -196,7 +196,7 @@ impl From<QueryError> for WireError {
                     "There is no provider for model '{model}' at this endpoint. GET /v1/models lists models; deja's operator \
                      adds providers."
                 );
-                Self::NotFound { message, cause: "model_not_supported" }
+                Self::NotFound { message, cause: "model_not_supported", code: None }
             }
             QueryError::WrongEndpoint { model } => {
                 let message = format!(
@@ -204,7 +204,7 @@ impl From<QueryError> for WireError {
                      are asked at /v1/chat/completions or /v1/responses, Anthropic's at /v1/messages, Gemini's at \
                      /v1beta/models/{{model}}:generateContent, and Google's own at /v1/chat/completions too."
                 );
-                Self::NotFound { message, cause: "wrong_endpoint" }
+                Self::NotFound { message, cause: "wrong_endpoint", code: Some("wrong_endpoint") }
             }
             QueryError::NotCached => Self::NotCached,
             error => Self::Any(error.into()),

@@ -45,7 +45,8 @@ pub(super) async fn models(
         let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };
         let unknown = || format!("There is no model '{id}' here. GET {} lists what there is.", list_of(wire));
         let one = models.iter().find(|model| model.id == id);
-        let one = one.ok_or_else(|| WireError::NotFound { message: unknown(), cause: "not_found" })?;
+        let missing = || WireError::NotFound { message: unknown(), cause: "not_found", code: None };
+        let one = one.ok_or_else(missing)?;
         Ok(Json(shape(wire, one)).into_response())
     })
     .await

@@ -71,13 +71,15 @@ fn what_is_wrong_with_a_request_is_400_and_names_the_member() {
 #[test]
 fn a_model_that_nobody_knows_and_one_of_another_wire_are_404() {
     let tenant = World::shared().tenant("wire-unknown");
-    for (path, model) in
-        [(CHAT, "no-such-model"), (CHAT, "claude-haiku-4-5"), ("/v1/responses", "gemini-2.5-flash")]
-    {
+    for (path, model, code) in [
+        (CHAT, "no-such-model", "model_not_found"),
+        (CHAT, "claude-haiku-4-5", "wrong_endpoint"),
+        ("/v1/responses", "gemini-2.5-flash", "wrong_endpoint"),
+    ] {
         let response = send(&tenant, path, &[], &question(path, model, "x", false).to_string());
         assert_eq!(response.status, 404, "{model}: {}", response.text());
         kind(path, &response);
-        assert_eq!(response.json()["error"]["code"], "model_not_found");
+        assert_eq!(response.json()["error"]["code"], code);
     }
     let response =
         send(&tenant, "/v1/messages", &[], &question("/v1/messages", MODEL, "x", false).to_string());
@@ -104,6 +106,8 @@ fn what_is_not_there_is_404_and_says_what_is() {
                 (404, "invalid_request_error"),
                 "{path}"
             );
+            // Clients take another model where the code says that there is no such one.
+            assert_eq!(response.json()["error"]["code"], "unknown_url", "{path}");
             assert!(response.text().contains("/v1/chat/completions"));
         }
     }
