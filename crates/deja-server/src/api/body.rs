@@ -2,7 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
@@ -12,6 +12,9 @@ use crate::state::RequestLimits;
 /// Reads a JSON body of bounded size in bounded time.
 pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Bytes, ApiError> {
     let bad = |detail: String| Err(ApiError::BadRequest(detail));
+    if is_packed(headers) {
+        return bad("the body is packed: send no Content-Encoding".into());
+    }
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
@@ -34,6 +37,11 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
 
 /// A body of up to so many bytes is read in less than a millisecond.
 pub(crate) const SHORT: u64 = 128 * 1024;
+
+/// Whether the body is compressed.
+pub(super) fn is_packed(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity")
+}
 
 /// How long the body says it is.
 pub(crate) fn announced(headers: &HeaderMap) -> Option<u64> {

@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_ENCODING;
 use bytes::BytesMut;
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::WireError;
-use crate::api::body::announced;
+use crate::api::body::{announced, is_packed};
 use crate::api::error::ApiError;
 use crate::state::{App, RequestLimits};
 
@@ -45,7 +44,7 @@ impl Held {
 
 /// Reads the body of a request. Its bytes count as held until the last copy of them is dropped.
 pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, WireError> {
-    if headers.get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity") {
+    if is_packed(headers) {
         return Err(WireError::Packed);
     }
     let limits = app.limits();

@@ -150,6 +150,21 @@ fn another_content_type_is_400_and_named() {
 }
 
 #[test]
+fn a_packed_body_is_400_and_says_what_to_send() {
+    let tenant = World::shared().tenant("packed-body");
+    let key = format!("Bearer {}", tenant.key);
+    for (encoding, body) in [("gzip", &b"\x1f\x8b\x08"[..]), ("br", b"{}")] {
+        let headers = [
+            ("Authorization", key.as_str()),
+            ("Content-Type", "application/json"),
+            ("Content-Encoding", encoding),
+        ];
+        let detail = tenant.deja.request("POST", PATH, &headers, body).detail(400);
+        assert!(detail.contains("send no Content-Encoding"), "{encoding}: {detail}");
+    }
+}
+
+#[test]
 fn sizes_have_documented_limits_and_going_over_one_is_400() {
     // The defaults of config.default.toml.
     let (prompt_limit, context_limit, body_limit) = (131_072, 16_384, 1_048_576);
