@@ -1,9 +1,11 @@
-//! Which built-in provider a model belongs to, told from its name alone.
+//! Which built-in provider a model belongs to, and whether it thinks, told from its name alone.
 //!
 //! Where deja asks by itself only models that answer a prompt with text count: it reads nothing else. What an application asks
 //! goes to the model's maker, who knows best what the model can do. Names are compared as given, without routing prefixes.
 
 use deja_core::provider::Endpoint;
+
+use crate::openai::is_responses_only;
 
 /// The makers whose own API deja speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,9 +91,78 @@ fn is_openai(model: &str) -> bool {
     ["chatgpt-", "codex-", "computer-use-"].iter().any(|p| base.starts_with(p))
 }
 
+/// Whether a model, whoever serves it, is known to think before it answers unless it is told not to.
+pub(crate) fn thinks(model: &str) -> bool {
+    // Gateways put the maker before a name.
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let name = name.strip_prefix("ft:").unwrap_or(name);
+    if name.starts_with("gemini-") {
+        // All since Gemini 2.5 but for the lite ones. A name without a number stands for the newest.
+        let old = ["gemini-1", "gemini-2.0"].iter().any(|old| name.starts_with(old));
+        return !old && !name.contains("-lite");
+    }
+    let number =
+        |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse::<u32>().ok());
+    // GPT-5 and later, but for the chat models; `o1` and its kin.
+    let generation = name.strip_prefix("gpt-").and_then(number).filter(|_| !name.contains("-chat"));
+    let is_late = generation.is_some_and(|generation| generation >= 5);
+    let is_o = name.strip_prefix('o').and_then(number).is_some();
+    let says_so = |part: &str| ["thinking", "reasoner", "r1"].iter().any(|word| part.eq_ignore_ascii_case(word));
+    is_late
+        || is_o
+        || is_responses_only(name)
+        || name.starts_with("gpt-oss")
+        || name.split(['-', ':']).any(says_so)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_that_think_are_known_whoever_serves_them() {
+        for model in [
+            "o1",
+            "o3-mini",
+            "o4-mini-2025-04-16",
+            "gpt-5",
+            "gpt-5.2-mini",
+            "ft:o4-mini:acme",
+            "gpt-5-pro",
+            "gemini-2.5-flash",
+            "gemini-3-pro-preview",
+            "gemini-flash-latest",
+            "openai/gpt-5-mini",
+            "openrouter/openai/o3-mini",
+            "openai/gpt-oss-120b",
+            "gpt-oss:20b",
+            "google/gemini-2.5-flash",
+            "deepseek-ai/DeepSeek-R1",
+            "deepseek-r1:7b",
+            "deepseek-reasoner",
+            "kimi-k2-thinking",
+        ] {
+            assert!(thinks(model), "{model}");
+        }
+        for model in [
+            "gpt-4o-mini",
+            "gpt-4.1-nano",
+            "gpt-3.5-turbo",
+            "gpt-5-chat-latest",
+            "ft:gpt-4o-mini:acme::9x",
+            "gemini-2.0-flash",
+            "gemini-1.5-pro",
+            "gemini-2.5-flash-lite",
+            "gemma-3-27b-it",
+            "openai/gpt-4o-mini",
+            "olmo-2",
+            "claude-haiku-4-5",
+            "llama-3.3-70b",
+            "",
+        ] {
+            assert!(!thinks(model), "{model}");
+        }
+    }
 
     #[test]
     fn chat_models_find_their_family() {

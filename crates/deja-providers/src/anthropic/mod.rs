@@ -10,6 +10,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
+use crate::family::thinks;
 use crate::openai::endpoint;
 
 /// Where Anthropic is.
@@ -50,9 +51,9 @@ impl Provider for Anthropic {
         length: Length,
     ) -> Result<Completion, ProviderError> {
         let max_tokens = match length {
-            Length::Full => self.max_tokens(model),
-            // No model of Anthropic's thinks unless that is asked for.
-            Length::Brief => BRIEF,
+            // No model of Anthropic's thinks unless that is asked for. Others speak its format.
+            Length::Brief if !thinks(model) => BRIEF,
+            Length::Brief | Length::Full => self.max_tokens(model),
         };
         let context = context.filter(|context| !context.is_empty());
         let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");

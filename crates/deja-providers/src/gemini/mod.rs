@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
 use crate::failure::Failure;
+use crate::family::thinks;
 use crate::openai::endpoint;
 
 /// Where the Gemini API is.
@@ -105,26 +106,9 @@ pub(crate) fn method(base: &Url, model: &str, method: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Models that think before they answer unless they are told not to: all since Gemini 2.5 but for the lite ones. A name
-/// without a number stands for the newest.
-fn thinks(model: &str) -> bool {
-    let old = ["gemini-1", "gemini-2.0"].iter().any(|old| model.starts_with(old));
-    model.starts_with("gemini-") && !old && !model.contains("-lite")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn models_that_think_are_known() {
-        for model in ["gemini-2.5-flash", "gemini-3-pro-preview", "gemini-flash-latest"] {
-            assert!(thinks(model), "{model}");
-        }
-        for model in ["gemini-2.0-flash", "gemini-1.5-pro", "gemini-2.5-flash-lite", "gemma-3-27b-it"] {
-            assert!(!thinks(model), "{model}");
-        }
-    }
 
     #[test]
     fn a_model_stays_one_segment_of_the_path() {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::exchange::{Request, Upstream};
+use crate::family::thinks;
 
 /// Where OpenAI is.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
@@ -151,22 +152,11 @@ pub(crate) fn endpoint(base: &Url, path: &str) -> Url {
 
 /// Models that OpenAI answers on `/responses` only: `*-pro`, `*-codex*`, `codex-*`, deep research and computer
 /// use, dated ids and fine-tunes included.
-fn is_responses_only(model: &str) -> bool {
+pub(crate) fn is_responses_only(model: &str) -> bool {
     let base = model.strip_prefix("ft:").unwrap_or(model).split(':').next().unwrap_or(model);
     base.split('-').any(|part| matches!(part, "pro" | "codex"))
         || base.contains("deep-research")
         || base.starts_with("computer-use-")
-}
-
-/// Models of OpenAI that think before they answer: `o1` and its kin, and GPT-5 and later, but for the chat models.
-/// All that are on `/responses` only do.
-fn thinks(model: &str) -> bool {
-    let base = model.strip_prefix("ft:").unwrap_or(model);
-    let digits =
-        |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse::<u32>().ok());
-    let generation = base.strip_prefix("gpt-").and_then(digits);
-    let reasons = base.strip_prefix('o').is_some_and(|rest| digits(rest).is_some());
-    is_responses_only(model) || reasons || generation.is_some_and(|n| n >= 5) && !base.contains("-chat")
 }
 
 #[cfg(test)]
@@ -174,20 +164,6 @@ mod tests {
     use deja_core::provider::Seen;
 
     use super::*;
-
-    #[test]
-    fn models_that_think_are_known() {
-        for model in
-            ["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.2-mini", "ft:o4-mini:acme", "gpt-5-pro"]
-        {
-            assert!(thinks(model), "{model}");
-        }
-        for model in
-            ["gpt-4o-mini", "gpt-4.1-nano", "gpt-3.5-turbo", "gpt-5-chat-latest", "ft:gpt-4o-mini:acme::9x"]
-        {
-            assert!(!thinks(model), "{model}");
-        }
-    }
 
     #[test]
     fn responses_models_are_known() {

@@ -160,8 +160,11 @@ async fn a_brief_answer_is_bounded_unless_the_model_thinks() {
         assert_eq!(body.pointer(field).and_then(Value::as_u64), limit, "{model}: {body}");
     }
     let server = Server::always(chat("yes"));
-    custom(&server.url, settings()).ask("m", None, "Hi", Length::Brief).await.unwrap();
-    assert_eq!(server.requests()[0].json()["max_tokens"], 16);
+    let own = custom(&server.url, settings());
+    for (n, (model, limit)) in [("m", Some(16)), ("openai/gpt-oss-20b", None)].into_iter().enumerate() {
+        own.ask(model, None, "Hi", Length::Brief).await.unwrap();
+        assert_eq!(server.requests()[n].json()["max_tokens"].as_u64(), limit, "{model}");
+    }
 }
 
 #[tokio::test]
