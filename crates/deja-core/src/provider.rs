@@ -41,6 +41,8 @@ pub enum FailureClass {
     Server,
     /// A stream ended before the answer did.
     StreamInterrupted,
+    /// The connection was closed before all of the request was sent.
+    RequestInterrupted,
     /// No answer in time.
     Timeout,
     /// No connection, or one that broke.
@@ -69,6 +71,7 @@ impl FailureClass {
             Self::Overloaded => "provider_overloaded",
             Self::Server => "provider_server_error",
             Self::StreamInterrupted => "provider_stream_interrupted",
+            Self::RequestInterrupted => "provider_request_interrupted",
             Self::Timeout => "provider_timeout",
             Self::Connection => "provider_connection",
             Self::Down => "provider_down",

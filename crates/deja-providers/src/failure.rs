@@ -18,6 +18,9 @@ const MAX_READ: usize = 4000;
 const MAX_MESSAGE: usize = 300;
 const MAX_CODE: usize = 80;
 
+/// What hyper calls an error while it sends a request. It has no other name for it.
+const WRITING: &str = "error writing a body to connection";
+
 /// A call that gave no answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
@@ -64,13 +67,17 @@ impl Failure {
         if error.is_timeout() {
             return Self::new(provider, FailureClass::Timeout, true, false, &message);
         }
-        if find::<hyper::Error>(&error).is_some_and(hyper::Error::is_parse) {
+        let broke = find::<hyper::Error>(&error);
+        if broke.is_some_and(hyper::Error::is_parse) {
             return Self::bad_response(provider, &message);
+        }
+        if broke.is_some_and(|error| error.to_string() == WRITING) {
+            // A server that refuses a long request answers, and closes what it has not read. The answer may be lost by that.
+            return Self::new(provider, FailureClass::RequestInterrupted, true, false, &message);
         }
         // Without a connection nothing was sent. One that broke later may have carried the whole request: the provider
         // may be at work on it, and would be paid twice.
-        let unsent =
-            error.is_connect() || find::<hyper::Error>(&error).is_some_and(hyper::Error::is_canceled);
+        let unsent = error.is_connect() || broke.is_some_and(hyper::Error::is_canceled);
         Self::new(provider, FailureClass::Connection, !error.is_builder(), unsent, &message)
     }
 

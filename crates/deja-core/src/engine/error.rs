@@ -132,6 +132,7 @@ impl QueryError {
                         FailureClass::ContentFilter
                             | FailureClass::ContextLength
                             | FailureClass::InvalidRequest
+                            | FailureClass::RequestInterrupted
                             | FailureClass::BadResponse
                     )
             }

@@ -1,6 +1,6 @@
 //! Requests that are passed on: what goes to the provider, what comes back, and what does not.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use futures::StreamExt;
 use secrecy::SecretString;
 
 use crate::server::{
-    FOREVER, KEY, SOON, Server, config, custom, custom_of, http, prices, provider, settings,
+    FOREVER, KEY, SOON, Server, config, custom, custom_of, http, json, prices, provider, settings,
 };
 
 /// A body that no serialiser would write.
@@ -233,7 +233,8 @@ async fn a_short_key_is_a_word_that_errors_and_headers_may_have() {
 
 #[tokio::test]
 async fn what_a_refusal_quotes_says_nothing_of_the_operators_account() {
-    for prompt in ["How do I raise my spending limit?", "spend limit", "Your credit balance is too low, it says"]
+    for prompt in
+        ["How do I raise my spending limit?", "spend limit", "Your credit balance is too low, it says"]
     {
         let body = format!("{{\"error\":{{\"message\":\"messages.0: '{prompt}' is not allowed\"}}}}");
         let answered = answer(http(400, "", &body)).await.unwrap();
@@ -270,6 +271,28 @@ async fn a_refused_connection_is_tried_again_and_nothing_else() {
     let silent = custom(&server.url, settings).forward(request(Endpoint::Chat, &[])).await;
     assert_eq!(silent.err().unwrap().class, FailureClass::Timeout);
     assert_eq!(server.requests().len(), 1);
+}
+
+/// The answer may be lost with what the server had not read: that is no silence.
+#[tokio::test]
+async fn who_refuses_a_request_before_all_of_it_came_is_heard() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = custom(&format!("http://{}", listener.local_addr().unwrap()), settings());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.read_exact(&mut vec![0; 1 << 20]).unwrap();
+            stream.write_all(json(413, "{}").as_bytes()).unwrap();
+        }
+    });
+    // One in ten is lost.
+    for _ in 0..60 {
+        let long = Forward { body: vec![b' '; 4 << 20].into(), ..request(Endpoint::Chat, &[]) };
+        match own.forward(long).await {
+            Ok(answered) => assert_eq!(answered.status, 413),
+            Err(error) => assert_eq!(error.class, FailureClass::RequestInterrupted, "{error}"),
+        }
+    }
 }
 
 #[tokio::test]

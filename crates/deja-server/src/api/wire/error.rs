@@ -171,6 +171,10 @@ fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'st
         }
         "provider_timeout" => (ErrorKind::Late, "The provider did not answer in time.", code, None),
         "provider_connection" => (ErrorKind::Unreachable, "The provider could not be reached.", code, None),
+        "provider_request_interrupted" => {
+            let text = "The provider closed the connection while the request was being sent. It may be too large for it.";
+            (ErrorKind::Unreachable, text, code, None)
+        }
         _ => (ErrorKind::Unreachable, "The provider gave no answer that can be used.", code, None),
     };
     (kind, Cow::Borrowed(text), Some(code), again)
