@@ -1,7 +1,9 @@
 //! Start and end of the server: bind, wire, serve, drain, write what is left, close.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,14 +144,15 @@ impl Server {
         });
         match &setup {
             Some(Setup::Link(link, _)) => {
-                // Not into the log: whoever has the link becomes the owner.
-                let mut out = std::io::stdout().lock();
-                writeln!(
-                    out,
-                    "The console has no operator yet. This link makes the first one, once, until {}:",
-                    whole(link.expires)
-                )?;
-                writeln!(out, "{}", link.url.expose())?;
+                // Not into the log: whoever has the link becomes the owner. Past the buffer of standard output, which would
+                // keep what cannot be written, and fail at the end.
+                let said = format!(
+                    "The console has no operator yet. This link makes the first one, once, until {}:\n{}\n",
+                    whole(link.expires),
+                    link.url.expose()
+                );
+                let out = std::io::stdout().as_fd().try_clone_to_owned();
+                let _nobody_reads = out.and_then(|out| File::from(out).write_all(said.as_bytes()));
             }
             Some(Setup::MadeElsewhere { at, expires }) => tracing::info!(
                 "the console has no operator yet; the link that makes the first one, until {}, is in what another \

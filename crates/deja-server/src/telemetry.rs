@@ -23,7 +23,11 @@ pub fn init_log(filter: &str, format: LogFormat) -> Result<(), ParseError> {
     if filter.max_level_hint().is_none_or(|most| most > LevelFilter::INFO) {
         filter = filter.add_directive(format!("{NOT_BELOW_INFO}=info").parse()?);
     }
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A line that cannot be written is lost. By default it would be told with a macro that panics then.
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .log_internal_errors(false)
+        .with_writer(std::io::stderr);
     let _already_set = match format {
         LogFormat::Text => log.with_target(false).with_ansi(false).try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),

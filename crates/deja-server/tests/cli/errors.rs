@@ -1,10 +1,15 @@
 //! What goes wrong is one line that says what to do, and an exit code.
 
+use std::fs::OpenOptions;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use super::{Deja, terminate};
+use deja_server::admin::socket;
+
+use super::{Deja, PATIENCE, terminate};
 
 #[test]
 fn wrong_usage_is_one_line_and_code_2() {
@@ -216,4 +221,24 @@ fn a_server_that_is_told_to_stop_while_it_starts_stops() {
     let server = deja.command(&["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (_asked, _) = silent.accept().unwrap();
     assert_eq!(terminate(server).code(), Some(0));
+}
+
+#[test]
+fn a_server_goes_on_whose_log_cannot_be_written() {
+    let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let closed = || std::io::pipe().unwrap().1;
+    for (out, log) in [(full().into(), full().into()), (closed().into(), Stdio::from(closed()))] {
+        let deja = Deja::new().env("DEJA_LISTEN", "127.0.0.1:0").env("DEJA_LOG", "debug");
+        let mut server = deja.command(&["serve"]).stdout::<Stdio>(out).stderr(log).spawn().unwrap();
+        let began = Instant::now();
+        while !socket::path_in(&deja.path().join("deja-data")).exists() {
+            assert_eq!(server.try_wait().unwrap(), None, "it gave up");
+            assert!(began.elapsed() < PATIENCE, "it never serves");
+            sleep(Duration::from_millis(20));
+        }
+        // A line in the log each.
+        assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
+        deja.ok(&["project", "list"]);
+        assert_eq!(terminate(server).code(), Some(0));
+    }
 }
