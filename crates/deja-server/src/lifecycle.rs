@@ -103,7 +103,8 @@ impl Server {
         }
         let router = routes::router(wired.app.clone(), wired.console.clone())?;
 
-        background.spawn(directory.listen()?.serve(wired.admin.clone(), stop.clone()));
+        let database = config.store().database()?;
+        background.spawn(directory.listen()?.serve(wired.admin.clone(), database, stop.clone()));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         background.spawn(jobs::sweep::entries(wired.store.clone(), clock.clone(), stop.clone()));
         background.spawn(jobs::sweep::history(wired.store.clone(), clock.clone(), stop.clone()));

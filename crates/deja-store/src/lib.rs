@@ -129,6 +129,11 @@ impl StoreSettings {
             postgres: None,
         }
     }
+
+    /// Hosts, ports and database of PostgreSQL, without user and password; `None` is the embedded database.
+    pub fn database(&self) -> Result<Option<String>, OpenError> {
+        self.postgres.as_ref().map(postgres::open::name).transpose()
+    }
 }
 
 /// Why a store did not open: one line that says what to do.

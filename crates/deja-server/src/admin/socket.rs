@@ -16,6 +16,7 @@ use std::time::Duration;
 use deja_core::admin::{Admin, AdminError};
 use deja_core::audit::Actor;
 use deja_store::OpenError;
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,13 @@ const MAX_ADDRESS: usize = 107;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// For a command to be done: deleting a large project takes a while.
 const CALL_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// What a line asks, and the PostgreSQL that it is meant for; `None` is whatever the server works on.
+#[derive(Serialize, Deserialize)]
+struct Asked<C> {
+    database: Option<String>,
+    command: C,
+}
 
 /// What connecting says where no server listens, or nothing is there at all.
 const NOBODY: [ErrorKind; 3] = [ErrorKind::NotFound, ErrorKind::ConnectionRefused, ErrorKind::NotADirectory];
@@ -94,15 +102,17 @@ pub struct AdminSocket {
 }
 
 impl AdminSocket {
-    /// Takes commands until `shutdown`, ends the ones under way and removes the socket.
-    pub async fn serve(self, admin: Arc<Admin>, shutdown: CancellationToken) {
+    /// Takes commands until `shutdown`, ends the ones under way and removes the socket. `database` is the PostgreSQL that
+    /// the server works on, if it does.
+    pub async fn serve(self, admin: Arc<Admin>, database: Option<String>, shutdown: CancellationToken) {
+        let database: Option<Arc<str>> = database.map(Arc::from);
         let calls = TaskTracker::new();
         while let Some(accepted) = shutdown.run_until_cancelled(self.listener.accept()).await {
             match accepted {
                 Ok((stream, _)) => {
-                    let (admin, owner) = (admin.clone(), self.owner);
+                    let (admin, database, owner) = (admin.clone(), database.clone(), self.owner);
                     calls.spawn(async move {
-                        if let Err(error) = answer(&admin, stream, owner).await {
+                        if let Err(error) = answer(&admin, database.as_deref(), stream, owner).await {
                             tracing::debug!(%error, "a caller of the admin socket went away");
                         }
                     });
@@ -119,11 +129,14 @@ impl AdminSocket {
     }
 }
 
-async fn answer(admin: &Admin, mut stream: UnixStream, owner: u32) -> io::Result<()> {
+async fn answer(admin: &Admin, database: Option<&str>, mut stream: UnixStream, owner: u32) -> io::Result<()> {
     let caller = stream.peer_cred()?.uid();
     let result = if caller == owner || caller == 0 {
         match tokio::time::timeout(PATIENCE, read_command(&mut stream)).await {
-            Ok(Ok(command)) => execute(&admin.acting(Actor::Cli), command).await,
+            Ok(Ok(asked)) => match meant_for(asked, database) {
+                Ok(command) => execute(&admin.acting(Actor::Cli), command).await,
+                Err(error) => Err(error),
+            },
             Ok(Err(error)) => Err(error),
             Err(_) => return Ok(()),
         }
@@ -136,7 +149,19 @@ async fn answer(admin: &Admin, mut stream: UnixStream, owner: u32) -> io::Result
     stream.shutdown().await
 }
 
-async fn read_command(stream: &mut UnixStream) -> Result<Command, AdminError> {
+/// The command, unless it is meant for another database than `own`.
+fn meant_for(asked: Asked<Command>, own: Option<&str>) -> Result<Command, AdminError> {
+    match asked.database {
+        Some(meant) if own != Some(meant.as_str()) => Err(AdminError::Invalid(format!(
+            "the server in the data directory works on {}, not on {meant} (DEJA_DATABASE_URL): unset that to have it done \
+             there, or choose another directory (DEJA_DATA_DIR)",
+            own.unwrap_or("its embedded database")
+        ))),
+        _ => Ok(asked.command),
+    }
+}
+
+async fn read_command(stream: &mut UnixStream) -> Result<Asked<Command>, AdminError> {
     let mut line = Vec::new();
     let mut reader = BufReader::new(stream.take(MAX_LINE + 1));
     reader.read_until(b'\n', &mut line).await.map_err(|error| AdminError::Failed(error.to_string()))?;
@@ -151,8 +176,13 @@ async fn read_command(stream: &mut UnixStream) -> Result<Command, AdminError> {
     })
 }
 
-/// Sends `command` to the server at `path`. `None` if no server listens there.
-pub fn call(path: &Path, command: &Command) -> io::Result<Option<Result<Reply, AdminError>>> {
+/// Sends `command` to the server at `path`, which refuses it if a `database` is given and the server works on another.
+/// `None` if no server listens there.
+pub fn call(
+    path: &Path,
+    database: Option<String>,
+    command: &Command,
+) -> io::Result<Option<Result<Reply, AdminError>>> {
     let stream = match with_short_path(path, |short| BlockingStream::connect(short)) {
         Ok(stream) => stream,
         Err(error) if NOBODY.contains(&error.kind()) => return Ok(None),
@@ -166,7 +196,7 @@ pub fn call(path: &Path, command: &Command) -> io::Result<Option<Result<Reply, A
     };
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_read_timeout(Some(CALL_TIMEOUT))?;
-    let mut line = serde_json::to_vec(command)?;
+    let mut line = serde_json::to_vec(&Asked { database, command })?;
     line.push(b'\n');
     let reply = exchange(&stream, &line).map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof => {

@@ -268,7 +268,7 @@ async fn the_socket_does_what_the_function_does() {
     let (to, list) = (path.clone(), Command::ProjectList);
     let call = async move |command: Command| {
         let to = to.clone();
-        tokio::task::spawn_blocking(move || socket::call(&to, &command)).await.unwrap()
+        tokio::task::spawn_blocking(move || socket::call(&to, None, &command)).await.unwrap()
     };
     assert!(call(list.clone()).await.unwrap().is_none(), "nobody listens");
     for _ in 0..2 {
@@ -276,7 +276,7 @@ async fn the_socket_does_what_the_function_does() {
         let served = tokio_util::task::TaskTracker::new();
         let bound = socket::OwnDirectory::take(&directory).unwrap().listen().unwrap();
         assert!(matches!(socket::OwnDirectory::take(&directory), Err(deja_store::OpenError::Locked { .. })));
-        let task = served.spawn(bound.serve(admin.clone(), stop.clone()));
+        let task = served.spawn(bound.serve(admin.clone(), None, stop.clone()));
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let new = NewProject { name: "Über".into(), tier: Tier::Pro, per_minute: None, burst: None };
         let made = call(Command::ProjectCreate(new)).await.unwrap().unwrap().unwrap();

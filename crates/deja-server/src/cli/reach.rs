@@ -22,7 +22,7 @@ const RESTART_PAUSE: Duration = Duration::from_millis(100);
 
 /// Has `command` done.
 pub(super) async fn execute_somewhere(config: &Config, command: Command) -> anyhow::Result<Reply> {
-    let mut reach = Reach::new(config);
+    let mut reach = Reach::new(config)?;
     let done = reach.execute(command).await;
     reach.close().await?;
     done
@@ -32,19 +32,21 @@ pub(super) async fn execute_somewhere(config: &Config, command: Command) -> anyh
 pub(super) struct Reach<'a> {
     config: &'a Config,
     here: Option<Admin>,
+    /// The PostgreSQL that a server has to work on, if the settings name one.
+    database: Option<String>,
     /// Whether the server did something already.
     served: bool,
 }
 
 impl<'a> Reach<'a> {
     /// Looks for nothing yet.
-    pub(super) const fn new(config: &'a Config) -> Self {
-        Self { config, here: None, served: false }
+    pub(super) fn new(config: &'a Config) -> Result<Self, OpenError> {
+        Ok(Self { config, here: None, database: config.store().database()?, served: false })
     }
 
     /// This process, with a store that is open already.
     pub(super) const fn here(config: &'a Config, admin: Admin) -> Self {
-        Self { config, here: Some(admin), served: false }
+        Self { config, here: Some(admin), database: None, served: false }
     }
 
     /// Has `command` done. A store that was opened stays open for the next one.
@@ -54,8 +56,8 @@ impl<'a> Reach<'a> {
         let mut tries = 1;
         while self.here.is_none() {
             // The socket first: asking a server that is not there costs nothing, opening the store reads all of it.
-            let (to, asked) = (path.clone(), command.clone());
-            let called = tokio::task::spawn_blocking(move || socket::call(&to, &asked)).await?;
+            let (to, database, asked) = (path.clone(), self.database.clone(), command.clone());
+            let called = tokio::task::spawn_blocking(move || socket::call(&to, database, &asked)).await?;
             if let Some(reply) = called? {
                 self.served = true;
                 return Ok(reply?);

@@ -19,7 +19,7 @@ use crate::config::Config;
 const AT_A_TIME: usize = 10;
 
 pub(super) async fn tune(task: TuneTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
-    let mut reach = Reach::new(config);
+    let mut reach = Reach::new(config)?;
     let done = tune_with(task, &mut reach, out).await;
     reach.close().await?;
     done

@@ -42,6 +42,16 @@ fn a_server_that_does_not_answer() {
 
 /// A server's socket over a store that is held; it ends when it is told to.
 fn serve(deja: &Deja, runtime: &Runtime, store: &Arc<dyn Store>) -> (CancellationToken, JoinHandle<()>) {
+    serve_as(deja, runtime, store, None)
+}
+
+/// The same, of a server that says that it works on the PostgreSQL `database`.
+fn serve_as(
+    deja: &Deja,
+    runtime: &Runtime,
+    store: &Arc<dyn Store>,
+    database: Option<&str>,
+) -> (CancellationToken, JoinHandle<()>) {
     let data = deja.path().join("deja-data");
     let vault = runtime.block_on(Vault::load(None, &data, Arc::new(SystemEntropy), &**store)).unwrap();
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
@@ -49,7 +59,7 @@ fn serve(deja: &Deja, runtime: &Runtime, store: &Arc<dyn Store>) -> (Cancellatio
     let stop = CancellationToken::new();
     let _context = runtime.enter();
     let socket = socket::OwnDirectory::take(&data).unwrap().listen().unwrap();
-    let task = runtime.spawn(socket.serve(Arc::new(admin), stop.clone()));
+    let task = runtime.spawn(socket.serve(Arc::new(admin), database.map(str::to_owned), stop.clone()));
     (stop, task)
 }
 
@@ -68,6 +78,36 @@ fn a_running_server_does_what_it_is_told() {
     stop.cancel();
     runtime.block_on(task).unwrap();
     assert!(!socket::path_in(&deja.path().join("deja-data")).exists());
+}
+
+#[test]
+fn a_command_for_another_database_than_the_servers_is_refused() {
+    let mut deja = Deja::new();
+    let (runtime, store) = hold(&deja);
+    let plain = deja.env.clone();
+    let on = |url: &str| [&plain[..], &[("DEJA_DATABASE_URL", url.to_owned())]].concat();
+    for (own, shown) in
+        [(None, "its embedded database"), (Some("db.invalid:5432/deja"), "db.invalid:5432/deja")]
+    {
+        let (stop, task) = serve_as(&deja, &runtime, &store, own);
+        // The settings name no PostgreSQL: whatever the server works on.
+        deja.env = plain.clone();
+        deja.ok(&["project", "create", "a"]);
+        deja.env = on("postgres://me:hush@db.invalid/other");
+        let error = deja.error(2, &["project", "delete", "a", "--yes"]);
+        assert!(error.contains(&format!("works on {shown}, not on db.invalid:5432/other")), "{error}");
+        assert!(error.contains("DEJA_DATABASE_URL") && !error.contains("hush"), "{error}");
+        deja.env = on("postgres://you:hush@db.invalid/deja?sslmode=disable");
+        let delete = ["project", "delete", "a", "--yes"];
+        match own {
+            Some(_) => drop(deja.ok(&delete)),
+            None => drop(deja.error(2, &delete)),
+        }
+        stop.cancel();
+        runtime.block_on(task).unwrap();
+    }
+    let left = runtime.block_on(store.projects()).unwrap();
+    assert_eq!(left.iter().map(|project| project.slug.as_str()).collect::<Vec<_>>(), ["a-2"]);
 }
 
 #[test]

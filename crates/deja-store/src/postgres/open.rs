@@ -53,6 +53,11 @@ pub(crate) async fn schema(settings: &PostgresSettings) -> Result<SchemaVersion,
     Ok(version(schema))
 }
 
+/// Hosts, port and database, without user and password.
+pub(crate) fn name(settings: &PostgresSettings) -> Result<String, OpenError> {
+    Server::parse(settings).map(|server| server.name())
+}
+
 async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let failed = |reason| OpenError::Database { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;

@@ -27,7 +27,7 @@ pub(in crate::cli) async fn export(
         let advice = "--resume goes on with a file, not with standard output: name one";
         return Err(AdminError::Invalid(advice.into()).into());
     }
-    let mut reach = Reach::new(config);
+    let mut reach = Reach::new(config)?;
     let exported = match file {
         Some(path) => to_file(&task, path, &mut reach).await.with_context(|| path.display().to_string()),
         None => write(&task, None, &mut reach, out).await,

@@ -36,7 +36,7 @@ pub(in crate::cli) async fn import(
         }
         _ => (Box::new(BufReader::new(io::stdin())), progress(None, false)),
     };
-    let mut reach = Reach::new(config);
+    let mut reach = Reach::new(config)?;
     let mut sink = Sink::new(task.skip_bad);
     let done = read(&task, &mut from, &bar, &mut reach, &mut sink).await;
     reach.close().await?;
