@@ -147,6 +147,7 @@ fn what_moves_can_be_chosen() {
     assert!(
         refused(&deja.try_cli(&["export", &file(&deja, "x"), "--project", "d"])).contains("no project 'd'")
     );
+    assert!(!Path::new(&file(&deja, "x")).exists(), "nothing was written, and --resume is not asked for");
     assert!(refused(&deja.try_cli(&["export", &two])).contains("--resume"), "no file is written over");
     assert_eq!(fs::read_to_string(&two).unwrap(), text);
 
@@ -217,10 +218,20 @@ fn an_interrupted_export_goes_on() {
         export("cut", &["--resume"]);
         assert_eq!(without_vectors("cut"), without_vectors("whole"), "cut at {cut}");
     }
-    // What was stored since then comes behind.
-    fs::write(file(&deja, "one"), line("second", 3599, "Later?", "Later.")).unwrap();
-    deja.cli(&["import", &file(&deja, "one")]);
-    assert_eq!(summary(&deja, &["export", &file(&deja, "whole"), "--resume"])["exported"]["entries"], 1);
+    // What was stored since then comes behind, of each project; also if the export was interrupted in a later one.
+    let later = ["first", "second"].map(|slug| line(slug, 3599, "Later?", "Later."));
+    fs::write(file(&deja, "later"), later.concat()).unwrap();
+    deja.cli(&["import", &file(&deja, "later")]);
+    deja.cli(&["key", "create", "--project", "first", "--name", "later"]);
+    let (whole, cut) = (file(&deja, "whole"), file(&deja, "cut"));
+    let again = || {
+        summary(&deja, &["export", &whole, "--resume", "--with-projects", "--with-keys"])["exported"].clone()
+    };
+    let exported = |entries: u64, keys: u64| json!({"projects": 0, "providers": 0, "keys": keys, "entries": entries, "samples": 0});
+    assert_eq!(again(), exported(2, 1));
+    assert_eq!(again(), exported(0, 0));
+    fs::write(&cut, &fs::read(&whole).unwrap()[..ends[1300]]).unwrap();
+    assert_eq!(summary(&deja, &["export", &cut, "--resume"])["exported"]["entries"], 1 + 1104);
     // A file of something else stays as it is.
     fs::write(file(&deja, "letter"), "Dear\nall").unwrap();
     let error = refused(&deja.try_cli(&["export", &file(&deja, "letter"), "--resume"]));

@@ -125,7 +125,7 @@ without any it is not known. --json has every threshold from 0.75 to 0.99.")]
 Example:
   deja export cache.jsonl                      entries of all projects
   deja export --with-projects --with-keys cache.jsonl
-  deja export --resume cache.jsonl             goes on where that file ends
+  deja export --resume cache.jsonl             adds what is not in that file
   deja export --project my-team | gzip > my-team.jsonl.gz
 
 Works while the server runs and while it does not. Expired entries are left out.

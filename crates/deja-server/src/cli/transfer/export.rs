@@ -7,14 +7,14 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::pages::Pages;
+use super::pages::{Pages, Written};
 use super::summary::ExportSummary;
 use super::{progress, resume};
 use crate::cli::args::ExportTask;
 use crate::cli::reach::Reach;
 use crate::config::Config;
 use deja_core::admin::AdminError;
-use deja_core::admin::transfer::{Record, line};
+use deja_core::admin::transfer::line;
 
 pub(in crate::cli) async fn export(
     task: ExportTask,
@@ -44,13 +44,17 @@ pub(in crate::cli) async fn export(
 
 async fn to_file(task: &ExportTask, path: &Path, reach: &mut Reach<'_>) -> anyhow::Result<ExportSummary> {
     let mut file = open(path, task.resume)?;
-    let last = if task.resume { resume::go_on(&mut file)? } else { None };
+    let written = if task.resume { Some(resume::go_on(&mut file)?) } else { None };
     let mut buffered = BufWriter::new(&mut file);
-    let exported = write(task, last, reach, &mut buffered).await?;
+    let exported = write(task, written, reach, &mut buffered).await;
     buffered.flush()?;
     drop(buffered);
+    // An empty file would only ask for --resume.
+    if exported.is_err() && !task.resume && file.metadata()?.len() == 0 {
+        std::fs::remove_file(path)?;
+    }
     file.sync_all()?;
-    Ok(exported)
+    exported
 }
 
 /// The file, for its owner only: answers are private, and key hashes besides.
@@ -68,11 +72,11 @@ fn open(path: &Path, resume: bool) -> anyhow::Result<File> {
 
 async fn write(
     task: &ExportTask,
-    last: Option<Record>,
+    written: Option<Written>,
     reach: &mut Reach<'_>,
     out: &mut (impl Write + ?Sized),
 ) -> anyhow::Result<ExportSummary> {
-    let mut pages = Pages::new(reach, task.what.clone(), false, last).await?;
+    let mut pages = Pages::new(reach, task.what.clone(), false, written).await?;
     let bar = progress(Some(pages.count(reach).await?), false);
     let mut summary = ExportSummary::default();
     while let Some(page) = pages.next(reach).await? {

@@ -14,9 +14,9 @@ pub(super) fn read<'a>(from: &mut impl BufRead, line: &'a mut Vec<u8>) -> io::Re
     }
     if line.last() != Some(&b'\n') && bytes == MAX_LINE {
         let rest = from.skip_until(b'\n')? as u64;
-        return Ok(Some(Read { text: None, bytes: bytes + rest }));
+        return Ok(Some(Read { text: None, bytes: bytes + rest, ended: true }));
     }
-    Ok(Some(Read { text: Some(line.trim_ascii()), bytes }))
+    Ok(Some(Read { ended: line.last() == Some(&b'\n'), text: Some(line.trim_ascii()), bytes }))
 }
 
 /// A line that was read.
@@ -25,6 +25,8 @@ pub(super) struct Read<'a> {
     pub(super) text: Option<&'a [u8]>,
     /// Its bytes in the file.
     pub(super) bytes: u64,
+    /// Whether it has an end, or may be half a line.
+    pub(super) ended: bool,
 }
 
 #[cfg(test)]

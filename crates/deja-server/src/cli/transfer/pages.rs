@@ -1,6 +1,6 @@
 //! An export as a sequence of pages: project by project, the head first, then the entries, oldest first, then samples.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use deja_core::admin::AdminError;
 use deja_core::admin::transfer::{Cursor, Head, Record};
@@ -27,17 +27,39 @@ pub(super) struct Pages {
     at: At,
     wanted: Exported,
     secrets: bool,
-    /// The line that the export goes on behind, if it is one of a head.
-    behind: Option<Record>,
+    written: Written,
+}
+
+/// What an export that goes on has written already.
+#[derive(Default)]
+pub(super) struct Written {
+    /// The last entry of each project.
+    entries: HashMap<String, Cursor>,
+    /// Heads and samples: there are few, and a new one may come before those that were written.
+    others: HashSet<String>,
+}
+
+impl Written {
+    pub(super) fn add(&mut self, record: &Record) {
+        if let Some(cursor) = record.cursor() {
+            self.entries.insert(record.project().to_owned(), cursor);
+        } else {
+            self.others.insert(text(record));
+        }
+    }
+}
+
+fn text(record: &Record) -> String {
+    serde_json::to_string(record).unwrap_or_default()
 }
 
 impl Pages {
-    /// All pages of the projects that are wanted, which must exist; behind `last` if an export goes on.
+    /// All pages of the projects that are wanted, which must exist; without what is `written` if an export goes on.
     pub(super) async fn new(
         reach: &mut Reach<'_>,
         wanted: Exported,
         secrets: bool,
-        last: Option<Record>,
+        written: Option<Written>,
     ) -> anyhow::Result<Self> {
         let there = match reach.execute(Command::ProjectList).await? {
             Reply::Projects(list) => list.into_iter().map(|project| project.slug).collect::<Vec<_>>(),
@@ -48,19 +70,11 @@ impl Pages {
                 AdminError::NotFound(format!("there is no project '{}'", missing.escape_debug())).into()
             );
         }
-        let mut slugs: VecDeque<String> = there
+        let slugs = there
             .into_iter()
             .filter(|slug| wanted.projects.is_empty() || wanted.projects.contains(slug))
             .collect();
-        let Some(last) = last else { return Ok(Self { slugs, at: At::Head, wanted, secrets, behind: None }) };
-        slugs.retain(|slug| slug.as_str() >= last.project());
-        let current = slugs.front().is_some_and(|slug| slug == last.project());
-        let (at, behind) = match &last {
-            Record::Entry(_) if current => (At::Entries(last.cursor()), None),
-            Record::Sample(sample) if current => (At::Samples(Some(sample.id)), None),
-            _ => (At::Head, current.then_some(last)),
-        };
-        Ok(Self { slugs, at, wanted, secrets, behind })
+        Ok(Self { slugs, at: At::Head, wanted, secrets, written: written.unwrap_or_default() })
     }
 
     /// How many entries there are, about.
@@ -80,7 +94,7 @@ impl Pages {
         while let Some(project) = self.slugs.front().cloned() {
             let page = match self.at.clone() {
                 At::Head => {
-                    self.at = At::Entries(None);
+                    self.at = At::Entries(self.written.entries.remove(&project));
                     self.head(reach, project).await?
                 }
                 At::Entries(after) => {
@@ -96,7 +110,7 @@ impl Pages {
                         self.slugs.pop_front();
                         self.at = At::Head;
                     }
-                    page
+                    self.not_written(page)
                 }
             };
             if !page.is_empty() {
@@ -106,14 +120,16 @@ impl Pages {
         Ok(None)
     }
 
-    async fn head(&mut self, reach: &mut Reach<'_>, project: String) -> anyhow::Result<Vec<Record>> {
+    async fn head(&self, reach: &mut Reach<'_>, project: String) -> anyhow::Result<Vec<Record>> {
         let Exported { with_projects: settings, with_keys: keys, .. } = self.wanted;
         let head = Head { project, settings, keys, secrets: self.secrets };
-        let mut head = records(reach, Command::ExportHead(head)).await?;
-        if let Some(last) = self.behind.take() {
-            leave_out(&mut head, &last);
-        }
-        Ok(head)
+        Ok(self.not_written(records(reach, Command::ExportHead(head)).await?))
+    }
+
+    fn not_written(&self, mut records: Vec<Record>) -> Vec<Record> {
+        records
+            .retain(|record| self.written.others.is_empty() || !self.written.others.contains(&text(record)));
+        records
     }
 
     async fn samples(
@@ -126,16 +142,6 @@ impl Pages {
             return Ok(Vec::new());
         }
         records(reach, Command::ExportSamples { project, after }).await
-    }
-}
-
-/// Leaves out what is written already: all up to `last`. If that is not there any more, nothing is left out, and
-/// an import finds some lines twice.
-fn leave_out(head: &mut Vec<Record>, last: &Record) {
-    let text = |record: &Record| serde_json::to_string(record).unwrap_or_default();
-    let last = text(last);
-    if let Some(at) = head.iter().position(|record| text(record) == last) {
-        head.drain(..=at);
     }
 }
 

@@ -1,51 +1,33 @@
-//! Going on with an interrupted export: its whole lines stay, half a line at the end goes, and the last whole one
-//! says where to go on.
+//! Going on with an interrupted export: its whole lines stay, half a line at the end goes. All of it is read, because
+//! each project may have got something since its lines were written.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{BufReader, Seek as _, SeekFrom};
 
-use super::lines::MAX_LINE;
-use deja_core::admin::transfer::{Record, line};
+use super::lines;
+use super::pages::Written;
+use deja_core::admin::transfer::line;
 
-/// What is read of the end at first; more if a line is longer.
-const TAIL: u64 = 64 << 10;
-
-/// Cuts half a line off the file's end, leaves it there to write on, and gives its last record.
-pub(super) fn go_on(file: &mut File) -> anyhow::Result<Option<Record>> {
-    let length = file.seek(SeekFrom::End(0))?;
-    let (whole, last) = last_line(file, length)?;
-    let record = match last.as_deref().map(line::parse).transpose() {
-        Ok(record) => record,
-        Err(reason) => anyhow::bail!("the file cannot go on: its last whole line is {reason}"),
-    };
-    if whole < length {
-        file.set_len(whole)?;
-    }
-    file.seek(SeekFrom::End(0))?;
-    Ok(record)
-}
-
-/// The length of the file's whole lines, and the last of them.
-fn last_line(file: &mut File, length: u64) -> io::Result<(u64, Option<Vec<u8>>)> {
-    let mut tail = TAIL;
-    loop {
-        let from = length.saturating_sub(tail);
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from))?;
-        file.take(length - from).read_to_end(&mut bytes)?;
-        let newline = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n');
-        let end = newline(&bytes);
-        let begin = end.and_then(|end| newline(&bytes[..end]));
-        match (begin, end) {
-            (Some(begin), Some(end)) => {
-                return Ok((from + end as u64 + 1, Some(bytes[begin + 1..end].to_vec())));
-            }
-            (None, Some(end)) if from == 0 => return Ok((end as u64 + 1, Some(bytes[..end].to_vec()))),
-            (_, None) if from == 0 => return Ok((0, None)),
-            _ if tail > 4 * MAX_LINE => return Err(io::Error::other("its last line has no end")),
-            _ => tail *= 4,
+/// Cuts half a line off the file's end, leaves it there to write on, and gives what is written.
+pub(super) fn go_on(file: &mut File) -> anyhow::Result<Written> {
+    let (mut written, mut whole, mut number) = (Written::default(), 0, 0);
+    file.rewind()?;
+    let (mut from, mut buffer) = (BufReader::with_capacity(1 << 20, &mut *file), Vec::new());
+    while let Some(read) = lines::read(&mut from, &mut buffer)? {
+        if !read.ended {
+            break;
+        }
+        number += 1;
+        whole += read.bytes;
+        match read.text.map_or_else(|| Err("it is too long".to_owned()), line::parse) {
+            Ok(record) => written.add(&record),
+            Err(reason) => anyhow::bail!("the file cannot go on: line {number}: {reason}"),
         }
     }
+    drop(from);
+    file.set_len(whole)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(written)
 }
 
 #[cfg(test)]
@@ -54,32 +36,37 @@ mod tests {
 
     use super::*;
 
-    fn file(text: &[u8]) -> File {
+    /// Its length then, or what is wrong.
+    fn length_of(text: &str) -> Result<u64, String> {
         let mut file = tempfile::tempfile().unwrap();
-        file.write_all(text).unwrap();
-        file
+        file.write_all(text.as_bytes()).unwrap();
+        let gone_on = go_on(&mut file).map_err(|error| error.to_string());
+        let length = file.metadata().unwrap().len();
+        gone_on.map(|_| length).inspect_err(|_| assert_eq!(length, text.len() as u64, "it stays as it is"))
     }
 
     #[test]
     fn half_a_line_is_no_line() {
-        let long = "x".repeat(300_000);
-        for (text, whole, last) in [
-            ("", 0, None),
-            ("half", 0, None),
-            ("one\n", 4, Some("one")),
-            ("one\ntwo\nhalf", 8, Some("two")),
-            (&format!("one\n{long}\nhalf"), 300_005, Some(long.as_str())),
-            (&format!("one\n{long}"), 4, Some("one")),
+        let answer = r#"{"text":"t","provider":"o","input_tokens":1,"output_tokens":2}"#;
+        let entry = |prompt: &str| {
+            format!(
+                r#"{{"deja":1,"type":"entry","project":"a","id":"x","model":"m","prompt":"{prompt}","answer":{answer},"created":"2026-01-02T03:04:05Z"}}"#
+            )
+        };
+        let (one, long) = (entry("one"), entry(&"x".repeat(3_000_000)));
+        for (text, whole) in [
+            (String::new(), 0),
+            ("half".into(), 0),
+            (one.clone(), 0),
+            (format!("{one}\n"), one.len() + 1),
+            (format!("{one}\n{long}\nhalf"), one.len() + long.len() + 2),
+            (format!("{one}\n{long}"), one.len() + 1),
         ] {
-            let found = last_line(&mut file(text.as_bytes()), text.len() as u64).unwrap();
-            assert_eq!(found, (whole, last.map(|last| last.as_bytes().to_vec())), "{} bytes", text.len());
+            assert_eq!(length_of(&text), Ok(whole as u64), "{} bytes", text.len());
         }
-    }
-
-    #[test]
-    fn a_file_of_something_else_stays_as_it_is() {
-        let mut other = file(b"a letter\nto someone");
-        assert!(go_on(&mut other).is_err());
-        assert_eq!(other.metadata().unwrap().len(), 19);
+        for other in ["a letter\nto someone".into(), format!("{one}\na letter\n{one}\n")] {
+            let error = length_of(&other).unwrap_err();
+            assert!(error.contains("cannot go on: line ") && !error.contains("letter"), "{error}");
+        }
     }
 }
