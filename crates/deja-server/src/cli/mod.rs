@@ -16,7 +16,10 @@ mod tune;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -101,6 +104,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Config(ConfigTask::Print) => {
             let settings = Settings::load(&sources)?;
             settings.check()?;
+            not_onto_itself(&sources)?;
             return Ok(out.write_all(settings.to_toml()?.as_bytes())?);
         }
         Task::Openapi => return Ok(writeln!(out, "{}", crate::api::openapi::document()?)?),
@@ -125,6 +129,22 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Demo { exit } => runtime.block_on(demo::run(config, exit)),
         task => runtime.block_on(admin::run(task, &config, &sources.env, out)),
     }
+}
+
+/// Refuses to print the settings into the file that they are read from: a shell empties it before deja reads it.
+fn not_onto_itself(sources: &Sources) -> anyhow::Result<()> {
+    let Some(path) = sources.path() else { return Ok(()) };
+    let out = File::from(io::stdout().as_fd().try_clone_to_owned()?).metadata()?;
+    let file = std::fs::metadata(&path)?;
+    if out.is_file() && (file.dev(), file.ino()) == (out.dev(), out.ino()) {
+        let text = format!(
+            "standard output is the settings file {}, which the shell empties before it is read: put it back, and print to \
+             another one",
+            path.display()
+        );
+        return Err(AdminError::Invalid(text).into());
+    }
+    Ok(())
 }
 
 fn sources(global: Global, env: BTreeMap<String, String>) -> anyhow::Result<Sources> {

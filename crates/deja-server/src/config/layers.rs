@@ -1,7 +1,7 @@
 //! The four layers of settings, as texts and numbers that are not checked yet.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use config::{ConfigError as LayerError, FileFormat, Value};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,15 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// The settings file, if there is one.
+    pub fn path(&self) -> Option<PathBuf> {
+        let usual = || {
+            let usual = self.directory.join(USUAL_FILE);
+            usual.exists().then_some(usual)
+        };
+        self.file.clone().or_else(usual)
+    }
+
     /// A line for each variable with deja's prefix that is none of its settings. Not an error: others use the prefix
     /// too, such as Kubernetes for what it tells of a service called `deja`.
     pub fn warnings(&self) -> Result<Vec<String>, ConfigError> {
@@ -234,14 +243,9 @@ fn file_layer(
     sources: &Sources,
     defaults: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, ConfigError> {
-    let usual = sources.directory.join(USUAL_FILE);
-    let path: &Path = match &sources.file {
-        Some(named) => named,
-        None if usual.exists() => &usual,
-        None => return Ok(BTreeMap::new()),
-    };
+    let Some(path) = sources.path() else { return Ok(BTreeMap::new()) };
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::read_to_string(&path)
         .map_err(|error| ConfigError(format!("the settings file {shown} cannot be read: {error}")))?;
     let layer = parse(&text, &shown)?;
     for name in layer.keys() {

@@ -109,6 +109,25 @@ fn bad_settings_stop_every_command() {
 }
 
 #[test]
+fn settings_are_not_printed_into_their_own_file() {
+    let deja = Deja::new();
+    let file = deja.path().join("deja.toml");
+    std::fs::write(&file, "log = 'warn'\n").unwrap();
+    for (name, code) in [("deja.new.toml", 0), ("deja.toml", 2)] {
+        // What a shell does.
+        let out = std::fs::File::create(deja.path().join(name)).unwrap();
+        let output = deja.command(&["config", "print"]).stdout(out).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), error.contains("standard output is the settings file")),
+            (Some(code), code == 2)
+        );
+    }
+    assert!(std::fs::read_to_string(deja.path().join("deja.new.toml")).unwrap().contains("log = \"warn\""));
+    assert_eq!(std::fs::read(&file).unwrap(), b"");
+}
+
+#[test]
 fn variables_that_are_no_settings_stop_nothing() {
     // What the documents have clients keep their key and their token in: said nothing about.
     let deja = Deja::new().env("DEJA_KEY", "dj_0123456789abcdef0123456789abcdef").env("DEJA_TOKEN", "djt_0");

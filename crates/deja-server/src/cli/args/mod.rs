@@ -178,7 +178,7 @@ pub(super) enum ConfigTask {
     #[command(after_help = "Example:\n  deja config check --config /etc/deja.toml")]
     Check,
     /// Print the settings in force as a file, without secrets
-    #[command(after_help = "Example:\n  deja config print > deja.toml")]
+    #[command(after_help = "Example:\n  deja config print > deja.new.toml")]
     Print,
 }
 
