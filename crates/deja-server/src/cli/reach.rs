@@ -1,6 +1,9 @@
 //! Reaching the data: through the running server if there is one, else by opening the store itself.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +85,9 @@ impl<'a> Reach<'a> {
                     "there is no deja in {missing} (DEJA_DATA_DIR, --data-dir)"
                 );
             }
+            if settings.postgres.is_some() && self.config.master_key.is_none() {
+                key_directory(&settings.data_dir, command.begins())?;
+            }
             match deja_store::open(&settings).await {
                 Ok(store) => self.here = Some(admin_over(self.config, store).await?),
                 // A server that starts holds the lock before it listens.
@@ -106,6 +112,20 @@ impl<'a> Reach<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// PostgreSQL needs no data directory, but the file with the master key stands in one.
+fn key_directory(path: &Path, begins: bool) -> anyhow::Result<()> {
+    if begins {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|source| OpenError::DataDir { path: path.into(), source })?;
+    }
+    let missing = path.display();
+    anyhow::ensure!(
+        path.exists(),
+        "set DEJA_MASTER_KEY to the key of this database: there is no {missing} (DEJA_DATA_DIR) to have it in a file"
+    );
+    Ok(())
 }
 
 async fn admin_over(config: &Config, store: Arc<dyn deja_core::store::Store>) -> anyhow::Result<Admin> {

@@ -1,6 +1,7 @@
 //! From one kind of store to the other, and a PostgreSQL out of its own dump.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
@@ -117,4 +118,24 @@ fn a_dump_of_a_running_postgresql_can_be_restored() {
     everything_is_there(&tenant, &revoked, &provider);
     let after = tenant.ask_for("What came after the backup?");
     assert_eq!(after["cache_hit"], false, "it came after the backup");
+}
+
+#[test]
+fn postgresql_without_a_master_key_is_begun_in_a_data_directory() {
+    let url = new_database();
+    let root = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], data: &str| {
+        let mut command = std::process::Command::new(crate::util::deja::DEJA);
+        command.args(arguments).env_clear().env("DEJA_PRICES_URL", "").env("DEJA_DATABASE_URL", &url);
+        let output = command.env("DEJA_DATA_DIR", root.path().join(data)).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (done, error) = run(&["project", "list"], "one");
+    assert!(!done && error.contains("set DEJA_MASTER_KEY"), "{error}");
+    assert!(!root.path().join("one").exists(), "nothing is made");
+    assert_eq!(run(&["project", "create", "a"], "one"), (true, String::new()));
+    let mode = fs::metadata(root.path().join("one")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert_eq!(run(&["project", "list"], "one"), (true, String::new()));
+    assert!(run(&["project", "list"], "two").1.contains("set DEJA_MASTER_KEY"));
 }
