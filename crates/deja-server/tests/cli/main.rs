@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 mod errors;
 mod eval;
+mod import;
 mod locked;
 mod reference;
 

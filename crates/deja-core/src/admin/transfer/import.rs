@@ -78,7 +78,7 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
                 Imported::Stored
             }
             Ok(Taken::Sample(sample)) => {
-                samples.push(*sample);
+                samples.push((all.len(), *sample));
                 Imported::Stored
             }
             Err(Refused::Bad(reason)) => Imported::Bad(reason),
@@ -103,7 +103,10 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
         all[at] = imported;
     }
     // Behind the entries that they are of.
-    by.store().keep_samples(&samples, by.now()).await?;
+    let (places, samples): (Vec<_>, Vec<_>) = samples.into_iter().unzip();
+    for (at, imported) in places.into_iter().zip(samples::keep(by, &samples).await?) {
+        all[at] = imported;
+    }
     Ok(all)
 }
 

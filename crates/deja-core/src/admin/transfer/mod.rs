@@ -60,8 +60,10 @@ pub enum Imported {
     Stored,
     /// It was there already, and stays as it was.
     There,
-    /// It is an entry that is no longer served.
+    /// It is an entry that is no longer served, or a sample that ended.
     Expired,
+    /// It is a sample whose entry is not here, or one more than its project keeps.
+    LeftOut,
     /// It cannot be taken.
     Bad(String),
 }

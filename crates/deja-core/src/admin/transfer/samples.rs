@@ -1,6 +1,8 @@
 //! Samples of queries, out and in.
 
-use super::{Record, SampleRecord, timestamp};
+use std::collections::BTreeSet;
+
+use super::{Imported, Record, SampleRecord, timestamp};
 use crate::admin::names::shown;
 use crate::admin::{Acting, AdminError};
 use crate::cache::UnknownWord;
@@ -35,6 +37,37 @@ fn record(slug: &str, sample: NewSample) -> Record {
         reason: sample.reason,
         score: sample.score,
     })
+}
+
+/// Keeps these samples, and says of each what became of it.
+pub(super) async fn keep(by: &Acting<'_>, samples: &[NewSample]) -> Result<Vec<Imported>, AdminError> {
+    let mut before = present(by, samples).await?;
+    by.store().keep_samples(samples, by.now()).await?;
+    let after = present(by, samples).await?;
+    let became = samples.iter().map(|sample| match key(sample) {
+        key if !after.contains(&key) => Imported::LeftOut,
+        key if before.insert(key) => Imported::Stored,
+        _ => Imported::There,
+    });
+    Ok(became.collect())
+}
+
+/// All samples of the projects that these are of.
+async fn present(by: &Acting<'_>, samples: &[NewSample]) -> Result<BTreeSet<Key>, AdminError> {
+    let projects: BTreeSet<_> = samples.iter().map(|sample| sample.project).collect();
+    let mut present = BTreeSet::new();
+    for project in projects {
+        let there = by.store().samples(project, by.now()).await?;
+        present.extend(there.iter().map(|sample| key(&sample.sampled)));
+    }
+    Ok(present)
+}
+
+/// What no two samples have in common.
+type Key = (ProjectId, Band, SampleId);
+
+const fn key(sample: &NewSample) -> Key {
+    (sample.project, sample.band, sample.id)
 }
 
 /// The sample that a record holds, or in words why it cannot be taken.

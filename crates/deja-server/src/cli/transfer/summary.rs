@@ -58,6 +58,8 @@ pub(super) struct ImportSummary {
     pub(super) already_there: Counts,
     /// Entries that are no longer served.
     pub(super) expired: u64,
+    /// Samples whose entries are not there, or that are more than their projects keep.
+    pub(super) left_out: u64,
     /// Lines that could not be taken.
     pub(super) skipped: u64,
     /// Providers that were stored without the secret they had: project and name.
@@ -79,11 +81,18 @@ impl ImportSummary {
         }
         writeln!(out, "Imported {}.", self.imported.told())?;
         let there = self.already_there;
-        if there.entries + there.projects + there.providers + there.keys > 0 {
+        if there.entries + there.projects + there.providers + there.keys + there.samples > 0 {
             writeln!(out, "Already there: {}.", there.told())?;
         }
         if self.expired > 0 {
             writeln!(out, "Expired, and left out: {} entries.", self.expired)?;
+        }
+        if self.left_out > 0 {
+            writeln!(
+                out,
+                "Left out: {} samples, whose entries are not here or which are more than their project keeps.",
+                self.left_out
+            )?;
         }
         if self.skipped > 0 {
             writeln!(out, "Skipped: {} lines.", self.skipped)?;

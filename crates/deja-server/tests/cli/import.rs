@@ -1,0 +1,60 @@
+//! What an import says of what came in.
+
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use super::Deja;
+
+/// The identity of entry, project or provider `n`.
+fn id(n: u64) -> String {
+    format!("00000000-0000-7000-8000-{n:012x}")
+}
+
+fn entry(n: u64) -> Value {
+    json!({
+        "deja": 1, "type": "entry", "project": "a", "id": id(n), "model": "m", "prompt": format!("prompt {n}"),
+        "answer": {"text": "answer", "provider": "openai", "input_tokens": 1, "output_tokens": 2},
+        "created": "2026-01-01T00:00:00Z",
+    })
+}
+
+/// A sample of entry `of`.
+fn sample(n: u64, of: u64) -> Value {
+    json!({
+        "deja": 1, "type": "sample", "project": "a", "id": n, "at": "2026-01-01T00:00:00Z", "asked": "q",
+        "entry": id(of), "similarity": 0.9, "met": "served",
+    })
+}
+
+fn run(deja: &Deja, text: &str, more: &[&str]) -> Output {
+    let mut command = deja.command(&[&["import", "-"], more].concat());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// The summary of an import of these lines.
+#[track_caller]
+fn import(deja: &Deja, lines: &[Value]) -> Value {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let output = run(deja, &text, &["--json"]);
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn samples_are_counted_as_what_became_of_them() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let lines = [entry(1), sample(1, 1), sample(2, 2)];
+    let first = import(&deja, &lines);
+    assert_eq!((&first["imported"]["samples"], &first["already_there"]["samples"]), (&json!(1), &json!(0)));
+    assert_eq!(first["left_out"], 1, "its entry is not there: {first}");
+    let again = import(&deja, &lines);
+    assert_eq!((&again["imported"]["samples"], &again["already_there"]["samples"]), (&json!(0), &json!(1)));
+    let said = String::from_utf8(run(&deja, &sample(1, 1).to_string(), &[]).stdout).unwrap();
+    assert_eq!(said, "Imported 0 entries.\nAlready there: 0 entries, 1 sample.\n");
+}
