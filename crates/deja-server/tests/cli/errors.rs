@@ -159,6 +159,12 @@ fn a_data_directory_that_cannot_be_used() {
     std::fs::write(deja.path().join("file"), "").unwrap();
     let error = deja.error(2, &["project", "create", "a", "--data-dir", "file/data"]);
     assert!(error.contains("file/data"), "{error}");
+    // What cannot be looked at is not called empty.
+    for arguments in [&["db", "status", "--data-dir", "file"][..], &["project", "list", "--data-dir", "file"]]
+    {
+        let error = deja.error(2, arguments);
+        assert!(error.contains("cannot use the data directory file/deja.db"), "{error}");
+    }
 }
 
 #[test]

@@ -68,7 +68,9 @@ impl SqliteStore {
 /// The version of the schema in a data directory, without a lock: a server may be running.
 pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
     let path = data_dir.join("deja.db");
-    let found = if path.exists() {
+    // One that cannot be looked at is not an empty one.
+    let there = path.try_exists().map_err(|source| OpenError::DataDir { path: path.clone(), source })?;
+    let found = if there {
         reader(&path).and_then(|connection| migrations::found(&connection)).map_err(|e| explain(&path, e))?
     } else {
         0
