@@ -76,7 +76,7 @@ pub struct Server {
 
 impl Server {
     /// Starts everything; requests are answered when this returns.
-    pub async fn start(config: Config) -> anyhow::Result<Self> {
+    pub async fn start(mut config: Config) -> anyhow::Result<Self> {
         let (stop, cut) = (CancellationToken::new(), CancellationToken::new());
         // Who stops leaves too.
         let leaving = stop.child_token();
@@ -87,6 +87,7 @@ impl Server {
             None => bind(config.listen, "DEJA_LISTEN").await?,
         };
         let address = listener.local_addr()?;
+        config.listens_on(address);
         let limits = limits(&config.connection);
         let metrics = match config.metrics_listen {
             Some(address) => Some((bind(address, "DEJA_METRICS_LISTEN").await?, telemetry::init_metrics()?)),

@@ -37,6 +37,7 @@ impl Settings {
             data_dir: PathBuf::from(&self.data_dir),
             database: self.database()?,
             public_url: self.public_url(listen)?,
+            public_url_is_set: !self.public_url.is_empty(),
             trusted_proxies: self.trusted_proxies()?,
             metrics_listen: optional(&self.metrics_listen, |text| address("metrics_listen", text))?,
             master_key: self.master_key()?,
@@ -83,12 +84,7 @@ impl Settings {
 
     fn public_url(&self, listen: SocketAddr) -> Result<String, ConfigError> {
         if self.public_url.is_empty() {
-            // 0.0.0.0 is where to listen, not where to go.
-            return Ok(if listen.ip().is_unspecified() {
-                format!("http://localhost:{}", listen.port())
-            } else {
-                format!("http://{listen}")
-            });
+            return Ok(url_of(listen));
         }
         let url = web_url("public_url", &self.public_url)?;
         if url.query().is_some() || url.fragment().is_some() {
@@ -300,6 +296,16 @@ impl Settings {
             anthropic: account(&["ANTHROPIC_API_KEY"], "ANTHROPIC_BASE_URL")?,
             google: account(&["GEMINI_API_KEY", "GOOGLE_API_KEY"], "GEMINI_BASE_URL")?,
         })
+    }
+}
+
+/// The URL of a deja that listens there.
+pub(super) fn url_of(listen: SocketAddr) -> String {
+    // 0.0.0.0 is where to listen, not where to go.
+    if listen.ip().is_unspecified() {
+        format!("http://localhost:{}", listen.port())
+    } else {
+        format!("http://{listen}")
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Config {
     pub database: Option<PostgresSettings>,
     /// The URL that clients reach deja under; no slash at its end.
     pub public_url: String,
+    /// Whether the settings say it; otherwise it is where deja listens.
+    pub public_url_is_set: bool,
     /// Networks of proxies that are believed when they say whom they speak for.
     pub trusted_proxies: Vec<IpNet>,
     /// Where the metrics listen, if they do.
@@ -197,6 +199,14 @@ pub struct Account {
 pub struct ConfigError(pub String);
 
 impl Config {
+    /// Tells where deja listens in the end: the port may be 0 in the settings, and a socket that was handed over has an
+    /// address of its own.
+    pub fn listens_on(&mut self, address: SocketAddr) {
+        if !self.public_url_is_set {
+            self.public_url = check::url_of(address);
+        }
+    }
+
     /// Where the data is kept.
     pub fn store(&self) -> StoreSettings {
         StoreSettings {

@@ -1,7 +1,7 @@
 //! The command line while a server has the data directory.
 
-use std::io::Write as _;
-use std::net::Shutdown;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -157,6 +157,18 @@ fn a_server_waits_for_a_command_that_has_the_store() {
         assert!(began.elapsed() < PATIENCE, "it never serves");
         sleep(Duration::from_millis(20));
     }
+    assert_eq!(terminate(server).code(), Some(0));
+}
+
+#[test]
+fn the_first_link_leads_to_where_the_server_listens() {
+    // The port is the kernel's choice, as it is that of a socket that was handed over.
+    let deja = Deja::new().env("DEJA_LISTEN", "127.0.0.1:0");
+    let mut server = deja.command(&["serve"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let link = lines.by_ref().map(Result::unwrap).find(|line| line.starts_with("http")).unwrap();
+    let (address, _) = link.strip_prefix("http://").unwrap().split_once("/console/setup?").unwrap();
+    drop(TcpStream::connect(address).unwrap());
     assert_eq!(terminate(server).code(), Some(0));
 }
 

@@ -52,6 +52,18 @@ fn flags_beat_the_environment_beats_the_file_beats_defaults() {
 }
 
 #[test]
+fn without_a_public_url_it_is_where_deja_listens() {
+    let at = |pairs: &[(&str, &str)], bound: &str| {
+        let mut config = Config::load(&env(pairs)).unwrap();
+        config.listens_on(bound.parse().unwrap());
+        config.public_url
+    };
+    assert_eq!(at(&[("DEJA_LISTEN", "127.0.0.1:0")], "127.0.0.1:4711"), "http://127.0.0.1:4711");
+    assert_eq!(at(&[], "[::]:80"), "http://localhost:80");
+    assert_eq!(at(&[("DEJA_PUBLIC_URL", "https://deja.example")], "[::]:80"), "https://deja.example");
+}
+
+#[test]
 fn an_empty_variable_empties_a_text_and_leaves_a_number() {
     let config = Config::load(&env(&[("DEJA_PRICES_URL", ""), ("DEJA_EMBED_QUEUE", "")])).unwrap();
     assert!(config.prices_url.is_none());
