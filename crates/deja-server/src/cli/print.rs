@@ -63,7 +63,7 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
             // For people, so that `TOKEN=$(deja token create ...)` is the token.
             let (name, expires) = (clean(&view.name), view.expires);
             let said = format!("The token '{name}' is shown this once and works until {expires}.");
-            writeln!(std::io::stderr(), "{said}")?;
+            let _nowhere_to_say_it = writeln!(std::io::stderr(), "{said}");
             Ok(writeln!(out, "{}", token.expose())?)
         }
         Reply::Tokens(list) => tokens(list, out),

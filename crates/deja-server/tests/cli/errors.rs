@@ -1,6 +1,7 @@
 //! What goes wrong is one line that says what to do, and an exit code.
 
 use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -202,14 +203,32 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn a_key_is_printed_though_nobody_reads_what_is_said_of_it() {
+fn what_was_made_is_printed_though_nobody_reads_what_is_said_of_it() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);
-    let mut create = deja.command(&["key", "create", "--project", "a", "--name", "k"]);
-    let mut child = create.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stderr.take());
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && output.stdout.starts_with(b"dj_"), "{output:?}");
+    let mut owner = deja.command(&["operator", "create", "ada@example.com", "--password-stdin"]);
+    let mut owner = owner.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    owner.stdin.take().unwrap().write_all(b"correct horse battery staple\n").unwrap();
+    assert!(owner.wait().unwrap().success());
+    std::fs::write(deja.path().join("bad"), "no line\n".repeat(3)).unwrap();
+    let output_of = |arguments: &[&str], stderr: Stdio| {
+        let child = deja.command(arguments).stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (arguments, printed) in [
+        (&["key", "create", "--project", "a", "--name", "k"][..], "dj_"),
+        (&["token", "create", "--operator", "ada@example.com", "--name", "t"], "djt_"),
+        (&["import", "bad", "--skip-bad"], "Imported 0 entries.\nSkipped: 3 lines."),
+        (&["export", "--with-projects"], "{\"deja\":1,"),
+    ] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        for stderr in [full.into(), Stdio::from(std::io::pipe().unwrap().1)] {
+            let out = output_of(arguments, stderr);
+            assert!(out.starts_with(printed), "{arguments:?}: {out}");
+        }
+    }
 }
 
 #[test]
