@@ -109,7 +109,7 @@ pub async fn restore(by: &Acting<'_>, slug: &str, deleted: Deleted) -> Result<En
         Some(Imported::Stored) => {}
         Some(Imported::Bad(reason)) => return Err(AdminError::Failed(reason)),
         Some(Imported::Expired) => return invalid("The entry stays deleted: it expired meanwhile."),
-        Some(Imported::There | Imported::LeftOut) | None => {
+        Some(Imported::There | Imported::WithoutSecret | Imported::LeftOut) | None => {
             return invalid("The entry stays deleted: its prompt has another answer meanwhile.");
         }
     }

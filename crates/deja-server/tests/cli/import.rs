@@ -58,3 +58,25 @@ fn samples_are_counted_as_what_became_of_them() {
     let said = String::from_utf8(run(&deja, &sample(1, 1).to_string(), &[]).stdout).unwrap();
     assert_eq!(said, "Imported 0 entries.\nAlready there: 0 entries, 1 sample.\n");
 }
+
+#[test]
+fn a_provider_needs_its_key_until_it_has_one() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let house = json!({
+        "deja": 1, "type": "provider", "project": "a", "id": id(9), "name": "house", "kind": "openai",
+        "base_url": "https://house.example/v1", "models": ["m"], "allow_private": false,
+        "created": "2026-01-01T00:00:00Z", "has_secret": true,
+    });
+    let lacking = || import(&deja, &[house.clone()])["without_secret"].clone();
+    // The second time as an import that is repeated after an interruption.
+    assert_eq!(lacking(), json!([["a", "house"]]));
+    assert_eq!(lacking(), json!([["a", "house"]]));
+    deja.ok(&["provider", "remove", "--project", "a", "house"]);
+    let deja = Deja { env: [deja.env, vec![("HOUSE_KEY", "hush".into())]].concat(), ..deja };
+    let of =
+        ["provider", "add", "--project", "a", "--name", "house", "--model", "m", "--key-env", "HOUSE_KEY"];
+    deja.ok(&[&of[..], &["--base-url", "https://house.example/v1"]].concat());
+    let summary = import(&deja, &[house]);
+    assert_eq!((&summary["without_secret"], &summary["already_there"]["providers"]), (&json!([]), &json!(1)));
+}

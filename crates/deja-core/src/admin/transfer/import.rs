@@ -195,8 +195,9 @@ async fn provider(
     record: ProviderRecord,
 ) -> Result<Imported, Refused> {
     let project = owner(by, known, &record.project).await?.id;
-    if by.store().providers(project).await?.iter().any(|other| other.name == record.name) {
-        return Ok(Imported::There);
+    if let Some(there) = by.store().providers(project).await?.iter().find(|other| other.name == record.name) {
+        let lacks_secret = record.has_secret && there.sealed_secret.is_none();
+        return Ok(if lacks_secret { Imported::WithoutSecret } else { Imported::There });
     }
     (by.admin.url_check)(&record.base_url, record.allow_private)?;
     let unreadable = |_| "the sealed secret is not base64".to_owned();

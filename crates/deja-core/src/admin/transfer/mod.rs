@@ -60,6 +60,8 @@ pub enum Imported {
     Stored,
     /// It was there already, and stays as it was.
     There,
+    /// The same, of a provider that lacks the secret which it had where it comes from.
+    WithoutSecret,
     /// It is an entry that is no longer served, or a sample that ended.
     Expired,
     /// It is a sample whose entry is not here, or one more than its project keeps.

@@ -139,6 +139,7 @@ impl Sink {
                     }
                 }
                 Imported::There => self.summary.already_there.merge(told.counts),
+                Imported::WithoutSecret => self.summary.there_without_secret(told),
                 Imported::Expired => self.summary.expired += 1,
                 Imported::LeftOut => self.summary.left_out += 1,
                 Imported::Bad(reason) => self.bad(*number, reason)?,

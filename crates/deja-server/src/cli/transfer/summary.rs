@@ -62,7 +62,7 @@ pub(super) struct ImportSummary {
     pub(super) left_out: u64,
     /// Lines that could not be taken.
     pub(super) skipped: u64,
-    /// Providers that were stored without the secret they had: project and name.
+    /// Providers that lack the secret they had: project and name.
     pub(super) without_secret: Vec<[String; 2]>,
     /// Projects with new entries that are full now, and how many entries each keeps.
     pub(super) full: BTreeMap<String, u64>,
@@ -72,6 +72,12 @@ impl ImportSummary {
     /// Counts a record that was stored.
     pub(super) fn stored(&mut self, record: &Told) {
         self.imported.merge(record.counts);
+        self.without_secret.extend(record.without_secret.clone());
+    }
+
+    /// Counts a provider that was there before, and still needs its key.
+    pub(super) fn there_without_secret(&mut self, record: &Told) {
+        self.already_there.merge(record.counts);
         self.without_secret.extend(record.without_secret.clone());
     }
 
