@@ -26,7 +26,8 @@ fn deja(name: &str, text: &str) -> Deja {
 
 #[test]
 fn the_guard_is_measured_beside_the_threshold_alone() {
-    let deja = deja("pairs.jsonl", &lines());
+    // With the byte order mark that some editors write.
+    let deja = deja("pairs.jsonl", &format!("\u{feff}{}", lines()));
     let args =
         ["eval", "pairs.jsonl", "--threshold", "0.85", "--threshold", "0.7", "--json", "--svg", "c.svg"];
     let report = deja.json(&args);

@@ -80,3 +80,11 @@ fn a_provider_needs_its_key_until_it_has_one() {
     let summary = import(&deja, &[house]);
     assert_eq!((&summary["without_secret"], &summary["already_there"]["providers"]), (&json!([]), &json!(1)));
 }
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let output = run(&deja, &format!("\u{feff}{}\n", entry(1)), &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "Imported 1 entry.\n", "{output:?}");
+}

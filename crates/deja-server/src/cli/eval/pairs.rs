@@ -8,6 +8,8 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use serde::{Deserialize, Deserializer, de};
 
+use crate::cli::transfer::skip_mark;
+
 /// Two prompts, and whether one answer serves both.
 #[derive(Deserialize)]
 pub(super) struct Pair {
@@ -30,8 +32,9 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-fn from_lines(from: impl BufRead) -> anyhow::Result<Vec<Pair>> {
+fn from_lines(mut from: impl BufRead) -> anyhow::Result<Vec<Pair>> {
     let mut pairs = Vec::new();
+    skip_mark(&mut from).context("line 1")?;
     for (line, number) in from.split(b'\n').zip(1..) {
         let line = line.with_context(|| format!("line {number}"))?;
         if !line.trim_ascii().is_empty() {

@@ -19,6 +19,15 @@ pub(super) fn read<'a>(from: &mut impl BufRead, line: &'a mut Vec<u8>) -> io::Re
     Ok(Some(Read { ended: line.last() == Some(&b'\n'), text: Some(line.trim_ascii()), bytes }))
 }
 
+/// Passes over the byte order mark that some editors put before the first line.
+pub(in crate::cli) fn skip_mark(from: &mut impl BufRead) -> io::Result<()> {
+    let mark = "\u{feff}".as_bytes();
+    if from.fill_buf()?.starts_with(mark) {
+        from.consume(mark.len());
+    }
+    Ok(())
+}
+
 /// A line that was read.
 pub(super) struct Read<'a> {
     /// Its text; `None` if it is too long.

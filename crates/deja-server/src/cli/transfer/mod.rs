@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(super) use copy::copy;
 pub(super) use export::export;
 pub(super) use import::import;
+pub(super) use lines::skip_mark;
 pub(super) use pages::unexpected;
 
 /// A bar on a terminal's standard error; nothing anywhere else.
