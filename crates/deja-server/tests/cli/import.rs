@@ -88,3 +88,13 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
     let output = run(&deja, &format!("\u{feff}{}\n", entry(1)), &[]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "Imported 1 entry.\n", "{output:?}");
 }
+
+#[test]
+fn a_project_whose_id_is_taken_is_told_so() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let line = String::from_utf8(deja.run(&["export", "--with-projects"]).stdout).unwrap();
+    let output = run(&deja, &line.replace(r#""project":"a""#, r#""project":"b""#), &[]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("line 1: its id is that of the project 'a' here: give it that slug"), "{error}");
+}

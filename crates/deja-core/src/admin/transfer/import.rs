@@ -179,6 +179,12 @@ async fn project(by: &Acting<'_>, record: ProjectRecord) -> Result<Imported, Ref
         settings: record.settings,
         created: timestamp(record.created)?,
     };
+    if let Some(other) = by.store().projects().await?.iter().find(|other| other.id == project.id) {
+        return Err(Refused::Bad(format!(
+            "its id is that of the project '{}' here: give it that slug in the file, or another id",
+            other.slug
+        )));
+    }
     let change = by.change("project.create").within(project.id).of(project.slug.as_str()).how("imported");
     by.store().create_project(&project, &change).await?;
     Ok(Imported::Stored)
