@@ -1,6 +1,7 @@
 //! The four layers of settings, as texts and numbers that are not checked yet.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use config::{ConfigError as LayerError, FileFormat, Value};
@@ -36,7 +37,9 @@ impl Sources {
     pub fn path(&self) -> Option<PathBuf> {
         let usual = || {
             let usual = self.directory.join(USUAL_FILE);
-            usual.exists().then_some(usual)
+            // A link to a file that is not there yet, as of a volume that is mounted late, is no missing name.
+            let missing = usual.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+            (!missing).then_some(usual)
         };
         self.file.clone().or_else(usual)
     }

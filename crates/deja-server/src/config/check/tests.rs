@@ -104,6 +104,12 @@ fn unknown_members_of_a_file_are_errors_that_help() {
     assert!(error.ends_with("deja.toml: unknown setting datadir; did you mean data_dir?"), "{error}");
     let (_directory, sources) = file("[server]\nlisten = 'x'");
     assert!(Config::load(&sources).unwrap_err().to_string().contains("unknown setting server"));
+    let (directory, sources) = file("");
+    let link = directory.path().join("deja.toml");
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("/nonexistent/d.toml", &link).unwrap();
+    let error = Config::load(&sources).unwrap_err().to_string();
+    assert!(error.contains("deja.toml cannot be read"), "a link that leads nowhere yet: {error}");
     let missing = Sources { file: Some("/nonexistent/d.toml".into()), ..Sources::default() };
     let error = Config::load(&missing).unwrap_err().to_string();
     assert!(error.starts_with("the settings file /nonexistent/d.toml cannot be read"), "{error}");
