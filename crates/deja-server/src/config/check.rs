@@ -131,6 +131,13 @@ impl Settings {
                 format!("a filter without {NOT_BELOW_INFO}: its lines hold prompts, answers and keys");
             return Err(wrong("log", &self.log, &wanted));
         }
+        // A span lets through what happens in it, whatever it is of.
+        if self.log.contains('[') {
+            let wanted = format!(
+                "a filter without spans ([...]): within them are the lines of {NOT_BELOW_INFO}, which hold prompts, answers and keys"
+            );
+            return Err(wrong("log", &self.log, &wanted));
+        }
         Ok(self.log.clone())
     }
 

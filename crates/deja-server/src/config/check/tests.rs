@@ -132,6 +132,8 @@ fn every_bad_value_names_setting_value_and_what_is_allowed() {
         ("DEJA_LOG", "debugg", "a filter"),
         ("DEJA_LOG", "info,deja_server", "a filter"),
         ("DEJA_LOG", "info,tokio_postgres=debug", "a filter without tokio_postgres"),
+        ("DEJA_LOG", "info,[request]=trace", "a filter without spans"),
+        ("DEJA_LOG", "info,deja_server[request{id=1}]=trace", "a filter without spans"),
         ("DEJA_LOG_FORMAT", "xml", "text or json"),
         ("DEJA_EMBEDDER", "/nonexistent", "a directory that exists"),
         ("DEJA_EMBEDDER", "http://x/v1", "set when embedder is a URL"),
