@@ -34,7 +34,6 @@ const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
-    telemetry::init_log(&config.log, config.log_format)?;
     // Before it is ready: whoever saw that may send a signal at once.
     let mut signals = Signals::catch()?;
     let server = tokio::select! {

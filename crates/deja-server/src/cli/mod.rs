@@ -28,8 +28,9 @@ use clap::error::ErrorKind as ClapError;
 use deja_core::admin::AdminError;
 use deja_store::OpenError;
 
-use crate::config::{Config, ConfigError, Settings, Sources};
+use crate::config::{Config, ConfigError, LogFormat, Settings, Sources};
 use crate::secrets::vault::VaultError;
+use crate::telemetry;
 use args::{Cli, ConfigTask, EvalTask, Global, Task};
 
 const WRONG_USAGE: u8 = 2;
@@ -93,12 +94,25 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
     if let Some(Task::Eval(EvalTask { embedder: Some(embedder), .. })) = &cli.task {
         sources.flags.insert("embedder", embedder.clone());
     }
+    let (task, config) = (cli.task.unwrap_or(Task::Serve), Config::load(&sources));
+    // The log first: what reads it as JSON is to find the warnings in it.
+    let json = match (&task, &config) {
+        (Task::Serve, Ok(config)) => {
+            telemetry::init_log(&config.log, config.log_format)?;
+            config.log_format == LogFormat::Json
+        }
+        _ => false,
+    };
     for warning in sources.warnings()? {
-        say(&warning);
+        if json {
+            tracing::warn!("{warning}");
+        } else {
+            say(&warning);
+        }
     }
-    let task = match cli.task.unwrap_or(Task::Serve) {
+    let task = match task {
         Task::Config(ConfigTask::Check) => {
-            Config::load(&sources)?;
+            config?;
             return Ok(writeln!(out, "The settings are valid.")?);
         }
         Task::Config(ConfigTask::Print) => {
@@ -110,7 +124,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
         Task::Openapi => return Ok(writeln!(out, "{}", crate::api::openapi::document()?)?),
         task => task,
     };
-    let config = Config::load(&sources)?;
+    let config = config?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("the threads of the server cannot be started")?;
     match task {
@@ -118,6 +132,9 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
             let served = runtime.block_on(crate::lifecycle::serve(config));
             // A store that is still being opened when a signal ends the start does not keep the process.
             runtime.shutdown_background();
+            if json && let Err(error) = &served {
+                tracing::error!("{error:#}");
+            }
             served
         }
         Task::Health => health::ask(&config),

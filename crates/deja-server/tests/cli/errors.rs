@@ -155,6 +155,29 @@ fn variables_that_are_no_settings_stop_nothing() {
 }
 
 #[test]
+fn a_log_in_json_has_the_warnings_and_why_a_start_failed() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let deja = Deja::new()
+        .env("DEJA_LISTEN", taken.local_addr().unwrap().to_string())
+        .env("DEJA_LISTN", "x")
+        .env("DEJA_LOG_FORMAT", "json");
+    let output = deja.run(&["serve"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    let line = |at: usize| serde_json::from_str::<serde_json::Value>(lines[at]).unwrap();
+    assert_eq!(line(0)["level"], "WARN");
+    assert!(
+        line(0)["message"].as_str().unwrap().starts_with("unknown variable DEJA_LISTN is ignored"),
+        "{text}"
+    );
+    assert!(lines[1].contains(r#""level":"ERROR""#), "what monitoring.md has alerts on: {text}");
+    assert!(line(1)["message"].as_str().unwrap().starts_with("cannot listen on "), "{text}");
+    // For people, as ever.
+    assert!(lines[2].starts_with("deja: cannot listen on ") && lines.len() == 3, "{text}");
+}
+
+#[test]
 fn a_data_directory_that_cannot_be_used() {
     let deja = Deja::new();
     std::fs::write(deja.path().join("file"), "").unwrap();
