@@ -302,33 +302,29 @@ async fn bind(address: std::net::SocketAddr, setting: &str) -> anyhow::Result<Tc
     TcpListener::bind(address).await.map_err(refused)
 }
 
-/// Waits for SIGTERM or SIGINT.
-pub async fn wait_for_signal() -> anyhow::Result<()> {
-    Signals::catch()?.next().await;
-    Ok(())
-}
-
 /// A signal to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Caught {
+pub enum Caught {
     /// From a supervisor.
     Term,
     /// From a terminal.
     Int,
 }
 
-/// SIGTERM and SIGINT, from now on caught.
-struct Signals {
+/// SIGTERM and SIGINT, caught from when it is made.
+pub struct Signals {
     term: Signal,
     int: Signal,
 }
 
 impl Signals {
-    fn catch() -> anyhow::Result<Self> {
+    /// Catches them from now on.
+    pub fn catch() -> anyhow::Result<Self> {
         Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
     }
 
-    async fn next(&mut self) -> Caught {
+    /// Waits for the next one.
+    pub async fn next(&mut self) -> Caught {
         tokio::select! {
             _ = self.term.recv() => Caught::Term,
             _ = self.int.recv() => Caught::Int,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
-use crate::lifecycle::{self, Server};
+use crate::lifecycle::{Server, Signals};
 
 const MODEL: &str = "gpt-4o-mini";
 const PROMPTS: [&str; 12] = [
@@ -37,6 +37,8 @@ const PROMPTS: [&str; 12] = [
 /// Runs sample queries, and then serves unless `exit_after`.
 pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<()> {
     crate::telemetry::init_log("warn", config.log_format)?;
+    // Before there is anything to remove.
+    let mut signals = Signals::catch()?;
     let directory = tempfile::tempdir()?;
     config.data_dir = directory.path().to_path_buf();
     config.database = None;
@@ -51,17 +53,27 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
     let router = Router::new().route("/v1/chat/completions", post(sandbox_answer));
     let server = Server::start(config).await?;
     server.also_serve(sandbox, router);
-    let key = prepare(&server).await?;
-    print_queries(&server, &key).await?;
-    if !exit_after {
-        say(&to_try(&server.address.to_string(), &key))?;
-        if let Some(operators::Setup::Link(link, _)) = operators::set_up(&server.wired.admin).await? {
-            say(&format!("Console:  {}", link.url.expose()))?;
-        }
-        say("Ctrl-C ends the demo and removes its data.")?;
-        lifecycle::wait_for_signal().await?;
+    let shown = tokio::select! {
+        shown = show(&server, exit_after) => shown,
+        _ = signals.next() => Ok(()),
+    };
+    server.stop().await?;
+    shown
+}
+
+/// Prints sample queries and, unless it is to exit, what to try, and waits then.
+async fn show(server: &Server, exit_after: bool) -> anyhow::Result<()> {
+    let key = prepare(server).await?;
+    print_queries(server, &key).await?;
+    if exit_after {
+        return Ok(());
     }
-    server.stop().await
+    say(&to_try(&server.address.to_string(), &key))?;
+    if let Some(operators::Setup::Link(link, _)) = operators::set_up(&server.wired.admin).await? {
+        say(&format!("Console:  {}", link.url.expose()))?;
+    }
+    say("Ctrl-C ends the demo and removes its data.")?;
+    std::future::pending().await
 }
 
 /// What to try with the server at `address`: the first as it is, the second with `pip install openai`.

@@ -1,7 +1,7 @@
 //! What goes wrong is one line that says what to do, and an exit code.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -308,4 +308,18 @@ fn a_server_goes_on_whose_log_cannot_be_written() {
         deja.ok(&["project", "list"]);
         assert_eq!(terminate(server).code(), Some(0));
     }
+}
+
+#[test]
+fn a_demo_that_is_told_to_stop_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let deja =
+        Deja::new().env("DEJA_LISTEN", "127.0.0.1:0").env("TMPDIR", temporary.path().to_str().unwrap());
+    let mut demo = deja.command(&["demo"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // The head of its table: the sample queries are under way.
+    let mut head = [0; 6];
+    demo.stdout.as_mut().unwrap().read_exact(&mut head).unwrap();
+    assert_eq!((&head, temporary.path().read_dir().unwrap().count()), (b"prompt", 1));
+    assert_eq!(terminate(demo).code(), Some(0));
+    assert_eq!(temporary.path().read_dir().unwrap().count(), 0);
 }
