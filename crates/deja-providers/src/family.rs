@@ -107,7 +107,8 @@ pub(crate) fn thinks(model: &str) -> bool {
     let generation = name.strip_prefix("gpt-").and_then(number).filter(|_| !name.contains("-chat"));
     let is_late = generation.is_some_and(|generation| generation >= 5);
     let is_o = name.strip_prefix('o').and_then(number).is_some();
-    let says_so = |part: &str| ["thinking", "reasoner", "r1"].iter().any(|word| part.eq_ignore_ascii_case(word));
+    let says_so =
+        |part: &str| ["thinking", "reasoner", "r1"].iter().any(|word| part.eq_ignore_ascii_case(word));
     is_late
         || is_o
         || is_responses_only(name)

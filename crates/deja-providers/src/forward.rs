@@ -83,7 +83,9 @@ impl Upstream {
             let (body, is_json, class) = self.refusal(response, unpacker).await?;
             error = Some(class);
             // Clients read JSON only under its name, and Go's `http.Error` calls every text plain.
-            let named = |kind: &HeaderValue| kind.to_str().is_ok_and(|kind| kind.to_ascii_lowercase().contains("json"));
+            let named = |kind: &HeaderValue| {
+                kind.to_str().is_ok_and(|kind| kind.to_ascii_lowercase().contains("json"))
+            };
             if is_json && !headers.get(CONTENT_TYPE).is_some_and(named) {
                 headers.insert(CONTENT_TYPE, JSON);
             }

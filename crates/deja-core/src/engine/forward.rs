@@ -72,6 +72,7 @@ impl Engine {
         leader.begin(Arc::clone(&log));
 
         let ended = read(body, &log, &mut patience).await;
+        let provider_time = timed.end();
         let landed = match &ended {
             Read::Broken(error) => {
                 upstream.answered(Err(error));

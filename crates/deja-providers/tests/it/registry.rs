@@ -19,7 +19,9 @@ const RESPONSE: &str =
 fn models_find_their_provider() {
     let built_in = BuiltIn { openai: Some(credentials("http://h/v1")), ..BuiltIn::default() };
     let registry = Registry::new(built_in, settings(), false, prices()).unwrap();
-    assert!(matches!(registry.built_in("gpt-4o", Some(Endpoint::Chat)), Route::To(p) if p.name() == "openai"));
+    assert!(
+        matches!(registry.built_in("gpt-4o", Some(Endpoint::Chat)), Route::To(p) if p.name() == "openai")
+    );
     assert!(matches!(
         registry.built_in("claude-opus-5", Some(Endpoint::Chat)),
         Route::NoCredentials { provider: "anthropic" }
@@ -172,8 +174,9 @@ async fn an_empty_key_is_not_sent() {
     let server = Server::always(chat("ok"));
     let key = || Credentials { key: SecretString::from(""), base_url: Some(server.url.clone()) };
     let built_in = BuiltIn { openai: Some(key()), ..BuiltIn::default() };
-    let Route::To(provider) =
-        Registry::new(built_in, settings(), false, prices()).unwrap().built_in("gpt-4o", Some(Endpoint::Chat))
+    let Route::To(provider) = Registry::new(built_in, settings(), false, prices())
+        .unwrap()
+        .built_in("gpt-4o", Some(Endpoint::Chat))
     else {
         panic!("no route");
     };

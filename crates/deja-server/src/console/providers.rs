@@ -8,7 +8,7 @@ use deja_core::admin::providers::{self, NewProvider, ProviderPatch};
 use deja_core::admin::{AdminError, Hidden};
 use deja_core::pricing::price_for;
 use deja_core::project::Project;
-use deja_core::provider::{ProviderConfig, ProviderKind, Providers as _, Route};
+use deja_core::provider::{Endpoint, ProviderConfig, ProviderKind, Providers as _, Route};
 use deja_core::store::Admission;
 use deja_providers::{Family, UrlError, check_url};
 use serde::Deserialize;
@@ -328,7 +328,7 @@ fn without(visit: &Visit, models: &[String], when: &str) -> String {
         let anywhere = [Endpoint::Chat, Endpoint::Embeddings, Endpoint::Completions];
         let (its, others) = left
             .into_iter()
-            .partition::<Vec<_>, _>(|model| anywhere.into_iter().any(|at| answers(model, at)));
+            .partition::<Vec<_>, _>(|model| anywhere.into_iter().any(|at| answers(model, Some(at))));
         left = others;
         told.extend(format::listed(&its).map(|its| {
             format!("Queries for {its} that miss the cache are answered by {} {when}.", row.title)

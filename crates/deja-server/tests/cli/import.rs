@@ -39,8 +39,8 @@ fn run(deja: &Deja, text: &str, more: &[&str]) -> Output {
 /// The summary of an import of these lines.
 #[track_caller]
 fn import(deja: &Deja, lines: &[Value]) -> Value {
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let output = run(deja, &text, &["--json"]);
+    let lines: Vec<_> = lines.iter().map(Value::to_string).collect();
+    let output = run(deja, &lines.join("\n"), &["--json"]);
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -68,7 +68,7 @@ fn a_provider_needs_its_key_until_it_has_one() {
         "base_url": "https://house.example/v1", "models": ["m"], "allow_private": false,
         "created": "2026-01-01T00:00:00Z", "has_secret": true,
     });
-    let lacking = || import(&deja, &[house.clone()])["without_secret"].clone();
+    let lacking = || import(&deja, std::slice::from_ref(&house))["without_secret"].clone();
     // The second time as an import that is repeated after an interruption.
     assert_eq!(lacking(), json!([["a", "house"]]));
     assert_eq!(lacking(), json!([["a", "house"]]));

@@ -46,6 +46,11 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
+/// The numbers in `told`.
+pub(super) fn usage(told: Value) -> Option<TokenUsage> {
+    Counts::deserialize(told).ok()?.shared()
+}
+
 impl Counts {
     /// In the terms that all providers share; `None` if there is no number in it.
     pub(super) fn shared(&self) -> Option<TokenUsage> {

@@ -357,7 +357,8 @@ fn answers_with_sound_or_images_pass_and_are_not_kept() {
     let part = json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}});
     let image = json!({"candidates": [{"index": 0, "finishReason": "STOP", "content": {"role": "model", "parts": [part]}}]});
     let mut asked = question(CHAT, "gpt-4o-audio-preview", "wire-senses sound", false);
-    (asked["modalities"], asked["audio"]) = (json!(["text", "audio"]), json!({"voice": "a", "format": "wav"}));
+    (asked["modalities"], asked["audio"]) =
+        (json!(["text", "audio"]), json!({"voice": "a", "format": "wav"}));
     let drawn = "/v1beta/models/gemini-2.5-flash-image:generateContent";
     let drawing = question(drawn, "", "wire-senses image", false);
     for (path, body, text, answer) in
