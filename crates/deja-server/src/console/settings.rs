@@ -155,7 +155,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
     let project = visit.project()?;
     // What was not touched is left as it is: somebody else may have changed it since.
     let before: ProjectPatch = visit.open(BEFORE, &form.before).unwrap_or_default();
-    let read = form.read().map(|patch| differing(patch, before));
+    let read = form.read().map(|patch| differing(patch, &before));
     let maximum = read.as_ref().ok().and_then(|patch| patch.max_entries);
     let going = beyond(&visit, &project, maximum).await?;
     let problem = match read {
@@ -258,23 +258,23 @@ impl SettingsForm {
 }
 
 /// Those settings of a form that are not what it was filled with.
-fn differing(patch: ProjectPatch, before: ProjectPatch) -> ProjectPatch {
-    fn differs<T: PartialEq>(now: Option<T>, before: Option<T>) -> Option<T> {
-        if now == before { None } else { now }
+fn differing(patch: ProjectPatch, before: &ProjectPatch) -> ProjectPatch {
+    fn differs<T: PartialEq>(now: Option<T>, before: Option<&T>) -> Option<T> {
+        now.filter(|now| before != Some(now))
     }
     ProjectPatch {
-        name: differs(patch.name, before.name),
-        ttl: differs(patch.ttl, before.ttl),
-        max_entries: differs(patch.max_entries, before.max_entries),
-        share_models: differs(patch.share_models, before.share_models),
-        default_threshold: differs(patch.default_threshold, before.default_threshold),
-        minimum_threshold: differs(patch.minimum_threshold, before.minimum_threshold),
-        guard: differs(patch.guard, before.guard),
-        samples: differs(patch.samples, before.samples),
-        request_log: differs(patch.request_log, before.request_log),
-        request_texts_days: differs(patch.request_texts_days, before.request_texts_days),
-        guard_model: differs(patch.guard_model, before.guard_model),
-        guard_budget: differs(patch.guard_budget, before.guard_budget),
+        name: differs(patch.name, before.name.as_ref()),
+        ttl: differs(patch.ttl, before.ttl.as_ref()),
+        max_entries: differs(patch.max_entries, before.max_entries.as_ref()),
+        share_models: differs(patch.share_models, before.share_models.as_ref()),
+        default_threshold: differs(patch.default_threshold, before.default_threshold.as_ref()),
+        minimum_threshold: differs(patch.minimum_threshold, before.minimum_threshold.as_ref()),
+        guard: differs(patch.guard, before.guard.as_ref()),
+        samples: differs(patch.samples, before.samples.as_ref()),
+        request_log: differs(patch.request_log, before.request_log.as_ref()),
+        request_texts_days: differs(patch.request_texts_days, before.request_texts_days.as_ref()),
+        guard_model: differs(patch.guard_model, before.guard_model.as_ref()),
+        guard_budget: differs(patch.guard_budget, before.guard_budget.as_ref()),
         ..patch
     }
 }

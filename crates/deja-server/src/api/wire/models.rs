@@ -40,6 +40,7 @@ pub(super) async fn models(
     let nothing = async |_: &Parts, _: &KeyHash| (None, ());
     admitted(&app, &base, wire, &mut head, nothing, async |_, admitted, ()| {
         let caller = &admitted.caller;
+        app.engine().count_other(caller);
         let mut models = app.upstreams().models(caller, endpoint_of(wire)).await?;
         models.retain(|model| caller.key.allows_model(&model.id));
         let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };
