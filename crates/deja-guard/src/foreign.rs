@@ -105,6 +105,19 @@ fn unspaced(c: char) -> bool {
     matches!(u32::from(c), 0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xf900..=0xfaff)
 }
 
+/// The zeros of scripts that have digits of their own, each with the other nine behind it. Those beyond the first plane are
+/// literal.
+const ZEROS: &str = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０";
+
+/// A digit of any script as the ASCII one; `c` otherwise.
+fn digit(c: char) -> char {
+    if c.is_ascii() || !c.is_numeric() {
+        return c;
+    }
+    let value = |zero: char| u32::from(c).checked_sub(u32::from(zero)).filter(|value| *value < 10);
+    ZEROS.chars().find_map(value).and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
+}
+
 /// `Some` if the text is not English, is code, or is too long.
 pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Foreign> {
     let (mut letters, mut latin, mut code) = (0usize, 0usize, 0usize);
@@ -136,7 +149,7 @@ pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Forei
 impl Foreign {
     fn of(text: &str, code: bool) -> Self {
         let mut out = Self::default();
-        let chars: Vec<char> = text.chars().collect();
+        let chars: Vec<char> = text.chars().map(digit).collect();
         let mut at = 0;
         let mut amount: Option<f64> = None;
         let (mut kana_kept, mut before) = (true, ' ');
@@ -168,6 +181,10 @@ impl Foreign {
                 }
                 let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
                 out.word(word, &mut amount);
+            } else if c.is_numeric() {
+                at += 1;
+                out.settle(&mut amount);
+                out.push(c.to_string());
             } else {
                 at += 1;
                 match c {

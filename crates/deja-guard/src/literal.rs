@@ -89,8 +89,16 @@ fn indentation(text: &str) -> Option<String> {
 fn unread(text: &str, english: bool) -> Vec<String> {
     let is_strange = |c: char| !c.is_ascii() && (is_sign(c) || english && !is_latin(c));
     let words = text.split(|c: char| !(c.is_alphanumeric() || is_strange(c)));
-    let unread = words.filter(|word| is_data(word) || word.chars().any(is_strange));
+    let unread = words.filter(|word| is_data(word) || is_raised(word) || word.chars().any(is_strange));
     unread.map(str::to_lowercase).collect()
+}
+
+/// `5²`, `x³`, the exponent of `(a + b)²`: a unit like `m²` is read as a word.
+fn is_raised(word: &str) -> bool {
+    let base = word.trim_end_matches(['¹', '²', '³']);
+    let unit = base.trim_start_matches(|c: char| c.is_ascii_digit());
+    base.len() < word.len()
+        && !matches!(unit, "mm" | "cm" | "dm" | "m" | "km" | "in" | "ft" | "yd" | "mi" | "s")
 }
 
 fn is_data(word: &str) -> bool {
@@ -150,6 +158,7 @@ mod tests {
         let unread_of = |text: &str, english: bool| unread(text, english).join(" ");
         assert_eq!(unread_of("Is 5 ✅ or not? Thanks🙏!", true), "✅ thanks🙏");
         assert_eq!(unread_of("∀x P(x), 3 × 4 ± 1", true), "∀x ±");
+        assert_eq!(unread_of("5² or x¹ (a + b)³ on 7 m²", true), "5² x¹ ³");
         assert_eq!(unread_of("the meaning of 鑫 and of Ωmega", true), "鑫");
         assert_eq!(unread_of("鑫 означает?", false), "");
         assert_eq!(unread_of("¿Cuánto cuesta «Niño»… a 5 °C – 7 m² (½)?", true), "");

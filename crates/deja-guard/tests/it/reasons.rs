@@ -206,6 +206,37 @@ fn other_languages_pass_by_proof_only() {
     }
 }
 
+/// Their vectors are equal too: the tokenizer spells no digits of other scripts.
+#[test]
+fn digits_of_every_script_are_numbers() {
+    let refused = [
+        ("كم ساعة في ٤ أيام؟", "كم ساعة في ٦ أيام؟"),
+        ("در سال ۱۳۵۷ چه شد؟", "در سال ۱۳۹۸ چه شد؟"),
+        ("१९८३ का विश्व कप किसने जीता?", "२०११ का विश्व कप किसने जीता?"),
+        ("ตั๋วราคา ๓๕๐ บาทไปไหน", "ตั๋วราคา ๘๕๐ บาทไปไหน"),
+        ("３００円で何が買えますか？", "７００円で何が買えますか？"),
+        ("手順③を説明してください", "手順⑥を説明してください"),
+        ("Was kostet Tarif ② bei euch?", "Was kostet Tarif ③ bei euch?"),
+        ("How many hours do ٤ days have?", "How many hours do ٦ days have?"),
+        ("What does clause ③ say?", "What does clause ⑥ say?"),
+        ("What is 7² in words?", "What is 7³ in words?"),
+        ("What is x² called?", "What is x³ called?"),
+    ];
+    for (a, b) in refused {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 1.0, 1.0, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("１２０円で何が買えますか？", "120円で何が買えますか？"),
+        ("كم ساعة في ٤ أيام؟", "كم ساعة في 4 أيام؟"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
 #[test]
 fn code_and_long_texts_pass_by_proof_only() {
     let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
