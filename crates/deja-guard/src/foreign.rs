@@ -10,11 +10,11 @@ use crate::scan::{Piece, fraction};
 /// What the proof compares of a text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Foreign {
-    /// Lower-case words in order; single characters where the script has no spaces. Courtesy is left out.
-    words: Vec<String>,
-    /// Amounts in base units, sorted.
+    /// In order; single characters where the script has no spaces. Courtesy is left out.
+    words: Vec<Token>,
+    /// Amounts in base units, in order.
     numbers: Vec<String>,
-    /// Words of negation and quantity, sorted.
+    /// Words of negation and quantity, in order.
     negations: Vec<String>,
     /// Japanese case particles with the character before them, sorted.
     roles: Vec<String>,
@@ -23,6 +23,21 @@ pub(crate) struct Foreign {
     loses: bool,
     /// What lies behind the first [`LIMIT`] words, as a digest.
     rest: u64,
+}
+
+/// What has a place in the order of a text.
+#[derive(Clone, Debug)]
+struct Token {
+    /// In lower case.
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Word,
+    Number,
+    Negation,
 }
 
 /// The most words whose order is compared.
@@ -70,8 +85,7 @@ const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht
     januar=1 februar=2 märz=3 april=4 mai=5 juni=6 juli=7 august=8 september=9 oktober=10 november=11 dezember=12 \
     enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11 diciembre=12 \
     janvier=1 février=2 mars=3 avril=4 juin=6 juillet=7 août=8 septembre=9 octobre=10 novembre=11 décembre=12 \
-    janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12 \
-    一=1 二=2 两=2 三=3 四=4 五=5 六=6 七=7 八=8 九=9 十=10 百=100 千=1000 万=10000";
+    janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12";
 
 /// The lists above by word: one bit a list.
 static LISTS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
@@ -98,6 +112,24 @@ const IS_WINS: u8 = 1 << 7;
 
 fn listed(list: u8, word: &str) -> bool {
     LISTS.get(word).is_some_and(|lists| lists & list != 0)
+}
+
+/// What a Chinese or Japanese numeral says.
+fn ideograph(c: char) -> Option<f64> {
+    const DIGITS: &str = "〇一二三四五六七八九";
+    if let Some(value) = DIGITS.chars().position(|digit| digit == c) {
+        return Some(value as f64);
+    }
+    Some(match c {
+        '零' => 0.0,
+        '两' => 2.0,
+        '十' => 10.0,
+        '百' => 100.0,
+        '千' => 1000.0,
+        '万' => 1e4,
+        '亿' | '億' => 1e8,
+        _ => return None,
+    })
 }
 
 /// Scripts that write words without spaces.
@@ -166,6 +198,11 @@ impl Foreign {
                 let whole = amount.take_if(|_| before.is_ascii_digit()).unwrap_or_default();
                 out.settle(&mut amount);
                 amount = part.parse().ok().map(|part: f64| whole + part);
+            } else if ideograph(c).is_some() {
+                while at < chars.len() && ideograph(chars[at]).is_some() {
+                    at += 1;
+                }
+                out.ideographs(&chars[begin..at], &mut amount);
             } else if unspaced(c) {
                 at += 1;
                 let hiragana = ('\u{3040}'..='\u{309f}').contains(&c);
@@ -184,7 +221,7 @@ impl Foreign {
             } else if c.is_numeric() {
                 at += 1;
                 out.settle(&mut amount);
-                out.push(c.to_string());
+                out.number(c.to_string());
             } else {
                 at += 1;
                 match c {
@@ -197,8 +234,6 @@ impl Foreign {
             before = c;
         }
         out.settle(&mut amount);
-        out.numbers.sort_unstable();
-        out.negations.sort_unstable();
         out.roles.sort_unstable();
         out
     }
@@ -206,7 +241,7 @@ impl Foreign {
     /// Writes down an amount that no unit followed.
     fn settle(&mut self, amount: &mut Option<f64>) {
         if let Some(value) = amount.take() {
-            self.numbers.push(format!("{value:.4}"));
+            self.number(format!("{value:.4}"));
         }
     }
 
@@ -220,7 +255,9 @@ impl Foreign {
             let groups: Vec<&str> = part.split('.').collect();
             let grouped = groups.len() > 1 && groups[1..].iter().all(|g| g.len() == 3);
             if groups.len() > 2 && !grouped {
-                self.numbers.extend(groups.iter().map(|g| (*g).to_owned()));
+                for group in groups {
+                    self.number(group.to_owned());
+                }
             } else {
                 *amount = if grouped { groups.concat() } else { part.to_owned() }.parse().ok();
             }
@@ -229,7 +266,7 @@ impl Foreign {
 
     fn unit(&mut self, name: &str, amount: &mut Option<f64>) {
         self.settle(amount);
-        self.numbers.push(name.to_owned());
+        self.number(name.to_owned());
     }
 
     fn word(&mut self, word: String, amount: &mut Option<f64>) {
@@ -252,14 +289,14 @@ impl Foreign {
         if let (Some(value), Some((name, dimension, size))) = (*amount, crate::quantity::unit(&word)) {
             let value = if size.is_nan() { value } else { value * size };
             *amount = None;
-            self.numbers.push(format!("{value:.4}"));
-            self.numbers.push(if size.is_nan() { name.to_owned() } else { format!("{dimension:?}") });
+            self.number(format!("{value:.4}"));
+            self.number(if size.is_nan() { name.to_owned() } else { format!("{dimension:?}") });
             return;
         }
         self.settle(amount);
         self.passive |= listed(IS_PASSIVE, &word);
         if listed(IS_NEGATION, &word) {
-            self.negations.push(word);
+            self.negation(word);
         } else if listed(IS_LOSES, &word) {
             self.loses = true;
             self.push("#wins".to_owned());
@@ -270,26 +307,41 @@ impl Foreign {
         }
     }
 
+    /// `二〇二一` digit by digit, `三百五十` by its powers of ten; the first may stand behind other digits: `3千`.
+    fn ideographs(&mut self, run: &[char], amount: &mut Option<f64>) {
+        let values = || run.iter().filter_map(|c| ideograph(*c));
+        if values().all(|value| value < 10.0) {
+            let digits = values().filter_map(|value| char::from_digit(value as u32, 10));
+            return self.amounts(&digits.collect::<Vec<_>>(), amount);
+        }
+        let mut digit = amount.take_if(|_| values().next().is_some_and(|value| value >= 10.0));
+        self.settle(amount);
+        let (mut sum, mut section) = (0.0, 0.0);
+        for value in values() {
+            if value < 10.0 {
+                digit = Some(value);
+            } else if value < 10_000.0 {
+                section += digit.take().unwrap_or(1.0) * value;
+            } else {
+                sum = (sum + section + digit.take().unwrap_or(0.0)).max(1.0) * value;
+                section = 0.0;
+            }
+        }
+        *amount = Some(sum + section + digit.unwrap_or(0.0));
+    }
+
     /// A character of a script without spaces.
     fn character(&mut self, c: char, before: char, ending: bool, rest: &[char], amount: &mut Option<f64>) {
         let next = rest.first().copied().unwrap_or(' ');
         let text = c.to_string();
         if ending {
             if c == 'な' && matches!(next, 'い' | 'か') || c == 'ず' || c == 'ま' && next == 'せ' {
-                self.negations.push("ない".to_owned());
+                self.negation("ない".to_owned());
             }
             self.passive |= c == 'れ' && matches!(next, 'た' | 'る' | 'て');
             if matches!(c, 'が' | 'を' | 'に' | 'へ') || c == 'か' && next == 'ら' {
                 self.roles.push(format!("{before}{c}"));
             }
-            return;
-        }
-        if let Some(value) = number(&text) {
-            *amount = Some(match *amount {
-                Some(count) if value >= 10.0 && count < value => count * value,
-                Some(count) => count + value,
-                None => value,
-            });
             return;
         }
         if matches!(c, '元' | '块' | '円') && amount.is_some() {
@@ -298,7 +350,7 @@ impl Foreign {
         self.settle(amount);
         self.passive |= c == '被';
         if matches!(c, '不' | '没' | '無' | '无' | '未' | '非' | '全' | '只' | '每' | '部') {
-            self.negations.push(text);
+            self.negation(text);
         } else if listed(IS_LOSES, &text) || listed(IS_WINS, &text) {
             self.loses |= listed(IS_LOSES, &text);
             self.push("#wins".to_owned());
@@ -307,16 +359,34 @@ impl Foreign {
         }
     }
 
+    fn number(&mut self, text: String) {
+        self.numbers.push(text.clone());
+        self.add(text, Kind::Number);
+    }
+
+    fn negation(&mut self, text: String) {
+        self.negations.push(text.clone());
+        self.add(text, Kind::Negation);
+    }
+
     fn push(&mut self, word: String) {
+        self.add(word, Kind::Word);
+    }
+
+    fn add(&mut self, text: String, kind: Kind) {
         if self.words.len() < LIMIT {
-            self.words.push(word);
+            self.words.push(Token { text, kind });
         } else {
-            self.rest = word.bytes().fold(self.rest, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+            self.rest = text.bytes().fold(self.rest, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         }
     }
 
+    fn first(&self) -> Option<&str> {
+        self.words.iter().find(|w| w.kind == Kind::Word).map(|w| w.text.as_str())
+    }
+
     fn asks_who(&self) -> bool {
-        self.words.iter().any(|w| listed(IS_WHO, w))
+        self.words.iter().any(|w| listed(IS_WHO, &w.text))
     }
 }
 
@@ -354,37 +424,53 @@ pub(crate) enum Unproved {
 
 /// Proves that two texts ask the same, or says what is in the way.
 pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
-    if a.numbers != b.numbers {
+    if sorted(&a.numbers) != sorted(&b.numbers) {
         return Err(Unproved::Numbers);
     }
-    if a.negations != b.negations {
+    if sorted(&a.negations) != sorted(&b.negations) {
         return Err(Unproved::Negation);
     }
     let voices = a.passive != b.passive;
     let mut free: Vec<usize> = (0..b.words.len()).collect();
     let mut order = Vec::with_capacity(a.words.len());
+    let stem = if voices { 4 } else { 5 };
     for word in &a.words {
-        let found = free
-            .iter()
-            .position(|j| b.words[*j] == *word)
-            .or_else(|| free.iter().position(|j| inflected(word, &b.words[*j], if voices { 4 } else { 5 })));
+        let is = |j: &usize| b.words[*j].kind == word.kind && b.words[*j].text == word.text;
+        let inflects = |j: &usize| {
+            let words = word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
+            words && inflected(&word.text, &b.words[*j].text, stem)
+        };
+        let found = free.iter().position(is).or_else(|| free.iter().position(inflects));
         let Some(at) = found else { return Err(Unproved::Words) };
-        order.push(free.remove(at));
+        order.push((word.kind, free.remove(at)));
     }
     if !free.is_empty() || a.rest != b.rest {
         return Err(Unproved::Words);
     }
-    let inverted = order.windows(2).any(|pair| pair[0] > pair[1]);
-    // Told from the other side, the parties must change places; told from the same side, they must not.
+    // Told from the other side, the parties must change places; told from the same side, nothing may.
     let other_side = a.loses != b.loses || voices;
+    if other_side {
+        order.retain(|(kind, _)| *kind == Kind::Word);
+    }
+    let inverted = order.windows(2).any(|pair| pair[0].1 > pair[1].1);
     // "A sues B" and "A is sued by B": the first party stays, so the roles changed.
-    if voices && a.words.first() == b.words.first() && !a.asks_who() {
+    if voices && a.first() == b.first() && !a.asks_who() {
         return Err(Unproved::Order);
     }
     let who = voices && a.asks_who() && b.asks_who();
     if who || other_side == inverted && (other_side || a.roles == b.roles) {
         Ok(())
+    } else if a.numbers != b.numbers {
+        Err(Unproved::Numbers)
+    } else if a.negations != b.negations {
+        Err(Unproved::Negation)
     } else {
         Err(Unproved::Order)
     }
+}
+
+fn sorted(list: &[String]) -> Vec<&String> {
+    let mut sorted: Vec<_> = list.iter().collect();
+    sorted.sort_unstable();
+    sorted
 }

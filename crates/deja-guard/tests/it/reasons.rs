@@ -237,6 +237,49 @@ fn digits_of_every_script_are_numbers() {
     }
 }
 
+/// The same words, numbers and negations, each somewhere else.
+#[test]
+fn numbers_and_negations_have_their_places_in_other_languages() {
+    let long =
+        "The tenants wrote to the owner of the house about the roof, and nobody answered them for weeks. "
+            .repeat(10);
+    let refused = [
+        ("Was ist 9 minus 5?", "Was ist 5 minus 9?"),
+        ("Сколько будет 12 минус 7?", "Сколько будет 7 минус 12?"),
+        ("¿Cayó en lunes el 2/5/2023?", "¿Cayó en lunes el 5/2/2023?"),
+        ("9减4是多少？", "4减9是多少？"),
+        ("二〇一三年发生了什么？", "二〇三一年发生了什么？"),
+        ("三百五十块够吗？", "三百一十五块够吗？"),
+        ("for (int i = 2; i < 7; i++) { f(i); }", "for (int i = 7; i < 2; i++) { f(i); }"),
+        ("Welche Pilze sind essbar, aber nicht lecker?", "Welche Pilze sind nicht essbar, aber lecker?"),
+        ("¿Puedo entrar si no pago y reservo?", "¿Puedo entrar si pago y no reservo?"),
+        ("Qui peut venir mais pas rester ?", "Qui peut pas venir mais rester ?"),
+        ("哪些鸟会走但不会飞？", "哪些鸟不会走但会飞？"),
+    ];
+    let texts = refused.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let moved = (
+        format!("{long}Heating is not included and water is included."),
+        format!("{long}Heating is included and water is not included."),
+    );
+    for (a, b) in texts.iter().chain([&moved]) {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("二〇一三年发生了什么？", "2013年发生了什么？"),
+        ("三百五十块够吗？", "350块够吗？"),
+        ("两万三千元够吗", "23000元够吗？"),
+        ("3千万円で何が買えますか", "30000000円で何が買えますか"),
+        ("1.5万元能买什么？", "一万五千元能买什么？"),
+        ("Kann ich bis 9 Uhr nicht fahren?", "kann ich bis neun Uhr nicht fahren"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
 #[test]
 fn code_and_long_texts_pass_by_proof_only() {
     let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
