@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::lexicon::{class, lexicon};
+use crate::quantity;
 use crate::scan::{Piece, fraction};
 
 /// What the proof compares of a text.
@@ -25,6 +26,22 @@ pub(crate) struct Foreign {
     rest: u64,
 }
 
+/// A number whose unit is not read yet.
+#[derive(Clone, Copy)]
+struct Amount {
+    value: f64,
+    /// Digits behind the point as written: version 3.1 is not 3.10.
+    decimals: usize,
+    /// The currency that stands before it.
+    currency: Option<&'static str>,
+}
+
+impl Amount {
+    fn plain(value: f64) -> Self {
+        Self { value, decimals: 0, currency: None }
+    }
+}
+
 /// What has a place in the order of a text.
 #[derive(Clone, Debug)]
 struct Token {
@@ -42,6 +59,12 @@ enum Kind {
 
 /// The most words whose order is compared.
 const LIMIT: usize = 200;
+
+/// Digits that an f64 tells apart.
+const LONGEST_NUMBER: usize = 15;
+
+/// How far the value beside a sign may be.
+const SIGN_REACH: usize = 8;
 
 /// Words that mark a language other than English; few of them are English words.
 const MARKS: &str = "der die das und ist ich nicht ein eine wie wo wann warum mein meine mit für auf zu im beim von den dem des kann muss soll darf wird \
@@ -183,21 +206,33 @@ impl Foreign {
         let mut out = Self::default();
         let chars: Vec<char> = text.chars().map(digit).collect();
         let mut at = 0;
-        let mut amount: Option<f64> = None;
+        let mut amount: Option<Amount> = None;
+        let mut currency = None;
         let (mut kana_kept, mut before) = (true, ' ');
         while at < chars.len() {
             let c = chars[at];
             let begin = at;
             if c.is_ascii_digit() {
-                while at < chars.len() && (chars[at].is_ascii_digit() || separator(&chars, begin, at)) {
+                let joins = |at: usize| if code { chars[at] == '.' } else { separator(&chars, begin, at) };
+                while at < chars.len() && (chars[at].is_ascii_digit() || joins(at)) {
                     at += 1;
                 }
-                out.amounts(&chars[begin..at], &mut amount);
+                if code {
+                    out.number(chars[begin..at].iter().collect());
+                } else {
+                    out.amounts(&chars[begin..at], &mut amount);
+                }
+                if let (Some(amount), Some(name)) = (&mut amount, currency.take()) {
+                    amount.currency = Some(name);
+                }
             } else if let Some(part) = fraction(c) {
                 at += 1;
-                let whole = amount.take_if(|_| before.is_ascii_digit()).unwrap_or_default();
+                let whole = amount.take_if(|_| before.is_ascii_digit()).map_or(0.0, |amount| amount.value);
                 out.settle(&mut amount);
-                amount = part.parse().ok().map(|part: f64| whole + part);
+                // As many digits as the sign has: none of them is lost when it is settled.
+                let decimals = part.split_once('.').map_or(0, |(_, behind)| behind.len());
+                let value = part.parse().map(|part: f64| Amount { decimals, ..Amount::plain(whole + part) });
+                amount = value.ok();
             } else if ideograph(c).is_some() {
                 while at < chars.len() && ideograph(chars[at]).is_some() {
                     at += 1;
@@ -224,11 +259,23 @@ impl Foreign {
                 out.number(c.to_string());
             } else {
                 at += 1;
-                match c {
-                    '%' => out.unit("percent", &mut amount),
-                    '€' | '$' | '£' => out.unit("money", &mut amount),
-                    _ if code && !c.is_whitespace() => out.push(c.to_string()),
-                    _ => {}
+                let before_number =
+                    || chars[at..].iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit);
+                if code {
+                    if !c.is_whitespace() {
+                        out.push(c.to_string());
+                    }
+                } else if let Some(name) = unit_sign(c) {
+                    let real = c == '$' && before == 'R' && out.words.pop_if(|w| w.text == "r").is_some();
+                    let name = if real { "reais" } else { name };
+                    if amount.is_none() && c != '%' && before_number() {
+                        currency = Some(name);
+                    } else {
+                        out.unit(name, &mut amount);
+                    }
+                } else if let Some(sign) = sign(&chars, begin) {
+                    out.settle(&mut amount);
+                    out.push(sign.to_string());
                 }
             }
             before = c;
@@ -239,59 +286,70 @@ impl Foreign {
     }
 
     /// Writes down an amount that no unit followed.
-    fn settle(&mut self, amount: &mut Option<f64>) {
-        if let Some(value) = amount.take() {
-            self.number(format!("{value:.4}"));
+    fn settle(&mut self, amount: &mut Option<Amount>) {
+        let Some(Amount { value, decimals, currency }) = amount.take() else { return };
+        if let Some(currency) = currency {
+            return self.unit(currency, &mut Some(Amount::plain(value)));
         }
+        let decimals = if value.fract() == 0.0 { 0 } else { decimals };
+        self.number(format!("{value:.decimals$}"));
     }
 
     /// `10.000`, `10 000`, `1,5`, `23/2/1981`, `7.4.1`.
-    fn amounts(&mut self, digits: &[char], amount: &mut Option<f64>) {
-        self.settle(amount);
-        let text: String =
-            digits.iter().map(|c| if c.is_whitespace() || *c == ',' { '.' } else { *c }).collect();
-        for part in text.split([':', '/']) {
+    fn amounts(&mut self, digits: &[char], amount: &mut Option<Amount>) {
+        let joint = |c: &char| !c.is_ascii_digit();
+        for part in digits.split(|c| matches!(c, ':' | '/')) {
             self.settle(amount);
-            let groups: Vec<&str> = part.split('.').collect();
-            let grouped = groups.len() > 1 && groups[1..].iter().all(|g| g.len() == 3);
-            if groups.len() > 2 && !grouped {
+            let groups: Vec<&[char]> = part.split(joint).collect();
+            let thousands = |groups: &[&[char]]| {
+                groups[0].len() <= 3 && groups[0][0] != '0' && groups[1..].iter().all(|g| g.len() == 3)
+            };
+            let point = part.iter().rposition(joint).filter(|at| !part[..*at].contains(&part[*at]));
+            let behind = groups[groups.len() - 1];
+            // One mark before three digits groups them. The last of two kinds is the point, as is any other that is alone.
+            let whole = groups.len() == 1 || (groups.len() == 2 || point.is_none()) && thousands(&groups);
+            let decimal = point.is_some() && (groups.len() == 2 || thousands(&groups[..groups.len() - 1]));
+            let digits = groups.concat();
+            if digits.len() > LONGEST_NUMBER || !whole && !decimal {
                 for group in groups {
-                    self.number(group.to_owned());
+                    let text: String = group.iter().collect();
+                    self.number(text.trim_start_matches('0').to_owned());
                 }
-            } else {
-                *amount = if grouped { groups.concat() } else { part.to_owned() }.parse().ok();
+                continue;
             }
+            let decimals = if whole { 0 } else { behind.len() };
+            let value = digits.iter().collect::<String>().parse::<f64>().unwrap_or_default();
+            *amount = Some(Amount { decimals, ..Amount::plain(value / 10f64.powi(decimals as i32)) });
         }
     }
 
-    fn unit(&mut self, name: &str, amount: &mut Option<f64>) {
-        self.settle(amount);
-        self.number(name.to_owned());
+    /// A unit by one of its names: with the amount before it a number, alone a word.
+    fn unit(&mut self, name: &str, amount: &mut Option<Amount>) {
+        let known = quantity::unit(name);
+        let name = known.map_or(name, |(name, ..)| name);
+        let Some(Amount { value, .. }) = amount.take() else { return self.push(name.to_owned()) };
+        self.number(match known {
+            Some((_, dimension, size)) if !size.is_nan() => format!("{:.12e} {dimension:?}", value * size),
+            _ => format!("{value:.12e} {name}"),
+        });
     }
 
-    fn word(&mut self, word: String, amount: &mut Option<f64>) {
+    fn word(&mut self, word: String, amount: &mut Option<Amount>) {
         if let Some(value) = number(&word) {
             *amount = match *amount {
-                Some(count) if value >= 100.0 && count < value => Some(count * value),
+                Some(count) if value >= 100.0 && count.value < value => {
+                    Some(Amount { value: count.value * value, decimals: 0, ..count })
+                }
                 _ => {
                     self.settle(amount);
-                    Some(value)
+                    Some(Amount::plain(value))
                 }
             };
             return;
         }
-        if matches!(word.as_str(), "euro" | "euros" | "dollar" | "dólares" | "reais") {
-            return self.unit("money", amount);
-        }
-        if matches!(word.as_str(), "prozent" | "percent" | "porcento" | "pourcent") {
-            return self.unit("percent", amount);
-        }
-        if let (Some(value), Some((name, dimension, size))) = (*amount, crate::quantity::unit(&word)) {
-            let value = if size.is_nan() { value } else { value * size };
-            *amount = None;
-            self.number(format!("{value:.4}"));
-            self.number(if size.is_nan() { name.to_owned() } else { format!("{dimension:?}") });
-            return;
+        let name = unit_name(&word);
+        if amount.is_some() && (name == "reais" || quantity::unit(name).is_some()) {
+            return self.unit(name, amount);
         }
         self.settle(amount);
         self.passive |= listed(IS_PASSIVE, &word);
@@ -308,14 +366,15 @@ impl Foreign {
     }
 
     /// `二〇二一` digit by digit, `三百五十` by its powers of ten; the first may stand behind other digits: `3千`.
-    fn ideographs(&mut self, run: &[char], amount: &mut Option<f64>) {
+    fn ideographs(&mut self, run: &[char], amount: &mut Option<Amount>) {
         let values = || run.iter().filter_map(|c| ideograph(*c));
         if values().all(|value| value < 10.0) {
             let digits = values().filter_map(|value| char::from_digit(value as u32, 10));
             return self.amounts(&digits.collect::<Vec<_>>(), amount);
         }
-        let mut digit = amount.take_if(|_| values().next().is_some_and(|value| value >= 10.0));
+        let before = amount.take_if(|_| values().next().is_some_and(|value| value >= 10.0));
         self.settle(amount);
+        let mut digit = before.map(|amount| amount.value);
         let (mut sum, mut section) = (0.0, 0.0);
         for value in values() {
             if value < 10.0 {
@@ -327,11 +386,13 @@ impl Foreign {
                 section = 0.0;
             }
         }
-        *amount = Some(sum + section + digit.unwrap_or(0.0));
+        let value = sum + section + digit.unwrap_or(0.0);
+        *amount =
+            Some(Amount { currency: before.and_then(|amount| amount.currency), ..Amount::plain(value) });
     }
 
     /// A character of a script without spaces.
-    fn character(&mut self, c: char, before: char, ending: bool, rest: &[char], amount: &mut Option<f64>) {
+    fn character(&mut self, c: char, before: char, ending: bool, rest: &[char], amount: &mut Option<Amount>) {
         let next = rest.first().copied().unwrap_or(' ');
         let text = c.to_string();
         if ending {
@@ -345,7 +406,7 @@ impl Foreign {
             return;
         }
         if matches!(c, '元' | '块' | '円') && amount.is_some() {
-            return self.unit("money", amount);
+            return self.unit(if c == '円' { "yen" } else { "yuan" }, amount);
         }
         self.settle(amount);
         self.passive |= c == '被';
@@ -399,6 +460,55 @@ fn separator(chars: &[char], begin: usize, at: usize) -> bool {
             at - begin <= 3 && digit(at + 1) && digit(at + 2) && digit(at + 3) && !digit(at + 4)
         }
         _ => false,
+    }
+}
+
+/// The sign of comparison or arithmetic at `at`, if it belongs to a number. A hyphen stands between two or before one.
+fn sign(chars: &[char], at: usize) -> Option<char> {
+    const SIGNS: &str = "+-−–*×/÷<>≤≥=≠^";
+    let said = match chars[at] {
+        '−' | '–' => '-',
+        '×' => '*',
+        '÷' => '/',
+        sign if SIGNS.contains(sign) => sign,
+        _ => return None,
+    };
+    let value = |c: &&char| **c != ' ' && !SIGNS.contains(**c);
+    let left = chars[..at].iter().rev().take(SIGN_REACH).find(value).copied().unwrap_or(' ');
+    let right = chars[at + 1..].iter().take(SIGN_REACH).find(value).copied().unwrap_or(' ');
+    let digits = (left.is_ascii_digit(), right.is_ascii_digit());
+    let opens = at == 0 || !chars[at - 1].is_alphanumeric() || unspaced(chars[at - 1]);
+    let stands = match said {
+        '-' => digits == (true, true) || opens && chars.get(at + 1).is_some_and(char::is_ascii_digit),
+        '/' => digits == (true, true),
+        '*' | '=' | '≠' | '^' => {
+            let operand = |c: char| c.is_alphanumeric() || matches!(c, '(' | ')' | '[' | ']');
+            digits != (false, false) && operand(left) && operand(right)
+        }
+        _ => digits != (false, false),
+    };
+    stands.then_some(said)
+}
+
+/// The unit that a sign stands for.
+fn unit_sign(c: char) -> Option<&'static str> {
+    Some(match c {
+        '%' => "percent",
+        '€' => "euro",
+        '$' => "dollar",
+        '£' => "pound",
+        '¥' => "yen",
+        _ => return None,
+    })
+}
+
+/// The name in `quantity.rs` of a unit in another language.
+fn unit_name(word: &str) -> &str {
+    match word {
+        "dólar" | "dólares" => "dollar",
+        "real" => "reais",
+        "prozent" | "porcento" | "pourcent" => "percent",
+        _ => word,
     }
 }
 

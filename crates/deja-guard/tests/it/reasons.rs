@@ -281,6 +281,56 @@ fn numbers_and_negations_have_their_places_in_other_languages() {
 }
 
 #[test]
+fn signs_currencies_and_decimals_count_in_other_languages() {
+    let long =
+        "The tenants wrote to the owner of the house about the roof, and nobody answered them for weeks. "
+            .repeat(10);
+    let refused = [
+        ("¿Cuánto da 9 + 4?", "¿Cuánto da 9 - 4?"),
+        ("¿Cuánto da 9 * 4?", "¿Cuánto da 9 / 4?"),
+        ("Ist es bei -8 Grad glatt?", "Ist es bei 8 Grad glatt?"),
+        ("Welche Zahlen sind > 6?", "Welche Zahlen sind < 6?"),
+        ("7+4是多少？", "7-4是多少？"),
+        ("7×4是多少？", "7÷4是多少？"),
+        ("Wie viel Pfund sind 30 Euro?", "Wie viel Pfund sind 30 Dollar?"),
+        ("Reichen 30 € für das Taxi?", "Reichen 30 $ für das Taxi?"),
+        ("Reichen € 30 für das Taxi?", "Reichen $ 30 für das Taxi?"),
+        ("Quanto valem R$ 30 hoje?", "Quanto valem $ 30 hoje?"),
+        ("300元够吗？", "300円够吗？"),
+        ("Schreibe 0,375 als Bruch", "Schreibe 375 als Bruch"),
+        ("Was wiegt 0,250 kg von dem Mehl?", "Was wiegt 250 kg von dem Mehl?"),
+        ("novedades de Python 3.1 para el curso", "novedades de Python 3.10 para el curso"),
+        ("f(1, 2); g[1] = {}; // why", "f(1.2); g[1] = {}; // why"),
+    ];
+    let texts = refused.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let ends = [
+        ("The rent is 0.750 dollars.", "The rent is 750 dollars."),
+        ("The rent changes by +8 percent.", "The rent changes by -8 percent."),
+    ];
+    let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
+    for (a, b) in texts.iter().chain(&ends) {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("¿Cuánto da 9 - 4?", "¿cuánto da 9 − 4?"),
+        ("9×4是多少？", "9 * 4是多少"),
+        ("30块够吗？", "30元够吗"),
+        ("Reichen € 30 für das Taxi?", "Reichen 30 Euro für das Taxi?"),
+        ("¿Cuánto son 30 dólares en pesos?", "¿Cuánto son $30 en pesos?"),
+        ("Was kostet ein Kredit über 12.500,00 €?", "was kostet ein Kredit über 12 500 Euro"),
+        ("Wie lange reichen 2,50 € für mein Brot?", "Wie lange reichen 2,5 Euro für mein Brot?"),
+        ("Was geschah am 07.04.1999 mit dem Dom?", "Was geschah am 7.4.1999 mit dem Dom?"),
+        ("Ist die 4-Tage-Woche von COVID-19 betroffen?", "Ist die 4 Tage Woche von COVID 19 betroffen?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
 fn code_and_long_texts_pass_by_proof_only() {
     let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
     assert_eq!(verdict(&format!("{code} // why"), &format!("{code}\n// why"), 0.99).refused, None);
