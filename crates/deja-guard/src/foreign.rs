@@ -1,9 +1,10 @@
 //! Texts the features do not know: other languages, code, texts beyond the window. Here only proof counts: nearly
 //! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
+use crate::languages::{
+    Grammar, IS_COURTESY, IS_ENGLISH, IS_IDLE, IS_LOSES, IS_MARK, IS_NEGATION, IS_PASSIVE, IS_WHO, IS_WINS,
+    conjugates, listed, number,
+};
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
 use crate::scan::{Piece, fraction};
@@ -19,6 +20,7 @@ pub(crate) struct Foreign {
     negations: Vec<String>,
     /// Japanese case particles with the character before them, sorted.
     roles: Vec<String>,
+    grammar: Grammar,
     passive: bool,
     /// "Loses" rather than "wins".
     loses: bool,
@@ -48,6 +50,8 @@ struct Token {
     /// In lower case.
     text: String,
     kind: Kind,
+    /// Begins with a capital letter, and no sentence.
+    capital: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,77 +69,6 @@ const LONGEST_NUMBER: usize = 15;
 
 /// How far the value beside a sign may be.
 const SIGN_REACH: usize = 8;
-
-/// Words that mark a language other than English; few of them are English words.
-const MARKS: &str = "der die das und ist ich nicht ein eine wie wo wann warum mein meine mit für auf zu im beim von den dem des kann muss soll darf wird \
-    wer welche welcher welches gibt es man bei nach vom zum zur oder aber wenn noch schon sich sind hat habe \
-    el la los las un una unos que qué cómo como cuándo dónde quién cuál por para con de del en mi su es son puedo se lo al sin más \
-    le les des du est et je ne pas mon ma mes sur dans avec pour une quel quelle quels quelles comment quand où qui que faut peut sont au aux ça \
-    o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como \
-    il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del \
-    foi pela pelo ha sido wurde été por hay está het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet";
-
-/// English function words that the lists of other languages share with it or that show English.
-const ENGLISH: &str = "the of and to is are how what i my in on for with can do does or if not was be have has some any with they we there an it that this you your from at by when where why who which should";
-
-/// Words of negation and quantity, by language.
-const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nichts niemand ohne alle alles jeder jede jedes einige manche nur außer mehr weniger \
-    un- no ni nunca jamás nada nadie ningún ninguno ninguna sin todos todas todo solo sólo excepto salvo algunos más menos \
-    ne pas non jamais rien personne aucun aucune sans tous toutes tout seul seulement sauf quelques plus moins \
-    não nem nunca nada ninguém nenhum nenhuma sem todos todas só apenas exceto alguns mais menos \
-    non mai niente nessuno senza tutti solo tranne più meno niet geen nooit zonder alle alleen \
-    not no never without none all only except any some every less more";
-
-/// Courtesy, auxiliaries and other words that change no answer.
-const IDLE: &str = "bitte hallo danke moin mal denn doch eigentlich hat haben habe de a al le les por favor hola gracias contra la el los las \
-    il te plaît bonjour merci svp que est ce qu o os as um uma do da no na olá oi obrigado obrigada foi lo gli per favore ciao grazie please hi hello thanks \
-    wurde wird worden werden von vom durch sido fue été par por pelo pela ha se";
-
-/// Forms of the passive.
-const PASSIVE: &str = "wurde wird worden sido fue été foi";
-
-/// Who, where the passive asks for the agent.
-const WHO: &str = "wer wem quién quien qui quem chi wie 谁 誰";
-
-/// Losing and winning: the same event told from either side.
-const LOSES: &str = "verlor verloren verliert perdió perdieron perdu perdeu perderam perso 输 負 败 敗";
-const WINS: &str = "gewann gewonnen gewinnt ganó ganaron gagné ganhou ganharam vinto schlug besiegte venció battu bateu 赢 勝 胜";
-
-/// Numbers in words and months, as the digit they stand for.
-const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 zwölf=12 hundert=100 tausend=1000 \
-    dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 doce=12 cien=100 mil=1000 deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 \
-    dix=10 douze=12 cent=100 mille=1000 dois=2 duas=2 três=3 quatro=4 sete=7 oito=8 nove=9 dez=10 doze=12 cem=100 \
-    januar=1 februar=2 märz=3 april=4 mai=5 juni=6 juli=7 august=8 september=9 oktober=10 november=11 dezember=12 \
-    enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11 diciembre=12 \
-    janvier=1 février=2 mars=3 avril=4 juin=6 juillet=7 août=8 septembre=9 octobre=10 novembre=11 décembre=12 \
-    janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12";
-
-/// The lists above by word: one bit a list.
-static LISTS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
-    let mut words = HashMap::new();
-    for (bit, list) in [MARKS, ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS].iter().enumerate() {
-        for word in list.split_whitespace() {
-            *words.entry(word).or_insert(0) |= 1 << bit;
-        }
-    }
-    words
-});
-static VALUES: LazyLock<HashMap<&'static str, f64>> = LazyLock::new(|| {
-    let pairs = NUMBERS.split_whitespace().filter_map(|pair| pair.split_once('='));
-    pairs.filter_map(|(word, value)| Some((word, value.parse().ok()?))).collect()
-});
-const IS_MARK: u8 = 1;
-const IS_ENGLISH: u8 = 1 << 1;
-const IS_NEGATION: u8 = 1 << 2;
-const IS_IDLE: u8 = 1 << 3;
-const IS_PASSIVE: u8 = 1 << 4;
-const IS_WHO: u8 = 1 << 5;
-const IS_LOSES: u8 = 1 << 6;
-const IS_WINS: u8 = 1 << 7;
-
-fn listed(list: u8, word: &str) -> bool {
-    LISTS.get(word).is_some_and(|lists| lists & list != 0)
-}
 
 /// What a Chinese or Japanese numeral says.
 fn ideograph(c: char) -> Option<f64> {
@@ -182,7 +115,7 @@ pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Forei
         code +=
             usize::from(matches!(c, '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '_' | '`' | '[' | ']'));
     }
-    let count = |list: u8| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
+    let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
     let other = count(IS_MARK);
     let english = count(IS_ENGLISH);
     let accented = letters > latin;
@@ -198,12 +131,19 @@ pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Forei
         || accented && other >= english && other + unknown > 1
         || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len();
     let is_code = code >= 4 && code * 12 > letters;
-    (foreign || is_code || too_long).then(|| Foreign::of(text, is_code))
+    let grammar = match (is_code, foreign) {
+        (true, _) => Grammar::None,
+        (false, true) => Grammar::of(pieces.iter().take(60).map(|p| p.text.as_str())),
+        (false, false) => Grammar::English,
+    };
+    (foreign || is_code || too_long).then(|| Foreign::of(text, grammar))
 }
 
 impl Foreign {
-    fn of(text: &str, code: bool) -> Self {
-        let mut out = Self::default();
+    fn of(text: &str, grammar: Grammar) -> Self {
+        let mut out = Self { grammar, ..Self::default() };
+        let code = grammar == Grammar::None;
+        let mut starts = true;
         let chars: Vec<char> = text.chars().map(digit).collect();
         let mut at = 0;
         let mut amount: Option<Amount> = None;
@@ -251,14 +191,21 @@ impl Foreign {
                 while at < chars.len() && chars[at].is_alphabetic() && !unspaced(chars[at]) {
                     at += 1;
                 }
+                // "C++" is not "C".
+                let marks = chars[at..].iter().take_while(|c| matches!(c, '+' | '#')).count();
+                if at - begin == 1 && !code && !chars.get(at + marks).is_some_and(|c| c.is_alphanumeric()) {
+                    at += marks;
+                }
                 let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
-                out.word(word, &mut amount);
+                out.word(word, c.is_uppercase() && !starts, &mut amount);
+                starts = false;
             } else if c.is_numeric() {
                 at += 1;
                 out.settle(&mut amount);
                 out.number(c.to_string());
             } else {
                 at += 1;
+                starts |= matches!(c, '.' | '!' | '?' | ':' | '\n' | '¿' | '¡' | '。');
                 let before_number =
                     || chars[at..].iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit);
                 if code {
@@ -334,7 +281,13 @@ impl Foreign {
         });
     }
 
-    fn word(&mut self, word: String, amount: &mut Option<Amount>) {
+    fn word(&mut self, word: String, capital: bool, amount: &mut Option<Amount>) {
+        if self.grammar == Grammar::None {
+            if !listed(IS_COURTESY, &word) {
+                self.push(word);
+            }
+            return;
+        }
         if let Some(value) = number(&word) {
             *amount = match *amount {
                 Some(count) if value >= 100.0 && count.value < value => {
@@ -361,7 +314,7 @@ impl Foreign {
         } else if listed(IS_WINS, &word) {
             self.push("#wins".to_owned());
         } else if !listed(IS_IDLE, &word) {
-            self.push(word);
+            self.add(word, Kind::Word, capital);
         }
     }
 
@@ -422,21 +375,21 @@ impl Foreign {
 
     fn number(&mut self, text: String) {
         self.numbers.push(text.clone());
-        self.add(text, Kind::Number);
+        self.add(text, Kind::Number, false);
     }
 
     fn negation(&mut self, text: String) {
         self.negations.push(text.clone());
-        self.add(text, Kind::Negation);
+        self.add(text, Kind::Negation, false);
     }
 
     fn push(&mut self, word: String) {
-        self.add(word, Kind::Word);
+        self.add(word, Kind::Word, false);
     }
 
-    fn add(&mut self, text: String, kind: Kind) {
+    fn add(&mut self, text: String, kind: Kind, capital: bool) {
         if self.words.len() < LIMIT {
-            self.words.push(Token { text, kind });
+            self.words.push(Token { text, kind, capital });
         } else {
             self.rest = text.bytes().fold(self.rest, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         }
@@ -512,17 +465,6 @@ fn unit_name(word: &str) -> &str {
     }
 }
 
-fn number(word: &str) -> Option<f64> {
-    VALUES.get(word).copied()
-}
-
-/// Whether both are one word in two forms: a common stem of `stem` letters and short endings.
-fn inflected(x: &str, y: &str, stem: usize) -> bool {
-    let common = x.chars().zip(y.chars()).take_while(|(a, b)| a == b).count();
-    let longer = x.chars().count().max(y.chars().count());
-    x == y || common >= stem && longer - common <= 3 + usize::from(stem < 5)
-}
-
 /// What stands against the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unproved {
@@ -543,14 +485,19 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     let voices = a.passive != b.passive;
     let mut free: Vec<usize> = (0..b.words.len()).collect();
     let mut order = Vec::with_capacity(a.words.len());
-    let stem = if voices { 4 } else { 5 };
+    // A verb may have another form in the passive.
+    let mut verbs = usize::from(voices);
     for word in &a.words {
         let is = |j: &usize| b.words[*j].kind == word.kind && b.words[*j].text == word.text;
-        let inflects = |j: &usize| {
-            let words = word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
-            words && inflected(&word.text, &b.words[*j].text, stem)
-        };
-        let found = free.iter().position(is).or_else(|| free.iter().position(inflects));
+        let words = |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
+        let capital = |j: &usize| word.capital || b.words[*j].capital;
+        let inflects =
+            |j: &usize| words(j) && a.grammar.inflects(b.grammar, &word.text, &b.words[*j].text, capital(j));
+        let conjugates = |j: &usize| words(j) && !capital(j) && conjugates(&word.text, &b.words[*j].text);
+        let found = free.iter().position(is).or_else(|| free.iter().position(inflects)).or_else(|| {
+            verbs = verbs.checked_sub(1)?;
+            free.iter().position(conjugates)
+        });
         let Some(at) = found else { return Err(Unproved::Words) };
         order.push((word.kind, free.remove(at)));
     }

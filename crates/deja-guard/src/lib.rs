@@ -21,6 +21,7 @@
 mod align;
 mod features;
 mod foreign;
+mod languages;
 mod lexicon;
 mod literal;
 mod order;

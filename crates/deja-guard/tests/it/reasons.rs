@@ -331,6 +331,52 @@ fn signs_currencies_and_decimals_count_in_other_languages() {
 }
 
 #[test]
+fn words_that_begin_alike_are_other_words() {
+    let long =
+        "The tenants wrote to the owner of the house about the roof, and nobody answered them for weeks. "
+            .repeat(10);
+    let refused = [
+        ("Wie lange sind dreizehn Tage in Stunden?", "Wie lange sind dreißig Tage in Stunden?"),
+        ("Wie viele Sekunden sind sechzehn Minuten?", "Wie viele Sekunden sind sechzig Minuten?"),
+        ("Was verdient ein Lehrer in Bremen?", "Was verdient eine Lehrerin in Bremen?"),
+        ("¿Qué le regalo a mi vecino por su boda?", "¿Qué le regalo a mi vecina por su boda?"),
+        ("¿Qué le digo a mi abuelo?", "¿Qué le digo a mi abuela?"),
+        ("Comment trouver la cousine de Paul ?", "Comment trouver le cousin de Paul ?"),
+        ("Welche Sprache spricht man in Nigeria?", "Welche Sprache spricht man in Niger?"),
+        ("Combien de zéros dans un milliard ?", "Combien de zéros dans un million ?"),
+        ("Wie lerne ich C++ am besten?", "Wie lerne ich C am besten?"),
+        ("char d[8]; strncpy(d, s, 8); x = {1};", "char d[8]; strncat(d, s, 8); x = {1};"),
+        ("let x = {}; console.log(s.substr(2)); y = [];", "let x = {}; console.log(s.substring(2)); y = [];"),
+        ("a = 1; b[0] = {}; print(a);", "o = 1; b[0] = {}; print(o);"),
+    ];
+    let texts = refused.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let ends = [
+        ("Rent is due on day thirteen.", "Rent is due on day thirty."),
+        ("I pay for eight rooms.", "I pay for eighty rooms."),
+        ("It is about the employer.", "It is about the employee."),
+    ];
+    let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
+    for (a, b) in texts.iter().chain(&ends) {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("Welche Versicherungen schützen kleine Betriebe?", "welche Versicherung schützt kleinen Betrieb"),
+        ("Wo meldet man als Studenten einen Umzug an?", "Wo meldet man als Student einen Umzug an?"),
+        ("¿Qué plantas crecen en la sombra?", "¿Qué planta crece en la sombra?"),
+        ("Où trouver les documents pour une demande ?", "Où trouver le document pour une demande ?"),
+        ("Como funcionam as tarifas com o banco?", "Como funciona a tarifa com o banco?"),
+        ("Come funzionano contratti per la casa?", "Come funziona il contratto per la casa?"),
+        ("¿Quién compuso este himno?", "¿Por quién fue compuesto este himno?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
 fn code_and_long_texts_pass_by_proof_only() {
     let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
     assert_eq!(verdict(&format!("{code} // why"), &format!("{code}\n// why"), 0.99).refused, None);

@@ -1,0 +1,168 @@
+//! What the proof knows of languages other than English: words that mark them, courtesy, negations, numbers in words, and how
+//! words are inflected.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::lexicon::stem;
+
+/// Words that mark a language other than English, by language; few of them are English words.
+const GERMAN: &str = "der die das und ist ich nicht ein eine wie wo wann warum mein meine mit für auf zu im beim von den dem des kann muss soll darf \
+    wird wurde wer welche welcher welches gibt es man bei nach vom zum zur oder aber wenn noch schon sich sind hat habe";
+const SPANISH: &str = "el la los las un una unos que qué cómo como cuándo dónde quién cuál por para con de del en mi su es son puedo se lo al sin más \
+    ha sido hay está";
+const FRENCH: &str = "le les des du est et je ne pas mon ma mes sur dans avec pour une quel quelle quels quelles comment quand où qui que faut peut sont au \
+    aux ça été";
+const PORTUGUESE: &str = "o os as um uma não quem qual quais onde meu minha em no na nos nas do da dos das com é são pode como foi pela pelo";
+const ITALIAN: &str =
+    "il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del";
+const DUTCH: &str = "het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet";
+
+/// English function words that the lists of other languages share with it or that show English.
+const ENGLISH: &str = "the of and to is are how what i my in on for with can do does or if not was be have has some any with they we there an it that this you your from at by when where why who which should";
+
+/// Words of negation and quantity, by language.
+const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nichts niemand ohne alle alles jeder jede jedes einige manche nur außer mehr weniger \
+    un- no ni nunca jamás nada nadie ningún ninguno ninguna sin todos todas todo solo sólo excepto salvo algunos más menos \
+    ne pas non jamais rien personne aucun aucune sans tous toutes tout seul seulement sauf quelques plus moins \
+    não nem nunca nada ninguém nenhum nenhuma sem todos todas só apenas exceto alguns mais menos \
+    non mai niente nessuno senza tutti solo tranne più meno niet geen nooit zonder alle alleen \
+    not no never without none all only except any some every less more";
+
+/// Courtesy, auxiliaries and other words that change no answer.
+const IDLE: &str = "bitte hallo danke moin mal denn doch eigentlich hat haben habe de a al le les por favor hola gracias contra la el los las \
+    il te plaît bonjour merci svp que est ce qu o os as um uma do da no na olá oi obrigado obrigada foi lo gli per favore ciao grazie please hi hello thanks \
+    wurde wird worden werden von vom durch sido fue été par por pelo pela ha se";
+
+/// Those of them that are idle in code too.
+const COURTESY: &str = "bitte hallo danke moin por favor hola gracias bonjour merci svp olá oi obrigado obrigada ciao grazie please hi hello thanks";
+
+/// Forms of the passive.
+const PASSIVE: &str = "wurde wird worden sido fue été foi";
+
+/// Who, where the passive asks for the agent.
+const WHO: &str = "wer wem quién quien qui quem chi wie 谁 誰";
+
+/// Losing and winning: the same event told from either side.
+const LOSES: &str = "verlor verloren verliert perdió perdieron perdu perdeu perderam perso 输 負 败 敗";
+const WINS: &str = "gewann gewonnen gewinnt ganó ganaron gagné ganhou ganharam vinto schlug besiegte venció battu bateu 赢 勝 胜";
+
+/// Numbers in words and months, as the digit they stand for.
+const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 zwölf=12 hundert=100 tausend=1000 \
+    dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 doce=12 cien=100 mil=1000 deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 \
+    dix=10 douze=12 cent=100 mille=1000 dois=2 duas=2 três=3 quatro=4 sete=7 oito=8 nove=9 dez=10 doze=12 cem=100 \
+    januar=1 februar=2 märz=3 april=4 mai=5 juni=6 juli=7 august=8 september=9 oktober=10 november=11 dezember=12 \
+    enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11 diciembre=12 \
+    janvier=1 février=2 mars=3 avril=4 juin=6 juillet=7 août=8 septembre=9 octobre=10 novembre=11 décembre=12 \
+    janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12";
+
+const LANGUAGES: [&str; 6] = [GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN, DUTCH];
+
+/// The lists above by word: one bit a list, the languages first.
+static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
+    let mut words = HashMap::new();
+    for (bit, list) in
+        LANGUAGES.iter().chain(&[ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY]).enumerate()
+    {
+        for word in list.split_whitespace() {
+            *words.entry(word).or_insert(0) |= 1 << bit;
+        }
+    }
+    words
+});
+static VALUES: LazyLock<HashMap<&'static str, f64>> = LazyLock::new(|| {
+    let pairs = NUMBERS.split_whitespace().filter_map(|pair| pair.split_once('='));
+    pairs.filter_map(|(word, value)| Some((word, value.parse().ok()?))).collect()
+});
+pub(crate) const IS_MARK: u32 = (1 << LANGUAGES.len()) - 1;
+pub(crate) const IS_ENGLISH: u32 = 1 << 6;
+pub(crate) const IS_NEGATION: u32 = 1 << 7;
+pub(crate) const IS_IDLE: u32 = 1 << 8;
+pub(crate) const IS_PASSIVE: u32 = 1 << 9;
+pub(crate) const IS_WHO: u32 = 1 << 10;
+pub(crate) const IS_LOSES: u32 = 1 << 11;
+pub(crate) const IS_WINS: u32 = 1 << 12;
+pub(crate) const IS_COURTESY: u32 = 1 << 13;
+
+/// The lists of [`IS_MARK`] and so on that `word` is in.
+pub(crate) fn lists(word: &str) -> u32 {
+    LISTS.get(word).copied().unwrap_or(0)
+}
+
+pub(crate) fn listed(list: u32, word: &str) -> bool {
+    lists(word) & list != 0
+}
+
+/// The number that `word` stands for.
+pub(crate) fn number(word: &str) -> Option<f64> {
+    VALUES.get(word).copied()
+}
+
+/// Endings by which a word may differ and stay the same word, by language: sets, of which two endings of one word are.
+/// None tells a woman from a man, the past from the present, or fifteen from fifty.
+const ENDINGS: [&[&[&str]]; 6] = [
+    &[&["", "e", "en", "n", "s", "es", "em", "t", "st", "et", "est"], &["e", "er", "es", "en", "em"]],
+    &[&["", "s", "es"], &["", "n"], &["", "r"]],
+    &[&["", "s", "x"], &["", "nt"], &["", "r", "z"]],
+    &[&["", "s", "es"], &["", "m"], &["", "r"]],
+    &[&["o", "i"], &["a", "e"], &["e", "i"], &["", "no"], &["", "re"]],
+    &[&["", "s", "en", "n", "e", "t"]],
+];
+
+/// Those of German nouns. What has a capital letter elsewhere is a name.
+const GERMAN_NOUNS: &[&[&str]] = &[&["", "e", "en", "n", "s", "es", "nen"]];
+
+/// The fewest letters that two forms of a word have in common.
+const STEM: usize = 5;
+
+/// The languages of a text, and how a word of it may differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Grammar {
+    /// Code: not at all.
+    #[default]
+    None,
+    English,
+    /// How many words mark each of [`LANGUAGES`].
+    Marked([u8; 6]),
+}
+
+impl Grammar {
+    /// By the words that mark a language.
+    pub(crate) fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let mut counts = [0u8; 6];
+        for lists in words.map(lists).filter(|lists| lists & IS_MARK != 0) {
+            for (bit, count) in counts.iter_mut().enumerate() {
+                *count += u8::from(lists & 1 << bit != 0);
+            }
+        }
+        Self::Marked(counts)
+    }
+
+    /// Whether both are one word in two forms. `capital`: one of them has a capital letter, and begins no sentence.
+    pub(crate) fn inflects(self, other: Self, x: &str, y: &str, capital: bool) -> bool {
+        let common: usize =
+            x.chars().zip(y.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
+        match (self, other) {
+            (Self::English, Self::English) => common >= 3 && !capital && stem(x) == stem(y),
+            (Self::Marked(a), Self::Marked(b)) => {
+                let counts: [u8; 6] = std::array::from_fn(|at| a[at].saturating_add(b[at]));
+                let most = counts.into_iter().max().filter(|most| *most > 0);
+                let likely = (0..counts.len()).filter(|at| Some(counts[*at]) == most);
+                let mut sets = likely.flat_map(|language| match (capital, language) {
+                    (false, _) => ENDINGS[language],
+                    (true, 0) => GERMAN_NOUNS,
+                    (true, _) => &[],
+                });
+                let ends = || x[..common].char_indices().map(|(at, c)| at + c.len_utf8()).skip(STEM - 1);
+                sets.any(|set| ends().any(|at| set.contains(&&x[at..]) && set.contains(&&y[at..])))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether both may be a verb in two voices: a common stem and endings of four letters at most.
+pub(crate) fn conjugates(x: &str, y: &str) -> bool {
+    let common = x.chars().zip(y.chars()).take_while(|(a, b)| a == b).count();
+    common >= STEM - 1 && x.chars().count().max(y.chars().count()) - common <= 4
+}
