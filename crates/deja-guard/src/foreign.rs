@@ -2,8 +2,8 @@
 //! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
 
 use crate::languages::{
-    Grammar, IS_COURTESY, IS_ENGLISH, IS_IDLE, IS_LOSES, IS_MARK, IS_NEGATION, IS_PASSIVE, IS_WHO, IS_WINS,
-    conjugates, listed, number,
+    Grammar, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FROM, IS_GREETING, IS_IDLE, IS_LOSES, IS_MARK, IS_NEGATION,
+    IS_PASSIVE, IS_TO, IS_WHO, IS_WINS, conjugates, listed, lists, number,
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
@@ -21,6 +21,8 @@ pub(crate) struct Foreign {
     /// Japanese case particles with the character before them, sorted.
     roles: Vec<String>,
     grammar: Grammar,
+    /// The words of direction since the last word.
+    lead: u32,
     passive: bool,
     /// "Loses" rather than "wins".
     loses: bool,
@@ -52,6 +54,8 @@ struct Token {
     kind: Kind,
     /// Begins with a capital letter, and no sentence.
     capital: bool,
+    /// The words of direction before it, as bits of their lists.
+    lead: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -143,7 +147,7 @@ impl Foreign {
     fn of(text: &str, grammar: Grammar) -> Self {
         let mut out = Self { grammar, ..Self::default() };
         let code = grammar == Grammar::None;
-        let mut starts = true;
+        let (mut starts, mut broken) = (true, true);
         let chars: Vec<char> = text.chars().map(digit).collect();
         let mut at = 0;
         let mut amount: Option<Amount> = None;
@@ -197,8 +201,10 @@ impl Foreign {
                     at += marks;
                 }
                 let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
-                out.word(word, c.is_uppercase() && !starts, &mut amount);
-                starts = false;
+                if !(broken && listed(IS_GREETING, &word)) {
+                    out.word(word, c.is_uppercase() && !starts, &mut amount);
+                    (starts, broken) = (false, false);
+                }
             } else if c.is_numeric() {
                 at += 1;
                 out.settle(&mut amount);
@@ -206,6 +212,7 @@ impl Foreign {
             } else {
                 at += 1;
                 starts |= matches!(c, '.' | '!' | '?' | ':' | '\n' | '¿' | '¡' | '。');
+                broken |= starts || matches!(c, ',' | ';' | '(' | '–' | '—' | '、' | '，' | '！');
                 let before_number =
                     || chars[at..].iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit);
                 if code {
@@ -315,6 +322,8 @@ impl Foreign {
             self.push("#wins".to_owned());
         } else if !listed(IS_IDLE, &word) {
             self.add(word, Kind::Word, capital);
+        } else {
+            self.lead |= lists(&word) & (IS_FROM | IS_TO | IS_BY);
         }
     }
 
@@ -349,11 +358,15 @@ impl Foreign {
         let next = rest.first().copied().unwrap_or(' ');
         let text = c.to_string();
         if ending {
-            if c == 'な' && matches!(next, 'い' | 'か') || c == 'ず' || c == 'ま' && next == 'せ' {
+            if c == 'な' && matches!(next, 'い' | 'か' | 'く' | 'け')
+                || c == 'ず'
+                || c == 'ま' && next == 'せ'
+            {
                 self.negation("ない".to_owned());
             }
             self.passive |= c == 'れ' && matches!(next, 'た' | 'る' | 'て');
-            if matches!(c, 'が' | 'を' | 'に' | 'へ') || c == 'か' && next == 'ら' {
+            if matches!(c, 'が' | 'を' | 'に' | 'へ') || matches!((c, next), ('か', 'ら') | ('よ', 'り'))
+            {
                 self.roles.push(format!("{before}{c}"));
             }
             return;
@@ -363,6 +376,9 @@ impl Foreign {
         }
         self.settle(amount);
         self.passive |= c == '被';
+        if matches!(before, '被' | '由' | '给') || next == 'に' {
+            self.lead |= IS_BY;
+        }
         if matches!(c, '不' | '没' | '無' | '无' | '未' | '非' | '全' | '只' | '每' | '部') {
             self.negation(text);
         } else if listed(IS_LOSES, &text) || listed(IS_WINS, &text) {
@@ -389,7 +405,7 @@ impl Foreign {
 
     fn add(&mut self, text: String, kind: Kind, capital: bool) {
         if self.words.len() < LIMIT {
-            self.words.push(Token { text, kind, capital });
+            self.words.push(Token { text, kind, capital, lead: std::mem::take(&mut self.lead) });
         } else {
             self.rest = text.bytes().fold(self.rest, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         }
@@ -401,6 +417,11 @@ impl Foreign {
 
     fn asks_who(&self) -> bool {
         self.words.iter().any(|w| listed(IS_WHO, &w.text))
+    }
+
+    /// "By whom was it written?", not "who was invited by her?"
+    fn asks_by_whom(&self) -> bool {
+        self.words.iter().any(|w| listed(IS_WHO, &w.text) && w.lead & IS_BY != 0)
     }
 }
 
@@ -485,6 +506,7 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     let voices = a.passive != b.passive;
     let mut free: Vec<usize> = (0..b.words.len()).collect();
     let mut order = Vec::with_capacity(a.words.len());
+    let mut turned = false;
     // A verb may have another form in the passive.
     let mut verbs = usize::from(voices);
     for word in &a.words {
@@ -499,7 +521,11 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
             free.iter().position(conjugates)
         });
         let Some(at) = found else { return Err(Unproved::Words) };
-        order.push((word.kind, free.remove(at)));
+        let at = free.remove(at);
+        let leads = (word.lead, b.words[at].lead);
+        turned |=
+            leads.0 & IS_FROM != 0 && leads.1 & IS_TO != 0 || leads.0 & IS_TO != 0 && leads.1 & IS_FROM != 0;
+        order.push((word.kind, at));
     }
     if !free.is_empty() || a.rest != b.rest {
         return Err(Unproved::Words);
@@ -511,10 +537,11 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     }
     let inverted = order.windows(2).any(|pair| pair[0].1 > pair[1].1);
     // "A sues B" and "A is sued by B": the first party stays, so the roles changed.
-    if voices && a.first() == b.first() && !a.asks_who() {
+    let passive = if a.passive { a } else { b };
+    let who = voices && a.asks_who() && b.asks_who() && passive.asks_by_whom();
+    if voices && a.first() == b.first() && !who || !voices && turned {
         return Err(Unproved::Order);
     }
-    let who = voices && a.asks_who() && b.asks_who();
     if who || other_side == inverted && (other_side || a.roles == b.roles) {
         Ok(())
     } else if a.numbers != b.numbers {

@@ -30,12 +30,21 @@ const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nicht
     not no never without none all only except any some every less more";
 
 /// Courtesy, auxiliaries and other words that change no answer.
-const IDLE: &str = "bitte hallo danke moin mal denn doch eigentlich hat haben habe de a al le les por favor hola gracias contra la el los las \
-    il te plaît bonjour merci svp que est ce qu o os as um uma do da no na olá oi obrigado obrigada foi lo gli per favore ciao grazie please hi hello thanks \
+const IDLE: &str = "bitte mal denn doch eigentlich hat haben habe de a al le les por favor contra la el los las \
+    il te plaît svp que est ce qu o os as um uma do da no na foi lo gli per favore please \
     wurde wird worden werden von vom durch sido fue été par por pelo pela ha se";
 
 /// Those of them that are idle in code too.
-const COURTESY: &str = "bitte hallo danke moin por favor hola gracias bonjour merci svp olá oi obrigado obrigada ciao grazie please hi hello thanks";
+const COURTESY: &str = "bitte svp please";
+
+/// Greetings and thanks: idle where a sentence begins, or a comma stands before them.
+const GREETINGS: &str =
+    "hallo danke moin hola gracias bonjour merci olá oi obrigado obrigada ciao grazie hi hello thanks";
+
+/// Words of direction before a place or a party: whence, whither, by whom.
+const FROM: &str = "de del da do dal dalla von vom";
+const TO: &str = "a al";
+const BY: &str = "von vom durch por par pelo pela da dal dalla";
 
 /// Forms of the passive.
 const PASSIVE: &str = "wurde wird worden sido fue été foi";
@@ -61,8 +70,10 @@ const LANGUAGES: [&str; 6] = [GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN, DUTC
 /// The lists above by word: one bit a list, the languages first.
 static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     let mut words = HashMap::new();
-    for (bit, list) in
-        LANGUAGES.iter().chain(&[ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY]).enumerate()
+    for (bit, list) in LANGUAGES
+        .iter()
+        .chain(&[ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY, GREETINGS, FROM, TO, BY])
+        .enumerate()
     {
         for word in list.split_whitespace() {
             *words.entry(word).or_insert(0) |= 1 << bit;
@@ -83,6 +94,10 @@ pub(crate) const IS_WHO: u32 = 1 << 10;
 pub(crate) const IS_LOSES: u32 = 1 << 11;
 pub(crate) const IS_WINS: u32 = 1 << 12;
 pub(crate) const IS_COURTESY: u32 = 1 << 13;
+pub(crate) const IS_GREETING: u32 = 1 << 14;
+pub(crate) const IS_FROM: u32 = 1 << 15;
+pub(crate) const IS_TO: u32 = 1 << 16;
+pub(crate) const IS_BY: u32 = 1 << 17;
 
 /// The lists of [`IS_MARK`] and so on that `word` is in.
 pub(crate) fn lists(word: &str) -> u32 {

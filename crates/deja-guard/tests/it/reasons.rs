@@ -377,6 +377,41 @@ fn words_that_begin_alike_are_other_words() {
 }
 
 #[test]
+fn directions_agents_and_courtesy_count_in_other_languages() {
+    let refused = [
+        ("¿Cuánto tarda el tren de Bilbao a Burgos?", "¿Cuánto tarda el tren a Bilbao de Burgos?"),
+        ("Quanto custa a viagem de Braga a Coimbra?", "Quanto custa a viagem a Braga de Coimbra?"),
+        ("Quanto costa il volo da Torino a Bari?", "Quanto costa il volo a Torino da Bari?"),
+        ("牛は馬より重いですか", "牛より馬は重いですか"),
+        ("Wer hat Paul verklagt?", "Wer wurde von Paul verklagt?"),
+        ("谁打败了日本队？", "谁被日本队打败了？"),
+        ("ここで水を飲んでもいいですか", "ここで水を飲まなくてもいいですか"),
+        ("¿Cómo se escribe hola en griego?", "¿Cómo se escribe gracias en griego?"),
+        ("Wie sagt man danke auf Polnisch?", "Wie sagt man hallo auf Polnisch?"),
+    ];
+    for (a, b) in refused {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        (
+            "¿Cuánto tarda el tren de Bilbao a Burgos?",
+            "Hola, ¿cuánto tarda el tren de Bilbao a Burgos? Gracias",
+        ),
+        ("Wie melde ich ein Gewerbe an, danke!", "Hallo, wie melde ich ein Gewerbe an?"),
+        ("谁打败了日本队？", "日本队被谁打败了？"),
+        ("Qui a peint ce tableau ?", "Par qui ce tableau a été peint ?"),
+        ("Quem escreveu este livro?", "Este livro foi escrito por quem?"),
+        ("『坊っちゃん』を書いたのは誰？", "『坊っちゃん』は誰に書かれた？"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
 fn code_and_long_texts_pass_by_proof_only() {
     let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
     assert_eq!(verdict(&format!("{code} // why"), &format!("{code}\n// why"), 0.99).refused, None);
