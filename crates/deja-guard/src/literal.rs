@@ -8,6 +8,7 @@
 //! Then what means something else in another case or without its mark: options of commands (`-d`, `-D`), escapes (`\\d`,
 //! `%M`), megabits and megabytes, brackets in arithmetic, the indentation of code.
 
+use crate::prompt::Prompt;
 use crate::scan::Piece;
 
 /// Letters and digits beyond which a run is data. BERT spells words of up to 100; no word of a language without spaces
@@ -99,6 +100,75 @@ fn is_raised(word: &str) -> bool {
     let unit = base.trim_start_matches(|c: char| c.is_ascii_digit());
     base.len() < word.len()
         && !matches!(unit, "mm" | "cm" | "dm" | "m" | "km" | "in" | "ft" | "yd" | "mi" | "s")
+}
+
+/// Letters with marks upon them, behind the letter that they are without: the tokenizer drops the marks.
+const MARKED: [&str; 14] = [
+    "aàáâãäåāăą",
+    "cçćĉċč",
+    "dďđ",
+    "eèéêëēĕėęě",
+    "gĝğġģ",
+    "iìíîïĩīĭį",
+    "nñńņň",
+    "oòóôõöøōŏő",
+    "rŕŗř",
+    "sśŝşšș",
+    "tţťț",
+    "uùúûüũūŭůűų",
+    "yýÿŷ",
+    "zźżž",
+];
+
+/// A word with an accent, in lower case.
+#[derive(Clone, Debug)]
+pub(crate) struct Accented {
+    word: String,
+    /// In quotes, or before "mean": the prompt is about the word.
+    named: bool,
+}
+
+/// The letter without its accent.
+fn bare(c: char) -> char {
+    if !('\u{c0}'..'\u{220}').contains(&c) {
+        return c;
+    }
+    MARKED.iter().find(|letters| letters.contains(c)).and_then(|letters| letters.chars().next()).unwrap_or(c)
+}
+
+/// The words of `text` that have an accent.
+pub(crate) fn accented(text: &str) -> Vec<Accented> {
+    const QUOTES: &str = "\"'`“”‘’„«»";
+    let mut accented = Vec::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(|c: char| bare(c) != c || c.is_uppercase() && !c.is_ascii()) {
+        let begin = rest[..begin].trim_end_matches(char::is_alphanumeric).len();
+        let end = rest[begin..].find(|c: char| !c.is_alphanumeric()).map_or(rest.len(), |end| begin + end);
+        let word = rest[begin..end].to_lowercase();
+        let quoted = rest[..begin].ends_with(|c| QUOTES.contains(c))
+            && rest[end..].starts_with(|c| QUOTES.contains(c));
+        // "vis-à-vis"
+        let joined = rest[..begin].ends_with('-') || rest[end..].starts_with('-');
+        if word.chars().any(|c| bare(c) != c) && !joined {
+            accented.push(Accented { word, named: quoted || rest[end..].starts_with(" mean") });
+        }
+        rest = &rest[end..];
+    }
+    accented
+}
+
+/// Whether a word of one prompt is another one than its like without accents, or with others, in the other one. "Café" is
+/// "cafe" where one of the prompts has no accents at all.
+pub(crate) fn respelled(a: &Prompt, b: &Prompt) -> bool {
+    let one = |a: &Prompt, b: &Prompt| {
+        a.accented.iter().any(|Accented { word, named }| {
+            let words = || b.key.split(|c: char| !c.is_alphanumeric());
+            let like = |other: &str| other.chars().map(bare).eq(word.chars().map(bare));
+            let counts = *named || !b.accented.is_empty();
+            words().all(|other| other != word) && (word.chars().count() == 1 || counts && words().any(like))
+        })
+    };
+    one(a, b) || one(b, a)
 }
 
 fn is_data(word: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::foreign::{self, Foreign};
 use crate::lexicon::{class, lexicon, stem};
-use crate::literal::literals;
+use crate::literal::{Accented, accented, literals};
 use crate::places;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
@@ -159,6 +159,8 @@ pub struct Prompt {
     pub(crate) foreign: Option<Foreign>,
     /// What must be the same, letter by letter.
     pub(crate) literals: Vec<String>,
+    /// Words with accents of an English prompt.
+    pub(crate) accented: Vec<Accented>,
 }
 
 impl Prompt {
@@ -193,6 +195,7 @@ impl Prompt {
             length,
             trigrams,
             literals,
+            accented: if foreign.is_none() { accented(text) } else { Vec::new() },
             foreign,
         };
         prompt.walk(&pieces);

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
 use crate::lexicon::class;
+use crate::literal::respelled;
 use crate::prompt::{Governor, Prompt};
 use crate::{rules, trees};
 
@@ -123,10 +124,11 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
-    if asked.literals != candidate.literals {
+    let is_same_text = asked.same_text(candidate);
+    if asked.literals != candidate.literals || (!is_same_text && respelled(asked, candidate)) {
         return Verdict::UNPROVED;
     }
-    if threshold < LOWEST_THRESHOLD || asked.same_text(candidate) {
+    if threshold < LOWEST_THRESHOLD || is_same_text {
         return Verdict::PASS;
     }
     // The pairing is greedy: a fixed order of the two makes it the same either way.

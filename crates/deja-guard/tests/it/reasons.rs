@@ -139,6 +139,36 @@ fn marks_and_case_that_say_something_are_read() {
     }
 }
 
+/// The tokenizer drops accents, so the vectors are equal.
+#[test]
+fn an_accent_makes_another_word_where_accents_are_written() {
+    let refused = [
+        ("How do I enter ó?", "How do I enter ò?"),
+        ("How do I enter ñ in vim?", "How do I enter n in vim?"),
+        ("How do you say ü?", "How do you say ö?"),
+        ("What does peña mean?", "What does pena mean?"),
+        ("How do you pronounce 'rosé'?", "How do you pronounce 'rose'?"),
+        ("Is pâté or pâte a dough?", "Is pâté or pate a dough?"),
+        ("How is Šibenik spelled in São Paulo?", "How is Sibenik spelled in São Paulo?"),
+    ];
+    for (a, b) in refused {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 1.0, 1.0, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let same = [
+        ("Where is a good café in Leeds?", "Where is a good cafe in Leeds?"),
+        ("Is it naïve to trust my bank?", "Is it naive to trust my bank?"),
+        ("How do I update my résumé?", "How do I update my resume?"),
+        ("What is a vis-à-vis meeting?", "What is a vis-a-vis meeting?"),
+        ("When is the café in São Paulo open?", "when is the café in são paulo open"),
+    ];
+    for (a, b) in same {
+        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
+    }
+}
+
 #[test]
 fn reasons_are_said_in_words() {
     let words = [
