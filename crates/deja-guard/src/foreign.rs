@@ -3,7 +3,7 @@
 
 use crate::languages::{
     Grammar, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FROM, IS_GREETING, IS_IDLE, IS_LOSES, IS_MARK, IS_NEGATION,
-    IS_PASSIVE, IS_TO, IS_WHO, IS_WINS, conjugates, listed, lists, number,
+    IS_PASSIVE, IS_THANKS, IS_TO, IS_WHO, IS_WINS, conjugates, listed, lists, number,
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
@@ -77,6 +77,9 @@ const SIGN_REACH: usize = 8;
 /// What a Chinese or Japanese numeral says.
 fn ideograph(c: char) -> Option<f64> {
     const DIGITS: &str = "〇一二三四五六七八九";
+    if c < '〇' {
+        return None;
+    }
     if let Some(value) = DIGITS.chars().position(|digit| digit == c) {
         return Some(value as f64);
     }
@@ -201,7 +204,9 @@ impl Foreign {
                     at += marks;
                 }
                 let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
-                if !(broken && listed(IS_GREETING, &word)) {
+                // "R$" and "US$" are one sign.
+                let is_sign = chars.get(at) == Some(&'$') && matches!(word.as_str(), "r" | "us");
+                if !(is_sign || broken && listed(IS_GREETING, &word)) {
                     out.word(word, c.is_uppercase() && !starts, &mut amount);
                     (starts, broken) = (false, false);
                 }
@@ -220,8 +225,7 @@ impl Foreign {
                         out.push(c.to_string());
                     }
                 } else if let Some(name) = unit_sign(c) {
-                    let real = c == '$' && before == 'R' && out.words.pop_if(|w| w.text == "r").is_some();
-                    let name = if real { "reais" } else { name };
+                    let name = if c == '$' && matches!(before, 'R' | 'r') { "reais" } else { name };
                     if amount.is_none() && c != '%' && before_number() {
                         currency = Some(name);
                     } else {
@@ -235,6 +239,7 @@ impl Foreign {
             before = c;
         }
         out.settle(&mut amount);
+        out.words.pop_if(|w| listed(IS_THANKS, &w.text));
         out.roles.sort_unstable();
         out
     }

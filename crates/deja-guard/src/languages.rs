@@ -37,9 +37,11 @@ const IDLE: &str = "bitte mal denn doch eigentlich hat haben habe de a al le les
 /// Those of them that are idle in code too.
 const COURTESY: &str = "bitte svp please";
 
-/// Greetings and thanks: idle where a sentence begins, or a comma stands before them.
+/// Greetings and thanks: idle where a sentence begins, or a comma stands before them. Thanks also end a prompt.
 const GREETINGS: &str =
     "hallo danke moin hola gracias bonjour merci olá oi obrigado obrigada ciao grazie hi hello thanks";
+
+const THANKS: &str = "danke gracias merci obrigado obrigada grazie thanks";
 
 /// Words of direction before a place or a party: whence, whither, by whom.
 const FROM: &str = "de del da do dal dalla von vom";
@@ -72,7 +74,9 @@ static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     let mut words = HashMap::new();
     for (bit, list) in LANGUAGES
         .iter()
-        .chain(&[ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY, GREETINGS, FROM, TO, BY])
+        .chain(&[
+            ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY, GREETINGS, THANKS, FROM, TO, BY,
+        ])
         .enumerate()
     {
         for word in list.split_whitespace() {
@@ -95,9 +99,10 @@ pub(crate) const IS_LOSES: u32 = 1 << 11;
 pub(crate) const IS_WINS: u32 = 1 << 12;
 pub(crate) const IS_COURTESY: u32 = 1 << 13;
 pub(crate) const IS_GREETING: u32 = 1 << 14;
-pub(crate) const IS_FROM: u32 = 1 << 15;
-pub(crate) const IS_TO: u32 = 1 << 16;
-pub(crate) const IS_BY: u32 = 1 << 17;
+pub(crate) const IS_THANKS: u32 = 1 << 15;
+pub(crate) const IS_FROM: u32 = 1 << 16;
+pub(crate) const IS_TO: u32 = 1 << 17;
+pub(crate) const IS_BY: u32 = 1 << 18;
 
 /// The lists of [`IS_MARK`] and so on that `word` is in.
 pub(crate) fn lists(word: &str) -> u32 {

@@ -555,6 +555,7 @@ fn digits(text: &str, out: &mut Vec<Quantity>) -> Option<Digits> {
     let groups: Vec<&str> = text.split(',').collect();
     let thousands = groups.len() > 1
         && groups[0].len() <= 3
+        && !groups[0].starts_with('0')
         && groups[1..].iter().all(|g| g.split('.').next().is_some_and(|g| g.len() == 3));
     let text = if thousands { text.replace(',', "") } else { text.replace(',', ".") };
     if text.matches('.').count() > 1 {

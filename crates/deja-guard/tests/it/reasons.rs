@@ -94,6 +94,7 @@ fn numbers_in_each_others_place_are_other_numbers() {
         ("Is half of 8 even?", "Is a quarter of 8 even?"),
         ("¿Cuánto es ½ de 8?", "¿Cuánto es ¼ de 8?"),
         ("¿Cuánto es 2½ por 3?", "¿Cuánto es 4½ por 3?"),
+        ("What is 0,625 as a fraction?", "What is 625 as a fraction?"),
     ];
     for (a, b) in cases {
         let verdict = verdict(a, b, 0.97);
@@ -350,6 +351,8 @@ fn signs_currencies_and_decimals_count_in_other_languages() {
         ("30块够吗？", "30元够吗"),
         ("Reichen € 30 für das Taxi?", "Reichen 30 Euro für das Taxi?"),
         ("¿Cuánto son 30 dólares en pesos?", "¿Cuánto son $30 en pesos?"),
+        ("¿Cuánto son US$ 30 en pesos?", "¿Cuánto son 30 US$ en pesos?"),
+        ("Quanto são R$ 30 em euros?", "Quanto são 30 reais em euros?"),
         ("Was kostet ein Kredit über 12.500,00 €?", "was kostet ein Kredit über 12 500 Euro"),
         ("Wie lange reichen 2,50 € für mein Brot?", "Wie lange reichen 2,5 Euro für mein Brot?"),
         ("Was geschah am 07.04.1999 mit dem Dom?", "Was geschah am 7.4.1999 mit dem Dom?"),
@@ -431,6 +434,7 @@ fn directions_agents_and_courtesy_count_in_other_languages() {
             "Hola, ¿cuánto tarda el tren de Bilbao a Burgos? Gracias",
         ),
         ("Wie melde ich ein Gewerbe an, danke!", "Hallo, wie melde ich ein Gewerbe an?"),
+        ("wie melde ich ein gewerbe an danke", "Wie melde ich ein Gewerbe an?"),
         ("谁打败了日本队？", "日本队被谁打败了？"),
         ("Qui a peint ce tableau ?", "Par qui ce tableau a été peint ?"),
         ("Quem escreveu este livro?", "Este livro foi escrito por quem?"),
