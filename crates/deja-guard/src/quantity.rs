@@ -34,6 +34,8 @@ pub(crate) struct Quantity {
     pub(crate) value: f64,
     /// As written.
     pub(crate) raw: f64,
+    /// The size of its unit in the base unit, as bits: Fahrenheit's is no number.
+    unit: u64,
     /// Digits behind the point as written; tells version 3.1 from 3.10.
     pub(crate) decimals: u8,
     /// What stands before it, as a digest: what "to" is to 16 in "from 14 to 16".
@@ -44,27 +46,37 @@ pub(crate) struct Quantity {
 
 impl Quantity {
     pub(crate) fn plain(value: f64) -> Self {
-        Self { dimension: Dimension::Plain, value, raw: value, decimals: 0, lead: 0, optional: false }
+        let unit = 1f64.to_bits();
+        Self { dimension: Dimension::Plain, value, raw: value, unit, decimals: 0, lead: 0, optional: false }
     }
 
-    /// Whether both say the same amount: rounding of 0.7 % between units, a unit left out on one side.
+    /// Counts it in a unit; Fahrenheit has no size but a formula.
+    fn scale(&mut self, dimension: Dimension, size: f64) {
+        (self.dimension, self.unit) = (dimension, size.to_bits());
+        self.value = if size.is_nan() { (self.raw - 32.0) / 1.8 } else { self.raw * size };
+    }
+
+    /// Whether both say the same amount: rounding of 0.7 % between two units, a unit left out on one side.
     pub(crate) fn same(&self, other: &Self) -> bool {
         let close = |a: f64, b: f64, part: f64| (a - b).abs() <= part * a.abs().max(b.abs());
+        // A product such as 1.1 thousand is off in its last digit, a whole number never.
+        let equal = |a: f64, b: f64| a == b || (a.fract() != 0.0 || b.fract() != 0.0) && close(a, b, 1e-9);
         if self.dimension == other.dimension {
             return match self.dimension {
                 Dimension::Plain => {
-                    close(self.value, other.value, 1e-9)
+                    equal(self.value, other.value)
                         && (self.decimals == other.decimals
                             || self.decimals.max(other.decimals) > 2
                             || self.decimals.min(other.decimals) == 0)
                 }
+                _ if self.unit == other.unit => equal(self.value, other.value),
                 _ => close(self.value, other.value, 0.007),
             };
         }
         let loose = |q: &Self| matches!(q.dimension, Dimension::Plain | Dimension::Degrees);
         // The third of May is not the fifth of March.
         let named = |q: &Self| matches!(q.dimension, Dimension::Month | Dimension::Weekday);
-        (loose(self) || loose(other)) && !(named(self) || named(other)) && close(self.raw, other.raw, 1e-9)
+        (loose(self) || loose(other)) && !(named(self) || named(other)) && equal(self.raw, other.raw)
     }
 }
 
@@ -321,8 +333,7 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     if let Some((_, dimension, _)) = unit(before)
         && matches!(before, "dollar" | "pound" | "euro" | "yen" | "usd" | "eur" | "gbp")
     {
-        (quantity.dimension, quantity.value) =
-            scaled(value, dimension, if before == "pound" || before == "gbp" { 453.592 } else { 1.0 });
+        quantity.scale(dimension, if before == "pound" || before == "gbp" { 453.592 } else { 1.0 });
     }
     let square = usize::from(matches!(next(used), "square" | "sq"));
     let article = usize::from(matches!(next(used), "a" | "an") && value < 1.0);
@@ -334,13 +345,12 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
         let size = if square == 1 { size * size } else { size };
         let dimension =
             if square == 1 && dimension == Dimension::Metres { Dimension::SquareMetres } else { dimension };
-        (quantity.dimension, quantity.value) = scaled(value, dimension, size);
+        quantity.scale(dimension, size);
         used += skip + 1;
         if quantity.dimension == Dimension::Degrees {
             let fahrenheit = matches!(next(used), "fahrenheit" | "f");
             if fahrenheit || matches!(next(used), "celsius" | "c") {
-                (quantity.dimension, quantity.value) =
-                    scaled(value, Dimension::Celsius, if fahrenheit { f64::NAN } else { 1.0 });
+                quantity.scale(Dimension::Celsius, if fahrenheit { f64::NAN } else { 1.0 });
                 used += 1;
             }
         }
@@ -348,11 +358,11 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
         let glued = pieces.get(at + used).is_some_and(|p| p.glued);
         match short_unit(next(used)) {
             Some((dimension, size)) if next(used).len() == 1 => {
-                (quantity.dimension, quantity.value) = scaled(value, dimension, size);
+                quantity.scale(dimension, size);
                 used += 1;
             }
             _ if next(used) == "m" => {
-                (quantity.dimension, quantity.value) = (Dimension::Metres, value);
+                quantity.scale(Dimension::Metres, 1.0);
                 used += 1;
             }
             // "2fa", "3d": letters stuck to a number are a name.
@@ -408,10 +418,6 @@ fn roman(piece: &Piece) -> Option<f64> {
         .iter()
         .position(|r| *r == piece.text)?;
     (piece.upper || piece.text == "i").then_some(number as f64 + 1.0)
-}
-
-fn scaled(value: f64, dimension: Dimension, size: f64) -> (Dimension, f64) {
-    if size.is_nan() { (dimension, (value - 32.0) / 1.8) } else { (dimension, value * size) }
 }
 
 fn clock(minutes: f64, half: &str, out: &mut Vec<Quantity>) -> usize {
@@ -545,11 +551,13 @@ fn digits(text: &str, out: &mut Vec<Quantity>) -> Option<Digits> {
         return Some(Digits::Done);
     }
     if let Some((a, b)) = text.split_once(':') {
-        let (hours, minutes) = (plain(a)?, plain(b.split(':').next()?)?);
-        if b.len() == 2 && hours < 24.0 && minutes < 60.0 {
+        if let (2, Some(hours), Some(minutes)) = (b.len(), plain(a), plain(b))
+            && hours < 24.0
+            && minutes < 60.0
+        {
             return Some(Digits::Clock(hours * 60.0 + minutes));
         }
-        out.extend([Quantity::plain(hours), Quantity::plain(minutes)]);
+        out.extend(text.split(':').filter_map(plain).map(Quantity::plain));
         return Some(Digits::Done);
     }
     let groups: Vec<&str> = text.split(',').collect();

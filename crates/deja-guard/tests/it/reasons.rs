@@ -116,6 +116,41 @@ fn numbers_in_each_others_place_are_other_numbers() {
     }
 }
 
+/// Rounding is for what was converted; in one unit each digit counts.
+#[test]
+fn amounts_are_compared_to_the_last_digit() {
+    let cases = [
+        (
+            "How many seconds a month is 99.9% availability?",
+            "How many seconds a month is 99.95% availability?",
+        ),
+        ("How many miles are 420 km?", "How many miles are 421 km?"),
+        ("Do I have a fever at 38.0 °C?", "Do I have a fever at 38.2 °C?"),
+        ("What is the tax on $88,000?", "What is the tax on $88,500?"),
+        ("Is the rent due within 201 days?", "Is the rent due within 202 days?"),
+        ("Who speaks in Mark 4:39?", "Who speaks in Mark 4:40?"),
+        ("Is there a bus at 22:40?", "Is there a bus at 22:48?"),
+        ("How many minutes are 02:20:05?", "How many minutes are 02:20:50?"),
+        ("Where is parcel 7730041256?", "Where is parcel 7730041257?"),
+        ("Which day is the Unix time 1650000000?", "Which day is the Unix time 1650000060?"),
+    ];
+    for (a, b) in cases {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.97, 0.95, strictness);
+            assert_eq!(verdict.refused, Some(Reason::Numbers), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let same = [
+        ("Can I run 5 km in an hour?", "Can I run 3.1 miles in an hour?"),
+        ("Is 1.1 million dollars enough?", "Is $1,100,000 enough?"),
+        ("Is 98.6 °F a fever?", "Is 37 °C a fever?"),
+        ("Is there a bus at 9 pm?", "Is there a bus at 21:00?"),
+    ];
+    for (a, b) in same {
+        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
+    }
+}
+
 /// The same letters in the same order, and another meaning.
 #[test]
 fn marks_and_case_that_say_something_are_read() {
