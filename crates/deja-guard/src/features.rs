@@ -3,7 +3,7 @@
 use crate::align::{Alignment, Link, align, light, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
-use crate::places::traded;
+use crate::places::{reordered, traded};
 use crate::prompt::{Prompt, Word, question};
 use crate::quantity::{Dimension, Quantity, unit};
 
@@ -136,7 +136,7 @@ impl Differences {
         let sides = [&left, &right];
         let heavy = |w: &&&Word| !light(w);
         let (mut numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
-        if traded(&a.quantities, &b.quantities) {
+        if traded(&a.quantities, &b.quantities) || reordered(a, b) {
             numbers = numbers.map(|count| count + 1);
         }
         let function = unmatched_function(a, b);
@@ -337,6 +337,10 @@ fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
     let mut rest: Vec<&Quantity> = b.iter().collect();
     let mut same = 0;
     let mut left = 0;
+    // 4 + 4 + 4 is not 4 + 4, nor 10.0.1.1 what 10.0.0.1 is.
+    let listed = |list: &[Quantity]| list.iter().any(|quantity| quantity.listed);
+    let counts = listed(a) && listed(b);
+    let mut repeated = false;
     for quantity in a {
         match rest.iter().position(|other| quantity.same(other)) {
             Some(at) => {
@@ -344,7 +348,10 @@ fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
                 same += 1;
             }
             // Said twice on this side: "25K (Rs 25,000)".
-            None => left += usize::from(!quantity.optional && !b.iter().any(|other| quantity.same(other))),
+            None => {
+                left += usize::from(!quantity.optional && !b.iter().any(|other| quantity.same(other)));
+                repeated |= counts && quantity.listed && !quantity.optional;
+            }
         }
     }
     // "One ticket" against "two tickets".
@@ -353,7 +360,8 @@ fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
         left == 0 && ones(a) && rest.iter().any(|q| !q.optional && q.dimension == Dimension::Plain),
     );
     let right = rest.iter().filter(|q| !q.optional && !a.iter().any(|other| other.same(q))).count();
-    ([left, right], same)
+    repeated |= counts && rest.iter().any(|quantity| quantity.listed && !quantity.optional);
+    ([left, right].map(|count| count + usize::from(repeated)), same)
 }
 
 fn unmatched_function(a: &Prompt, b: &Prompt) -> [Vec<String>; 2] {

@@ -1,15 +1,21 @@
-//! Which number stands where: "from 14 to 16" is not "from 16 to 14", nor 12 / 4 what 4 / 12 is.
+//! Which number stands where: "from 14 to 16" is not "from 16 to 14", nor 12 / 4 what 4 / 12 is, nor [1, 2] what [2, 1] is.
+
+use std::ops::Range;
 
 use crate::lexicon::{class, lexicon};
-use crate::quantity::Quantity;
-use crate::scan::{NEGATIVE, Piece};
+use crate::prompt::Prompt;
+use crate::quantity::{Dimension, Quantity};
+use crate::scan::{Kind, NEGATIVE, Piece};
 
 /// Numbers of a prompt beyond which they are a table or a list.
 const MOST: usize = 12;
 
-/// Notes what stands before quantities that were read together: the last word, with the preposition before it. 0 is what
-/// says nothing of a place: lists, sums, products.
-pub(crate) fn note(read: &mut [Quantity], before: &[Piece]) {
+/// Notes what stands before the quantities from `found` on, which were read together out of the pieces `at`: the last word,
+/// with the preposition before it. 0 is what says nothing of a place: lists, sums, products. And whether numbers are beside them.
+pub(crate) fn note(quantities: &mut [Quantity], found: usize, pieces: &[Piece], at: Range<usize>) {
+    let (known, read) = quantities.split_at_mut(found);
+    let before = &pieces[..at.start];
+    among(known, read, before, &pieces[at.start], pieces.get(at.end));
     let mut words = before.iter().rev().map(|piece| piece.text.as_str()).filter(|word| {
         !matches!(*word, NEGATIVE | "minus" | "the" | "a" | "an" | "dollar" | "pound" | "euro" | "yen")
     });
@@ -39,4 +45,48 @@ pub(crate) fn traded(a: &[Quantity], b: &[Quantity]) -> bool {
     };
     a.len().max(b.len()) <= MOST
         && a.iter().enumerate().any(|(at, x)| a[at + 1..].iter().any(|y| trade(x, y)))
+}
+
+/// Notes which quantities stand among numbers. "25K (25,000)" says one twice.
+fn among(known: &[Quantity], read: &mut [Quantity], before: &[Piece], piece: &Piece, after: Option<&Piece>) {
+    let operates = |piece: &Piece| piece.text.starts_with("op_");
+    let beside = |piece: &Piece| piece.kind == Kind::Number || operates(piece);
+    let mut before = before.iter().rev().filter(|piece| piece.text != NEGATIVE);
+    let (last, above) = (before.next(), before.next());
+    let is_date = read.iter().any(|quantity| quantity.dimension == Dimension::Month);
+    let several = read.len() > 1 && !is_date;
+    let is_number = |piece: Option<&Piece>| piece.is_some_and(|piece| piece.kind == Kind::Number);
+    let ordered = last.is_some_and(|sign| matches!(sign.text.as_str(), "op_minus" | "op_over" | "op_power"));
+    let follows = is_number(last) || ordered && is_number(above);
+    let again = |quantity: &Quantity| {
+        is_number(last)
+            && last.is_some_and(|last| last.text != piece.text)
+            && known.last().is_some_and(|before| before.same(quantity))
+    };
+    for (place, quantity) in read.iter_mut().enumerate() {
+        quantity.follows = !is_date && (follows || place > 0);
+        quantity.listed = !is_date
+            && (several || last.is_some_and(beside) || after.is_some_and(beside))
+            && !again(quantity);
+    }
+}
+
+/// Whether both have the same numbers among marks alone, in another order: [1, 2, 3] and [2, 1, 3].
+pub(crate) fn reordered(a: &Prompt, b: &Prompt) -> bool {
+    let runs = |prompt: &'_ Prompt| -> Vec<Vec<Quantity>> {
+        let runs = prompt.quantities.chunk_by(|_, next| next.follows);
+        runs.filter(|run| run.len() > 1).map(<[Quantity]>::to_vec).collect()
+    };
+    let same = |x: &[Quantity], y: &[Quantity]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.same(y));
+    if a.unordered || b.unordered || a.quantities.len().max(b.quantities.len()) > MOST {
+        return false;
+    }
+    let (x, y) = (runs(a), runs(b));
+    let mut rest = y.concat();
+    x.len() == y.len()
+        && !x.iter().all(|run| y.iter().any(|other| same(run, other)))
+        && x.iter()
+            .flatten()
+            .all(|q| rest.iter().position(|r| r.same(q)).map(|at| rest.swap_remove(at)).is_some())
+        && rest.is_empty()
 }

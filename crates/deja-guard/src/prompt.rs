@@ -151,6 +151,8 @@ pub struct Prompt {
     pub(crate) hypothetical: bool,
     /// "and", "or", "vs" or "between" occurs.
     pub(crate) coordinated: bool,
+    /// Asks for what does not depend on the order of numbers: a sum, an average.
+    pub(crate) unordered: bool,
     /// The sentences that ask something, one bit each; all of them where none shows it.
     pub(crate) asking: u64,
     /// Words before noise was dropped.
@@ -191,6 +193,7 @@ impl Prompt {
             future: false,
             hypothetical: false,
             coordinated: false,
+            unordered: pieces.iter().any(|p| lexicon().class(&p.text) & class::UNORDERED != 0),
             asking: asking(&pieces),
             length,
             trigrams,
@@ -230,7 +233,7 @@ impl Prompt {
             if used > 0 {
                 if found < self.quantities.len() {
                     lead.clear();
-                    places::note(&mut self.quantities[found..], &pieces[..at]);
+                    places::note(&mut self.quantities, found, pieces, at..at + used);
                 }
                 at += used;
                 continue;

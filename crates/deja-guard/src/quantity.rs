@@ -40,6 +40,10 @@ pub(crate) struct Quantity {
     pub(crate) decimals: u8,
     /// What stands before it, as a digest: what "to" is to 16 in "from 14 to 16".
     pub(crate) lead: u32,
+    /// Among other numbers: in a list, a sum, a version.
+    pub(crate) listed: bool,
+    /// Only marks are between it and the number before it: the order of such numbers says something.
+    pub(crate) follows: bool,
     /// Was "a week" or "an hour": equals "1 week", and is no difference where the other side has none.
     pub(crate) optional: bool,
 }
@@ -47,7 +51,17 @@ pub(crate) struct Quantity {
 impl Quantity {
     pub(crate) fn plain(value: f64) -> Self {
         let unit = 1f64.to_bits();
-        Self { dimension: Dimension::Plain, value, raw: value, unit, decimals: 0, lead: 0, optional: false }
+        Self {
+            dimension: Dimension::Plain,
+            value,
+            raw: value,
+            unit,
+            decimals: 0,
+            lead: 0,
+            listed: false,
+            follows: false,
+            optional: false,
+        }
     }
 
     /// Counts it in a unit; Fahrenheit has no size but a formula.

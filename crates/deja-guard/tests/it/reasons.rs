@@ -100,7 +100,28 @@ fn numbers_in_each_others_place_are_other_numbers() {
         let verdict = verdict(a, b, 0.97);
         assert_eq!(verdict.refused, Some(Reason::Numbers), "{a} / {b}: {verdict:?}");
     }
+    // How often, and in which order.
+    let lists = [
+        ("Which network has 172.16.0.1?", "Which network has 172.16.1.1?"),
+        ("Is version 4.2.2 safe?", "Is version 4.4.2 safe?"),
+        ("What is 7 + 7?", "What is 7 + 7 + 7?"),
+        ("What is 3 * 3 * 8?", "What is 3 * 8 * 8?"),
+        ("What is the mode of 4, 4, 9, 9, 9?", "What is the mode of 4, 4, 4, 9, 9?"),
+        ("What is the second item of [7, 8, 9]?", "What is the second item of [8, 7, 9]?"),
+        ("What is 20 - 6 - 2?", "What is 20 - 2 - 6?"),
+        ("Which line goes through (1, 5) and (2, 8)?", "Which line goes through (5, 1) and (8, 2)?"),
+        ("What does article 4(7) say?", "What does article 7(4) say?"),
+    ];
+    for (a, b) in lists {
+        let verdict = verdict(a, b, 0.97);
+        assert_eq!(verdict.refused, Some(Reason::Numbers), "{a} / {b}: {verdict:?}");
+    }
     let same = [
+        ("What is the sum of 3, 8 and 5?", "What is the sum of 8, 3 and 5?"),
+        ("How far is (1, 5) from (2, 8)?", "How far is (2, 8) from (1, 5)?"),
+        ("Is a 25K (Rs 25,000) salary enough?", "Is a salary of 25,000 enough?"),
+        ("Is 1,500 (1.5k) enough?", "Is 1500 enough?"),
+        ("Are you open on May 3, 2024?", "Are you open on 3 May 2024?"),
         ("What is 12 + 4?", "What is 4 + 12?"),
         ("Is it colder than -10 degrees?", "Is it colder than minus 10 degrees?"),
         ("Are you open on May 3?", "Are you open on 3 May?"),
