@@ -124,6 +124,8 @@ pub(crate) struct Differences {
     pub(crate) units: bool,
     pub(crate) classes: [u64; 2],
     pub(crate) codes: [usize; 2],
+    /// Opposites of which one is a function word or noise: "left" and "right", "even" and "odd".
+    pub(crate) contrast: bool,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
     pub(crate) foreign_request: bool,
 }
@@ -175,6 +177,7 @@ impl Differences {
                 && right.iter().any(|w| unit(&w.text).is_some()),
             classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
+            contrast: contrast(a, b, [&left, &right]),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             alignment,
             order,
@@ -388,6 +391,19 @@ fn function_opposite(function: &[Vec<String>; 2]) -> bool {
     function[0].iter().any(|x| {
         function[1].iter().any(|y| lexicon().opposite(&crate::lexicon::stem(x), &crate::lexicon::stem(y)))
     })
+}
+
+/// Whether a function word or noise of one prompt has its opposite among what the other has alone.
+fn contrast(a: &Prompt, b: &Prompt, unmatched: [&[&Word]; 2]) -> bool {
+    let alone = |x: &[String], y: &[String]| -> Vec<String> {
+        x.iter().filter(|word| !y.contains(word)).cloned().collect()
+    };
+    let sides = [alone(&a.contrasts, &b.contrasts), alone(&b.contrasts, &a.contrasts)];
+    let against = |x: &[String], y: &[String], words: &[&Word]| {
+        let others = || y.iter().chain(words.iter().map(|word| &word.stem));
+        x.iter().any(|word| others().any(|other| lexicon().opposite(word, other)))
+    };
+    against(&sides[0], &sides[1], unmatched[1]) || against(&sides[1], &[], unmatched[0])
 }
 
 /// Whether words of two sides lie at the two ends of one axis.

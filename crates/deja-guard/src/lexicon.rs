@@ -29,7 +29,7 @@ pub(crate) struct Phrase {
 
 macro_rules! classes {
     ($($name:ident = $bit:literal),* $(,)?) => {
-        /// Classes of words: one bit each, named as in `data/classes.txt`.
+        /// Classes of words: one bit each, named as in `data/classes.txt`. Contrast are noise and function words that have an opposite.
         pub(crate) mod class {
             $(pub(crate) const $name: u64 = 1 << $bit;)*
             pub(super) const NAMES: &[(&str, u64)] = &[$((stringify!($name), $name)),*];
@@ -42,7 +42,7 @@ classes! {
     FIRST = 17, LAST = 18, SECOND = 19, AVERAGE = 20, COMPARATIVE = 21, SUPERLATIVE = 22, CONDITION = 23,
     POETIC = 24, TONE = 25, LANGUAGE = 26, AUDIENCE = 27, KIN = 28, REL = 29, COORDINATOR = 30, NEGATION = 31,
     PAST = 32, FUTURE = 33, SYMMETRIC = 34, CONVERSE = 35, ATTRIBUTE = 36, IDLE = 37, PREPOSITION = 38, COMMAND = 39,
-    UNORDERED = 40,
+    UNORDERED = 40, CONTRAST = 41,
 }
 
 /// Prefixes that turn a word into its opposite.
@@ -122,6 +122,12 @@ impl Lexicon {
             debug_assert!(bit != 0, "unknown class {name}");
             for word in words.split_whitespace() {
                 *classes.entry(word).or_insert(0) |= bit;
+            }
+        }
+        for (word, class) in &mut classes {
+            let says_nothing = *class & (class::NOISE | class::FUNCTION) != 0 && *class & class::IDLE == 0;
+            if says_nothing && opposites.contains_key(&stem(word)) {
+                *class |= class::CONTRAST;
             }
         }
         Self { rank, groups, related, opposites, axes, negated, phrases, classes }

@@ -133,6 +133,8 @@ pub struct Prompt {
     pub(crate) words: Vec<Word>,
     /// Function words in order.
     pub(crate) function: Vec<String>,
+    /// Stems of noise and function words that have an opposite: left, even, good.
+    pub(crate) contrasts: Vec<String>,
     pub(crate) quantities: Vec<Quantity>,
     pub(crate) negations: u16,
     /// Quantifier classes it contains.
@@ -179,6 +181,7 @@ impl Prompt {
             key,
             words: Vec::with_capacity(16),
             function: Vec::new(),
+            contrasts: Vec::new(),
             quantities: Vec::new(),
             negations: 0,
             quantifiers: 0,
@@ -252,6 +255,9 @@ impl Prompt {
                 }
             } else if self.question == 0 && at == 1 && class & class::AUXILIARY != 0 {
                 self.ask(question::YES);
+            }
+            if class & class::CONTRAST != 0 {
+                self.contrasts.push(stem(word));
             }
             if class & class::NOISE != 0 && !all_noise && !piece.upper {
                 continue;

@@ -1,6 +1,6 @@
 //! Facts that speak against one answer for both prompts, and how much each weighs.
 
-use crate::features::FEATURES;
+use crate::features::{Differences, FEATURES};
 
 /// Where the prompts align almost wholly, one fact is enough; where they are reworded it is a hint.
 struct Fact {
@@ -47,6 +47,9 @@ const FACTS: [Fact; 28] = [
     Fact { feature: "un_lo", weight: [1.0, 0.0], above: 1.5 },
 ];
 
+/// Facts that the trees do not read, with what they weigh.
+const BESIDE: [(fn(&Differences) -> bool, [f32; 2]); 1] = [(|d| d.contrast, [4.5, 0.0])];
+
 /// Prompts of more words than this are long.
 const LONG: f32 = 20.0;
 
@@ -59,7 +62,7 @@ static PLACES: std::sync::LazyLock<[usize; FACTS.len()]> =
     std::sync::LazyLock::new(|| FACTS.each_ref().map(|fact| index(fact.feature)));
 
 /// The score of the trees after the facts: 0 to 1.
-pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()]) -> f32 {
+pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: &Differences) -> f32 {
     let value = |name: &str| features.get(index(name)).copied().unwrap_or(0.0);
     let trees = trees.clamp(1e-6, 1.0 - 1e-6);
     let mut odds = (trees / (1.0 - trees)).ln();
@@ -82,6 +85,11 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()]) -> f32 {
                 (false, true) => fact.weight[1],
                 (false, false) => fact.weight[1] * hint,
             };
+        }
+    }
+    for (stands, weight) in BESIDE {
+        if stands(differences) {
+            odds -= if aligned { weight[0] } else { weight[1] * hint };
         }
     }
     // One says what the other does and as much again: another request beside it, or a suffix made to lie near it.

@@ -140,7 +140,7 @@ pub fn judge(
     }
     let differences = Differences::of(a, b);
     let features = differences.vector(a, b, cosine);
-    let score = rules::judged(trees::score(&features), &features);
+    let score = rules::judged(trees::score(&features), &features, &differences);
     let enough = score >= required(cosine, threshold, strictness, a.length.max(b.length));
     let refused = (!enough).then(|| reason(a, b, &differences));
     Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }
@@ -163,7 +163,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
     let some = |counts: [usize; 2]| counts[0] + counts[1] > 0;
     if some(d.numbers) || d.units || d.codes[0] > 0 && d.codes[1] > 0 {
         Reason::Numbers
-    } else if d.opposite || d.opposite_any || d.axis || d.reversed && d.parity {
+    } else if d.opposite || d.contrast || d.opposite_any || d.axis || d.reversed && d.parity {
         Reason::Opposite
     } else if added_without(a, b, d) {
         Reason::ExtraCondition

@@ -19,6 +19,14 @@ fn each_reason_is_named() {
         ("How do I enable read receipts?", "How do I disable read receipts?", Reason::Opposite),
         ("How do I turn the heating on?", "How do I turn the heating off?", Reason::Opposite),
         ("How do I boost my site's traffic?", "How do I shrink my site's traffic?", Reason::Opposite),
+        (
+            "What is on the left side of a Rubik's cube?",
+            "What is on the right side of a Rubik's cube?",
+            Reason::Opposite,
+        ),
+        ("How do I scroll up in vim?", "How do I scroll down in vim?", Reason::Opposite),
+        ("Print all even pages", "Print all odd pages", Reason::Opposite),
+        ("Is coffee good for the liver?", "Is coffee bad for the liver?", Reason::Opposite),
         ("Is tap water in Bali safe?", "Is tap water in Bali unsafe?", Reason::Opposite),
         (
             "How do I cancel my Netflix subscription?",
@@ -118,7 +126,7 @@ fn numbers_in_each_others_place_are_other_numbers() {
     }
     let same = [
         ("What is the sum of 3, 8 and 5?", "What is the sum of 8, 3 and 5?"),
-        ("How far is (1, 5) from (2, 8)?", "How far is (2, 8) from (1, 5)?"),
+        ("Distance between (1, 5) and (2, 8)?", "Distance between (2, 8) and (1, 5)?"),
         ("Is a 25K (Rs 25,000) salary enough?", "Is a salary of 25,000 enough?"),
         ("Is 1,500 (1.5k) enough?", "Is 1500 enough?"),
         ("Are you open on May 3, 2024?", "Are you open on 3 May 2024?"),
