@@ -248,6 +248,11 @@ fn multiplier(word: &str) -> Option<f64> {
     })
 }
 
+/// Whether `word` names a month, or may.
+pub(crate) fn names_month(word: &str) -> bool {
+    word.len() > 2 && MONTHS.iter().any(|month| month.starts_with(word))
+}
+
 fn month(piece: &Piece, beside_number: bool) -> Option<usize> {
     let word = piece.text.trim_end_matches('.');
     let at = MONTHS.iter().position(|m| {
@@ -267,6 +272,20 @@ fn weekday(piece: &Piece) -> Option<usize> {
             || (piece.name && *d != "sunday" && word.len() == 3 && d.starts_with(word))
             || (piece.name && word == "sun" && *d == "sunday")
     })
+}
+
+/// Twelve and less have words of their own; the others end in "th".
+fn ordinal(word: &str) -> Option<f64> {
+    if let Some(n) = ORDINALS.iter().position(|w| *w == word) {
+        return Some(n as f64);
+    }
+    let base = word.strip_suffix("th")?;
+    match base.strip_suffix("ie") {
+        Some(tens) => {
+            TENS.iter().position(|w| w.strip_suffix('y') == Some(tens)).map(|n| (n as f64 + 2.0) * 10.0)
+        }
+        None => SMALL[13..20].iter().position(|w| *w == base).map(|n| n as f64 + 13.0),
+    }
 }
 
 fn number_word(word: &str) -> Option<f64> {
@@ -505,15 +524,16 @@ fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
         }
         _ => {}
     }
-    if let Some(n) = ORDINALS.iter().position(|w| *w == text(0)) {
-        return (n != 1).then_some((n as f64, 1));
+    if let Some(n) = ordinal(text(0)) {
+        return (n != 1.0).then_some((n, 1));
     }
     if let Some(by) = multiplier(text(0)).filter(|_| text(0).len() > 2 && text(0) != "grand") {
         return Some((by, 1));
     }
     let first = number_word(text(0))?;
     if first >= 20.0
-        && let Some(ones) = number_word(text(1)).filter(|n| (1.0..10.0).contains(n))
+        && let Some(ones) =
+            number_word(text(1)).or_else(|| ordinal(text(1))).filter(|n| (1.0..10.0).contains(n))
     {
         return Some((first + ones, 2));
     }

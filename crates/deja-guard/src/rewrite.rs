@@ -2,6 +2,7 @@
 //! "disable".
 
 use crate::lexicon::lexicon;
+use crate::quantity;
 use crate::scan::{Kind, Piece};
 
 /// Verbs and particles that may stand apart, and the word for both.
@@ -52,6 +53,7 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     drop_tag(&mut pieces);
     join_apart(&mut pieces);
     complain(&mut pieces);
+    say_first(&mut pieces);
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;
     while at < pieces.len() {
@@ -118,6 +120,31 @@ fn drop_tag(pieces: &mut Vec<Piece>) {
             pieces.truncate(from);
             return;
         }
+    }
+}
+
+/// "The 1st prize" is the first one; the first of May is a number.
+fn say_first(pieces: &mut Vec<Piece>) {
+    let is_month =
+        |pieces: &[Piece], at: usize| pieces.get(at).is_some_and(|piece| quantity::names_month(&piece.text));
+    let mut at = 0;
+    // "The 1st and the 2nd" are two numbers.
+    let ordinal = |piece: &Piece| piece.glued && matches!(piece.text.as_str(), "nd" | "rd" | "th");
+    if pieces.iter().any(ordinal) {
+        return;
+    }
+    while at + 1 < pieces.len() {
+        let first = pieces[at].text == "1" && pieces[at + 1].glued && pieces[at + 1].text == "st";
+        let of = usize::from(pieces.get(at + 2).is_some_and(|piece| piece.text == "of"));
+        if first
+            && !is_month(pieces, at + 2 + of)
+            && !at.checked_sub(1).is_some_and(|last| is_month(pieces, last))
+        {
+            "first".clone_into(&mut pieces[at].text);
+            pieces[at].kind = Kind::Word;
+            pieces.remove(at + 1);
+        }
+        at += 1;
     }
 }
 

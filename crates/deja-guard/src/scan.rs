@@ -138,8 +138,8 @@ const IS_AFTER: &[&str] = &[
 fn expand(out: &mut Vec<Piece>, piece: Piece) {
     let word = piece.text.as_str();
     if let Some((_, parts)) = WHOLE.iter().find(|(whole, _)| *whole == word) {
-        // "R" and "U" in capitals are names of their own.
-        if word.len() > 1 || !piece.upper && !piece.name {
+        // "R" and "U" in capitals are names of their own, "2nd" is no "and".
+        if (word.len() > 1 || !piece.upper && !piece.name) && !(word == "nd" && piece.glued) {
             for (i, part) in parts.iter().enumerate() {
                 let mut one = Piece::word(if *part == "n't" { "not" } else { part }, &piece);
                 one.contracted = *part == "n't";
