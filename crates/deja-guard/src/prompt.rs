@@ -266,7 +266,7 @@ impl Prompt {
             begun = Some(piece.sentence);
             if class & class::NEGATION != 0 {
                 // "Aren't there any ...?" asks what "Are there any ...?" asks.
-                if !(piece.contracted && at == 2 && self.question == question::YES) {
+                if !(piece.contracted && at == 2 && self.question == question::YES && asks_against(pieces)) {
                     self.negations += 1;
                     negated = true;
                 }
@@ -430,6 +430,44 @@ fn passive(pieces: &[Piece]) -> bool {
                     || lexicon().class(&p.text) & class::PARTICIPLE != 0
             })
     }) && pieces.iter().any(|p| p.text == "by")
+}
+
+/// Whether a prompt that begins with a contracted negation asks: a subject follows ("can't I pay by card"), or it has a
+/// question mark. "Don't mention it" asks nothing, with a mark or without; so does "Can't connect".
+fn asks_against(pieces: &[Piece]) -> bool {
+    let subject = pieces.get(2).is_some_and(|piece| {
+        piece.name || lexicon().class(&piece.text) & (class::SUBJECT | class::POSSESSIVE) != 0 || {
+            matches!(
+                piece.text.as_str(),
+                "you"
+                    | "he"
+                    | "she"
+                    | "it"
+                    | "they"
+                    | "this"
+                    | "that"
+                    | "these"
+                    | "those"
+                    | "there"
+                    | "the"
+                    | "a"
+                    | "an"
+                    | "any"
+                    | "some"
+                    | "all"
+                    | "every"
+                    | "one"
+                    | "someone"
+                    | "anyone"
+                    | "everyone"
+            )
+        }
+    });
+    subject
+        || pieces[0].text != "do" && {
+            let mut sentence = pieces.iter().take_while(|piece| piece.sentence == pieces[0].sentence);
+            sentence.any(|piece| piece.asked)
+        }
 }
 
 fn sentence_bit(piece: &Piece) -> u64 {
