@@ -126,6 +126,8 @@ pub(crate) struct Differences {
     pub(crate) codes: [usize; 2],
     /// Opposites of which one is a function word or noise: "left" and "right", "even" and "odd".
     pub(crate) contrast: bool,
+    /// The answers are to have two units: which year, which month.
+    pub(crate) measure: bool,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
     pub(crate) foreign_request: bool,
 }
@@ -177,6 +179,7 @@ impl Differences {
                 && right.iter().any(|w| unit(&w.text).is_some()),
             classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
+            measure: a.measure.is_some() && b.measure.is_some() && a.measure != b.measure,
             contrast: contrast(a, b, [&left, &right]),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             alignment,

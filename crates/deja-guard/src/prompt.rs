@@ -31,7 +31,8 @@ pub(crate) mod question {
 
     /// The class named by a marker of `data/phrases.txt` or by a question word.
     pub(crate) fn named(word: &str) -> Option<u16> {
-        Some(match word {
+        let class = if word.starts_with('@') { word.split('.').next().unwrap_or(word) } else { word };
+        Some(match class {
             "@how" | "how" => HOW,
             "@why" | "why" => WHY,
             "@when" | "when" => WHEN,
@@ -143,6 +144,8 @@ pub struct Prompt {
     pub(crate) degrees: Vec<String>,
     pub(crate) question: u16,
     pub(crate) questions: u16,
+    /// The unit of the answer that is asked for: the year of "what year", the day of "how many days".
+    pub(crate) measure: Option<String>,
     /// Possessives in order: my, her.
     pub(crate) possessives: Vec<String>,
     pub(crate) subjects: u16,
@@ -188,6 +191,7 @@ impl Prompt {
             degrees: Vec::new(),
             question: 0,
             questions: 0,
+            measure: None,
             possessives: Vec::new(),
             subjects: 0,
             objects: 0,
@@ -248,6 +252,8 @@ impl Prompt {
             if let Some(asked) = question::named(word) {
                 self.ask(asked);
                 if word.starts_with('@') {
+                    self.measure =
+                        word.split_once('.').map(|(_, unit)| unit.to_owned()).or(self.measure.take());
                     // "Can I", "should we": the phrase holds the subject.
                     self.subjects +=
                         u16::from(asked & (question::CAN | question::MUST | question::SHOULD) != 0);
