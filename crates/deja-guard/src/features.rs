@@ -128,6 +128,8 @@ pub(crate) struct Differences {
     pub(crate) contrast: bool,
     /// The answers are to have two units: which year, which month.
     pub(crate) measure: bool,
+    /// The same office at another time: who is, who was.
+    pub(crate) tense: bool,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
     pub(crate) foreign_request: bool,
 }
@@ -180,6 +182,7 @@ impl Differences {
             classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
             measure: a.measure.is_some() && b.measure.is_some() && a.measure != b.measure,
+            tense: tense(a, b) && left.is_empty() && right.is_empty(),
             contrast: contrast(a, b, [&left, &right]),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             alignment,
@@ -514,6 +517,12 @@ fn degree(a: &Prompt, b: &Prompt) -> bool {
     let (x, y) = (degrees(a), degrees(b));
     let firm = |w: &&str| !matches!(*w, "more" | "most");
     x != y && (!x.is_empty() && !y.is_empty() || x.iter().chain(&y).any(firm))
+}
+
+/// Whether one asks who is, and the other who was or will be, in an office that changes hands.
+fn tense(a: &Prompt, b: &Prompt) -> bool {
+    let office = |prompt: &Prompt| prompt.words.iter().any(|word| word.is(class::OFFICE));
+    (a.past != b.past || a.future != b.future) && office(a) && office(b)
 }
 
 fn jaccard(a: &[u32], b: &[u32]) -> f32 {

@@ -48,8 +48,8 @@ const FACTS: [Fact; 28] = [
 ];
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(fn(&Differences) -> bool, [f32; 2]); 2] =
-    [(|d| d.contrast, [4.5, 0.0]), (|d| d.measure, [7.0, 2.0])];
+const BESIDE: [(fn(&Differences) -> bool, [f32; 2]); 3] =
+    [(|d| d.contrast, [4.5, 0.0]), (|d| d.measure, [7.0, 2.0]), (|d| d.tense, [4.5, 0.0])];
 
 /// Prompts of more words than this are long.
 const LONG: f32 = 20.0;
