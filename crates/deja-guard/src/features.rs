@@ -130,6 +130,8 @@ pub(crate) struct Differences {
     pub(crate) measure: bool,
     /// The same office at another time: who is, who was.
     pub(crate) tense: bool,
+    /// The same but for two words of a kind in each other's place.
+    pub(crate) exchanged: bool,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
     pub(crate) foreign_request: bool,
 }
@@ -183,6 +185,7 @@ impl Differences {
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
             measure: a.measure.is_some() && b.measure.is_some() && a.measure != b.measure,
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
+            exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             alignment,

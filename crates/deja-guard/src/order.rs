@@ -1,8 +1,9 @@
 //! Who does what to whom: roles that two prompts of the same words may exchange.
 
-use crate::align::{Alignment, opposite};
+use crate::align::{Alignment, light, opposite};
 use crate::lexicon::class;
 use crate::prompt::{Governor, Prompt, Word};
+use crate::rules::LONG;
 
 /// What the order of the shared words says.
 #[derive(Default, Clone, Copy, Debug)]
@@ -104,4 +105,16 @@ fn party(word: &Word) -> bool {
         || word.text.ends_with("ed")
         || word.text.ends_with("ly")
         || word.is(class::POETIC | class::LIGHT))
+}
+
+/// Whether two prompts are the same but for one word each: two commands or, in long texts, two languages, forms, names or
+/// opposites.
+pub(crate) fn exchanged(unmatched: [&[&Word]; 2], prompts: [&Prompt; 2]) -> bool {
+    let heavy = unmatched.map(|words| words.iter().copied().filter(|w| !light(w)).collect::<Vec<_>>());
+    let ([x], [y]) = (&heavy[0][..], &heavy[1][..]) else { return false };
+    let both = |class: u64| x.is(class) && y.is(class);
+    let long = prompts.iter().any(|prompt| prompt.length > LONG);
+    let tells = prompts.iter().all(|prompt| prompt.question == 0);
+    let commands = tells && x.begins && y.begins && both(class::COMMAND);
+    commands || long && (both(class::LANGUAGE) || both(class::POETIC) || x.name && y.name || opposite(x, y))
 }

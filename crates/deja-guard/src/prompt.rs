@@ -6,6 +6,7 @@ use crate::literal::{Accented, accented, literals};
 use crate::places;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
+use crate::rules::LONG;
 use crate::scan::{Kind, Piece, scan};
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
@@ -164,6 +165,8 @@ pub struct Prompt {
     pub(crate) length: usize,
     pub(crate) trigrams: Vec<u32>,
     pub(crate) foreign: Option<Foreign>,
+    /// As written, of long texts.
+    pub(crate) text: Option<Box<str>>,
     /// What must be the same, letter by letter.
     pub(crate) literals: Vec<String>,
     /// Words with accents of an English prompt.
@@ -204,6 +207,7 @@ impl Prompt {
             asking: asking(&pieces),
             length,
             trigrams,
+            text: (length > LONG && foreign.is_none()).then(|| text.into()),
             literals,
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },
             foreign,

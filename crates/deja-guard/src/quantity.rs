@@ -138,6 +138,12 @@ const ORDINALS: [&str; 13] = [
     "eleventh", "twelfth",
 ];
 
+/// "The wrong one", "one another": no number.
+const BEFORE_NO_ONE: [&str; 12] =
+    ["the", "this", "that", "which", "wrong", "another", "new", "other", "right", "no", "old", "each"];
+const BEHIND_NO_ONE: [&str; 11] =
+    ["is", "to", "another", "should", "can", "do", "does", "of", "that", "who", "may"];
+
 /// The unit called `word`: name, dimension and size in its base unit.
 pub(crate) fn unit(word: &str) -> Option<(&'static str, Dimension, f64)> {
     use Dimension as D;
@@ -303,6 +309,15 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
         return if used > 0 { used + 1 } else { 0 };
     }
     let piece = &pieces[at];
+    // "A second delivery" is the second one.
+    if let [article, second, noun, ..] = &pieces[at..]
+        && article.text == "a"
+        && second.text == "second"
+        && lexicon().class(&noun.text) & class::FUNCTION == 0
+    {
+        out.push(Quantity { optional: true, ..Quantity::plain(2.0) });
+        return 2;
+    }
     let next = |k: usize| pieces.get(at + k).map_or("", |p| p.text.as_str());
     let is_number =
         |k: usize| pieces.get(at + k).is_some_and(|p| p.kind == Kind::Number && p.text.len() <= 4);
@@ -474,46 +489,13 @@ fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
         "quarter" => return Some((0.25, 1)),
         "three" if text(1) == "quarters" => return Some((0.75, 2)),
         "a" | "an" => {
-            if text(1) == "half" || text(1) == "quarter" {
+            if matches!(text(1), "half" | "quarter") {
                 return None;
             }
             return Some((1.0, 1));
         }
-        // "the wrong one", "which one", "one another": no number.
         "one"
-            if matches!(
-                before,
-                "the"
-                    | "this"
-                    | "that"
-                    | "which"
-                    | "wrong"
-                    | "another"
-                    | "new"
-                    | "other"
-                    | "right"
-                    | "no"
-                    | "old"
-                    | "each"
-            ) =>
-        {
-            return None;
-        }
-        "one"
-            if text(1).is_empty()
-                || matches!(
-                    text(1),
-                    "is" | "to"
-                        | "another"
-                        | "should"
-                        | "can"
-                        | "do"
-                        | "does"
-                        | "of"
-                        | "that"
-                        | "who"
-                        | "may"
-                ) =>
+            if BEFORE_NO_ONE.contains(&before) || text(1).is_empty() || BEHIND_NO_ONE.contains(&text(1)) =>
         {
             return None;
         }

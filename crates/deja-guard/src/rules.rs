@@ -48,11 +48,15 @@ const FACTS: [Fact; 28] = [
 ];
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(fn(&Differences) -> bool, [f32; 2]); 3] =
-    [(|d| d.contrast, [4.5, 0.0]), (|d| d.measure, [7.0, 2.0]), (|d| d.tense, [4.5, 0.0])];
+const BESIDE: [(fn(&Differences) -> bool, [f32; 2]); 4] = [
+    (|d| d.contrast, [4.5, 0.0]),
+    (|d| d.measure, [7.0, 2.0]),
+    (|d| d.tense, [4.5, 0.0]),
+    (|d| d.exchanged, [8.0, 8.0]),
+];
 
 /// Prompts of more words than this are long.
-const LONG: f32 = 20.0;
+pub(crate) const LONG: usize = 20;
 
 fn index(name: &str) -> usize {
     FEATURES.iter().position(|known| *known == name).unwrap_or(usize::MAX)
@@ -69,7 +73,7 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: 
     let mut odds = (trees / (1.0 - trees)).ln();
     let words = value("len_hi").exp();
     // A long text says much that a fact may belong to: there it is proof only where the rest is nearly the same.
-    let near = words <= LONG || value("bi_jac") >= 0.5;
+    let near = words <= LONG as f32 || value("bi_jac") >= 0.5;
     let aligned = near && value("un_hi") <= (words / 8.0).max(1.0);
     // Who does what to whom shows even where two words were added.
     let roles = aligned || near && value("un_lo") == 0.0 && value("un_hi") <= 2.0;
@@ -90,7 +94,7 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: 
     }
     for (stands, weight) in BESIDE {
         if stands(differences) {
-            odds -= if aligned { weight[0] } else { weight[1] * hint };
+            odds -= if aligned { weight[0] } else { weight[1] };
         }
     }
     // One says what the other does and as much again: another request beside it, or a suffix made to lie near it.

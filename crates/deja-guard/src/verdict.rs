@@ -138,12 +138,42 @@ pub fn judge(
         (None, None) => {}
         _ => return Verdict::UNPROVED,
     }
+    if let Some((x, y)) = beside_same_text(a, b) {
+        let (x, y) = (Prompt::read(x), Prompt::read(y));
+        let verdict = judge(&x, &y, cosine.min(NEAR), threshold, strictness);
+        if verdict.refused.is_some() {
+            return verdict;
+        }
+    }
     let differences = Differences::of(a, b);
     let features = differences.vector(a, b, cosine);
     let score = rules::judged(trees::score(&features), &features, &differences);
     let enough = score >= required(cosine, threshold, strictness, a.length.max(b.length));
     let refused = (!enough).then(|| reason(a, b, &differences));
     Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }
+}
+
+/// What two long texts say differently beside the same sentences, if it is short: "Translate it", "Summarise it".
+fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a str)> {
+    const MOST_WORDS: usize = 16;
+    let ends = |c: char| matches!(c, '.' | '!' | '?' | ':' | '\n');
+    let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
+    let same = x
+        .char_indices()
+        .zip(y.chars())
+        .find(|((_, c), d)| c != d)
+        .map_or(x.len().min(y.len()), |((at, _), _)| at);
+    let begun = x[..same].rfind(ends).map_or(0, |at| at + 1);
+    let (x, y) = (&x[begun..], &y[begun..]);
+    let same: usize =
+        x.chars().rev().zip(y.chars().rev()).take_while(|(c, d)| c == d).map(|(c, _)| c.len_utf8()).sum();
+    let behind = &x[x.len() - same..];
+    let ended = behind.find(ends).map_or(0, |at| behind.len() - at - 1);
+    let (p, q) = (&x[..x.len() - ended], &y[..y.len() - ended]);
+    let words = |text: &str| text.split_whitespace().count();
+    let short = |text: &str| (1..=MOST_WORDS).contains(&words(text));
+    let shared = a.length.min(b.length).saturating_sub(words(p).max(words(q)));
+    (short(p) && short(q) && shared >= MOST_WORDS).then_some((p, q))
 }
 
 fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {

@@ -629,6 +629,36 @@ fn a_foreign_request_is_refused_wherever_it_stands() {
     }
 }
 
+/// What is to be done with a long text, and who it is about, weighs as much as in a short one.
+#[test]
+fn a_long_text_hides_no_other_instruction() {
+    let text = "The committee met in the town hall on the second floor to talk about the new bridge. Nobody knows yet who will pay for it, \
+                but the engineers have begun to draw plans. Anna will write the report, and copies go to the library.";
+    let refused = [
+        ("Translate it into Spanish.", "Translate it into Polish."),
+        ("Summarise it.", "Translate it."),
+        ("Make it shorter.", "Make it longer."),
+        ("Answer as YAML.", "Answer as CSV."),
+    ];
+    for (a, b) in refused {
+        for (a, b) in
+            [(format!("{text} {a}"), format!("{text} {b}")), (format!("{a} {text}"), format!("{b} {text}"))]
+        {
+            assert!(verdict(&a, &b, 0.98).refused.is_some(), "{a} / {b}");
+        }
+    }
+    assert!(verdict(text, &text.replace("Anna", "Maria"), 0.98).refused.is_some());
+    let passed = [
+        ("Summarise it.", "Give me a summary of it."),
+        ("Translate it into Spanish.", "Please translate it to Spanish."),
+        ("Who pays for the bridge?", "Who will pay for the bridge?"),
+    ];
+    for (a, b) in passed {
+        let verdict = verdict(&format!("{text} {a}"), &format!("{text} {b}"), 0.98);
+        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
+    }
+}
+
 /// An entry whose prompt asks for something else and repeats the words of others until its vector lies near theirs.
 #[test]
 fn a_suffix_does_not_make_another_request_pass() {
