@@ -165,6 +165,8 @@ pub struct Prompt {
     pub(crate) length: usize,
     pub(crate) trigrams: Vec<u32>,
     pub(crate) foreign: Option<Foreign>,
+    /// Of a prompt about words themselves, all of it and the texts that it asks about: in quotes, or behind a colon.
+    pub(crate) wording: Option<(String, Vec<String>)>,
     /// As written, of long texts.
     pub(crate) text: Option<Box<str>>,
     /// What must be the same, letter by letter.
@@ -207,6 +209,10 @@ impl Prompt {
             asking: asking(&pieces),
             length,
             trigrams,
+            wording: pieces
+                .iter()
+                .any(|p| lexicon().class(&p.text) & class::WORDING != 0)
+                .then(|| wording(text)),
             text: (length > LONG && foreign.is_none()).then(|| text.into()),
             literals,
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },
@@ -219,6 +225,18 @@ impl Prompt {
     /// Whether both prompts are one text but for case and punctuation that say nothing.
     pub fn same_text(&self, other: &Self) -> bool {
         self.key == other.key && self.literals == other.literals
+    }
+
+    /// Whether the texts that both ask about are in both, word by word.
+    pub(crate) fn same_wording(&self, other: &Self) -> bool {
+        let outside = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+        let has = |key: &str, quoted: &str| {
+            key.match_indices(quoted).any(|(at, _)| {
+                outside(key[..at].chars().next_back()) && outside(key[at + quoted.len()..].chars().next())
+            })
+        };
+        let (Some((x, of_x)), Some((y, of_y))) = (&self.wording, &other.wording) else { return true };
+        of_x.iter().all(|quoted| has(y, quoted)) && of_y.iter().all(|quoted| has(x, quoted))
     }
 
     /// Whether it is not English, is code, or is too long for the trees: then only proof counts.
@@ -429,6 +447,39 @@ fn key(text: &str) -> String {
         key.extend(c.to_lowercase());
     }
     key
+}
+
+/// The key of `text`, "n't" written out, and those of what stands in quotes or, where nothing does, behind the first colon.
+fn wording(text: &str) -> (String, Vec<String>) {
+    let text = text.replace('’', "'").replace("n't", " not");
+    let text = text.as_str();
+    let marks = |c: char| matches!(c, '"' | '“' | '”' | '„' | '«' | '»' | '\'' | '‘' | '’' | '`');
+    let mut found = Vec::new();
+    let mut opened = None;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let next = text[at + c.len_utf8()..].chars().next().unwrap_or(' ');
+        match opened {
+            // An apostrophe stands between letters.
+            Some(begin) if marks(c) && !next.is_alphanumeric() => {
+                found.push(key(&text[begin..at]));
+                opened = None;
+            }
+            None if marks(c) && !before.is_alphanumeric() && next.is_alphanumeric() => {
+                opened = Some(at + c.len_utf8())
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    if found.is_empty() {
+        found.extend(text.split_once(": ").map(|(_, behind)| key(behind)));
+    }
+    // A mark too many: nobody knows what is quoted.
+    if text.matches('"').count() % 2 == 1 {
+        found.clear();
+    }
+    (key(text), found)
 }
 
 /// A form of "be" or "get", a participle within three words, and an agent or no object: "was bought by".

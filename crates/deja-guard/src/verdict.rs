@@ -138,6 +138,9 @@ pub fn judge(
         (None, None) => {}
         _ => return Verdict::UNPROVED,
     }
+    if !a.same_wording(b) {
+        return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: false };
+    }
     if let Some((x, y)) = beside_same_text(a, b) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
         let verdict = judge(&x, &y, cosine.min(NEAR), threshold, strictness);

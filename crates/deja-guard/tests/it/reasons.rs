@@ -629,6 +629,30 @@ fn a_foreign_request_is_refused_wherever_it_stands() {
     }
 }
 
+/// Where words themselves are asked about, each of them counts.
+#[test]
+fn quoted_text_is_compared_word_by_word() {
+    let refused = [
+        ("Translate 'your cat' into Dutch", "Translate 'my cat' into Dutch"),
+        ("How many syllables are in 'gray'?", "How many syllables are in 'grey'?"),
+        ("Correct the grammar: we has a plan", "Correct the grammar: we have a plan"),
+        ("What is the past tense of \"take\"?", "What is the past tense of \"make\"?"),
+        ("Should I run in the morning?", "Should I run in the evening?"),
+    ];
+    for (a, b) in refused {
+        assert!(verdict(a, b, 0.97).refused.is_some(), "{a} / {b}");
+    }
+    let passed = [
+        ("Translate 'my cat' into Dutch", "translate \"My cat\" into Dutch."),
+        ("Translate 'I don't know' into Dutch", "Translate \"I do not know\" into Dutch"),
+        ("What rhymes with 'orange'?", "What rhymes with orange?"),
+        ("Good morning, how do I reset it?", "How do I reset it?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
+    }
+}
+
 /// What is to be done with a long text, and who it is about, weighs as much as in a short one.
 #[test]
 fn a_long_text_hides_no_other_instruction() {
