@@ -354,16 +354,13 @@ fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
     let counts = listed(a) && listed(b);
     let mut repeated = false;
     for quantity in a {
-        match rest.iter().position(|other| quantity.same(other)) {
-            Some(at) => {
-                rest.swap_remove(at);
-                same += 1;
-            }
+        if let Some(at) = rest.iter().position(|other| quantity.same(other)) {
+            rest.swap_remove(at);
+            same += 1;
+        } else if !quantity.optional {
             // Said twice on this side: "25K (Rs 25,000)".
-            None => {
-                left += usize::from(!quantity.optional && !b.iter().any(|other| quantity.same(other)));
-                repeated |= counts && quantity.listed && !quantity.optional;
-            }
+            left += usize::from(!b.iter().any(|other| quantity.same(other)));
+            repeated |= counts && quantity.listed;
         }
     }
     // "One ticket" against "two tickets".

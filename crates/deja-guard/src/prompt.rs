@@ -12,6 +12,8 @@ use crate::scan::{Kind, Piece, scan};
 /// The most words of a prompt that are read; longer ones are judged by proof only.
 pub(crate) const WORDS: usize = 160;
 
+const DEGREES: [&str; 6] = ["more", "less", "most", "least", "fewer", "fewest"];
+
 /// The kind of question a prompt asks, one bit each.
 pub(crate) mod question {
     pub(crate) const HOW: u16 = 1;
@@ -323,9 +325,7 @@ impl Prompt {
                 self.degrees.push(limit.to_owned());
                 continue;
             }
-            let degree = class & class::LIMIT != 0
-                || matches!(word, "more" | "less" | "most" | "least" | "fewer" | "fewest");
-            if degree {
+            if class & class::LIMIT != 0 || DEGREES.contains(&word) {
                 self.degrees.push(word.to_owned());
                 continue;
             }
@@ -466,7 +466,7 @@ fn wording(text: &str) -> (String, Vec<String>) {
                 opened = None;
             }
             None if marks(c) && !before.is_alphanumeric() && next.is_alphanumeric() => {
-                opened = Some(at + c.len_utf8())
+                opened = Some(at + c.len_utf8());
             }
             _ => {}
         }

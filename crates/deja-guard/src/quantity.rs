@@ -73,8 +73,8 @@ impl Quantity {
     /// Whether both say the same amount: rounding of 0.7 % between two units, a unit left out on one side.
     pub(crate) fn same(&self, other: &Self) -> bool {
         let close = |a: f64, b: f64, part: f64| (a - b).abs() <= part * a.abs().max(b.abs());
-        // A product such as 1.1 thousand is off in its last digit, a whole number never.
-        let equal = |a: f64, b: f64| a == b || (a.fract() != 0.0 || b.fract() != 0.0) && close(a, b, 1e-9);
+        // A product such as 1.1 thousand is off in its last digit; whole numbers are one or another.
+        let equal = |a: f64, b: f64| close(a, b, 1e-9) && (a - b).abs() < 0.5;
         if self.dimension == other.dimension {
             return match self.dimension {
                 Dimension::Plain => {
@@ -507,7 +507,7 @@ fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
         _ => {}
     }
     if let Some(n) = ordinal(text(0)) {
-        return (n != 1.0).then_some((n, 1));
+        return (text(0) != "first").then_some((n, 1));
     }
     if let Some(by) = multiplier(text(0)).filter(|_| text(0).len() > 2 && text(0) != "grand") {
         return Some((by, 1));

@@ -47,8 +47,10 @@ const FACTS: [Fact; 28] = [
     Fact { feature: "un_lo", weight: [1.0, 0.0], above: 1.5 },
 ];
 
+type Stands = fn(&Differences) -> bool;
+
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(fn(&Differences) -> bool, [f32; 2]); 4] = [
+const BESIDE: [(Stands, [f32; 2]); 4] = [
     (|d| d.contrast, [4.5, 0.0]),
     (|d| d.measure, [7.0, 2.0]),
     (|d| d.tense, [4.5, 0.0]),
