@@ -126,6 +126,8 @@ pub(crate) struct Differences {
     pub(crate) codes: [usize; 2],
     /// Opposites of which one is a function word or noise: "left" and "right", "even" and "odd".
     pub(crate) contrast: bool,
+    /// A single capital in another one's place: vitamin A, vitamin D.
+    pub(crate) letter: bool,
     /// The answers are to have two units: which year, which month.
     pub(crate) measure: bool,
     /// The same office at another time: who is, who was.
@@ -183,6 +185,7 @@ impl Differences {
                 && right.iter().any(|w| unit(&w.text).is_some()),
             classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
+            letter: letter(a, b),
             measure: a.measure.is_some() && b.measure.is_some() && a.measure != b.measure,
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             exchanged: order::exchanged([&left, &right], [a, b]),
@@ -517,6 +520,12 @@ fn degree(a: &Prompt, b: &Prompt) -> bool {
     let (x, y) = (degrees(a), degrees(b));
     let firm = |w: &&str| !matches!(*w, "more" | "most");
     x != y && (!x.is_empty() && !y.is_empty() || x.iter().chain(&y).any(firm))
+}
+
+/// Whether each has a single capital that the other has not.
+fn letter(a: &Prompt, b: &Prompt) -> bool {
+    let alone = |x: &Prompt, y: &Prompt| x.letters.iter().any(|letter| !y.letters.contains(letter));
+    alone(a, b) && alone(b, a)
 }
 
 /// Whether one asks who is, and the other who was or will be, in an office that changes hands.

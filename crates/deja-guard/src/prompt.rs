@@ -149,6 +149,8 @@ pub struct Prompt {
     pub(crate) questions: u16,
     /// The unit of the answer that is asked for: the year of "what year", the day of "how many days".
     pub(crate) measure: Option<String>,
+    /// Single capitals in order: vitamin A, class D.
+    pub(crate) letters: Vec<char>,
     /// Possessives in order: my, her.
     pub(crate) possessives: Vec<String>,
     pub(crate) subjects: u16,
@@ -199,6 +201,7 @@ impl Prompt {
             question: 0,
             questions: 0,
             measure: None,
+            letters: letters(&pieces),
             possessives: Vec::new(),
             subjects: 0,
             objects: 0,
@@ -529,6 +532,11 @@ fn asks_against(pieces: &[Piece]) -> bool {
             let mut sentence = pieces.iter().take_while(|piece| piece.sentence == pieces[0].sentence);
             sentence.any(|piece| piece.asked)
         }
+}
+
+fn letters(pieces: &[Piece]) -> Vec<char> {
+    let single = |piece: &&Piece| piece.name && piece.text.len() == 1;
+    pieces.iter().filter(single).filter_map(|piece| piece.text.chars().next()).collect()
 }
 
 fn sentence_bit(piece: &Piece) -> u64 {

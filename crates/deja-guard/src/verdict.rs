@@ -202,7 +202,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         Reason::ExtraCondition
     } else if d.parity || (a.quantifiers ^ b.quantifiers) & class::NONE != 0 {
         Reason::Negation
-    } else if d.both(class::LANGUAGE) || d.names[0] > 0 && d.names[1] > 0 {
+    } else if d.both(class::LANGUAGE) || d.letter || d.names[0] > 0 && d.names[1] > 0 {
         Reason::Name
     } else if d.order.swapped || d.order.turned > 0 || d.order.persons {
         Reason::Order
