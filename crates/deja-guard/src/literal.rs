@@ -29,6 +29,7 @@ pub(crate) fn literals(text: &str, pieces: &[Piece], english: bool) -> Vec<Strin
     let mut literals = unread(text, english);
     literals.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
     literals.extend(escapes(text));
+    literals.extend(operators(text));
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let units = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
     literals.extend(units.filter(|unit| CASED_UNITS.contains(unit)).map(str::to_owned));
@@ -62,6 +63,49 @@ fn escapes(text: &str) -> impl Iterator<Item = String> {
         let begins = bytes[at] == b'\\' || bytes[at] == b'%' && !behind_number;
         begins.then(|| format!("{}{}", char::from(bytes[at]), char::from(letter)))
     })
+}
+
+/// Signs that are no marks of a sentence: two and more in a row ("==", "||"), and a plus, an equals sign, a caret, a bar or a
+/// tilde beside a bracket or a single letter ("2x + 3", "AB+", "[^a-z]"). Tags, arrows and what the features read are none.
+fn operators(text: &str) -> Vec<String> {
+    const SIGNS: &str = "+=<>|&^~*-/\\#@!?$%";
+    const ALONE: &str = "+=^|~";
+    let sign = |c: &char| SIGNS.contains(*c);
+    let chars: Vec<char> = text.chars().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let run = chars[at..].iter().take_while(|c| sign(c)).count();
+        if run == 0 {
+            at += 1;
+            continue;
+        }
+        // The end of a sentence is none of it.
+        let ends = chars[at..at + run].iter().rev().take_while(|c| matches!(c, '?' | '!')).count();
+        let said = &chars[at..at + run - ends];
+        let near = |c: Option<&char>| c.copied().unwrap_or(' ');
+        let before = |back: usize| near(at.checked_sub(back).and_then(|i| chars.get(i)));
+        let after = |on: usize| near(chars.get(at + run + on));
+        let bracket = |c: char| matches!(c, '(' | ')' | '[' | ']' | '{' | '}');
+        let left = usize::from(before(1) == ' ') + 1;
+        let letter = before(left).is_alphabetic() && !before(left + 1).is_alphabetic()
+            || left == 1 && before(1).is_uppercase() && !before(3).is_alphanumeric();
+        let right = usize::from(after(0) == ' ');
+        let beside = letter
+            || before(1).is_uppercase() && after(0).is_ascii_digit()
+            || bracket(before(left))
+            || bracket(after(right));
+        let said: String = said.iter().collect();
+        let read = matches!(said.as_str(), "<=" | ">=" | "!=" | "->" | "=>" | "-->" | "<-")
+            || said.contains("</")
+            || said.contains("/>");
+        let several = said.len() > 1 && !read && said.contains(['=', '<', '>', '|', '&']);
+        if several || said.len() == 1 && ALONE.contains(&said) && beside {
+            found.push(said);
+        }
+        at += run;
+    }
+    found
 }
 
 /// Each bracket with the numbers that stand before it.
