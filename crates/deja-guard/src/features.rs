@@ -128,6 +128,8 @@ pub(crate) struct Differences {
     pub(crate) contrast: bool,
     /// A single capital in another one's place: vitamin A, vitamin D.
     pub(crate) letter: bool,
+    /// Another model of the same number: 14, 14 Pro.
+    pub(crate) variant: bool,
     /// The answers are to have two units: which year, which month.
     pub(crate) measure: bool,
     /// The same office at another time: who is, who was.
@@ -186,6 +188,7 @@ impl Differences {
             classes: sides.map(|s| s.iter().fold(0, |all, w| all | w.class)),
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
             letter: letter(a, b),
+            variant: a.variants != b.variants,
             measure: a.measure.is_some() && b.measure.is_some() && a.measure != b.measure,
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             exchanged: order::exchanged([&left, &right], [a, b]),

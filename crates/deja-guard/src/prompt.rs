@@ -151,6 +151,8 @@ pub struct Prompt {
     pub(crate) measure: Option<String>,
     /// Single capitals in order: vitamin A, class D.
     pub(crate) letters: Vec<char>,
+    /// How many models are named by a number and a variant: 14 Pro.
+    pub(crate) variants: usize,
     /// Possessives in order: my, her.
     pub(crate) possessives: Vec<String>,
     pub(crate) subjects: u16,
@@ -202,6 +204,7 @@ impl Prompt {
             questions: 0,
             measure: None,
             letters: letters(&pieces),
+            variants: pieces.windows(2).filter(|two| is_variant(&two[0], &two[1])).count(),
             possessives: Vec::new(),
             subjects: 0,
             objects: 0,
@@ -532,6 +535,10 @@ fn asks_against(pieces: &[Piece]) -> bool {
             let mut sentence = pieces.iter().take_while(|piece| piece.sentence == pieces[0].sentence);
             sentence.any(|piece| piece.asked)
         }
+}
+
+fn is_variant(number: &Piece, word: &Piece) -> bool {
+    number.kind == Kind::Number && !word.broken && lexicon().class(&word.text) & class::VARIANT != 0
 }
 
 fn letters(pieces: &[Piece]) -> Vec<char> {

@@ -194,7 +194,7 @@ fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {
 fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
     let d = differences;
     let some = |counts: [usize; 2]| counts[0] + counts[1] > 0;
-    if some(d.numbers) || d.units || d.measure || d.codes[0] > 0 && d.codes[1] > 0 {
+    if some(d.numbers) || d.units || d.measure || d.variant || d.codes[0] > 0 && d.codes[1] > 0 {
         Reason::Numbers
     } else if d.opposite || d.contrast || d.opposite_any || d.axis || d.reversed && d.parity {
         Reason::Opposite

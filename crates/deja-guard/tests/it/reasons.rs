@@ -43,6 +43,7 @@ fn each_reason_is_named() {
             Reason::Name,
         ),
         ("Which foods have vitamin A?", "Which foods have vitamin D?", Reason::Name),
+        ("How heavy is the Pixel 8?", "How heavy is the Pixel 8 Pro?", Reason::Numbers),
         ("Is hepatitis B curable?", "Is hepatitis C curable?", Reason::Name),
         ("binary search in Rust", "binary search in Java", Reason::Name),
         ("flights from Madrid to Oslo", "flights from Oslo to Madrid", Reason::Order),
