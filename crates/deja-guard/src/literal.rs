@@ -71,6 +71,9 @@ fn operators(text: &str) -> Vec<String> {
     const SIGNS: &str = "+=<>|&^~*-/\\#@!?$%";
     const ALONE: &str = "+=^|~";
     let sign = |c: &char| SIGNS.contains(*c);
+    if !text.contains(['+', '=', '<', '>', '|', '&', '^', '~']) {
+        return Vec::new();
+    }
     let chars: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
     let mut at = 0;

@@ -213,7 +213,7 @@ impl Prompt {
             future: false,
             hypothetical: false,
             coordinated: false,
-            unordered: pieces.iter().any(|p| lexicon().class(&p.text) & class::UNORDERED != 0),
+            unordered: false,
             asking: asking(&pieces),
             length,
             trigrams,
@@ -383,6 +383,7 @@ impl Prompt {
         }
         self.subjects += u16::from(class & class::SUBJECT != 0);
         self.objects += u16::from(class & class::OBJECT != 0);
+        self.unordered |= class & class::UNORDERED != 0;
         self.past |= class & class::PAST != 0;
         self.future |= class & class::FUTURE != 0;
         self.hypothetical |= matches!(word, "would" | "if" | "might" | "suppose" | "ever" | "imagine");
