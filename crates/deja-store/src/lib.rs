@@ -115,7 +115,7 @@ pub struct SchemaVersion {
 
 impl StoreSettings {
     /// The store in `data_dir` with 64 MiB of answers in memory, four readers, 10 seconds for a search by text, no bound on
-    /// its size and no embedder; 10 seconds for the index at the start; 65,536 entries of a scope have their vectors in memory as they are stored.
+    /// its size and no embedder; 9 seconds for the index at the start; 65,536 entries of a scope have their vectors in memory as they are stored.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
@@ -124,7 +124,7 @@ impl StoreSettings {
             max_database_bytes: None,
             search_timeout: SEARCH_TIMEOUT,
             embedder: None,
-            index_patience: Duration::from_secs(10),
+            index_patience: Duration::from_secs(9),
             int8_from: 65_536,
             postgres: None,
         }
