@@ -4,5 +4,6 @@
 
 mod golden;
 mod pairs;
+mod proofs;
 mod properties;
 mod reasons;

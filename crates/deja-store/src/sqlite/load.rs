@@ -284,81 +284,18 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::sync::mpsc;
 
-    use deja_core::cache::{Answer, Entry, Frame, NewEntry, Scope};
-    use deja_core::clock::Timestamp;
-    use deja_core::embedding::{EmbedderId, Embedding, Threshold};
-    use deja_core::id::ProjectId;
-    use deja_core::project::{Project, ProjectSettings, Tier};
+    use deja_core::embedding::Threshold;
     use deja_core::store::{Entries, Probe, Projects, Store};
     use deja_core::testing::change;
 
     use super::super::SqliteStore;
+    use super::super::fixtures::{NOW, embedder, entry, hash, id, project, scope, vector};
     use super::*;
     use crate::{OpenError, StoreSettings};
-
-    const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
-
-    fn embedder() -> EmbedderId {
-        EmbedderId::new("e")
-    }
 
     fn settings(directory: &Path) -> StoreSettings {
         let (embedder, index_patience) = (Some(embedder()), Duration::ZERO);
         StoreSettings { embedder, index_patience, ..StoreSettings::new(directory) }
-    }
-
-    fn project() -> Project {
-        Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "p".parse().unwrap(),
-            name: "P".to_owned(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings::default(),
-            created: NOW,
-        }
-    }
-
-    fn scope() -> Scope {
-        Scope::new(project().id, Frame::query(Some("m"), None))
-    }
-
-    fn id(number: u8) -> EntryId {
-        EntryId::from_bytes([number; 16])
-    }
-
-    fn hash(number: u8) -> PromptHash {
-        PromptHash::of(&number.to_string())
-    }
-
-    /// The direction of entry `number`.
-    fn vector(number: u8) -> Embedding {
-        let values: Vec<f32> = (0..64).map(|at| if at == number { 1.0 } else { 0.0 }).collect();
-        Embedding::new(values).unwrap()
-    }
-
-    fn entry(number: u8) -> NewEntry {
-        let answer = Answer {
-            text: "answer".to_owned(),
-            provider: "openai".to_owned(),
-            served_model: None,
-            input_tokens: 1,
-            output_tokens: 1,
-            tokens_estimated: false,
-            record: None,
-        };
-        let (prompt, model) = (number.to_string(), "m".to_owned());
-        let entry = Entry { id: id(number), prompt, model, answer, created: NOW, expires: None };
-        let vector = Some((embedder(), vector(number)));
-        NewEntry {
-            scope: scope(),
-            prompt_hash: hash(number),
-            entry,
-            vector,
-            max_entries: 100,
-            replaces: false,
-        }
     }
 
     /// Whether an entry is found by its prompt, and by its meaning.

@@ -12,6 +12,8 @@ mod catalog;
 mod entries;
 mod export;
 mod fault;
+#[cfg(test)]
+mod fixtures;
 mod forbidden;
 mod index;
 mod keys;

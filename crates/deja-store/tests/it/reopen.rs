@@ -146,15 +146,18 @@ async fn others_write_while_a_large_project_is_deleted() {
     }
     tasks.join_all().await;
     let deletes = Arc::clone(&store);
-    let deletion =
-        tokio::spawn(async move { deletes.delete_project(project_id(1), &change()).await.unwrap() });
+    let mut deletion = tokio::task::JoinSet::new();
+    deletion.spawn(async move { deletes.delete_project(project_id(1), &change()).await.unwrap() });
     let mut meanwhile = 0;
-    while !deletion.is_finished() {
+    let deleted = loop {
         let number = 10_000 + meanwhile;
         store.insert(entry(number, &other, &number.to_string())).await.unwrap();
         meanwhile += 1;
-    }
-    assert!(deletion.await.unwrap() && meanwhile > 3, "{meanwhile} writes of another project");
+        if let Some(deleted) = deletion.try_join_next() {
+            break deleted.unwrap();
+        }
+    };
+    assert!(deleted && meanwhile > 3, "{meanwhile} writes of another project");
     assert_eq!(store.projects().await.unwrap().len(), 1);
     assert_eq!(store.count(project_id(1)).await.unwrap(), 0);
     store.close().await.unwrap();

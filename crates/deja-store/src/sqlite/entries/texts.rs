@@ -129,63 +129,22 @@ pub(in super::super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<En
 
 #[cfg(test)]
 mod tests {
-    use deja_core::cache::{Frame, NewEntry, Scope};
-    use deja_core::clock::Timestamp;
-    use deja_core::id::ProjectId;
-    use deja_core::project::{Project, ProjectSettings, Tier};
     use deja_core::store::{Entries, Projects};
     use deja_core::testing::change;
 
+    use super::super::super::fixtures::{NOW, entry, hash, project, scope};
     use super::*;
     use crate::StoreSettings;
-
-    const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
-
-    fn project() -> Project {
-        Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "p".parse().unwrap(),
-            name: "P".to_owned(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings::default(),
-            created: NOW,
-        }
-    }
-
-    fn entry(scope: &Scope) -> NewEntry {
-        let answer = Answer {
-            text: "secret".to_owned(),
-            provider: "openai".to_owned(),
-            served_model: None,
-            input_tokens: 1,
-            output_tokens: 1,
-            tokens_estimated: false,
-            record: None,
-        };
-        let entry = Entry {
-            id: EntryId::from_bytes([1; 16]),
-            prompt: "hello".to_owned(),
-            model: "m".to_owned(),
-            answer,
-            created: NOW,
-            expires: None,
-        };
-        let prompt_hash = PromptHash::of("hello");
-        NewEntry { scope: scope.clone(), prompt_hash, entry, vector: None, max_entries: 10, replaces: false }
-    }
 
     #[tokio::test]
     async fn a_text_that_is_read_while_its_entry_is_deleted_is_not_kept() {
         let directory = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&StoreSettings::new(directory.path())).unwrap();
         store.create_project(&project(), &change()).await.unwrap();
-        let scope = Scope::new(project().id, Frame::query(Some("m"), None));
-        store.insert(entry(&scope)).await.unwrap();
-        let row = store.memory.index.exact(scope.key(), PromptHash::of("hello"), NOW).unwrap();
+        let (scope, prompt) = (scope(), hash(1));
+        store.insert(entry(1)).await.unwrap();
+        let row = store.memory.index.exact(scope.key(), prompt, NOW).unwrap();
         let text = store.text(scope.key(), row).await.unwrap().unwrap();
-        let prompt = PromptHash::of("hello");
         store.memory.keep(scope.key(), prompt, row, &text);
         assert!(store.memory.texts.contains_key(&row));
         assert!(store.delete(project().id, text.id, &change()).await.unwrap());

@@ -1,0 +1,253 @@
+//! What passes by proof only: other languages, code and long texts.
+
+use deja_guard::{Prompt, Reason, Strictness, judge};
+
+use crate::reasons::verdict;
+
+#[test]
+fn other_languages_pass_by_proof_only() {
+    let passed = [
+        ("¿Qué pasó en España el 23/2/1981?", "¿Qué pasó en España el 23 de febrero de 1981?"),
+        (
+            "combien rapportent 10 000 € à 3,5 % sur un an ?",
+            "combien rapportent dix mille euros à 3,5 % sur un an ?",
+        ),
+        ("Bitte: Wie melde ich ein Gewerbe an?", "wie melde ich ein Gewerbe an"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+    let refused = [
+        ("Wie melde ich ein Gewerbe an?", "Wie melde ich ein Gewerbe ab?", Reason::Words),
+        ("novedades de PHP 7.4 para el servidor", "novedades de PHP 8.3 para el servidor", Reason::Numbers),
+        ("フライトは何時ですか、大阪から東京", "フライトは何時ですか、東京から大阪", Reason::Order),
+        (
+            "welches Gemüse dürfen Kaninchen fressen",
+            "welches Gemüse dürfen Kaninchen nicht fressen",
+            Reason::Negation,
+        ),
+    ];
+    for (a, b, reason) in refused {
+        assert_eq!(verdict(a, b, 0.97).refused, Some(reason), "{a} / {b}");
+    }
+}
+
+/// Their vectors are equal too: the tokenizer spells no digits of other scripts.
+#[test]
+fn digits_of_every_script_are_numbers() {
+    let refused = [
+        ("كم ساعة في ٤ أيام؟", "كم ساعة في ٦ أيام؟"),
+        ("در سال ۱۳۵۷ چه شد؟", "در سال ۱۳۹۸ چه شد؟"),
+        ("१९८३ का विश्व कप किसने जीता?", "२०११ का विश्व कप किसने जीता?"),
+        ("ตั๋วราคา ๓๕๐ บาทไปไหน", "ตั๋วราคา ๘๕๐ บาทไปไหน"),
+        ("３００円で何が買えますか？", "７００円で何が買えますか？"),
+        ("手順③を説明してください", "手順⑥を説明してください"),
+        ("Was kostet Tarif ② bei euch?", "Was kostet Tarif ③ bei euch?"),
+        ("How many hours do ٤ days have?", "How many hours do ٦ days have?"),
+        ("What does clause ③ say?", "What does clause ⑥ say?"),
+        ("What is 7² in words?", "What is 7³ in words?"),
+        ("What is x² called?", "What is x³ called?"),
+    ];
+    for (a, b) in refused {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 1.0, 1.0, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("１２０円で何が買えますか？", "120円で何が買えますか？"),
+        ("كم ساعة في ٤ أيام؟", "كم ساعة في 4 أيام؟"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+/// The same words, numbers and negations, each somewhere else.
+#[test]
+fn numbers_and_negations_have_their_places_in_other_languages() {
+    let long =
+        "The tenants wrote to the owner of the house about the roof, and nobody answered them for weeks. "
+            .repeat(10);
+    let refused = [
+        ("Was ist 9 minus 5?", "Was ist 5 minus 9?"),
+        ("Сколько будет 12 минус 7?", "Сколько будет 7 минус 12?"),
+        ("¿Cayó en lunes el 2/5/2023?", "¿Cayó en lunes el 5/2/2023?"),
+        ("9减4是多少？", "4减9是多少？"),
+        ("二〇一三年发生了什么？", "二〇三一年发生了什么？"),
+        ("三百五十块够吗？", "三百一十五块够吗？"),
+        ("for (int i = 2; i < 7; i++) { f(i); }", "for (int i = 7; i < 2; i++) { f(i); }"),
+        ("Welche Pilze sind essbar, aber nicht lecker?", "Welche Pilze sind nicht essbar, aber lecker?"),
+        ("¿Puedo entrar si no pago y reservo?", "¿Puedo entrar si pago y no reservo?"),
+        ("Qui peut venir mais pas rester ?", "Qui peut pas venir mais rester ?"),
+        ("哪些鸟会走但不会飞？", "哪些鸟不会走但会飞？"),
+    ];
+    let texts = refused.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let moved = (
+        format!("{long}Heating is not included and water is included."),
+        format!("{long}Heating is included and water is not included."),
+    );
+    for (a, b) in texts.iter().chain([&moved]) {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("二〇一三年发生了什么？", "2013年发生了什么？"),
+        ("三百五十块够吗？", "350块够吗？"),
+        ("两万三千元够吗", "23000元够吗？"),
+        ("3千万円で何が買えますか", "30000000円で何が買えますか"),
+        ("1.5万元能买什么？", "一万五千元能买什么？"),
+        ("Kann ich bis 9 Uhr nicht fahren?", "kann ich bis neun Uhr nicht fahren"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn signs_currencies_and_decimals_count_in_other_languages() {
+    let long =
+        "The tenants wrote to the owner of the house about the roof, and nobody answered them for weeks. "
+            .repeat(10);
+    let refused = [
+        ("¿Cuánto da 9 + 4?", "¿Cuánto da 9 - 4?"),
+        ("¿Cuánto da 9 * 4?", "¿Cuánto da 9 / 4?"),
+        ("Ist es bei -8 Grad glatt?", "Ist es bei 8 Grad glatt?"),
+        ("Welche Zahlen sind > 6?", "Welche Zahlen sind < 6?"),
+        ("7+4是多少？", "7-4是多少？"),
+        ("7×4是多少？", "7÷4是多少？"),
+        ("Wie viel Pfund sind 30 Euro?", "Wie viel Pfund sind 30 Dollar?"),
+        ("Reichen 30 € für das Taxi?", "Reichen 30 $ für das Taxi?"),
+        ("Reichen € 30 für das Taxi?", "Reichen $ 30 für das Taxi?"),
+        ("Quanto valem R$ 30 hoje?", "Quanto valem $ 30 hoje?"),
+        ("300元够吗？", "300円够吗？"),
+        ("Schreibe 0,375 als Bruch", "Schreibe 375 als Bruch"),
+        ("Was wiegt 0,250 kg von dem Mehl?", "Was wiegt 250 kg von dem Mehl?"),
+        ("novedades de Python 3.1 para el curso", "novedades de Python 3.10 para el curso"),
+        ("f(1, 2); g[1] = {}; // why", "f(1.2); g[1] = {}; // why"),
+    ];
+    let texts = refused.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let ends = [
+        ("The rent is 0.750 dollars.", "The rent is 750 dollars."),
+        ("The rent changes by +8 percent.", "The rent changes by -8 percent."),
+    ];
+    let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
+    for (a, b) in texts.iter().chain(&ends) {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("¿Cuánto da 9 - 4?", "¿cuánto da 9 − 4?"),
+        ("9×4是多少？", "9 * 4是多少"),
+        ("30块够吗？", "30元够吗"),
+        ("Reichen € 30 für das Taxi?", "Reichen 30 Euro für das Taxi?"),
+        ("¿Cuánto son 30 dólares en pesos?", "¿Cuánto son $30 en pesos?"),
+        ("¿Cuánto son US$ 30 en pesos?", "¿Cuánto son 30 US$ en pesos?"),
+        ("Quanto são R$ 30 em euros?", "Quanto são 30 reais em euros?"),
+        ("Was kostet ein Kredit über 12.500,00 €?", "was kostet ein Kredit über 12 500 Euro"),
+        ("Wie lange reichen 2,50 € für mein Brot?", "Wie lange reichen 2,5 Euro für mein Brot?"),
+        ("Was geschah am 07.04.1999 mit dem Dom?", "Was geschah am 7.4.1999 mit dem Dom?"),
+        ("Ist die 4-Tage-Woche von COVID-19 betroffen?", "Ist die 4 Tage Woche von COVID 19 betroffen?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn words_that_begin_alike_are_other_words() {
+    let long =
+        "The tenants wrote to the owner of the house about the roof, and nobody answered them for weeks. "
+            .repeat(10);
+    let refused = [
+        ("Wie lange sind dreizehn Tage in Stunden?", "Wie lange sind dreißig Tage in Stunden?"),
+        ("Wie viele Sekunden sind sechzehn Minuten?", "Wie viele Sekunden sind sechzig Minuten?"),
+        ("Was verdient ein Lehrer in Bremen?", "Was verdient eine Lehrerin in Bremen?"),
+        ("¿Qué le regalo a mi vecino por su boda?", "¿Qué le regalo a mi vecina por su boda?"),
+        ("¿Qué le digo a mi abuelo?", "¿Qué le digo a mi abuela?"),
+        ("Comment trouver la cousine de Paul ?", "Comment trouver le cousin de Paul ?"),
+        ("Welche Sprache spricht man in Nigeria?", "Welche Sprache spricht man in Niger?"),
+        ("Combien de zéros dans un milliard ?", "Combien de zéros dans un million ?"),
+        ("Wie lerne ich C++ am besten?", "Wie lerne ich C am besten?"),
+        ("char d[8]; strncpy(d, s, 8); x = {1};", "char d[8]; strncat(d, s, 8); x = {1};"),
+        ("let x = {}; console.log(s.substr(2)); y = [];", "let x = {}; console.log(s.substring(2)); y = [];"),
+        ("a = 1; b[0] = {}; print(a);", "o = 1; b[0] = {}; print(o);"),
+    ];
+    let texts = refused.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let ends = [
+        ("Rent is due on day thirteen.", "Rent is due on day thirty."),
+        ("I pay for eight rooms.", "I pay for eighty rooms."),
+        ("It is about the employer.", "It is about the employee."),
+    ];
+    let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
+    for (a, b) in texts.iter().chain(&ends) {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        ("Welche Versicherungen schützen kleine Betriebe?", "welche Versicherung schützt kleinen Betrieb"),
+        ("Wo meldet man als Studenten einen Umzug an?", "Wo meldet man als Student einen Umzug an?"),
+        ("¿Qué plantas crecen en la sombra?", "¿Qué planta crece en la sombra?"),
+        ("Où trouver les documents pour une demande ?", "Où trouver le document pour une demande ?"),
+        ("Como funcionam as tarifas com o banco?", "Como funciona a tarifa com o banco?"),
+        ("Come funzionano contratti per la casa?", "Come funziona il contratto per la casa?"),
+        ("¿Quién compuso este himno?", "¿Por quién fue compuesto este himno?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn directions_agents_and_courtesy_count_in_other_languages() {
+    let refused = [
+        ("¿Cuánto tarda el tren de Bilbao a Burgos?", "¿Cuánto tarda el tren a Bilbao de Burgos?"),
+        ("Quanto custa a viagem de Braga a Coimbra?", "Quanto custa a viagem a Braga de Coimbra?"),
+        ("Quanto costa il volo da Torino a Bari?", "Quanto costa il volo a Torino da Bari?"),
+        ("牛は馬より重いですか", "牛より馬は重いですか"),
+        ("Wer hat Paul verklagt?", "Wer wurde von Paul verklagt?"),
+        ("谁打败了日本队？", "谁被日本队打败了？"),
+        ("ここで水を飲んでもいいですか", "ここで水を飲まなくてもいいですか"),
+        ("¿Cómo se escribe hola en griego?", "¿Cómo se escribe gracias en griego?"),
+        ("Wie sagt man danke auf Polnisch?", "Wie sagt man hallo auf Polnisch?"),
+    ];
+    for (a, b) in refused {
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
+    }
+    let passed = [
+        (
+            "¿Cuánto tarda el tren de Bilbao a Burgos?",
+            "Hola, ¿cuánto tarda el tren de Bilbao a Burgos? Gracias",
+        ),
+        ("Wie melde ich ein Gewerbe an, danke!", "Hallo, wie melde ich ein Gewerbe an?"),
+        ("wie melde ich ein gewerbe an danke", "Wie melde ich ein Gewerbe an?"),
+        ("谁打败了日本队？", "日本队被谁打败了？"),
+        ("Qui a peint ce tableau ?", "Par qui ce tableau a été peint ?"),
+        ("Quem escreveu este livro?", "Este livro foi escrito por quem?"),
+        ("『坊っちゃん』を書いたのは誰？", "『坊っちゃん』は誰に書かれた？"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn code_and_long_texts_pass_by_proof_only() {
+    let code = "fn main() { let x = [1, 2]; for i in x { if i < 2 { println!(\"{}\", i); } } }";
+    assert_eq!(verdict(&format!("{code} // why"), &format!("{code}\n// why"), 0.99).refused, None);
+    assert_eq!(verdict(code, &code.replace("i < 2", "i > 2"), 0.99).refused, Some(Reason::Words));
+    let long = "The tenant asked for the deposit and the owner of the house refused to answer the letter. "
+        .repeat(40);
+    assert_eq!(verdict(&long, &format!("Hello, {long}"), 0.99).refused, None);
+    let other = format!("{long}The tenant paid in cash.");
+    assert_eq!(verdict(&long, &other, 0.99).refused, Some(Reason::Words));
+}

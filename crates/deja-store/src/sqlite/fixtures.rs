@@ -1,0 +1,66 @@
+//! A project, its scope and its entries, for the tests of this backend's own parts.
+
+use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
+use deja_core::clock::Timestamp;
+use deja_core::embedding::{EmbedderId, Embedding};
+use deja_core::id::{EntryId, ProjectId};
+use deja_core::project::{Project, ProjectSettings, Tier};
+
+pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
+
+pub(super) fn project() -> Project {
+    Project {
+        id: ProjectId::from_bytes([1; 16]),
+        slug: "p".parse().unwrap(),
+        name: "P".to_owned(),
+        tier: Tier::Free,
+        custom_quota: None,
+        suspended: false,
+        settings: ProjectSettings::default(),
+        created: NOW,
+    }
+}
+
+pub(super) fn scope() -> Scope {
+    Scope::new(project().id, Frame::query(Some("m"), None))
+}
+
+pub(super) fn embedder() -> EmbedderId {
+    EmbedderId::new("e")
+}
+
+pub(super) fn id(number: u8) -> EntryId {
+    EntryId::from_bytes([number; 16])
+}
+
+/// Of the prompt of entry `number`.
+pub(super) fn hash(number: u8) -> PromptHash {
+    PromptHash::of(&number.to_string())
+}
+
+/// The direction of entry `number`.
+pub(super) fn vector(number: u8) -> Embedding {
+    let values: Vec<f32> = (0..64).map(|at| if at == number { 1.0 } else { 0.0 }).collect();
+    Embedding::new(values).unwrap()
+}
+
+pub(super) fn entry(number: u8) -> NewEntry {
+    let answer = Answer {
+        text: "answer".to_owned(),
+        provider: "openai".to_owned(),
+        served_model: None,
+        input_tokens: 1,
+        output_tokens: 1,
+        tokens_estimated: false,
+        record: None,
+    };
+    let (prompt, model) = (number.to_string(), "m".to_owned());
+    NewEntry {
+        scope: scope(),
+        prompt_hash: hash(number),
+        entry: Entry { id: id(number), prompt, model, answer, created: NOW, expires: None },
+        vector: Some((embedder(), vector(number))),
+        max_entries: 100,
+        replaces: false,
+    }
+}
