@@ -189,7 +189,9 @@ impl Differences {
             codes: sides.map(|s| s.iter().filter(|w| w.code).count()),
             letter: letter(a, b),
             variant: a.variants != b.variants,
-            measure: a.measure.is_some() && b.measure.is_some() && a.measure != b.measure,
+            measure: !a.measures.is_empty()
+                && !b.measures.is_empty()
+                && a.measures.iter().all(|unit| !b.measures.contains(unit)),
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),
@@ -531,10 +533,12 @@ fn letter(a: &Prompt, b: &Prompt) -> bool {
     alone(a, b) && alone(b, a)
 }
 
-/// Whether one asks who is, and the other who was or will be, in an office that changes hands.
+/// Whether one asks who is, and the other who was or will be, in an office that changes hands. With a year or a number both
+/// say when, whatever the tense.
 fn tense(a: &Prompt, b: &Prompt) -> bool {
     let office = |prompt: &Prompt| prompt.words.iter().any(|word| word.is(class::OFFICE));
-    (a.past != b.past || a.future != b.future) && office(a) && office(b)
+    let dated = |prompt: &Prompt| prompt.quantities.iter().any(|quantity| !quantity.optional);
+    (a.past != b.past || a.future != b.future) && office(a) && office(b) && !(dated(a) && dated(b))
 }
 
 fn jaccard(a: &[u32], b: &[u32]) -> f32 {

@@ -147,8 +147,8 @@ pub struct Prompt {
     pub(crate) degrees: Vec<String>,
     pub(crate) question: u16,
     pub(crate) questions: u16,
-    /// The unit of the answer that is asked for: the year of "what year", the day of "how many days".
-    pub(crate) measure: Option<String>,
+    /// The units of the answer that are asked for: the year of "what year", the day of "how many days".
+    pub(crate) measures: Vec<String>,
     /// Single capitals in order: vitamin A, class D.
     pub(crate) letters: Vec<char>,
     /// How many models are named by a number and a variant: 14 Pro.
@@ -202,7 +202,7 @@ impl Prompt {
             degrees: Vec::new(),
             question: 0,
             questions: 0,
-            measure: None,
+            measures: Vec::new(),
             letters: letters(&pieces),
             variants: pieces.windows(2).filter(|two| is_variant(&two[0], &two[1])).count(),
             possessives: Vec::new(),
@@ -282,8 +282,7 @@ impl Prompt {
             if let Some(asked) = question::named(word) {
                 self.ask(asked);
                 if word.starts_with('@') {
-                    self.measure =
-                        word.split_once('.').map(|(_, unit)| unit.to_owned()).or(self.measure.take());
+                    self.measures.extend(word.split_once('.').map(|(_, unit)| unit.to_owned()));
                     // "Can I", "should we": the phrase holds the subject.
                     self.subjects +=
                         u16::from(asked & (question::CAN | question::MUST | question::SHOULD) != 0);
@@ -480,7 +479,10 @@ fn wording(text: &str) -> (String, Vec<String>) {
         before = c;
     }
     if found.is_empty() {
-        found.extend(text.split_once(": ").map(|(_, behind)| key(behind)));
+        // What asks about words stands before it: "Translate into German: ...", and not "Question: ...".
+        let about = |text: &str| key(text).split(' ').any(|word| lexicon().class(word) & class::WORDING != 0);
+        found
+            .extend(text.split_once(": ").filter(|(before, _)| about(before)).map(|(_, behind)| key(behind)));
     }
     // A mark too many: nobody knows what is quoted.
     if text.matches('"').count() % 2 == 1 {
@@ -539,7 +541,8 @@ fn asks_against(pieces: &[Piece]) -> bool {
 }
 
 fn is_variant(number: &Piece, word: &Piece) -> bool {
-    number.kind == Kind::Number && !word.broken && lexicon().class(&word.text) & class::VARIANT != 0
+    let counts = number.kind == Kind::Number || quantity::number_word(&number.text).is_some();
+    counts && !word.broken && lexicon().class(&word.text) & class::VARIANT != 0
 }
 
 fn letters(pieces: &[Piece]) -> Vec<char> {

@@ -294,7 +294,7 @@ fn ordinal(word: &str) -> Option<f64> {
     }
 }
 
-fn number_word(word: &str) -> Option<f64> {
+pub(crate) fn number_word(word: &str) -> Option<f64> {
     if let Some(n) = SMALL.iter().position(|w| *w == word) {
         return Some(n as f64);
     }
@@ -431,7 +431,7 @@ pub(crate) fn read(pieces: &[Piece], at: usize, out: &mut Vec<Quantity>) -> usiz
     quantity.optional |= piece.text == "one" && quantity.dimension == Dimension::Plain;
     // "Half marathon", "last quarter": no amount.
     let name = match piece.text.as_str() {
-        "half" => !(of_something(next(1)) || is_number(1)),
+        "half" => !(of_something(next(1)) || is_number(1) || number_word(next(1)).is_some()),
         "quarter" => !(matches!(before, "a" | "one") && next(1) == "of"),
         _ => false,
     };

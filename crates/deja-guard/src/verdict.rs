@@ -124,6 +124,25 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
+    judged(asked, candidate, cosine, threshold, strictness, Extent::Whole)
+}
+
+/// What of two texts is judged.
+#[derive(PartialEq)]
+enum Extent {
+    Whole,
+    /// What they say beside the same sentences: nothing is looked for beside that.
+    Part,
+}
+
+fn judged(
+    asked: &Prompt,
+    candidate: &Prompt,
+    cosine: f32,
+    threshold: f32,
+    strictness: Strictness,
+    extent: Extent,
+) -> Verdict {
     let is_same_text = asked.same_text(candidate);
     if asked.literals != candidate.literals || (!is_same_text && respelled(asked, candidate)) {
         return Verdict::UNPROVED;
@@ -141,9 +160,9 @@ pub fn judge(
     if !a.same_wording(b) {
         return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: false };
     }
-    if let Some((x, y)) = beside_same_text(a, b) {
+    if let Some((x, y)) = beside_same_text(a, b).filter(|_| extent == Extent::Whole) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
-        let verdict = judge(&x, &y, cosine.min(NEAR), threshold, strictness);
+        let verdict = judged(&x, &y, cosine.min(NEAR), threshold, strictness, Extent::Part);
         if verdict.refused.is_some() {
             return verdict;
         }
@@ -161,6 +180,7 @@ fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a st
     const MOST_WORDS: usize = 16;
     let ends = |c: char| matches!(c, '.' | '!' | '?' | ':' | '\n');
     let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
+    let whole = x.len();
     let same = x
         .char_indices()
         .zip(y.chars())
@@ -176,7 +196,7 @@ fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a st
     let words = |text: &str| text.split_whitespace().count();
     let short = |text: &str| (1..=MOST_WORDS).contains(&words(text));
     let shared = a.length.min(b.length).saturating_sub(words(p).max(words(q)));
-    (short(p) && short(q) && shared >= MOST_WORDS).then_some((p, q))
+    (p.len() < whole && short(p) && short(q) && shared >= MOST_WORDS).then_some((p, q))
 }
 
 fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {

@@ -270,6 +270,14 @@ fn reasons_are_said_in_words() {
 #[test]
 fn harmless_differences_pass() {
     let cases = [
+        ("Do I need 2 air filters?", "Do I need two air filters?"),
+        (
+            "Question: what's the correct tyre pressure for a Golf?",
+            "What is the correct tyre pressure for a Golf?",
+        ),
+        ("Who was the king of Sweden in 1700?", "Who is the king of Sweden in 1700?"),
+        ("What is half of fifty?", "What is half of 50?"),
+        ("On what date and in what year did the war end?", "In what year and on what date did the war end?"),
         ("is a 1.5k loan possible without collateral", "Is a loan of 1,500 possible without collateral?"),
         ("How long does a 2 h flight board?", "How long does a 120 min flight board?"),
         ("what happened on 9 Nov 1989", "What happened on November 9th, 1989?"),
@@ -457,5 +465,19 @@ fn a_suffix_does_not_make_another_request_pass() {
             let verdict = judge(&Prompt::read(asked), &Prompt::read(&stored), 0.9, 0.85, strictness);
             assert!(verdict.refused.is_some(), "{times} times: {verdict:?}");
         }
+    }
+}
+
+/// What two texts say beside the same words may be all of both: no blank parts it.
+#[test]
+fn a_list_without_blanks_is_judged_in_the_end() {
+    let fruit: Vec<String> =
+        (0..40).map(|number| format!("fruit{}", "abcdefghij".repeat(1 + number / 20))).collect();
+    for joint in [",", "-", "/", ", "] {
+        let list = fruit.join(joint);
+        let [a, b] = ["now", "please"].map(|end| format!("Sort {list} alphabetically {end}"));
+        assert_eq!(verdict(&a, &b, 0.97), verdict(&b, &a, 0.97), "{joint}");
+        let [a, b] = ["French", "German"].map(|end| format!("Explain {list} in {end}."));
+        assert!(verdict(&a, &b, 0.97).refused.is_some(), "{joint}");
     }
 }
