@@ -379,9 +379,9 @@ pub(super) async fn change(
     }
 }
 
-/// Deletes a project with all it has; for its owners.
+/// Deletes a project with all it has; for its owners. Nothing is read and written back, and it may take minutes: other changes
+/// do not wait for it.
 pub async fn delete(by: &Acting<'_>, slug: &str) -> Result<(), AdminError> {
-    let by = &by.alone().await?;
     let project = by.seen(slug).await?.least(Rank::Owner)?;
     let change = by.change("project.delete").within(project.id).of(project.slug.as_str());
     by.store().delete_project(project.id, &change).await?;

@@ -94,11 +94,14 @@ impl Engine {
             forbidden: candidate.forbidden,
         });
         let mut judged = judge.first(nearest.into_iter().filter(taken));
-        if is_crowd && judged.hit.is_none() && judged.uncertain.is_empty() {
+        if is_crowd && judged.hit.is_none() {
             // What answers may stand behind them. A call of the provider takes longer than to look.
             let crowd = self.candidates(scope, embedding, prompt, judge.threshold(), CROWD, now).await?;
-            let behind = crowd.into_iter().skip(CANDIDATES.get()).filter(taken);
-            judged = Judged { refused: judged.refused, ..judge.first(behind) };
+            let behind = judge.first(crowd.into_iter().skip(CANDIDATES.get()).filter(taken));
+            // One that answers for certain wins over those of which a model may say so.
+            let uncertain =
+                if behind.hit.is_some() { Vec::new() } else { [judged.uncertain, behind.uncertain].concat() };
+            judged = Judged { hit: behind.hit, refused: judged.refused.or(behind.refused), uncertain };
         }
         let (judged, opinion) = self.recall(scope.project(), prompt, judge, judged).await;
         let Judged { hit, refused, uncertain } = judged;

@@ -49,6 +49,25 @@ async fn what_answers_is_found_behind_many_that_ask_something_else() {
 }
 
 #[tokio::test]
+async fn what_answers_is_found_behind_many_of_which_a_model_would_be_asked() {
+    let settings = ProjectSettings { guard_model: Some("cheap".into()), ..ProjectSettings::default() };
+    let bench = Bench::with(settings, 1_000).await;
+    // The model's questions are a JSON list of two prompts.
+    bench
+        .provider
+        .script(|prompt| async move { Ok(complete(if prompt.starts_with('[') { "no" } else { "answer" })) });
+    let faces: Vec<char> = ('\u{1F600}'..'\u{1F61E}').collect();
+    let mut entries = Vec::new();
+    for face in &faces {
+        entries.push(bench.ask(&format!("|What does {face} mean?")).await.entry.id);
+    }
+    for (face, entry) in faces.iter().zip(entries) {
+        let reply = bench.ask(&format!("|Please, what does {face} mean?")).await;
+        assert_eq!((reply.is_hit(), reply.entry.id), (true, entry), "{face}");
+    }
+}
+
+#[tokio::test]
 async fn an_expired_entry_is_a_miss_for_the_same_prompt_and_for_paraphrases() {
     let settings = ProjectSettings { ttl_seconds: Some(60), ..unguarded() };
     let bench = Bench::with(settings, 10).await;

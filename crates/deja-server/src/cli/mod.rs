@@ -155,8 +155,8 @@ fn not_onto_itself(sources: &Sources) -> anyhow::Result<()> {
     let file = std::fs::metadata(&path)?;
     if out.is_file() && (file.dev(), file.ino()) == (out.dev(), out.ino()) {
         let text = format!(
-            "standard output is the settings file {}, which the shell empties before it is read: put it back, and print to \
-             another one",
+            "standard output is the settings file {}, which the shell empties before it is read: print to another \
+             one, and put back what was in it, if there was anything",
             path.display()
         );
         return Err(AdminError::Invalid(text).into());

@@ -1,7 +1,6 @@
 //! The four layers of settings, as texts and numbers that are not checked yet.
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use config::{ConfigError as LayerError, FileFormat, Value};
@@ -37,9 +36,9 @@ impl Sources {
     pub fn path(&self) -> Option<PathBuf> {
         let usual = || {
             let usual = self.directory.join(USUAL_FILE);
-            // A link to a file that is not there yet, as of a volume that is mounted late, is no missing name.
-            let missing = usual.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound);
-            (!missing).then_some(usual)
+            // A link to a file that is not there yet, as of a volume that is mounted late, is no missing name. In a directory
+            // that may not be entered there is none.
+            usual.symlink_metadata().is_ok().then_some(usual)
         };
         self.file.clone().or_else(usual)
     }

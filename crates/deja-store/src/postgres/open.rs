@@ -63,7 +63,15 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let mut client = server.connect().await.map_err(failed)?;
     let encoding = client.query_one("SHOW server_encoding", &[]).await.and_then(|row| row.try_get(0));
     let encoding: String = encoding.map_err(|error| failed(describe(&error)))?;
-    if encoding != "UTF8" {
+    // One that deja has served for long is left as it is: its texts have to come out of it before.
+    if encoding != "UTF8"
+        && migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?.found > 0
+    {
+        tracing::warn!(
+            encoding,
+            "the database is not UTF8: searches by text fail, or find the wrong; copy it into one that is"
+        );
+    } else if encoding != "UTF8" {
         let make = "make another one (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0)";
         return Err(failed(format!("the database holds texts as {encoding}, and not as UTF8: {make}")));
     }

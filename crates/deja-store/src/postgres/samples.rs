@@ -47,7 +47,8 @@ impl Samples for PostgresStore {
                  ORDER BY p.project_id FOR SHARE),
              entries_held AS (
                  SELECT e.project_id, e.entry_id
-                 FROM unnest($1::uuid[], $4::uuid[]) AS u (project_id, entry_id)
+                 FROM (SELECT DISTINCT project_id, entry_id
+                       FROM unnest($1::uuid[], $4::uuid[]) AS g (project_id, entry_id)) u
                       JOIN projects_held p USING (project_id)
                       JOIN entries e ON e.project_id = u.project_id AND e.entry_id = u.entry_id
                  ORDER BY e.project_id, e.entry_id FOR KEY SHARE OF e),

@@ -26,8 +26,10 @@ use super::readers::reader;
 use super::rows::{count, unreadable};
 use super::{EmbedderNumber, Memory};
 
-/// Rows that are read at once: a writer waits for so many, some milliseconds.
+/// Rows that are read at once.
 const PIECE: i64 = 1_000;
+/// The same beside requests: a writer waits for so many, and the threads that read them for a core.
+const SMALL_PIECE: i64 = 100;
 /// Vectors for which one more thread is begun.
 const LEAST_PART: i64 = 10_000;
 
@@ -57,7 +59,8 @@ impl Load {
     pub(super) fn progress(&self) -> Option<f64> {
         let all = self.all.load(Ordering::Relaxed);
         let passed = self.passed.load(Ordering::Relaxed).clamp(0, all);
-        (all > 0 && !self.is_whole()).then(|| passed as f64 / all as f64)
+        let goes_on = all > 0 && !self.is_whole() && self.failure.lock().is_none();
+        goes_on.then(|| passed as f64 / all as f64)
     }
 
     /// An error if the rest will not come.
@@ -142,12 +145,12 @@ impl Load {
         *self.failure.lock() = Some(reason);
     }
 
-    /// Reads `rows` piece by piece. `piece` reads what comes after a row's number, and says where it ended; `None` if
+    /// Reads `rows` piece by piece. `piece` reads so many that come after a row's number, and says where it ended; `None` if
     /// nothing was left.
     fn pieces(
         &self,
         rows: Range<i64>,
-        mut piece: impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
+        mut piece: impl FnMut(i64, i64) -> rusqlite::Result<Option<i64>>,
     ) -> rusqlite::Result<()> {
         let (mut after, mut yields) = (rows.start - 1, false);
         while !self.is_stopped() {
@@ -157,7 +160,9 @@ impl Load {
                 yields = true;
             }
             let pieces = self.pieces.read();
-            let ended = piece(after)?;
+            let limit = if yields { SMALL_PIECE } else { PIECE };
+            // Half an index is none: the others need not go on.
+            let ended = piece(after, limit).inspect_err(|_| self.stop())?;
             drop(pieces);
             self.passed.fetch_add(ended.unwrap_or(rows.end - 1) - after, Ordering::Relaxed);
             match ended {
@@ -226,8 +231,8 @@ fn load_heads(connection: &Connection, last: Row, index: &Index, load: &Load) ->
          FROM heads h LEFT JOIN scopes s ON s.scope = h.scope
          WHERE h.entry > ?1 AND h.entry <= ?2 ORDER BY h.entry LIMIT ?3",
     )?;
-    load.pieces(0..last + 1, |after| {
-        let (mut rows, mut ended) = (select.query(params![after, last, PIECE])?, None);
+    load.pieces(0..last + 1, |after, limit| {
+        let (mut rows, mut ended) = (select.query(params![after, last, limit])?, None);
         while let Some(row) = rows.next()? {
             let number: Row = row.get(0)?;
             let expires = row.get::<_, Option<i64>>(3)?.unwrap_or(i64::MAX);
@@ -254,8 +259,8 @@ fn load_vectors(
          FROM vectors v CROSS JOIN heads h ON h.entry = v.entry LEFT JOIN scopes s ON s.scope = h.scope
          WHERE v.rowid > ?2 AND v.rowid < ?3 ORDER BY v.rowid LIMIT ?4",
     )?;
-    load.pieces(rows.clone(), |after| {
-        let (mut found, mut ended) = (select.query(params![embedder, after, rows.end, PIECE])?, None);
+    load.pieces(rows.clone(), |after, limit| {
+        let (mut found, mut ended) = (select.query(params![embedder, after, rows.end, limit])?, None);
         while let Some(row) = found.next()? {
             ended = Some(row.get(0)?);
             let number: Row = row.get(1)?;

@@ -113,6 +113,9 @@ fn unknown_members_of_a_file_are_errors_that_help() {
     let missing = Sources { file: Some("/nonexistent/d.toml".into()), ..Sources::default() };
     let error = Config::load(&missing).unwrap_err().to_string();
     assert!(error.starts_with("the settings file /nonexistent/d.toml cannot be read"), "{error}");
+    // Where nothing can be looked up, as in a directory of somebody else's, there is none.
+    let closed = Sources { directory: "/dev/null".into(), ..Sources::default() };
+    assert_eq!(closed.path(), None);
 }
 
 #[test]
