@@ -128,7 +128,7 @@ pub fn judge(
 }
 
 /// What of two texts is judged.
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Extent {
     Whole,
     /// What they say beside the same sentences: nothing is looked for beside that.
