@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Verdict};
+use crate::cache::{Candidate, Hit, Judge, PromptHash, Verdict};
 use crate::embedding::{Embedded, EmbedderId, Embedding, Threshold};
+use crate::engine::search::Found;
 use crate::engine::{Engine, Query, QueryError, Relay, Trace};
 use crate::id::ProjectId;
 use crate::project::Project;
@@ -68,13 +69,14 @@ impl Engine {
         };
         trace.search = searched.elapsed();
         trace.total = started.elapsed();
-        let judged = match exact {
-            Some(hit) => Judged { hit: Some(hit), ..Judged::default() },
-            None => judge.first(near.iter().cloned()),
+        // As a query looks, which may look further than what is shown.
+        let vector = embedded.as_deref().and_then(Embedded::vector);
+        let found = match exact {
+            Some(hit) => Found { hit: Some(hit), ..Found::default() },
+            None => self.nearest(query, &scope, vector, &judge, judge.threshold()).await?,
         };
-        let (Judged { hit, refused, uncertain }, opinion) =
-            self.recall(project.id, prompt, &judge, judged).await;
-        (trace.refused, trace.opinion) = (refused, opinion);
+        let Found { hit, near: met, uncertain } = found;
+        (trace.refused, trace.opinion) = (met.refused, met.opinion);
         let judged = |candidate: Candidate| {
             let (prompt, similarity) = (&candidate.entry.prompt, candidate.similarity);
             let verdict = judge.verdict(prompt, similarity, candidate.forbidden);

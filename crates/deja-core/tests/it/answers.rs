@@ -1,5 +1,6 @@
 //! What is answered: hits, misses, expiry, prices.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -62,7 +63,11 @@ async fn what_answers_is_found_behind_many_of_which_a_model_would_be_asked() {
         entries.push(bench.ask(&format!("|What does {face} mean?")).await.entry.id);
     }
     for (face, entry) in faces.iter().zip(entries) {
-        let reply = bench.ask(&format!("|Please, what does {face} mean?")).await;
+        let asked = format!("|Please, what does {face} mean?");
+        let wanted = query(&asked);
+        let preview = bench.engine.preview(&bench.caller.project, &wanted, NonZeroUsize::MIN);
+        assert_eq!(preview.await.unwrap().hit.map(|hit| hit.entry().id), Some(entry), "{face}");
+        let reply = bench.ask(&asked).await;
         assert_eq!((reply.is_hit(), reply.entry.id), (true, entry), "{face}");
     }
 }
