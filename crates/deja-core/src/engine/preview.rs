@@ -9,7 +9,6 @@ use crate::engine::search::Found;
 use crate::engine::{Engine, Query, QueryError, Relay, Trace};
 use crate::id::ProjectId;
 use crate::project::Project;
-use crate::store::Probe;
 
 /// What is there.
 #[derive(Clone, Debug)]
@@ -57,9 +56,7 @@ impl Engine {
         let exact = self.exact(query, &scope, hash, &judge).await?;
         let near = match embedded.as_deref() {
             Some(Embedded::Vector { embedding, .. }) => {
-                let embedder = self.parts.embedder.id();
-                let probe = Probe { embedder, embedding, prompt, threshold: Threshold::ZERO, limit };
-                self.parts.store.nearest(&scope, probe, now).await?
+                self.candidates(&scope, embedding, prompt, Threshold::ZERO, limit, now).await?
             }
             Some(Embedded::TooLong { tokens, window }) => {
                 trace.too_long = Some((*tokens, *window));

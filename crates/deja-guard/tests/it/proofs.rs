@@ -4,6 +4,13 @@ use deja_guard::{Prompt, Reason, Strictness, judge};
 
 use crate::reasons::verdict;
 
+fn assert_refused(a: &str, b: &str, cosine: f32, threshold: f32) {
+    for strictness in [Strictness::Standard, Strictness::Strict] {
+        let verdict = judge(&Prompt::read(a), &Prompt::read(b), cosine, threshold, strictness);
+        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+    }
+}
+
 #[test]
 fn other_languages_pass_by_proof_only() {
     let passed = [
@@ -49,10 +56,7 @@ fn digits_of_every_script_are_numbers() {
         ("What is x² called?", "What is x³ called?"),
     ];
     for (a, b) in refused {
-        for strictness in [Strictness::Standard, Strictness::Strict] {
-            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 1.0, 1.0, strictness);
-            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-        }
+        assert_refused(a, b, 1.0, 1.0);
     }
     let passed = [
         ("１２０円で何が買えますか？", "120円で何が買えますか？"),
@@ -88,10 +92,7 @@ fn numbers_and_negations_have_their_places_in_other_languages() {
         format!("{long}Heating is included and water is not included."),
     );
     for (a, b) in texts.iter().chain([&moved]) {
-        for strictness in [Strictness::Standard, Strictness::Strict] {
-            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
-            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-        }
+        assert_refused(a, b, 0.99, 0.95);
     }
     let passed = [
         ("二〇一三年发生了什么？", "2013年发生了什么？"),
@@ -135,10 +136,7 @@ fn signs_currencies_and_decimals_count_in_other_languages() {
     ];
     let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
     for (a, b) in texts.iter().chain(&ends) {
-        for strictness in [Strictness::Standard, Strictness::Strict] {
-            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
-            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-        }
+        assert_refused(a, b, 0.99, 0.95);
     }
     let passed = [
         ("¿Cuánto da 9 - 4?", "¿cuánto da 9 − 4?"),
@@ -185,10 +183,7 @@ fn words_that_begin_alike_are_other_words() {
     ];
     let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
     for (a, b) in texts.iter().chain(&ends) {
-        for strictness in [Strictness::Standard, Strictness::Strict] {
-            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
-            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-        }
+        assert_refused(a, b, 0.99, 0.95);
     }
     let passed = [
         ("Welche Versicherungen schützen kleine Betriebe?", "welche Versicherung schützt kleinen Betrieb"),
@@ -218,10 +213,7 @@ fn directions_agents_and_courtesy_count_in_other_languages() {
         ("Wie sagt man danke auf Polnisch?", "Wie sagt man hallo auf Polnisch?"),
     ];
     for (a, b) in refused {
-        for strictness in [Strictness::Standard, Strictness::Strict] {
-            let verdict = judge(&Prompt::read(a), &Prompt::read(b), 0.99, 0.95, strictness);
-            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-        }
+        assert_refused(a, b, 0.99, 0.95);
     }
     let passed = [
         (

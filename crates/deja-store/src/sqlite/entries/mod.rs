@@ -147,7 +147,7 @@ impl Entries for SqliteStore {
         let expired =
             self.remove(move |connection| remove::expired(connection, now, limit).map_err(fault)).await?;
         // Only then is known how many of the others are too many.
-        let left = limit.get() - usize::try_from(expired).unwrap_or(limit.get()).min(limit.get());
+        let left = limit.get().saturating_sub(usize::try_from(expired).unwrap_or(limit.get()));
         let surplus = self.remove(move |connection| remove::surplus(connection, left).map_err(fault)).await?;
         Ok(expired + surplus)
     }
