@@ -12,6 +12,7 @@ use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Project};
 use deja_core::store::{Questions, StaleCount};
 use serde::Deserialize;
+use serde_json::{Map, Value, from_value};
 
 use super::cache::entries_of;
 use super::error::ConsoleError;
@@ -38,6 +39,8 @@ pub(super) struct SettingsPage {
     limit: String,
     suspended: bool,
     wires: Vec<Group>,
+    /// What their form was filled with, sealed.
+    wires_before: String,
     prices: Prices,
     embeddings: Option<Embeddings>,
     /// How much is there of an index that is being built or loaded.
@@ -89,7 +92,7 @@ pub(super) struct SettingsForm {
 }
 
 /// What is sealed in the form.
-const BEFORE: &str = "settings that a form was filled with";
+pub(super) const BEFORE: &str = "settings that a form was filled with";
 
 /// The page with what was typed, and what is wrong with it.
 pub(super) async fn page(
@@ -127,6 +130,7 @@ pub(super) async fn page(
         limit: limits::sentence(project),
         suspended: project.suspended,
         wires: wires.groups(),
+        wires_before: wires.before(visit)?,
         prices: Prices {
             source: list.source.name.clone(),
             revision: list.source.revision.clone().unwrap_or_else(|| "unknown".into()),
@@ -153,9 +157,10 @@ pub(super) async fn get(visit: Visit) -> Answer {
 /// `POST /console/p/{slug}/settings`.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<SettingsForm>) -> Answer {
     let project = visit.project()?;
-    // What was not touched is left as it is: somebody else may have changed it since.
-    let before: ProjectPatch = visit.open(BEFORE, &form.before).unwrap_or_default();
-    let read = form.read().map(|patch| differing(patch, &before));
+    let read = match form.read() {
+        Ok(patch) => Ok(touched(&visit, patch, &form.before)?),
+        Err(problem) => Err(problem),
+    };
     let maximum = read.as_ref().ok().and_then(|patch| patch.max_entries);
     let going = beyond(&visit, &project, maximum).await?;
     let problem = match read {
@@ -257,26 +262,18 @@ impl SettingsForm {
     }
 }
 
-/// Those settings of a form that are not what it was filled with.
-fn differing(patch: ProjectPatch, before: &ProjectPatch) -> ProjectPatch {
-    fn differs<T: PartialEq>(now: Option<T>, before: Option<&T>) -> Option<T> {
-        now.filter(|now| before != Some(now))
-    }
-    ProjectPatch {
-        name: differs(patch.name, before.name.as_ref()),
-        ttl: differs(patch.ttl, before.ttl.as_ref()),
-        max_entries: differs(patch.max_entries, before.max_entries.as_ref()),
-        share_models: differs(patch.share_models, before.share_models.as_ref()),
-        default_threshold: differs(patch.default_threshold, before.default_threshold.as_ref()),
-        minimum_threshold: differs(patch.minimum_threshold, before.minimum_threshold.as_ref()),
-        guard: differs(patch.guard, before.guard.as_ref()),
-        samples: differs(patch.samples, before.samples.as_ref()),
-        request_log: differs(patch.request_log, before.request_log.as_ref()),
-        request_texts_days: differs(patch.request_texts_days, before.request_texts_days.as_ref()),
-        guard_model: differs(patch.guard_model, before.guard_model.as_ref()),
-        guard_budget: differs(patch.guard_budget, before.guard_budget.as_ref()),
-        ..patch
-    }
+/// The settings of a form that are not the ones it was filled with: what was not touched is left as it is, because
+/// somebody else may have changed it since.
+pub(super) fn touched(
+    visit: &Visit,
+    patch: ProjectPatch,
+    before: &str,
+) -> Result<ProjectPatch, ConsoleError> {
+    let Some(before) = visit.open::<Map<String, Value>>(BEFORE, before) else { return Ok(patch) };
+    let failed = |error: serde_json::Error| ConsoleError::Failed(error.to_string());
+    let mut now: Map<String, Value> = serde_json::to_value(patch).and_then(from_value).map_err(failed)?;
+    now.retain(|name, value| before.get(name) != Some(value));
+    from_value(Value::Object(now)).map_err(failed)
 }
 
 /// What it is called in the form.

@@ -7,6 +7,7 @@ use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, ProjectSettings, UnknownChoice};
 use serde::Deserialize;
 
+use super::error::ConsoleError;
 use super::form::{Form, Path, Problem};
 use super::page::{Answer, Visit};
 use super::settings::{self, SettingsForm};
@@ -35,6 +36,8 @@ pub(super) struct WiresForm {
     opt_in: Vec<String>,
     hit_usage: String,
     on_hangup: String,
+    /// What the form was filled with, sealed.
+    before: String,
 }
 
 impl WiresForm {
@@ -45,6 +48,16 @@ impl WiresForm {
             opt_in: settings.opt_ins.iter().map(ToString::to_string).collect(),
             hit_usage: settings.hit_usage.to_string(),
             on_hangup: settings.on_hangup.to_string(),
+            before: String::new(),
+        }
+    }
+
+    /// What the form is filled with now, or was when it was sent.
+    pub(super) fn before(&self, visit: &Visit) -> Result<String, ConsoleError> {
+        if self.before.is_empty() {
+            visit.seal(settings::BEFORE, &self.read().unwrap_or_default())
+        } else {
+            Ok(self.before.clone())
         }
     }
 
@@ -88,7 +101,7 @@ fn words<T: FromStr<Err = UnknownChoice> + Ord>(texts: &[String]) -> Result<BTre
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<WiresForm>) -> Answer {
     let project = visit.project()?;
     let patch = match form.read() {
-        Ok(patch) => patch,
+        Ok(patch) => settings::touched(&visit, patch, &form.before)?,
         Err(problem) => {
             let settings = SettingsForm::of(&project);
             return Ok(visit.again(&settings::page(&visit, &project, settings, &form, Some(problem)).await?));
