@@ -82,12 +82,12 @@ impl<'a> Ended<'a> {
 #[derive(Default)]
 pub(super) struct Course {
     pub trace: Trace,
-    /// The end of the call that it began and waits for.
-    pub leads: Option<BoxFuture<'static, Completed>>,
+    /// The end of the call that it began and waits for; `None` if the call counts it.
+    pub leads: Option<BoxFuture<'static, Option<Completed>>>,
 }
 
-/// The duty to count a query of deja's own API once: when it is answered, or when its caller is gone. What it paid for by
-/// then is counted when that is known.
+/// The duty to count a query once: when it is answered, or when its caller is gone. What it paid for by then is counted when
+/// that is known.
 pub(super) struct Counting<'a> {
     engine: &'a Engine,
     caller: &'a Admission,
@@ -117,6 +117,11 @@ impl<'a> Counting<'a> {
         }
     }
 
+    /// Leaves it to the call whose answer is passed on as it comes.
+    pub(super) fn leave_to_call(mut self) {
+        self.is_counted = true;
+    }
+
     /// Counts it now.
     fn count(&self, answered: Result<&Reply, &QueryError>) {
         let ended = Ended::of(&self.query, answered, None);
@@ -124,11 +129,11 @@ impl<'a> Counting<'a> {
     }
 
     /// Counts it when its call has ended: as failed if it was `late`, else with what came of the call.
-    fn count_after(&self, call: BoxFuture<'static, Completed>, late: Option<QueryError>) {
+    fn count_after(&self, call: BoxFuture<'static, Option<Completed>>, late: Option<QueryError>) {
         let (engine, caller) = (self.engine.clone(), self.caller.clone());
         let (query, started, mut trace) = (Arc::clone(&self.query), self.started, self.course.trace);
         let counting = async move {
-            let completed = call.await;
+            let Some(completed) = call.await else { return };
             trace.total = started.elapsed();
             let (reply, opinion) = match &completed {
                 Completed::Answered(fresh) => {

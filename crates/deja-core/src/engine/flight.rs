@@ -168,6 +168,20 @@ impl Watch {
         async move { Self::end(progress.wait_for(|progress| progress.ended.is_some()).await.ok().as_deref()) }
     }
 
+    /// The end of a call whose answer was not passed on as it came: one that was, the call counts itself.
+    pub(super) fn uncounted(&self) -> impl Future<Output = Option<Completed>> + Send + use<> {
+        let mut progress = self.progress.clone();
+        async move {
+            let ended =
+                progress.wait_for(|progress| progress.live.is_some() || progress.ended.is_some()).await;
+            let ended = ended.ok();
+            match ended.as_deref() {
+                Some(Progress { live: Some(_), .. }) => None,
+                progress => Some(Self::end(progress)),
+            }
+        }
+    }
+
     fn end(progress: Option<&Progress>) -> Completed {
         let ended_early = || QueryError::Internal("the upstream task ended early".into());
         let ended = progress.and_then(|progress| progress.ended.clone());

@@ -180,7 +180,7 @@ impl Engine {
         match joined {
             Joined::Leads(leader, watch) => {
                 self.lead(leader, call, reach != Reach::Similar);
-                course.leads = Some(Box::pin(watch.unseated()));
+                course.leads = Some(Box::pin(watch.uncounted()));
                 let completed = match watch.begun().await {
                     Begun::Live(live) => return Ok(live.map(|live| Answered::Live(*live))),
                     Begun::Ended(completed) => completed,

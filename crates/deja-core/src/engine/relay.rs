@@ -17,7 +17,7 @@ use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
 use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
-use crate::engine::count::{Course, Ended};
+use crate::engine::count::Counting;
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::live::{Live, Log};
 use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
@@ -206,28 +206,27 @@ impl Engine {
     ) -> Result<Relayed, QueryError> {
         let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(relay.into_query(caller.project.id));
-        let mut course = Course::default();
-        let answered = self.answer(looked, caller, &query, started, &mut course).await;
-        let mut trace = Trace { total: started.elapsed(), ..course.trace };
-        match answered {
+        let mut counting = Counting::new(self, caller, &query, started);
+        let answered = self.answer(looked, caller, &query, started, &mut counting.course).await;
+        let mut trace = Trace { total: started.elapsed(), ..counting.course.trace };
+        let error = match answered {
             Ok(Answered::Hit(reply, body)) => {
                 let now = Some(Instant::now());
                 trace.began = query.wire.as_ref().and_then(|wired| wired.began(started, now));
                 let reply = Reply { trace, ..reply };
-                self.count_query(caller, &query, Ok(&reply));
-                Ok(Relayed::Hit(reply, body))
+                counting.end(Ok(&reply));
+                return Ok(Relayed::Hit(reply, body));
             }
             Ok(Answered::Live(mut live)) => {
                 live.trace = trace;
-                Ok(Relayed::Live(live))
+                counting.leave_to_call();
+                return Ok(Relayed::Live(live));
             }
-            Ok(Answered::Whole(_)) => Err(QueryError::Internal("an answer without a body".into())),
-            Err(error) => Err(error),
-        }
-        .inspect_err(|error| {
-            let ended = Ended::of(&query, Err(error), None);
-            self.count_ended(caller, &query, ended, course.trace.opinion);
-        })
+            Ok(Answered::Whole(_)) => QueryError::Internal("an answer without a body".into()),
+            Err(error) => error,
+        };
+        counting.end(Err(&error));
+        Err(error)
     }
 
     /// The body of an answer from the cache. `None` if the entry's record cannot be given: then the entry is deleted, since

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use deja_core::analytics::Outcome;
 use deja_core::project::{OnHangup, ProjectSettings};
+use deja_core::provider::FailureClass;
 use deja_wire::Mode;
 use futures::StreamExt as _;
 
 use super::{chunk, done, exact, relay, streamed, text};
-use crate::util::{Bench, HANGUP_TIMEOUT, PATIENCE, passed, settle, unguarded};
+use crate::util::{Bench, HANGUP_TIMEOUT, PATIENCE, failure, passed, settle, unguarded};
 
 /// A body that never ends, and that takes its time to be let go: as long as nothing comes through the second channel.
 struct Reluctant(std::sync::mpsc::Sender<()>, std::sync::mpsc::Receiver<()>);
@@ -182,4 +183,27 @@ async fn who_is_gone_before_the_answer_begins_holds_up_nobody_who_reads_it() {
     assert!(read.unwrap().ends_with("[DONE]\n\n"));
     bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
     assert_eq!(bench.provider.count(), 1);
+}
+
+#[tokio::test]
+async fn who_is_gone_before_the_answer_begins_is_counted_once() {
+    for (answers, first) in [(false, Outcome::Error), (true, Outcome::Miss)] {
+        let bench = Bench::new().await;
+        if !answers {
+            *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Server)));
+        }
+        let gate = bench.provider.hold();
+        let leader = bench.begin_relay(relay("reset|1"));
+        bench.until("the call", |bench| bench.provider.count() == 1).await;
+        let follower = bench.begin_relay(relay("reset|1"));
+        settle().await;
+        for caller in [follower, leader] {
+            caller.abort();
+            assert!(caller.await.unwrap_err().is_cancelled());
+        }
+        gate.add_permits(100);
+        bench.tasks.close();
+        bench.tasks.wait().await;
+        assert_eq!(bench.heard(), [Outcome::Error, first], "the follower and the leader");
+    }
 }
