@@ -4,7 +4,7 @@
 //!
 //! 1. [`cache`]: what an entry is, what partitions entries ([`cache::Scope`]), when an entry may answer
 //!    a prompt ([`cache::judge`]) and what may be stored at all ([`cache::policy`]).
-//! 2. [`engine`]: the request path, one function, top to bottom.
+//! 2. [`engine`]: the request path. It begins in `query.rs`, and goes on in `call.rs` where a provider is asked.
 //! 3. [`store`]: the ports to storage, one trait per noun. [`embedding`] and [`provider`] are the ports to
 //!    the embedding model and to the LLM providers.
 //! 4. [`admin`]: the use cases of operators, one function each.

@@ -1,4 +1,4 @@
-//! The port to LLM providers, and what an answer is worth keeping for.
+//! The port to LLM providers: calls, how they fail, and which of them a project's request goes to.
 
 use std::fmt;
 use std::str::FromStr;

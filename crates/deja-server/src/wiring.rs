@@ -1,4 +1,4 @@
-//! The wiring: what the settings say becomes an engine. The only file that names all the other crates.
+//! The wiring: what the settings say becomes an engine.
 
 use std::sync::Arc;
 use std::time::Duration;

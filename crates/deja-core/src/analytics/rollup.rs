@@ -106,13 +106,6 @@ impl Slice {
             context: self.context.filter(|_| dimensions & 4 > 0),
         })
     }
-
-    /// Whether it says the same as `filter` in all that `filter` gives.
-    pub fn lies_in(&self, filter: &Self) -> bool {
-        (filter.key.is_none() || self.key == filter.key)
-            && (filter.model.is_none() || self.model == filter.model)
-            && (filter.context.is_none() || self.context == filter.context)
-    }
 }
 
 /// Whose rollup, of what and of when.

@@ -1,6 +1,5 @@
 //! Counting: each request once, when it ended, here and nowhere else. Whoever else wants to hear of it is a [`Listener`].
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::flight::Completed;
 use crate::engine::log::Ending;
-use crate::engine::{Cause, Engine, Looked, Opinion, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Cause, Engine, Opinion, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
 use crate::rate_limit::LimitOf;
 use crate::store::{Admission, NewLabel};
@@ -215,30 +214,6 @@ impl Listener for () {
 }
 
 impl Engine {
-    /// Answers the query that `read` gives for an admitted caller, after what was `looked` up at admission. What cannot be
-    /// read is counted as refused, as the request of the name `request`. What `read` gives besides is handed back.
-    pub async fn request<T, E: Cause + From<QueryError>>(
-        &self,
-        looked: Option<Looked>,
-        caller: &Admission,
-        request: &str,
-        read: impl Future<Output = Result<(Query, T), E>>,
-    ) -> Result<(Reply, T), E> {
-        let (query, rest) = self.read(caller, request, read).await?;
-        Ok((self.query_after(looked, caller, query).await?, rest))
-    }
-
-    /// What `read` makes of the request of an admitted caller. What cannot be read is counted as refused.
-    pub async fn read<T, E: Cause>(
-        &self,
-        caller: &Admission,
-        request: &str,
-        read: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, E> {
-        let refused = |error: &E| Ended::Refused(RefusedFor::Shape, error.cause());
-        read.await.inspect_err(|error| self.count(caller, Some(request), refused(error)))
-    }
-
     /// Counts a request, of this name, that did not become a query.
     pub(super) fn count(&self, caller: &Admission, request: Option<&str>, ended: Ended<'_>) {
         self.count_as(caller, &self.bare(caller, ended), Ending::Unread(request), ended);

@@ -3,22 +3,48 @@
 //! Exact look-up, embedding, nearest neighbours, judgement; on a miss one shared call to the provider, whose
 //! answer is stored before anybody gets it. Admission (key, limit) and parsing happen before, at the edge.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
+use crate::analytics::RefusedFor;
 use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::count::{Counting, Course};
+use crate::engine::count::{Counting, Course, Ended};
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
-use crate::engine::{Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
 use crate::store::Admission;
 
 impl Engine {
+    /// Answers the query that `read` gives for an admitted caller, after what was `looked` up at admission. What cannot be
+    /// read is counted as refused, as the request of the name `request`. What `read` gives besides is handed back.
+    pub async fn request<T, E: Cause + From<QueryError>>(
+        &self,
+        looked: Option<Looked>,
+        caller: &Admission,
+        request: &str,
+        read: impl Future<Output = Result<(Query, T), E>>,
+    ) -> Result<(Reply, T), E> {
+        let (query, rest) = self.read(caller, request, read).await?;
+        Ok((self.query_after(looked, caller, query).await?, rest))
+    }
+
+    /// What `read` makes of the request of an admitted caller. What cannot be read is counted as refused.
+    pub async fn read<T, E: Cause>(
+        &self,
+        caller: &Admission,
+        request: &str,
+        read: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let refused = |error: &E| Ended::Refused(RefusedFor::Shape, error.cause());
+        read.await.inspect_err(|error| self.count(caller, Some(request), refused(error)))
+    }
+
     /// Answers `query` for an admitted caller within the deadline of a query, and counts it.
     pub async fn query(&self, caller: &Admission, query: Query) -> Result<Reply, QueryError> {
         self.query_after(None, caller, query).await

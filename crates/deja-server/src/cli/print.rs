@@ -5,6 +5,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
+use super::transfer::unexpected;
 use crate::admin::{
     AuditView, CacheView, KeyView, MemberView, OperatorView, PriceTableView, PriceView, ProjectView,
     ProviderView, Reply, TokenView, TotalsView,
@@ -41,9 +42,6 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
         Reply::Purged { entries } => Ok(writeln!(out, "Deleted {entries} entries.")?),
         Reply::Cache(view) => cache(view, out),
         Reply::Operators(list) if json => as_json(list, out),
-        Reply::Tune(view) => as_json(view, out),
-        Reply::JudgePlan(plan) => as_json(plan, out),
-        Reply::Judging(judging) => as_json(judging, out),
         Reply::Audit(list) if json => as_json(list, out),
         Reply::Operator(operator) => {
             Ok(writeln!(out, "{} is an operator ({}).", clean(&operator.email), operator.role)?)
@@ -71,9 +69,11 @@ pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::R
             Ok(writeln!(out, "Revoked {} ({}).", token.prefix, clean(&token.name))?)
         }
         Reply::Audit(list) => audit(list, out),
-        Reply::Records(list) => as_json(list, out),
-        Reply::Imported(list) => as_json(list, out),
         Reply::Done => Ok(writeln!(out, "Done.")?),
+        // Answers to commands that print for themselves.
+        Reply::Tune(_) | Reply::JudgePlan(_) | Reply::Judging(_) | Reply::Records(_) | Reply::Imported(_) => {
+            Err(unexpected())
+        }
     }
 }
 

@@ -28,14 +28,13 @@ pub(super) async fn tune(task: TuneTask, config: &Config, out: &mut dyn Write) -
 async fn tune_with(task: TuneTask, reach: &mut Reach<'_>, out: &mut dyn Write) -> anyhow::Result<()> {
     let project = task.of.project;
     let whose = if let Some(model) = &task.judge {
-        judge(reach, &project, model, task.budget.unwrap_or(0.0), task.sure).await?;
+        judge(reach, &project, model, task.budget.unwrap_or_default(), task.sure).await?;
         Labellers::Judges
     } else {
         Labellers::People
     };
-    let view = match reach.execute(Command::Tune { project: project.clone(), whose }).await? {
-        Reply::Tune(view) => view,
-        other => return Err(unexpected(&other)),
+    let Reply::Tune(view) = reach.execute(Command::Tune { project: project.clone(), whose }).await? else {
+        return Err(unexpected());
     };
     if task.form.json {
         as_json(&view, out)?;
@@ -61,37 +60,27 @@ async fn judge(
     reach: &mut Reach<'_>,
     project: &str,
     model: &str,
-    budget: f64,
+    budget: NanoUsd,
     sure: Sure,
 ) -> anyhow::Result<()> {
-    if !(budget.is_finite() && budget >= 0.0) {
-        return Err(
-            AdminError::Invalid("--budget must be an amount of US dollars, such as 0.50".into()).into()
-        );
-    }
     let (project, model) = (project.to_owned(), model.to_owned());
     let plan = Command::JudgePlan { project: project.clone(), model: model.clone() };
-    let plan = match reach.execute(plan).await? {
-        Reply::JudgePlan(plan) => plan,
-        other => return Err(unexpected(&other)),
-    };
+    let Reply::JudgePlan(plan) = reach.execute(plan).await? else { return Err(unexpected()) };
     let (pairs, cost) = (plan.pairs, plan.cost.as_dollars());
     let said = format!(
-        "{model} would judge {pairs} pairs of prompts for about {cost:.4} USD, {budget} USD at most."
+        "{model} would judge {pairs} pairs of prompts for about {cost:.4} USD, {} USD at most.",
+        budget.as_dollars()
     );
     writeln!(std::io::stderr(), "{said}")?;
     if pairs == 0 {
         return Ok(());
     }
     ask_before(sure, "Ask it?", "nothing was asked")?;
-    let mut limits = Limits { budget: NanoUsd::from_nanos((budget * 1e9) as u64), pairs: AT_A_TIME, skip: 0 };
+    let mut limits = Limits { budget, pairs: AT_A_TIME, skip: 0 };
     let mut all = Judging::default();
     loop {
         let command = Command::Judge { project: project.clone(), model: model.clone(), limits };
-        let done = match reach.execute(command).await? {
-            Reply::Judging(done) => done,
-            other => return Err(unexpected(&other)),
-        };
+        let Reply::Judging(done) = reach.execute(command).await? else { return Err(unexpected()) };
         (all.asked, all.unclear) = (all.asked + done.asked, all.unclear + done.unclear);
         all.spent = all.spent.plus(done.spent);
         limits.skip += usize::try_from(done.unclear)?;

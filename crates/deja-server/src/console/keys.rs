@@ -159,10 +159,7 @@ async fn page(
     });
     let frame = visit.frame_in(project, "API Keys", "API Keys");
     Ok(KeysPage {
-        frame: match problem {
-            Some(problem) => frame.complaining_at(problem),
-            None => frame,
-        },
+        frame: frame.complaining_at(problem),
         slug: project.slug.to_string(),
         head: head.collect(),
         keys: rows.collect(),

@@ -62,10 +62,7 @@ async fn page(
         rank: member.rank,
     };
     Ok(MembersPage {
-        frame: match problem {
-            Some(problem) => frame.complaining_at(problem),
-            None => frame,
-        },
+        frame: frame.complaining_at(problem),
         members: members.into_iter().map(row).collect(),
         ranks: Rank::ALL,
         email,

@@ -99,9 +99,9 @@ impl Frame {
 
     /// With a complaint about one of its fields, which is said there, too.
     #[must_use]
-    pub(super) fn complaining_at(self, problem: Problem) -> Self {
-        let text = problem.text.clone();
-        Self { problem: Some(problem), ..self.complaining(Some(&text)) }
+    pub(super) fn complaining_at(self, problem: Option<Problem>) -> Self {
+        let text = problem.as_ref().map(|problem| problem.text.clone());
+        Self { problem, ..self.complaining(text.as_deref()) }
     }
 
     /// What is wrong with a field.

@@ -91,7 +91,7 @@ pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
         },
         Err(problem) => problem,
     };
-    page.frame = page.frame.complaining_at(problem);
+    page.frame = page.frame.complaining_at(Some(problem));
     Ok(visit.again(&page))
 }
 

@@ -114,7 +114,7 @@ pub(super) async fn post(visit: Visit, Form(form): Form<NewForm>) -> Answer {
         }
         Err(problem) => problem,
     };
-    let frame = visit.frame("Create project", "projects").complaining_at(problem);
+    let frame = visit.frame("Create project", "projects").complaining_at(Some(problem));
     let limits = form.limits.clone();
     Ok(visit.again(&NewPage { frame, form, limits }))
 }

@@ -104,10 +104,7 @@ pub(super) async fn page(
     }
     let frame = visit.frame_in(project, "Providers", "Providers");
     Ok(ProvidersPage {
-        frame: match problem {
-            Some(problem) => frame.complaining_at(problem),
-            None => frame,
-        },
+        frame: frame.complaining_at(problem),
         slug: project.slug.to_string(),
         families,
         providers: own.collect(),
@@ -298,7 +295,7 @@ fn again(visit: &Visit, project: &Project, form: ProviderForm, editing: bool, er
     let secret = form.secret(visit).filter(|_| problem.field != "secret");
     let kept = secret.map(|secret| visit.seal(SECRET, &secret)).transpose()?.unwrap_or_default();
     let page = form_page(visit, project, ProviderForm { secret: String::new(), kept, ..form }, editing);
-    Ok(visit.again(&FormPage { frame: page.frame.complaining_at(problem), ..page }))
+    Ok(visit.again(&FormPage { frame: page.frame.complaining_at(Some(problem)), ..page }))
 }
 
 /// What came of saving a provider: its URL, if it is another than was typed, and what it takes over.

@@ -11,7 +11,7 @@ use deja_core::member::Rank;
 use super::error::ConsoleError;
 use super::session::{self, Access};
 use super::{
-    Console, account, analytics, apply, assets, audit, cache, chat, deleted, entry, export, guard, keys,
+    Console, account, analytics, apply, assets, audit, cache, chat, cross_site, deleted, entry, export, keys,
     labelling, links, members, operators, overview, playground, prices, projects, providers, purge, quality,
     requests, second_factor, settings, sign_in, wires, wrong,
 };
@@ -129,7 +129,7 @@ pub fn router(console: Arc<Console>) -> Router {
     let console = router
         .fallback(|| async { ConsoleError::NotFound })
         .method_not_allowed_fallback(|| async { ConsoleError::MethodNotAllowed })
-        .layer(from_fn(guard::guard))
+        .layer(from_fn(cross_site::refuse))
         .with_state(console);
     Router::new()
         .nest("/console", console)

@@ -119,10 +119,7 @@ pub(super) async fn page(
     Ok(SettingsPage {
         asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
         mute,
-        frame: match problem {
-            Some(problem) => frame.complaining_at(problem),
-            None => frame,
-        },
+        frame: frame.complaining_at(problem),
         slug: project.slug.to_string(),
         form,
         guards: Guard::ALL.map(|guard| (guard.as_str(), title(guard))),

@@ -125,7 +125,7 @@ impl Usage for MemoryStore {
         let dimensions = slice.dimensions() | by.bit();
         let mut sums: BTreeMap<Slice, Totals> = BTreeMap::new();
         for (key, rollup) in state.rows(project, step, &periods, dimensions) {
-            if key.slice.lies_in(slice) {
+            if lies_in(&key.slice, slice) {
                 sums.entry(key.slice.clone()).or_default().add(&rollup.totals);
             }
         }
@@ -171,4 +171,11 @@ impl Usage for MemoryStore {
         state.recorders.retain(|_, taken| Step::Hour.period_of(*taken) >= Step::Hour.oldest(now));
         Ok(gone.len() as u64)
     }
+}
+
+/// Whether `slice` says the same as `filter` in all that `filter` gives.
+fn lies_in(slice: &Slice, filter: &Slice) -> bool {
+    (filter.key.is_none() || slice.key == filter.key)
+        && (filter.model.is_none() || slice.model == filter.model)
+        && (filter.context.is_none() || slice.context == filter.context)
 }

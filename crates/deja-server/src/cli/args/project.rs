@@ -9,7 +9,7 @@ use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier, UnknownChoice};
 
-use super::shared::{Form, Sure, seconds};
+use super::shared::{Form, Sure, dollars, seconds};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProjectTask {
@@ -133,11 +133,6 @@ pub(in crate::cli) struct Wanted {
 
 fn tier(text: &str) -> Result<Tier, String> {
     text.parse()
-}
-
-fn dollars(text: &str) -> Result<NanoUsd, String> {
-    let amount = text.parse().ok().and_then(NanoUsd::from_dollars);
-    amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
 }
 
 /// A list of words, as one argument.

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use deja_core::admin::keys::Expiry;
+use deja_core::money::NanoUsd;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Of {
@@ -40,6 +41,12 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
 /// An amount of money. JSON, which a running server is asked in, has no number for `inf` and `nan`.
 pub(super) fn amount(text: &str) -> Result<f64, String> {
     let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite());
+    amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
+}
+
+/// The same, as it is counted.
+pub(super) fn dollars(text: &str) -> Result<NanoUsd, String> {
+    let amount = amount(text).ok().and_then(NanoUsd::from_dollars);
     amount.ok_or_else(|| "use an amount of US dollars, such as 0.50".into())
 }
 

@@ -1,8 +1,9 @@
 //! `deja tune`.
 
 use clap::Args;
+use deja_core::money::NanoUsd;
 
-use super::shared::{Form, Of, Sure, amount};
+use super::shared::{Form, Of, Sure, dollars};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TuneTask {
@@ -12,8 +13,8 @@ pub(in crate::cli) struct TuneTask {
     #[arg(long, value_name = "MODEL", requires = "budget")]
     pub(in crate::cli) judge: Option<String>,
     /// What the judge may cost, in US dollars
-    #[arg(long, value_name = "USD", requires = "judge", value_parser = amount)]
-    pub(in crate::cli) budget: Option<f64>,
+    #[arg(long, value_name = "USD", requires = "judge", value_parser = dollars)]
+    pub(in crate::cli) budget: Option<NanoUsd>,
     /// Make the setting that is advised the project's
     #[arg(long)]
     pub(in crate::cli) apply: bool,

@@ -127,9 +127,8 @@ impl Sink {
         }
         let (records, told) = (mem::take(&mut self.records), mem::take(&mut self.told));
         let batch = Batch { records, skip_bad: self.skip_bad, first: mem::take(&mut self.first) };
-        let imported = match reach.execute(Command::Import(batch)).await? {
-            Reply::Imported(imported) => imported,
-            other => return Err(unexpected(&other)),
+        let Reply::Imported(imported) = reach.execute(Command::Import(batch)).await? else {
+            return Err(unexpected());
         };
         for ((number, told), imported) in told.iter().zip(&imported) {
             match imported {
@@ -157,7 +156,7 @@ impl Sink {
                     self.summary.full.insert(project, cache.max_entries);
                 }
                 Reply::Cache(_) => {}
-                other => return Err(unexpected(&other)),
+                _ => return Err(unexpected()),
             }
         }
         Ok(())

@@ -63,7 +63,7 @@ impl Pages {
     ) -> anyhow::Result<Self> {
         let there = match reach.execute(Command::ProjectList).await? {
             Reply::Projects(list) => list.into_iter().map(|project| project.slug).collect::<Vec<_>>(),
-            other => return Err(unexpected(&other)),
+            _ => return Err(unexpected()),
         };
         if let Some(missing) = wanted.projects.iter().find(|slug| !there.contains(slug)) {
             return Err(
@@ -83,7 +83,7 @@ impl Pages {
         for project in &self.slugs {
             match reach.execute(Command::CacheStats { project: project.clone() }).await? {
                 Reply::Cache(CacheView { entries, .. }) => count += entries,
-                other => return Err(unexpected(&other)),
+                _ => return Err(unexpected()),
             }
         }
         Ok(count)
@@ -148,10 +148,10 @@ impl Pages {
 async fn records(reach: &mut Reach<'_>, command: Command) -> anyhow::Result<Vec<Record>> {
     match reach.execute(command).await? {
         Reply::Records(records) => Ok(records),
-        other => Err(unexpected(&other)),
+        _ => Err(unexpected()),
     }
 }
 
-pub(in crate::cli) fn unexpected(_reply: &Reply) -> anyhow::Error {
+pub(in crate::cli) fn unexpected() -> anyhow::Error {
     anyhow::anyhow!("the running server answers something else: is it another version of deja?")
 }

@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Lets a request through, or not, and gives the answer its headers.
-pub(super) async fn guard(request: Request, next: Next) -> Response {
+pub(super) async fn refuse(request: Request, next: Next) -> Response {
     let safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let mut response = if safe || is_same_origin(request.headers()) {
         next.run(request).await
