@@ -1,7 +1,9 @@
 //! Who is let in: requests and feedback, each by its own bucket.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::analytics::Outcome;
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::clock::Clock;
 use deja_core::engine::{Admitted, NotAdmitted, NotAllowed};
@@ -91,4 +93,23 @@ async fn a_key_that_is_not_valid_and_a_project_that_is_not_open_let_nobody_in() 
         let refused = admit(&bench, who, &bench.caller.key.hash, None).await;
         assert!(matches!(refused, Err(NotAdmitted::Forbidden(NotAllowed::Suspended, _))), "{who:?}");
     }
+}
+
+#[tokio::test]
+async fn who_asks_at_the_console_takes_from_the_projects_limit() {
+    let bench = Bench::new().await;
+    two_at_once(&bench).await;
+    let project = bench.store.project(bench.caller.project.slug.as_str()).await.unwrap().unwrap();
+    let project = Arc::new(project);
+    let key = &bench.caller.key.hash;
+    let at_console = || bench.engine.admit_from_console(Arc::clone(&project), None);
+    let caller = at_console().await.unwrap().unwrap();
+    assert_eq!((caller.project.id, caller.key.id), (project.id, KeyId::from_bytes([0; 16])));
+    assert!(admit(&bench, As::Request, key, None).await.is_ok());
+    // Both are gone, for either.
+    assert!(at_console().await.unwrap().is_none());
+    assert!(matches!(admit(&bench, As::Request, key, None).await, Err(NotAdmitted::RateLimited(_))));
+    assert_eq!(bench.heard(), [Outcome::RateLimited; 2]);
+    bench.clock.advance(Duration::from_mins(1));
+    assert!(at_console().await.unwrap().is_some());
 }
