@@ -103,6 +103,17 @@ fn the_map_of_the_code_names_what_is_there() {
 }
 
 #[test]
+fn the_architecture_names_files_that_are_there_and_no_other_has_that_name() {
+    let page = prose(Path::new("ARCHITECTURE.md"));
+    let all = tracked(".");
+    let is_file = |name: &&str| [".rs", ".py", ".js"].iter().any(|end| name.ends_with(end));
+    let names: Vec<_> = page.split('`').skip(1).step_by(2).filter(is_file).collect();
+    let files = |name: &str| all.iter().filter(|file| file.ends_with(name)).count();
+    let vague: Vec<_> = names.iter().filter(|name| files(name) != 1).collect();
+    assert!(names.len() > 100 && vague.is_empty(), "no file, or several: {vague:?}");
+}
+
+#[test]
 fn the_picture_of_the_crates_is_that_of_their_manifests() {
     let page = read("ARCHITECTURE.md");
     let mut drawn: Vec<_> = page
