@@ -14,7 +14,7 @@ use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;
 use opentelemetry::context::FutureExt as _;
-use tokio::time::sleep_until;
+use tokio::time::{sleep_until, timeout};
 
 use crate::analytics::Surface;
 use crate::cache::policy::{NotStored, may_store};
@@ -34,10 +34,12 @@ use crate::provider::{Forwarded, ProviderError};
 const READ_ON_BYTES: usize = 1024 * 1024;
 /// A record of up to so many bytes is read in less time than another thread takes to begin.
 const SHORT: usize = 64 * 1024;
+/// How long the end of a body is waited for behind the end mark of its stream.
+const BEHIND_MARK: Duration = Duration::from_secs(1);
 
 /// How reading an answer ended.
 enum Read {
-    /// With its last byte.
+    /// With all of it: the last byte, or the end mark of a stream, however its connection ended behind that.
     Whole,
     /// It broke off.
     Broken(ProviderError),
@@ -71,7 +73,10 @@ impl Engine {
         let log = Log::new(head, Arc::clone(&self.room));
         leader.begin(Arc::clone(&log));
 
-        let ended = read(body, &log, &mut patience).await;
+        // Gemini's streams have no end mark: more may come of one.
+        let wire = wired.forward.endpoint.wire();
+        let marked = (streamed && wire != Wire::Gemini).then_some(wire);
+        let ended = read(body, &log, marked, &mut patience).await;
         let provider_time = timed.end();
         let landed = match &ended {
             Read::Broken(error) => {
@@ -79,10 +84,8 @@ impl Engine {
                 upstream.end();
                 Err(error.clone().into())
             }
-            // More may come of a stream that has no end mark, or of which it is not known.
-            Read::Abandoned
-                if !streamed || wired.forward.endpoint.wire() == Wire::Gemini || !log.is_recorded() =>
-            {
+            // Whether that was all of it is not known.
+            Read::Abandoned if marked.is_none() || !log.is_recorded() => {
                 upstream.end();
                 Err(QueryError::Unfinished)
             }
@@ -220,16 +223,41 @@ async fn reading<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&body)).await.ok()
 }
 
+/// The next piece of an answer, if there is one. What a server does behind the end mark of a stream of the wire `marked` is
+/// no part of the answer: some break the connection off there, or leave it open.
+async fn next(
+    body: &mut BoxStream<'static, Result<Bytes, ProviderError>>,
+    log: &Log,
+    marked: Option<Wire>,
+) -> Option<Result<Bytes, ProviderError>> {
+    let Some(wire) = marked else { return body.next().await };
+    let next = timeout(BEHIND_MARK, body.next()).await;
+    if matches!(next, Err(_) | Ok(Some(Err(_)))) && is_whole(log, wire).await {
+        return None;
+    }
+    match next {
+        Ok(next) => next,
+        Err(_) => body.next().await,
+    }
+}
+
+/// Whether all of a stream has come, by its end mark.
+async fn is_whole(log: &Log, wire: Wire) -> bool {
+    let Some(body) = log.whole().filter(|_| log.head.status == 200) else { return false };
+    reading(body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
+}
+
 /// Reads the answer to its end, or until nobody wants it.
 async fn read(
     mut body: BoxStream<'static, Result<Bytes, ProviderError>>,
     log: &Log,
+    marked: Option<Wire>,
     patience: &mut Patience<'_>,
 ) -> Read {
     let mut bytes = 0;
     loop {
         let next = async {
-            let next = body.next().await;
+            let next = next(&mut body, log, marked).await;
             if let Some(Ok(piece)) = &next {
                 log.push(piece).await;
             }

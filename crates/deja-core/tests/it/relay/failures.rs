@@ -60,6 +60,39 @@ async fn an_answer_that_breaks_off_is_an_error_for_its_readers_and_never_stored(
     bench.until("the time of each call", |bench| timed(bench) == bench.provider.count()).await;
 }
 
+/// Behind the end mark the connection breaks off, or stays open and silent.
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_came_to_its_end_mark_is_whole_however_its_connection_ends() {
+    for breaks in [true, false] {
+        let bench = Bench::new().await;
+        let (feed, _) = bench.streams();
+        let live = bench.live(streamed("reset|1")).await;
+        let plain = bench.begin_hit(relay("reset|1"));
+        settle().await;
+        for piece in [chunk("One", ""), chunk("", "stop"), done()] {
+            feed.unbounded_send(Ok(piece)).unwrap();
+        }
+        if breaks {
+            feed.unbounded_send(Err(failure(FailureClass::StreamInterrupted))).unwrap();
+        }
+        let began = tokio::time::Instant::now();
+        assert!(text(live).await.ends_with("[DONE]\n\n"));
+        assert!(began.elapsed() <= Duration::from_secs(2), "{:?}", began.elapsed());
+        assert_eq!(plain.await.unwrap().entry.answer.text, "One");
+        assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
+        assert_eq!(bench.heard(), [Outcome::Miss, Outcome::ExactHit]);
+        assert!(feed.is_closed());
+    }
+    // Silence before the end mark says nothing.
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    let live = bench.live(streamed("reset|1")).await;
+    feed.unbounded_send(Ok(chunk("One", "stop"))).unwrap();
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    feed.unbounded_send(Ok(done())).unwrap();
+    assert!(text(live).await.ends_with("[DONE]\n\n"));
+}
+
 #[tokio::test]
 async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
     let bench = Bench::new().await;
