@@ -117,6 +117,8 @@ impl Server {
             stop.clone(),
         ));
         let (engine, book) = (wired.app.engine().clone(), wired.prices.book.clone());
+        // What is answered while the server stops is counted, too.
+        background.spawn(jobs::counts::flush(engine.clone(), cut.clone()));
         background.spawn(observe(engine, book, wired.metrics.clone(), collected, stop.clone()));
         background.spawn(wired.prices.clone().run(config.prices_refresh, clock, stop.clone()));
         listeners.spawn(listener::serve(listener, router, limits, stop.clone(), cut.clone()));
@@ -264,25 +266,21 @@ async fn observe(
     collected: Option<PrometheusHandle>,
     stop: CancellationToken,
 ) {
-    let counts = jobs::counts::flush(engine.clone(), stop.clone());
-    let states = async {
-        loop {
-            let age = prices.current().age(engine.clock().now()).unwrap_or_default();
-            telemetry::observe(engine.upstream_calls(), age);
-            if let Some(collected) = &collected {
-                telemetry::merge_samples(collected);
-            }
-            let last = stop.run_until_cancelled(tokio::time::sleep(OBSERVE_EVERY)).await.is_none();
-            let shed = metrics.take_shed();
-            if shed > 0 {
-                tracing::warn!(requests = shed, "refused: there was too much to do");
-            }
-            if last {
-                return;
-            }
+    loop {
+        let age = prices.current().age(engine.clock().now()).unwrap_or_default();
+        telemetry::observe(engine.upstream_calls(), age);
+        if let Some(collected) = &collected {
+            telemetry::merge_samples(collected);
         }
-    };
-    tokio::join!(counts, states);
+        let last = stop.run_until_cancelled(tokio::time::sleep(OBSERVE_EVERY)).await.is_none();
+        let shed = metrics.take_shed();
+        if shed > 0 {
+            tracing::warn!(requests = shed, "refused: there was too much to do");
+        }
+        if last {
+            return;
+        }
+    }
 }
 
 /// The socket that a service manager holds for deja (`sd_listen_fds(3)`): while deja starts again, whoever connects waits

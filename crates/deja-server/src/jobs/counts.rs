@@ -9,10 +9,11 @@ use crate::telemetry;
 
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Writes counts once a second. The end of the process writes what is left.
-pub async fn flush(engine: Engine, stop: CancellationToken) {
+/// Writes counts once a second, until the last requests have ended or are `cut`: a process that is killed before it ends
+/// loses a second's. The end of the process writes what is left.
+pub async fn flush(engine: Engine, cut: CancellationToken) {
     loop {
-        let last = stop.run_until_cancelled(tokio::time::sleep(FLUSH_EVERY)).await.is_none();
+        let last = cut.run_until_cancelled(tokio::time::sleep(FLUSH_EVERY)).await.is_none();
         if let Err(error) = engine.flush_share_of_counts().await {
             tracing::error!(error = %error, "counts could not be written; they are kept for the next try");
         }

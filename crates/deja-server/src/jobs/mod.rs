@@ -1,4 +1,5 @@
-//! Work that nobody waits for. Each job runs until `stop` and is waited for at shutdown.
+//! Work that nobody waits for. Each job runs until `stop`, that of counts until requests have ended, and is waited for at
+//! shutdown.
 
 pub mod counts;
 pub mod reembed;

@@ -11,6 +11,7 @@ use crate::util::deja::{free_port, wait};
 use crate::util::http::{self, Connection, PATIENCE};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, World, metrics};
+use crate::wire::counted;
 
 #[test]
 fn health_is_told_in_json_and_without_a_key() {
@@ -151,6 +152,40 @@ fn a_query_in_flight_at_sigterm_is_answered() {
     deja.restart();
     let tenant = Tenant { deja: &deja, slug, key };
     assert_eq!(tenant.ask_for("operations-sigterm")["cache_hit"], true);
+}
+
+#[test]
+fn what_is_answered_while_the_server_stops_is_counted_also_if_it_is_killed() {
+    let provider = FakeProvider::start();
+    let mut deja = Deja::start(&provider);
+    let gates = ["answered", "stuck"].map(|prompt| {
+        let gate = Gate::default();
+        let answer = Reaction::Text("Goethe.".into());
+        provider.on(&format!("stopping-{prompt}"), Reaction::Gated(gate.clone(), Box::new(answer)));
+        gate
+    });
+    let (slug, key) = {
+        let tenant = Tenant::create(&deja, "stopping", &[]);
+        let [mut answered, _stuck] = ["stopping-answered", "stopping-stuck"].map(|prompt| {
+            let waiting = tenant.begin(&json!({"prompt": prompt, "model": MODEL}));
+            provider.wait_for_calls(prompt, 1);
+            waiting
+        });
+        deja.signal("TERM");
+        while !deja.log().contains("shutting down") {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        gates[0].open();
+        assert_eq!(answered.receive(false).unwrap().status, 200);
+        // Counts are written once a second.
+        std::thread::sleep(Duration::from_secs(3));
+        (tenant.slug, tenant.key)
+    };
+    deja.signal("KILL");
+    deja.wait();
+    gates[1].open();
+    deja.restart();
+    counted(&Tenant { deja: &deja, slug, key }, 1);
 }
 
 #[test]
