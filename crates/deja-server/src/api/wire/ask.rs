@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use deja_core::api_key::KeyHash;
@@ -151,11 +151,11 @@ fn identify(
     limits: &RequestLimits,
 ) -> Result<Identity, WireError> {
     const NAMES: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
-    let mut headers = Vec::new();
-    for name in NAMES {
-        headers
-            .extend(head.headers.get_all(name).iter().filter_map(|value| Some((name, value.to_str().ok()?))));
-    }
+    // A value may have any bytes; each is one character here, so that no two values are the same.
+    let text = |value: &HeaderValue| value.as_bytes().iter().copied().map(char::from).collect::<String>();
+    let all = |name| head.headers.get_all(name).iter().map(move |value| (name, text(value)));
+    let headers: Vec<(&str, String)> = NAMES.into_iter().flat_map(all).collect();
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let asked = Asked { endpoint, model, body, headers: &headers, query };
     let identify = || deja_wire::identify(&asked, &settings.identity_options(limits.prompt_bytes));
     // 1 MB takes some 3 ms, and a hostile 32 MiB a third of a second: meanwhile other requests go on, on another thread.

@@ -98,6 +98,33 @@ fn other_instructions_are_another_question() {
     }
 }
 
+/// Headers that change the answer are part of the question, whatever bytes they have and however often they come.
+#[test]
+fn other_headers_are_another_question() {
+    let world = World::shared();
+    let tenant = world.tenant("trap-headers");
+    world.provider.on("trap-headers", Reaction::Numbered);
+    for (wire, name) in
+        [(Wire::Chat, "OpenAI-Beta"), (Wire::Messages, "anthropic-beta"), (Wire::Messages, "anthropic-version")]
+    {
+        let (path, model) = place(wire);
+        let body = question(path, model, &format!("trap-headers {name}"), false).to_string();
+        let headers: [&[(&str, &str)]; 5] = [
+            &[],
+            &[(name, "mode=a;\u{e9}")],
+            &[(name, "mode=a;\u{ea}")],
+            &[(name, "mode=a")],
+            &[(name, "mode=a"), (name, "\u{e9}")],
+        ];
+        for expected in ["miss", "hit"] {
+            for more in headers {
+                let response = send(&tenant, path, more, &body);
+                assert_eq!((response.status, cache(&response)), (200, expected), "{more:?}");
+            }
+        }
+    }
+}
+
 /// Tools, the choice among them and the shape of the answer are part of the question.
 #[test]
 fn other_tools_another_choice_and_another_schema_are_another_question() {
