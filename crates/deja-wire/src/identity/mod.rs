@@ -35,7 +35,8 @@ pub struct Asked<'a> {
     pub model: Option<&'a str>,
     /// The body as it came.
     pub body: &'a [u8],
-    /// The headers that change the answer, such as `anthropic-version`: name in lower case, and value.
+    /// The headers that change the answer, such as `anthropic-version`: name in lower case, and value. `content-type` and
+    /// `accept` are no part of what makes two requests the same, but say whether one is cached.
     pub headers: &'a [(&'a str, &'a str)],
     /// The query of the address, without `?`.
     pub query: Option<&'a str>,
@@ -176,7 +177,11 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
     if wire == Wire::Responses && responses::is_stored(body) && !options.responses_stateless {
         verdict.exact.insert(reason::STORED_RESPONSE);
     }
+    verdict.bypass.extend(asked.headers.iter().filter_map(|(name, value)| other_form(name, value)));
     let query = query(wire, asked.query);
+    if wire == Wire::Gemini && query.split('&').any(|pair| pair.split('=').next() == Some("alt")) {
+        verdict.bypass.insert(reason::OTHER_OUTPUT);
+    }
     if !query.is_empty() && query != "beta=true" {
         verdict.exact.insert(reason::UNKNOWN_MEMBER);
     }
@@ -238,10 +243,21 @@ fn rendering(endpoint: Endpoint, body: Value<'_>) -> Rendering {
     }
 }
 
+/// Why a request with this header is not cached, where its body or its answer is to be anything but JSON.
+fn other_form(name: &str, value: &str) -> Option<&'static str> {
+    let names = |kinds: &[&str]| kinds.iter().any(|kind| value.to_ascii_lowercase().contains(kind));
+    match name {
+        "content-type" if !names(&["json"]) => Some(reason::AMBIGUOUS),
+        "accept" if !names(&["json", "event-stream", "*"]) => Some(reason::OTHER_OUTPUT),
+        _ => None,
+    }
+}
+
 /// The query without what says only how the answer is wanted.
 fn query(wire: Wire, query: Option<&str>) -> String {
     let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-    pairs.filter(|pair| wire != Wire::Gemini || !pair.starts_with("alt=")).collect::<Vec<_>>().join("&")
+    let rendering = |pair: &&str| wire == Wire::Gemini && matches!(*pair, "alt=json" | "alt=sse");
+    pairs.filter(|pair| !rendering(pair)).collect::<Vec<_>>().join("&")
 }
 
 /// A request that may be cached.
@@ -288,7 +304,8 @@ impl Request<'_> {
     /// The headers; one that is there more than once as one.
     fn headers(&self) -> BTreeMap<&str, String> {
         let mut headers: BTreeMap<&str, String> = BTreeMap::new();
-        for (name, value) in self.asked.headers {
+        let kept = self.asked.headers.iter().filter(|(name, _)| !matches!(*name, "content-type" | "accept"));
+        for (name, value) in kept {
             let all = headers.entry(name).or_default();
             if !all.is_empty() {
                 all.push_str(", ");

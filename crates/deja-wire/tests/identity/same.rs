@@ -116,6 +116,38 @@ fn headers_and_query_are_part_of_it() {
     assert_ne!(odd.hash, ask(&[], Some("debug=2"), &json!({})).hash);
 }
 
+/// A provider may read another body, or say the same in another form, which is for nobody else.
+#[test]
+fn what_is_not_json_is_not_cached() {
+    let ask = |headers: &[(&str, &str)], query| {
+        let body = plain(Wire::Gemini).to_string();
+        let endpoint = Endpoint::Gemini { stream: false };
+        identify(&Asked { endpoint, model: Some("m"), body: body.as_bytes(), headers, query }, &OPTIONS).unwrap()
+    };
+    let usual = ask(&[], None);
+    for (headers, query) in [
+        (&[("content-type", "application/json; charset=utf-8")][..], None),
+        (&[("accept", "application/json, text/plain, */*")], None),
+        (&[("accept", "Text/Event-Stream")], None),
+        (&[("content-type", "application/json"), ("accept", "*/*")], Some("alt=json")),
+        (&[], Some("alt=sse")),
+    ] {
+        assert_eq!(ask(headers, query), usual, "{headers:?} {query:?}");
+    }
+    for (headers, query, reason) in [
+        (&[][..], Some("alt=proto"), "other_output"),
+        (&[], Some("alt=json&alt=proto"), "other_output"),
+        (&[], Some("alt"), "other_output"),
+        (&[("accept", "application/x-protobuf")], None, "other_output"),
+        (&[("accept", "*/*"), ("accept", "text/html")], None, "other_output"),
+        (&[("content-type", "application/x-protobuf")], None, "ambiguous"),
+        (&[("content-type", "application/json"), ("content-type", "text/plain")], None, "ambiguous"),
+    ] {
+        let found = ask(headers, query);
+        assert_eq!((found.mode, &*found.reasons), (Mode::Bypass, &[reason][..]), "{headers:?} {query:?}");
+    }
+}
+
 #[test]
 fn how_an_answer_is_wanted() {
     let rendering = |endpoint, model, query, body: Value| {

@@ -150,7 +150,7 @@ fn identify(
     settings: &ProjectSettings,
     limits: &RequestLimits,
 ) -> Result<Identity, WireError> {
-    const NAMES: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+    const NAMES: [&str; 5] = ["accept", "anthropic-beta", "anthropic-version", "content-type", "openai-beta"];
     // A value may have any bytes; each is one character here, so that no two values are the same.
     let text = |value: &HeaderValue| value.as_bytes().iter().copied().map(char::from).collect::<String>();
     let all = |name| head.headers.get_all(name).iter().map(move |value| (name, text(value)));
