@@ -47,6 +47,8 @@ impl TokenUsage {
 pub struct Completion {
     /// The visible text of the first choice; empty if there is none.
     pub text: String,
+    /// What it wrote besides, for counting tokens: thoughts, refusals, names and arguments of tools.
+    pub besides: String,
     /// Why it ended.
     pub finish: Finish,
     /// How many choices came back.

@@ -327,6 +327,16 @@ pub fn is_error(body: &Value) -> bool {
     }
 }
 
+/// `values` as text: strings as they are, other JSON as it is written, nothing of null.
+fn joined<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
+    let text = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    values.into_iter().map(text).collect()
+}
+
 /// Whether an object has no member but the `known` and such as say nothing: null, false, empty.
 fn only(object: &Value, known: &[&[&str]]) -> bool {
     let silent = |value: &Value| match value {

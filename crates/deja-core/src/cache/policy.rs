@@ -73,8 +73,14 @@ mod tests {
 
     #[test]
     fn only_one_complete_answer_with_text_is_stored() {
-        let good =
-            Completion { text: "Lisbon.".into(), finish: Finish::Stop, choices: 1, model: None, usage: None };
+        let good = Completion {
+            text: "Lisbon.".into(),
+            besides: String::new(),
+            finish: Finish::Stop,
+            choices: 1,
+            model: None,
+            usage: None,
+        };
         assert_eq!(may_store(&good), Ok(()));
         for (finish, code) in [
             (Finish::Length, "truncated"),

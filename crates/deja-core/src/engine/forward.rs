@@ -176,6 +176,7 @@ impl Engine {
         }
         let unread = |usage| Completion {
             text: String::new(),
+            besides: String::new(),
             finish: Finish::Unknown,
             choices: 1,
             model: None,

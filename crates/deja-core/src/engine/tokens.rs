@@ -34,9 +34,9 @@ impl Tokens {
         self.counter.input(&query.model, &messages)
     }
 
-    /// Tokens of an answer.
-    pub(super) async fn answer(&self, query: &Arc<Query>, text: &str) -> TokenCount {
-        let (length, asked, text) = (text.len(), query.clone(), text.to_owned());
+    /// Tokens of what a model wrote.
+    pub(super) async fn answer(&self, query: &Arc<Query>, text: String) -> TokenCount {
+        let (length, asked) = (text.len(), query.clone());
         let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &text);
         self.count(length, count).await
     }

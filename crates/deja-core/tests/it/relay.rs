@@ -445,6 +445,27 @@ async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored
 }
 
 #[tokio::test]
+async fn thoughts_and_calls_of_tools_are_counted_where_nobody_tells_the_tokens() {
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    let live = bench.live(streamed("reset|1")).await;
+    let delta = |delta: &str| {
+        let chunk = format!(r#"data: {{"choices":[{{"index":0,"delta":{delta}}}]}}"#);
+        feed.unbounded_send(Ok((chunk + "\n\n").into())).unwrap();
+    };
+    delta(r#"{"reasoning_content":"three words are "}"#);
+    delta(r#"{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"x\": 1}"}}]}"#);
+    for piece in [chunk(" done", "tool_calls"), done()] {
+        feed.unbounded_send(Ok(piece)).unwrap();
+    }
+    drop(feed);
+    text(live).await;
+    bench.until("it is counted", |bench| bench.heard().len() == 1).await;
+    bench.engine.flush_counts().await.unwrap();
+    assert_eq!(bench.totals().await.output_tokens, 6);
+}
+
+#[tokio::test]
 async fn replicas_share_one_call_and_its_answer() {
     let bench =
         Bench::of(unguarded(), deja_core::engine::CallLimits { all: 9, each: 9 }, crate::util::PATIENCE)

@@ -149,7 +149,14 @@ impl FakeProvider {
 /// A complete answer: 100 tokens in, 10 out.
 pub fn complete(text: &str) -> Completion {
     let usage = TokenUsage { input_total: 100, output_total: 10, ..TokenUsage::default() };
-    Completion { text: text.into(), finish: Finish::Stop, choices: 1, model: None, usage: Some(usage) }
+    Completion {
+        text: text.into(),
+        besides: String::new(),
+        finish: Finish::Stop,
+        choices: 1,
+        model: None,
+        usage: Some(usage),
+    }
 }
 
 /// A failure of this kind.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::only;
+use super::{joined, only};
 use crate::lenient::{items, or_default, text};
 use crate::{Completion, Finish};
 
@@ -47,9 +47,16 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
         Some("content_filter") => Finish::ContentFilter,
         _ => Finish::Unknown,
     };
+    let calls = message.tool_calls.iter().flat_map(|call| {
+        let (function, custom) = (&call["function"], &call["custom"]);
+        [&function["name"], &function["arguments"], &custom["name"], &custom["input"]]
+    });
+    let calls = calls.chain([&message.function_call["name"], &message.function_call["arguments"]]);
+    let thoughts = message.reasoning_content.or(message.reasoning);
+    let besides = thoughts.into_iter().chain(message.refusal).chain([joined(calls)]).collect();
     let model = answer.model.filter(|model| !model.is_empty());
     let usage = answer.usage.and_then(|usage| usage.shared());
-    Some(Completion { text: message.content, finish, choices, model, usage })
+    Some(Completion { text: message.content, besides, finish, choices, model, usage })
 }
 
 /// Whether `body` is one choice that is text, calls of functions, and nothing else.
@@ -107,6 +114,11 @@ struct Message {
     content: String,
     #[serde(default, deserialize_with = "or_default")]
     refusal: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    reasoning_content: Option<String>,
+    /// The same at OpenRouter and in new releases of vLLM; some servers send both.
+    #[serde(default, deserialize_with = "or_default")]
+    reasoning: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     tool_calls: Vec<Value>,
     #[serde(default)]

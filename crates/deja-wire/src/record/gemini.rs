@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::only;
+use super::{joined, only};
 use crate::lenient::{count, items, or_default};
 use crate::{Completion, Finish, TokenUsage};
 
@@ -50,6 +50,7 @@ pub(super) const REPORTS: &[&str] = &["avgLogprobs", "finishMessage", "safetyRat
 #[derive(Debug, Default)]
 struct Seen {
     text: String,
+    besides: String,
     finish: Option<String>,
     blocked: bool,
     tools: bool,
@@ -71,9 +72,8 @@ impl Seen {
             }
             for part in candidate.content.parts {
                 self.tools |= part.function_call.is_object();
-                if !part.thought {
-                    self.text.push_str(&part.text);
-                }
+                self.besides.push_str(&joined([&part.function_call["name"], &part.function_call["args"]]));
+                if part.thought { &mut self.besides } else { &mut self.text }.push_str(&part.text);
             }
             self.finish = candidate.finish_reason.filter(|reason| !reason.is_empty()).or(self.finish.take());
         }
@@ -92,7 +92,8 @@ impl Seen {
             _ => Finish::Unknown,
         };
         let usage = self.usage.and_then(UsageMetadata::shared);
-        Completion { text: self.text, finish, choices: self.choices, model: self.model, usage }
+        let Self { text, besides, choices, model, .. } = self;
+        Completion { text, besides, finish, choices, model, usage }
     }
 }
 

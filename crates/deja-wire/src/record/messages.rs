@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::only;
+use super::{joined, only};
 use crate::lenient::{count, items, or_default};
 use crate::{Completion, Finish, TokenUsage};
 
@@ -25,8 +25,11 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
         _ => Finish::Unknown,
     };
     let text = message.content.iter().filter(|block| block.kind == "text").map(|block| block.text.as_str());
+    let besides = message.content.iter().flat_map(|block| [&block.thinking, &block.name, &block.input]);
+    let besides = joined(besides);
     let (text, model) = (text.collect(), message.model.filter(|model| !model.is_empty()));
-    Some(Completion { text, finish, choices: 1, model, usage: message.usage.and_then(Counts::shared) })
+    let usage = message.usage.and_then(Counts::shared);
+    Some(Completion { text, besides, finish, choices: 1, model, usage })
 }
 
 /// What numbers of tokens say.
@@ -74,6 +77,12 @@ struct Block {
     kind: String,
     #[serde(default, deserialize_with = "or_default")]
     text: String,
+    #[serde(default)]
+    thinking: Value,
+    #[serde(default)]
+    name: Value,
+    #[serde(default)]
+    input: Value,
 }
 
 /// Numbers of tokens.

@@ -156,6 +156,9 @@ impl Block {
                 *faithful &= whole || added.is_empty();
                 if whole {
                     replace(&mut members, member, added);
+                } else if !added.is_empty() {
+                    // The tokens of a part are counted, too.
+                    replace(&mut members, member, &json(added));
                 }
             } else {
                 let first: String =

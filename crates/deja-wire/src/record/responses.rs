@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::{Event, Fold, Folded, Next, only};
+use super::{Event, Fold, Folded, Next, joined, only};
 use crate::json::Writer;
 use crate::lenient::{items, or_default};
 use crate::{Completion, Finish};
@@ -27,9 +27,15 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
         _ => Finish::Unknown,
     };
     let text = parts().filter(|part| part.kind == "output_text").map(|part| part.text.as_str()).collect();
+    let besides = response.output.iter().flat_map(|item| {
+        let said = item.content.iter().chain(&item.summary).filter(|part| part.kind != "output_text");
+        let said = said.flat_map(|part| [part.text.clone(), part.refusal.clone()]);
+        said.chain([joined([&item.name, &item.arguments, &item.input])])
+    });
+    let besides = besides.collect();
     let usage = response.usage.as_ref().and_then(Counts::shared);
     let model = response.model.filter(|model| !model.is_empty());
-    Some(Completion { text, finish, choices: 1, model, usage })
+    Some(Completion { text, besides, finish, choices: 1, model, usage })
 }
 
 /// Whether the output of `body` is text, calls of functions, and marks of reasoning without content. All other members stand in the last event
@@ -61,6 +67,8 @@ pub(super) struct ResponsesFold {
     response: Option<String>,
     /// The text of the events before it.
     text: Option<String>,
+    /// What the model wrote besides.
+    besides: String,
 }
 
 impl Fold for ResponsesFold {
@@ -74,6 +82,17 @@ impl Fold for ResponsesFold {
             Some("response.output_text.delta") => {
                 let text = self.text.get_or_insert_default();
                 text.push_str(event.text("delta").as_deref().unwrap_or(""));
+                Next::More
+            }
+            Some(
+                "response.function_call_arguments.delta"
+                | "response.custom_tool_call_input.delta"
+                | "response.reasoning_text.delta"
+                | "response.reasoning_summary_text.delta"
+                | "response.refusal.delta",
+            ) => {
+                self.text.get_or_insert_default();
+                self.besides.push_str(event.text("delta").as_deref().unwrap_or(""));
                 Next::More
             }
             Some("response.created") => {
@@ -93,9 +112,12 @@ impl Fold for ResponsesFold {
             (Some(response), _) => response.clone(),
             (None, None) => "null".into(),
             (None, Some(text)) => {
-                let part = Writer::new().raw("type", "\"output_text\"").value("text", text).end();
-                let item =
-                    Writer::new().raw("type", "\"message\"").raw("content", &format!("[{part}]")).end();
+                let part = |kind: &str, text: &str| Writer::new().raw("type", kind).value("text", text).end();
+                let parts = [part("\"output_text\"", text), part("\"reasoning_text\"", &self.besides)];
+                let item = Writer::new()
+                    .raw("type", "\"message\"")
+                    .raw("content", &format!("[{}]", parts.join(",")))
+                    .end();
                 Writer::new().raw("status", "\"in_progress\"").raw("output", &format!("[{item}]")).end()
             }
         };
@@ -129,6 +151,14 @@ struct Item {
     kind: String,
     #[serde(default, deserialize_with = "items")]
     content: Vec<Part>,
+    #[serde(default, deserialize_with = "items")]
+    summary: Vec<Part>,
+    #[serde(default)]
+    name: Value,
+    #[serde(default)]
+    arguments: Value,
+    #[serde(default)]
+    input: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -137,6 +167,8 @@ struct Part {
     kind: String,
     #[serde(default, deserialize_with = "or_default")]
     text: String,
+    #[serde(default, deserialize_with = "or_default")]
+    refusal: String,
 }
 
 #[cfg(test)]

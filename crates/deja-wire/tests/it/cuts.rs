@@ -76,6 +76,67 @@ fn of_a_stream_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
     assert_eq!(so_far(Wire::Chat, &failed.into()).unwrap().text, "One");
 }
 
+/// Thoughts and calls of tools are paid for as text is. Where nobody tells the tokens they are counted.
+#[test]
+fn what_a_model_wrote_besides_its_text_is_known() {
+    let chat = |delta: &str, finish: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n")
+    };
+    let chat = [
+        chat(r#"{"role":"assistant","reasoning_content":"Hm","reasoning":"Hm"}"#, "null"),
+        chat(r#"{"reasoning_content":".","reasoning":"."}"#, "null"),
+        chat(r#"{"content":"Yes."}"#, "null"),
+        chat(
+            r#"{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"look","arguments":"{\"at"}}]}"#,
+            "null",
+        ),
+        chat(r#"{"tool_calls":[{"index":0,"function":{"arguments":"\":1}"}}]}"#, "\"tool_calls\""),
+        "data: [DONE]\n\n".into(),
+    ];
+    let event = |event: &str| format!("data: {event}\n\n");
+    let messages = [
+        r#"{"type":"message_start","message":{"type":"message","role":"assistant","content":[]}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Hm."}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"Yes."}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"t","name":"look","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"at\":1"}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"}"}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ]
+    .map(event);
+    let gemini = [event(
+        r#"{"candidates":[{"content":{"parts":[{"text":"Hm.","thought":true},{"text":"Yes."},{"functionCall":{"name":"look","args":{"at":1}}}]},"finishReason":"STOP"}]}"#,
+    )];
+    let responses = [event(
+        r#"{"type":"response.completed","response":{"object":"response","status":"completed","output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]},{"type":"message","content":[{"type":"output_text","text":"Yes."}]},{"type":"function_call","name":"look","arguments":"{\"at\":1}"}]}}"#,
+    )];
+    for (wire, events) in [
+        (Wire::Chat, &chat[..]),
+        (Wire::Messages, &messages[..]),
+        (Wire::Gemini, &gemini[..]),
+        (Wire::Responses, &responses[..]),
+    ] {
+        let said = read(wire, &events.concat()).unwrap().completion;
+        assert_eq!((&*said.text, &*said.besides), ("Yes.", r#"Hm.look{"at":1}"#), "{wire:?}");
+    }
+    // So far as it came.
+    let part = so_far(Wire::Messages, &messages[..8].concat().into()).unwrap();
+    assert_eq!((&*part.text, &*part.besides), ("Yes.", r#"Hm.look{"at":1"#));
+    let deltas = [
+        r#"{"type":"response.reasoning_summary_text.delta","delta":"Hm."}"#,
+        r#"{"type":"response.output_text.delta","delta":"Yes."}"#,
+        r#"{"type":"response.function_call_arguments.delta","delta":"{\"at\""}"#,
+    ]
+    .map(event);
+    let part = so_far(Wire::Responses, &deltas.concat().into()).unwrap();
+    assert_eq!((&*part.text, &*part.besides), ("Yes.", r#"Hm.{"at""#));
+}
+
 #[test]
 fn the_tokens_of_an_answer_are_read_from_parts_of_it() {
     for recorded in ALL {
