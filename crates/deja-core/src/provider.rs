@@ -226,6 +226,8 @@ pub struct Forwarded {
     pub error: Option<FailureClass>,
     /// Headers that the application may see.
     pub headers: HeaderMap,
+    /// Whether deja asked for the tokens at the end of the stream, which the application did not.
+    pub asked_usage: bool,
     /// The body, piece by piece as it comes. After an error there is nothing more.
     pub body: BoxStream<'static, Result<Bytes, ProviderError>>,
 }

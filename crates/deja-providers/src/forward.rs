@@ -91,7 +91,7 @@ impl Upstream {
             }
             stream::once(async move { Ok(body) }).boxed()
         };
-        Ok(Forwarded { status: status.as_u16(), error, headers, body })
+        Ok(Forwarded { status: status.as_u16(), error, headers, asked_usage: false, body })
     }
 
     /// The body of an error, whole, whether it is an object or a list of JSON, and what kind of error it is; unless it is about

@@ -1,4 +1,4 @@
-//! Takes the tokens out of a stream whose application did not ask for them.
+//! Takes the tokens out of a stream for which somebody else asked.
 
 use bytes::{Bytes, BytesMut};
 
@@ -7,8 +7,8 @@ use crate::json::{Object, is_empty};
 /// Longest event that may be the one with the tokens, in bytes. Longer ones are passed on before they are whole.
 const LONGEST: usize = 16 * 1024;
 
-/// Drops the chunk of a streamed chat completion that has no choice but tokens: deja asks OpenAI for it, the application
-/// may not have. All other bytes pass as they came, events that are not whole wait for their end.
+/// Drops the chunk of a streamed chat completion that has no choice but tokens: deja asks OpenAI for it, or the application
+/// whose stream this one reads along. All other bytes pass as they came, events that are not whole wait for their end.
 #[derive(Debug, Default)]
 pub struct UsageFilter {
     pending: BytesMut,

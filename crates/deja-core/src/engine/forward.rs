@@ -68,8 +68,9 @@ impl Engine {
         upstream.status(answer.status);
         let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streamed = kind.is_some_and(is_event_stream);
-        let Forwarded { status, error, headers, body } = answer;
-        let head = Head { status, error, headers, provider: provider.name().to_owned() };
+        let Forwarded { status, error, headers, asked_usage, body } = answer;
+        let usage = asked_usage || wired.rendering.usage;
+        let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };
         let log = Log::new(head, Arc::clone(&self.room));
         leader.begin(Arc::clone(&log));
 

@@ -50,6 +50,7 @@ pub(super) struct Head {
     pub status: u16,
     pub error: Option<FailureClass>,
     pub headers: HeaderMap,
+    pub usage: bool,
     pub provider: String,
 }
 
@@ -243,9 +244,9 @@ impl Log {
     }
 
     fn reader(self: &Arc<Self>, number: usize, seat: Seat, joined: bool) -> Live {
-        let Head { status, error, headers, provider } = self.head.clone();
+        let Head { status, error, headers, usage, provider } = self.head.clone();
         let pieces = Pieces { log: Arc::clone(self), number, _seat: seat };
-        Live { status, error, headers, provider, joined, trace: Trace::default(), pieces }
+        Live { status, error, headers, usage, provider, joined, trace: Trace::default(), pieces }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -262,6 +263,8 @@ pub struct Live {
     pub error: Option<FailureClass>,
     /// The headers that the application may see.
     pub headers: HeaderMap,
+    /// Whether deja, or the request that began the call, asked for the tokens at the end of the stream.
+    pub usage: bool,
     /// The provider's name.
     pub provider: String,
     /// Whether another request had begun the call.
@@ -335,7 +338,7 @@ mod tests {
     use crate::engine::flight::Audience;
 
     fn head() -> Head {
-        Head { status: 200, error: None, headers: HeaderMap::new(), provider: "p".into() }
+        Head { status: 200, error: None, headers: HeaderMap::new(), usage: false, provider: "p".into() }
     }
 
     fn log(each: usize, all: usize) -> Arc<Log> {

@@ -246,7 +246,7 @@ pub fn passed(
     body: futures::stream::BoxStream<'static, Result<bytes::Bytes, ProviderError>>,
 ) -> Forwarded {
     let headers = [("content-type".parse().unwrap(), kind.parse().unwrap())];
-    Forwarded { status, error: None, headers: headers.into_iter().collect(), body }
+    Forwarded { status, error: None, headers: headers.into_iter().collect(), asked_usage: false, body }
 }
 
 struct FakeProviders(Arc<FakeProvider>);

@@ -2,6 +2,7 @@
 //! only there. Sources: OpenAI's OpenAPI description 2.3.0 and the documentation of the compatible servers.
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use deja_core::provider::{BRIEF, Completion, Endpoint, Forward, Forwarded, Length, Provider, ProviderError};
 use deja_wire::Wire;
 use reqwest::Url;
@@ -77,9 +78,12 @@ impl Provider for OpenAi {
     async fn forward(&self, request: Forward) -> Result<Forwarded, ProviderError> {
         let path = path(request.endpoint).ok_or_else(|| self.upstream.serves_not())?;
         let base = self.upstream.base()?;
-        let request = with_usage(base, request);
+        let asking = with_usage(base, &request);
+        let asked_usage = asking.is_some();
+        let request = Forward { body: asking.unwrap_or(request.body), ..request };
         let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
-        self.upstream.forward(endpoint(base, path), headers, request).await
+        let answer = self.upstream.forward(endpoint(base, path), headers, request).await?;
+        Ok(Forwarded { asked_usage, ..answer })
     }
 }
 
@@ -114,9 +118,9 @@ fn responses_request(model: &str, context: Option<&str>, prompt: &str) -> Value 
     request
 }
 
-/// The same request, which asks for the tokens at the end of its stream where it goes to OpenAI itself: tokens of hidden
-/// reasoning cannot be counted here. Of other servers some refuse what they do not know.
-fn with_usage(base: &Url, request: Forward) -> Forward {
+/// The body that asks for the tokens at the end of the stream, if the request's does not and goes to OpenAI itself: tokens of
+/// hidden reasoning cannot be counted here. Of other servers some refuse what they do not know.
+fn with_usage(base: &Url, request: &Forward) -> Option<Bytes> {
     #[derive(Deserialize)]
     struct Streamed {
         stream: bool,
@@ -124,12 +128,9 @@ fn with_usage(base: &Url, request: Forward) -> Forward {
     let is_openai = base.host_str().is_some_and(|host| host == HOST || host.ends_with(&format!(".{HOST}")));
     let streamed = || serde_json::from_slice(&request.body).is_ok_and(|Streamed { stream }| stream);
     if !is_openai || request.endpoint != Endpoint::Chat || !streamed() {
-        return request;
+        return None;
     }
-    match deja_wire::ask_for_usage(&request.body) {
-        Ok(Some(body)) => Forward { body, ..request },
-        _ => request,
-    }
+    deja_wire::ask_for_usage(&request.body).ok().flatten()
 }
 
 /// Where an endpoint is. Many compatible servers have Responses too; one that has not says so itself.
@@ -192,25 +193,25 @@ mod tests {
         let sent = |base: &str, endpoint, body: &'static str| {
             let (model, headers) = (String::new(), Seen::default());
             let request = Forward { endpoint, model, body: body.into(), headers, query: None };
-            with_usage(&Url::parse(base).unwrap(), request).body
+            with_usage(&Url::parse(base).unwrap(), &request)
         };
         let body = r#"{"stream" : true, "x":1.0}"#;
         for base in ["https://api.openai.com/v1", "https://eu.api.openai.com/v1"] {
-            let asked = sent(base, Endpoint::Chat, body);
+            let asked = sent(base, Endpoint::Chat, body).unwrap();
             let value: serde_json::Value = serde_json::from_slice(&asked).unwrap();
             assert_eq!(value["stream_options"]["include_usage"], true);
             assert!(asked.ends_with(br#""stream" : true, "x":1.0}"#), "the rest is as it came");
             let set = r#"{"stream":true,"stream_options":{"include_usage":true}}"#;
             for other in [set, "{}", r#"{"stream":false}"#, r#"{"stream":"true"}"#, "[", r#"{"stream":null}"#]
             {
-                assert_eq!(sent(base, Endpoint::Chat, other), other);
+                assert_eq!(sent(base, Endpoint::Chat, other), None, "{other}");
             }
-            assert_eq!(sent(base, Endpoint::Responses, body), body);
+            assert_eq!(sent(base, Endpoint::Responses, body), None);
         }
         for base in
             ["https://api.openai.com.evil.example/v1", "http://127.0.0.1:8000/v1", "https://gw.example/v1"]
         {
-            assert_eq!(sent(base, Endpoint::Chat, body), body);
+            assert_eq!(sent(base, Endpoint::Chat, body), None, "{base}");
         }
     }
 

@@ -238,7 +238,10 @@ fn rendering(endpoint: Endpoint, body: Value<'_>) -> Rendering {
         Endpoint::Gemini { stream } => Rendering { stream, usage: false },
         _ => Rendering {
             stream: is_true(body.get("stream")),
-            usage: is_true(body.get("stream_options").and_then(|options| options.get("include_usage"))),
+            // The second is OpenRouter's.
+            usage: [("stream_options", "include_usage"), ("usage", "include")].iter().any(|(options, name)| {
+                is_true(body.get(options).and_then(|options| options.get(name)))
+            }),
         },
     }
 }

@@ -162,6 +162,8 @@ fn how_an_answer_is_wanted() {
     assert_eq!(found, Rendering { stream: true, usage: true });
     let (found, whole) = rendering(Endpoint::Chat, None, None, plain(Wire::Chat));
     assert_eq!((found, streamed), (Rendering::default(), whole));
+    let router = with(plain(Wire::Chat), &json!({"stream": true, "usage": {"include": true}}));
+    assert_eq!(rendering(Endpoint::Chat, None, None, router).0, Rendering { stream: true, usage: true });
     let gemini =
         |stream, query| rendering(Endpoint::Gemini { stream }, Some("m"), query, plain(Wire::Gemini));
     assert_eq!(gemini(true, Some("alt=sse")).0, Rendering { stream: true, usage: false });

@@ -141,7 +141,7 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));
         Body::from(other.body)
     } else if is_stream {
-        let drops_usage = wanted.wire == Wire::Chat && !wanted.rendering.usage;
+        let drops_usage = wanted.wire == Wire::Chat && live.usage && !wanted.rendering.usage;
         events::body(live, wanted.wire, drops_usage.then(UsageFilter::default), wanted.keep_alive)
     } else {
         Body::from_stream(live.map_err(io::Error::other))

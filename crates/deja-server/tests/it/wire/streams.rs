@@ -4,7 +4,7 @@ use std::io::Read;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{CACHED, EXACT, address, ask, cache, counted, question, said, send};
 use crate::util::http::{Connection, PATIENCE, find, request};
@@ -180,6 +180,48 @@ fn a_hundred_equal_streams_are_one_call() {
     let count = |what| answers.iter().filter(|answer| cache(answer) == what).count();
     assert_eq!(count("miss"), 1);
     assert!(count("joined") > 0, "all came too late to join");
+}
+
+/// The chunk with the tokens of a stream is left out only for who reads it along with somebody that asked for it.
+#[test]
+fn tokens_pass_unless_another_reader_asked_for_them() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-tokens");
+    let (path, model) = CACHED[0];
+    let mut all = events(&call(path, model, "x"), "It takes ten.");
+    let tokens = "data: {\"id\":\"x\",\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":7}}\n\n";
+    all.insert(all.len() - 1, tokens.into());
+    let completion = json!({"model": "gpt-3.5-turbo-instruct", "prompt": "wire-tokens 4", "stream": true});
+    let chat = |n: u8, more: Value| {
+        let mut body = question(path, model, &format!("wire-tokens {n}"), true);
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    for (n, path, body, expected) in [
+        (1, path, chat(1, json!({})), "miss"),
+        (2, path, chat(2, json!({"usage": {"include": true}})), "miss"),
+        (3, path, chat(3, json!({"logprobs": true})), "bypass"),
+        (4, "/v1/completions", completion, "bypass"),
+    ] {
+        world.provider.on(&format!("wire-tokens {n}"), Reaction::Bytes(stream_response(&all)));
+        let response = send(&tenant, path, &[], &body.to_string());
+        assert_eq!((cache(&response), response.text()), (expected, all.concat()), "{body}");
+        let again = send(&tenant, path, &[], &body.to_string());
+        assert_eq!(cache(&again), if expected == "miss" { "hit" } else { expected }, "{body}");
+        assert_eq!(again.text().contains("\"completion_tokens\":7"), n > 1, "{body}");
+    }
+    let gate = Gate::default();
+    world.provider.on("wire-tokens 5", Reaction::Halves(gate.clone(), stream_response(&all)));
+    let leader = begin_with(&tenant, path, &chat(5, json!({"stream_options": {"include_usage": true}})));
+    until(&leader, "\"role\":\"assistant\"");
+    let follower = begin_with(&tenant, path, &chat(5, json!({})));
+    let head = until(&follower, "\"role\":\"assistant\"");
+    assert!(find(&head, b"x-deja-cache: joined").is_some());
+    gate.open();
+    for (reader, tokens) in [(leader, true), (follower, false)] {
+        let rest = until(&reader, "[DONE]");
+        assert_eq!(find(&rest, b"completion_tokens").is_some(), tokens);
+    }
 }
 
 #[test]
