@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, Stream, StreamExt as _, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serde_json::value::RawValue;
 use sse_stream::SseByteStream;
 
@@ -325,6 +325,11 @@ pub fn is_error(body: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a call of a tool is the model's own where it says who calls, and not one of code that the provider runs.
+fn is_direct(call: &Value) -> bool {
+    call.get("caller").is_none_or(|caller| caller.is_null() || *caller == json!({"type": "direct"}))
 }
 
 /// `values` as text: strings as they are, other JSON as it is written, nothing of null.

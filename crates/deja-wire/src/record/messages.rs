@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{joined, only};
+use super::{is_direct, joined, only};
 use crate::lenient::{count, items, or_default};
 use crate::{Completion, Finish, TokenUsage};
 
@@ -47,7 +47,8 @@ pub(super) fn renderable(body: &Value) -> bool {
             block["id"].is_string()
                 && block["name"].is_string()
                 && block["input"].is_object()
-                && only(block, &[&["type", "id", "name", "input"]])
+                && is_direct(block)
+                && only(block, &[&["type", "id", "name", "input", "caller"]])
         }
         _ => false,
     };
@@ -157,10 +158,13 @@ mod tests {
         };
         let text = json!({"type": "text", "text": "x", "citations": null});
         assert!(renderable(&message(text.clone())));
+        let call = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}});
+        assert!(renderable(&message(call)));
         for block in [
             json!({"type": "thinking", "thinking": "Hm.", "signature": "EqQ="}),
             json!({"type": "redacted_thinking", "data": "x"}),
-            json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}}),
+            json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "code_execution_20250825", "tool_id": "s"}}),
+            json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct", "new": 1}}),
             json!({"type": "tool_use", "id": "t", "name": "f"}),
             json!({"type": "text", "text": "x", "citations": [{"type": "char_location"}]}),
             json!({"type": "text"}),

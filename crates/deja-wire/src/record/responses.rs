@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::{Event, Fold, Folded, Next, joined, only};
+use super::{Event, Fold, Folded, Next, is_direct, joined, only};
 use crate::json::Writer;
 use crate::lenient::{items, or_default};
 use crate::{Completion, Finish};
@@ -54,7 +54,8 @@ pub(super) fn renderable(body: &Value) -> bool {
         Some("function_call") => {
             let texts = ["call_id", "name", "arguments"];
             texts.iter().all(|name| item[*name].is_string())
-                && only(item, &[&["id", "type", "status"], &texts])
+                && is_direct(item)
+                && only(item, &[&["id", "type", "status", "caller"], &texts])
         }
         _ => false,
     };
@@ -203,13 +204,15 @@ mod tests {
         assert!(renderable(&response(json!({"id": "rs_1", "type": "reasoning", "summary": []}))));
         let call = json!({"id": "fc_1", "type": "function_call", "status": "completed", "call_id": "c", "name": "f", "arguments": "{}"});
         assert!(renderable(&response(call.clone())));
-        let more = |name: &str| {
+        let more = |name: &str, value: Value| {
             let mut more = call.clone();
-            more[name] = json!("x");
+            more[name] = value;
             more
         };
+        assert!(renderable(&response(more("caller", json!({"type": "direct"})))));
         for item in [
-            more("namespace"),
+            more("namespace", json!("x")),
+            more("caller", json!({"type": "program", "caller_id": "p"})),
             json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "x"}),
             json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}]}),
             json!({"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}),
