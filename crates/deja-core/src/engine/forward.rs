@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use deja_wire::{
-    Completion, Finish, Mode, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in,
+    Completion, Finish, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in,
 };
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
@@ -17,6 +17,7 @@ use opentelemetry::context::FutureExt as _;
 use tokio::time::{sleep_until, timeout};
 
 use crate::analytics::Surface;
+use crate::cache::Entry;
 use crate::cache::policy::{NotStored, may_store};
 use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
@@ -146,7 +147,7 @@ impl Engine {
         upstream.answered(Ok(&completion));
         upstream.end();
         let verdict = wired.stores().and_then(|()| match may_store(&completion) {
-            Err(NotStored::ToolCalls) if keeps_calls(call, wired) => Ok(()),
+            Err(NotStored::ToolCalls) if keeps_calls(call) => Ok(()),
             verdict => verdict,
         });
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
@@ -209,9 +210,16 @@ impl Engine {
     }
 }
 
-/// Whether an answer that calls tools is kept: only for the very same request, and only where the project wants it.
-fn keeps_calls(call: &Call, wired: &Wired) -> bool {
-    wired.mode == Mode::Exact && call.caller.project.settings.opt_ins.contains(&OptIn::StoreToolCalls)
+/// Whether an answer that calls tools is kept: only where the project wants it.
+fn keeps_calls(call: &Call) -> bool {
+    call.caller.project.settings.opt_ins.contains(&OptIn::StoreToolCalls)
+}
+
+/// Whether the answer of an entry, with its record, calls tools. Then it answers the very same request only.
+pub(super) fn calls_tools(wired: &Wired, entry: &Entry) -> bool {
+    let body = entry.answer.record.clone().unwrap_or_default();
+    let read = record(wired.forward.endpoint.wire(), false, &body);
+    read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls)
 }
 
 /// What `read` makes of a body; `None` if it fails.
@@ -290,7 +298,7 @@ impl<'a> Patience<'a> {
     fn new(leader: &'a Leader, call: &Call, wired: &Wired, timeout: Duration) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
-        let tools = wired.reasons.contains(&"tools") && !keeps_calls(call, wired);
+        let tools = wired.reasons.contains(&"tools") && !keeps_calls(call);
         Self { leader, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 

@@ -14,6 +14,7 @@ use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
 use crate::engine::count::{Counting, Course, Ended};
+use crate::engine::forward::calls_tools;
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
 use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
@@ -301,7 +302,7 @@ impl Engine {
         })
     }
 
-    /// An answer from the cache. `None` if it is to be a record, and the entry has none that can be given.
+    /// An answer from the cache. `None` if it is to be a record, and the entry has none that can be given to this request.
     async fn answer_with(
         &self,
         caller: &Admission,
@@ -315,6 +316,10 @@ impl Engine {
                 // A search does not read the records of all that it compares.
                 let whole = self.parts.store.whole(project.id, entry.id).await;
                 entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
+            }
+            // A similar question may be one for another call.
+            if !hit.is_exact() && calls_tools(wired, &entry) {
+                return None;
             }
             body = Some(self.rendered(project, wired, &entry).await?);
         }

@@ -3,6 +3,7 @@
 mod failures;
 mod hangups;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use deja_core::analytics::Outcome;
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
 use deja_core::money::NanoUsd;
-use deja_core::project::ProjectSettings;
+use deja_core::project::{OptIn, ProjectSettings};
 use deja_core::provider::{Endpoint, Forward, ProviderError, Seen};
 use deja_wire::{Identity, Mode, Rendering};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
@@ -20,7 +21,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use sha2::{Digest, Sha256};
 use tokio::task::JoinHandle;
 
-use crate::util::{Bench, PATIENCE, chat_completion, complete, passed, settle, unguarded};
+use crate::util::{Bench, PATIENCE, chat_completion, complete, passed, plain, settle, unguarded};
 
 /// A question in the format of chat completions.
 pub fn relay(text: &str) -> Relay {
@@ -463,6 +464,25 @@ async fn thoughts_and_calls_of_tools_are_counted_where_nobody_tells_the_tokens()
     bench.until("it is counted", |bench| bench.heard().len() == 1).await;
     bench.engine.flush_counts().await.unwrap();
     assert_eq!(bench.totals().await.output_tokens, 6);
+}
+
+#[tokio::test]
+async fn an_answer_that_calls_tools_answers_the_very_same_question_only() {
+    for store in [false, true] {
+        let opt_ins = if store { [OptIn::StoreToolCalls].into() } else { BTreeSet::new() };
+        let bench = Bench::with(ProjectSettings { opt_ins, ..unguarded() }, 10).await;
+        *bench.provider.passing.lock().unwrap() =
+            Arc::new(|_| Ok(plain(200, &chat_completion("cheap", "Let me see.", "tool_calls"))));
+        let answer = async |asked: &str| match bench.relay(relay(asked)).await.unwrap() {
+            Relayed::Hit(reply, _) => reply.source == Source::Exact,
+            Relayed::Live(live) => text(live).await.is_empty(),
+        };
+        assert!(!answer("reset|1").await);
+        assert_eq!(answer("reset|1").await, store, "the very same");
+        assert!(!answer("reset|2").await, "a similar one");
+        assert_eq!(answer("reset|2").await, store);
+        assert_eq!(bench.entries().await, if store { 2 } else { 0 });
+    }
 }
 
 #[tokio::test]
