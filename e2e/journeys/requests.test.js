@@ -59,6 +59,20 @@ test("filter, live tail, CSV; a wrong answer and deletions are undone", async ()
   await page.getByRole("link", { name: "Stop" }).click();
   await page.getByRole("link", { name: "Follow live" }).waitFor();
 
+  // A key that is held labels what was read, and not what comes next.
+  await until("two samples", async () => {
+    await page.goto(at("/quality/label"));
+    return page.getByText("0 labelled, 2 to go").isVisible();
+  });
+  await page.keyboard.down("y");
+  await page.getByText("1 labelled, 1 to go").waitFor();
+  await page.keyboard.down("y");
+  assert.equal(await page.locator("form[data-sent]").count(), 0);
+  await page.reload();
+  await page.getByText("1 labelled, 1 to go").waitFor();
+  await page.keyboard.up("y");
+  await page.goto(at("/requests?outcome=semantic_hit"));
+
   // Wrong, and taken back.
   await rows.filter({ hasText: AGAIN }).getByRole("button", { name: /^Wrong answer/ }).click();
   const said = page.getByRole("status").filter({ hasText: "The pair is forbidden" });

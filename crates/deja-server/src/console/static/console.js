@@ -80,8 +80,9 @@ for (const select of document.querySelectorAll("form[data-auto] select")) {
   select.addEventListener("change", () => { if (!keyboard) select.form.requestSubmit(); });
 }
 
-// Keys for the buttons that name one, unless something is being typed.
+// Keys for the buttons that name one, unless something is being typed. One that is held counts once: the next page is not read yet.
 addEventListener("keydown", (event) => {
+  if (event.repeat) return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
   document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
 });
