@@ -1,6 +1,7 @@
 //! A project at a glance: today's figures, and how to connect.
 
 use askama::Template;
+use deja_core::admin::projects;
 use deja_core::analytics::{Slice, Step, Totals};
 use deja_core::project::Project;
 
@@ -42,7 +43,7 @@ struct FirstStep {
 
 /// `GET /console/p/{slug}`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): Origin) -> Answer {
-    let project = visit.seen()?.project.clone();
+    let (project, week) = projects::show(&visit.acting(), &slug).await?;
     let store = &visit.console.admin.store;
     let hour = Step::Hour.period_of(visit.now());
     let today = hour.div_euclid(24) * 24..hour + 1;
@@ -50,19 +51,12 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
     for rollup in store.usage_series(project.id, &Slice::default(), Step::Hour, today).await?.values() {
         totals.add(&rollup.totals);
     }
-    let day = Step::Day.period_of(visit.now());
-    let mut week = Totals::default();
-    for rollup in
-        store.usage_series(project.id, &Slice::default(), Step::Day, day - 6..day + 1).await?.values()
-    {
-        week.add(&rollup.totals);
-    }
     let entries = store.count(project.id).await?;
     let keys = store.keys(project.id).await?;
     let has_keys = keys.iter().any(|(key, _)| key.revoked.is_none());
     let was_asked = keys.iter().any(|(_, usage)| usage.requests > 0) || week.requests() > 0;
     // Who was quiet for a week had hits before, perhaps.
-    let had_hits = week.hits() > 0 || (was_asked && hits_ever(&visit, &project, day).await? > 0);
+    let had_hits = week.hits() > 0 || (was_asked && hits_ever(&visit, &project).await? > 0);
     let secret = visit.flash.as_ref().and_then(|flash| flash.secret.clone()).map(|(_, key)| key);
     let connect = Connect::read(&visit, &project, &origin, secret.as_deref()).await?;
     let page = OverviewPage {
@@ -83,7 +77,8 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
 }
 
 /// Hits as far back as they are known.
-async fn hits_ever(visit: &Visit, project: &Project, day: i64) -> Result<u64, ConsoleError> {
+async fn hits_ever(visit: &Visit, project: &Project) -> Result<u64, ConsoleError> {
+    let day = Step::Day.period_of(visit.now());
     let days = day - Step::Day.kept()..day + 1;
     let store = &visit.console.admin.store;
     let series = store.usage_series(project.id, &Slice::default(), Step::Day, days).await?;

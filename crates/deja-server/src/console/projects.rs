@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use askama::Template;
-use deja_core::admin::Seen;
 use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::Totals;
 use deja_core::project::Tier;
@@ -17,6 +16,7 @@ use super::limits::{self, Limits};
 use super::page::{Answer, Frame, Visit};
 use super::paging::Paged;
 
+/// Bars of a sparkline.
 const DAYS: i64 = 7;
 
 #[derive(Template)]
@@ -46,16 +46,12 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let first = today - DAYS + 1;
     let daily = store.daily_totals(first, today + 1).await?;
     let none = BTreeMap::new();
-    let seen = visit.acting().all_seen().await?;
-    let page = paged.page("/console/projects", seen, false, |seen| seen.project.slug.to_string());
-    let rows = page.rows.into_iter().map(|Seen { project, .. }| {
+    let listed = projects::list(&visit.acting()).await?;
+    let page = paged.page("/console/projects", listed, false, |(project, _)| project.slug.to_string());
+    let rows = page.rows.into_iter().map(|(project, week)| {
         let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =
             (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
-        let mut week = Totals::default();
-        for day in &days {
-            week.add(day);
-        }
         let spark = |value: fn(&Totals) -> f64| sparkline(&days.iter().map(value).collect::<Vec<_>>());
         Row {
             slug: project.slug.to_string(),

@@ -160,6 +160,21 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
 }
 
 #[tokio::test]
+async fn seven_days_are_168_hours_on_every_page() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    // Most of the time on the eighth day back.
+    let ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
+    let early = UsageEvent { at: ago(167), too_long: true, ..event };
+    record(&world, [event, early, UsageEvent { at: ago(170), ..event }]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/projects").await;
+    assert_eq!(page.all("tbody td.num")[0], "2", "{}", page.text());
+    let told = member.get("/console/p/furnished").await.one("#window");
+    assert!(told.contains(" 50.0% were longer (1 of 2)"), "{told}");
+}
+
+#[tokio::test]
 async fn surfaces_streams_and_scopes_are_told() {
     let world = Arc::new(World::new().await);
     let (project, event) = furnished(&world).await;
