@@ -34,6 +34,8 @@ struct AnalyticsPage {
     ranges: Vec<RangeLink>,
     from: String,
     until: String,
+    /// What is shown instead of the range that was typed.
+    widened: Option<[Label; 2]>,
     selects: Vec<Select>,
     /// What one must know of the selects.
     offered: Option<String>,
@@ -107,6 +109,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         ranges: ranges(&asked),
         from: range::input(span.from()),
         until: range::input(span.until()),
+        widened: span.widened.then(|| span.ends()),
         selects: offered.selects(&asked, &names),
         empty: all.totals.requests() == 0,
         figures: compared(&visit, project, &asked, &all).await?,

@@ -10,6 +10,8 @@ use crate::moment;
 
 /// Bars of a chart, about.
 const BARS: i64 = 60;
+/// A custom range of days in another time zone is read by the hour up to this many days. A longer one would take too long.
+const BY_HOUR: i64 = 93;
 
 /// A span, as the rollups' periods, and how many of them make a bar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(super) struct Span {
     pub(super) periods: Range<i64>,
     /// Periods a bar.
     pub(super) group: i64,
+    /// Whether it begins earlier or ends later than it was typed.
+    pub(super) widened: bool,
 }
 
 /// The ranges on offer, with their names.
@@ -37,7 +41,7 @@ impl Span {
         };
         // Bars begin at whole multiples of their length, so that they stay the same as time goes on.
         let end = (step.period_of(now).div_euclid(group) + 1) * group;
-        Self { key, step, periods: end - count..end, group }
+        Self { key, step, periods: end - count..end, group, widened: false }
     }
 
     /// From `from` to `until`, both as a form's `datetime-local` says them, in UTC; what is wrong with them, for people.
@@ -45,11 +49,13 @@ impl Span {
         let ends = typed(from).zip(typed(until)).filter(|(from, until)| from < until);
         let (from, until) = ends.ok_or("A custom range goes from one moment to a later one.")?;
         let minutes_reach = Step::Minute.period_of(from) > Step::Minute.period_of(now) - Step::Minute.kept();
+        let is_midnight = |at: Timestamp| at.as_secs() % Step::Day.seconds() == 0;
+        let whole_days = is_midnight(from) && (until >= now || is_midnight(until));
         // Nothing lies ahead of now.
-        let step = match until.min(now).since(from).as_secs() {
+        let step = match until.min(now).as_secs() - from.as_secs() {
             seconds if minutes_reach && seconds <= 4 * 3600 => Step::Minute,
             // A chart has about as many bars as this has days.
-            seconds if seconds >= 30 * 86_400 => Step::Day,
+            seconds if seconds >= 30 * 86_400 && (whole_days || seconds > BY_HOUR * 86_400) => Step::Day,
             _ => Step::Hour,
         };
         let last = step.period_of(now) + 1;
@@ -60,7 +66,9 @@ impl Span {
             return Err("Nothing is kept of the custom range’s time.");
         }
         let group = groups(step).into_iter().find(|group| end - first <= BARS * group).unwrap_or(7);
-        Ok(Self { key: "custom", step, periods: first..end, group })
+        let span = Self { key: "custom", step, periods: first..end, group, widened: false };
+        let widened = span.from() < from || until < span.until().min(now);
+        Ok(Self { widened, ..span })
     }
 
     /// The same span of time just before; `None` if that is not kept any more.
@@ -106,11 +114,12 @@ impl Span {
     /// What stands below each bar: when it begins.
     pub(super) fn labels(&self) -> Vec<Label> {
         let length = self.step.seconds() * self.group;
-        let (short, full) = match length {
-            ..86_400 if self.bars() as i64 * length <= 86_400 => ("%H:%M", "%Y-%m-%d %H:%M"),
-            ..86_400 => ("%b %-d %H:%M", "%Y-%m-%d %H:%M"),
-            _ => ("%b %-d", "%Y-%m-%d"),
+        let short = match length {
+            ..86_400 if self.bars() as i64 * length <= 86_400 => "%H:%M",
+            ..86_400 => "%b %-d %H:%M",
+            _ => "%b %-d",
         };
+        let full = if self.step == Step::Day { "%Y-%m-%d" } else { "%Y-%m-%d %H:%M" };
         let bars = i64::try_from(self.bars()).unwrap_or(0);
         let begins = |bar: i64| self.step.start_of(self.periods.start + bar * self.group);
         let label = |bar| {
@@ -125,7 +134,7 @@ impl Span {
 fn groups(step: Step) -> Vec<i64> {
     match step {
         Step::Minute => vec![1, 5, 15],
-        Step::Hour => vec![1, 2, 6, 12, 24],
+        Step::Hour => vec![1, 2, 6, 12, 24, 48],
         Step::Day => vec![1, 2, 7],
     }
 }
@@ -181,11 +190,44 @@ mod tests {
     }
 
     #[test]
+    fn a_range_that_is_not_as_it_was_typed_says_so() {
+        for (from, until, ends) in [
+            ("2026-07-20T16:00", "2026-07-20T16:01", ["2026-07-20 16:00", "2026-07-20 17:00"]),
+            ("2026-07-20T15:30", "2026-07-20T17:00", ["2026-07-20 15:00", "2026-07-20 17:00"]),
+            ("2026-07-20T15:00", "2026-07-31T12:05", ["2026-07-20 15:00", "2026-07-31 13:00"]),
+            ("2026-01-01T05:00", "2026-07-30T00:00", ["2026-01-01 00:00", "2026-07-30 00:00"]),
+        ] {
+            let span = Span::custom(from, until, NOW).unwrap();
+            assert!(span.widened, "{from}");
+            assert_eq!(span.ends().map(|end| end.full), ends);
+        }
+        for (from, until) in [
+            ("2026-07-20T15:00", "2026-07-20T17:00"),
+            ("2026-07-20T15:00", "2026-07-31T12:30"),
+            ("1970-01-01T00:00", "2199-01-01T00:00"),
+        ] {
+            assert!(!Span::custom(from, until, NOW).unwrap().widened, "{from}");
+        }
+    }
+
+    #[test]
     fn custom_ranges_are_bounded_by_what_is_kept() {
         let span = Span::custom("2026-07-31T10:00", "2026-07-31T11:00", NOW).unwrap();
         assert_eq!((span.step, span.bars()), (Step::Minute, 60));
         let span = Span::custom("2026-07-01T00:00", "2026-07-11T00:00", NOW).unwrap();
         assert_eq!((span.step, span.group, span.bars()), (Step::Hour, 6, 40));
+        let span = Span::custom("2026-06-30T22:00", "2026-07-30T22:00", NOW).unwrap();
+        assert_eq!((span.step, span.group, span.bars()), (Step::Hour, 12, 60), "no month of UTC");
+        assert_eq!((span.labels()[0].full.as_str(), span.widened), ("2026-06-30 22:00", false));
+        let span = Span::custom("2026-04-29T22:00", "2026-07-31T22:00", NOW).unwrap();
+        assert_eq!((span.step, span.group, span.bars(), span.widened), (Step::Hour, 48, 47, false));
+        assert_eq!(span.labels()[0].full, "2026-04-29 22:00");
+        for (from, until) in
+            [("2026-07-01T00:00", "2026-07-31T00:00"), ("2026-06-01T00:00", "2026-08-01T00:00")]
+        {
+            let span = Span::custom(from, until, NOW).unwrap();
+            assert_eq!((span.step, span.widened), (Step::Day, false), "{from}");
+        }
         let span = Span::custom("2026-07-31T10:00", "2199-01-01T00:00", NOW).unwrap();
         assert_eq!((span.step, span.bars()), (Step::Minute, 27), "134 minutes, in bars of 5");
         let span = Span::custom("1969-12-31T00:00", "2199-01-01T00:00", NOW);

@@ -48,6 +48,34 @@ async fn a_filter_keeps_the_custom_range() {
 }
 
 #[tokio::test]
+async fn a_month_of_another_time_zone_is_that_month() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    let today = event.at.as_secs().div_euclid(86_400);
+    // 31 days that begin at 22:00; a request in the hour before them, and one in each of their ends.
+    let begin = (today - 40) * 86_400 + 22 * 3600;
+    let end = begin + 31 * 86_400;
+    let at = |seconds| UsageEvent { at: Timestamp::from_secs(seconds), ..event };
+    record(&world, [begin - 1, begin, end - 1, end].map(at)).await;
+    let typed = |seconds| {
+        let at = jiff::Timestamp::from_second(seconds).unwrap();
+        at.strftime("%Y-%m-%dT%H:%M").to_string()
+    };
+    let mut member = world.browser_of(Role::Member).await;
+    let place = "/console/p/furnished/analytics";
+    let range = |more: i64| format!("?range=custom&from={}&until={}", typed(begin), typed(end + more));
+    let page = member.get(&format!("{place}{}", range(0))).await;
+    assert_eq!((figure(&page, "Requests").0.as_str(), page.all("#widened").len()), ("2", 0));
+    let file = member.get(&format!("{place}/requests.csv{}", range(0))).await;
+    let misses =
+        file.body.lines().skip(1).map(|line| line.split(',').nth(3).unwrap().parse::<u64>().unwrap());
+    assert_eq!(misses.sum::<u64>(), 2);
+    let page = member.get(&format!("{place}{}", range(1800))).await;
+    assert_eq!(figure(&page, "Requests").0, "3");
+    assert!(page.one("#widened").contains("whole hours"), "{}", page.text());
+}
+
+#[tokio::test]
 async fn a_range_that_is_none_is_told() {
     let world = Arc::new(World::new().await);
     world.furnished().await;
