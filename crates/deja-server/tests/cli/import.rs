@@ -98,3 +98,38 @@ fn a_project_whose_id_is_taken_is_told_so() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains("line 1: its id is that of the project 'a' here: give it that slug"), "{error}");
 }
+
+/// What a copy complains of that is done but for something.
+#[track_caller]
+fn left_over(deja: &Deja, copy: &[&str]) -> String {
+    let output = deja.run(copy);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && error.contains("done, but for this: "), "{error}");
+    error
+}
+
+#[test]
+fn a_copy_puts_nothing_into_another_project_of_the_same_slug() {
+    let deja = Deja::new();
+    let again = |n| {
+        deja.ok(&["project", "create", "a"]);
+        import(&deja, &[entry(n)]);
+    };
+    let copy = ["db", "copy", "--from", "sqlite", "--to", "copied"];
+    again(1);
+    deja.ok(&copy);
+    deja.ok(&["project", "delete", "a", "--yes"]);
+    again(2);
+    let error = left_over(&deja, &copy);
+    assert!(error.contains("'a' in the target is another project: delete it there"), "{error}");
+    let there = |command: &[&str]| {
+        let output = deja.run(&[command, &["--data-dir", "copied"]].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let exported = there(&["export"]);
+    assert!(exported.contains("prompt 1") && !exported.contains("prompt 2"), "{exported}");
+    assert!(there(&["project", "list", "--json"]).contains("\"suspended\""), "as the source deleted it");
+    there(&["project", "delete", "a", "--yes"]);
+    deja.ok(&copy);
+    assert!(there(&["export"]).contains("prompt 2"));
+}

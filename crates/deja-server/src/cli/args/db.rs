@@ -30,8 +30,10 @@ they are sealed: both stores have one master key, DEJA_MASTER_KEY or the file of
 the source, which goes along. Counts, the audit log, sessions and links stay
 behind. What is there already stays as it is, so that a copy can be repeated;
 but what was taken away in the source since is taken away: keys are revoked,
-projects suspended, people disabled, roles and ranks lowered, second factors
-turned on. New passwords and the end of a membership do not go along.")]
+projects suspended (those that were deleted too), people disabled, roles and
+ranks lowered, second factors turned on. New passwords and the end of a
+membership do not go along. A project of the target that has the slug of another
+one in the source is named, and nothing comes into it.")]
     Copy(CopyTask),
     /// Write a consistent copy of the embedded database, while the server runs or not
     #[command(after_help = "\

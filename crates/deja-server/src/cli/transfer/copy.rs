@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{ErrorKind, Write};
+use std::num::NonZeroUsize;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +11,8 @@ use anyhow::Context as _;
 use deja_core::admin::{Acting, AdminError, keys, operators, projects};
 use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock};
-use deja_core::id::SystemEntropy;
+use deja_core::id::{ProjectId, SystemEntropy};
 use deja_core::operator::Role;
-use deja_core::project::Project;
 use deja_core::store::Store;
 use deja_store::{PostgresSettings, StoreSettings};
 
@@ -25,6 +25,9 @@ use crate::cli::reach::{self, Reach};
 use crate::config::Config;
 use crate::feeds::prices::PriceFeed;
 use crate::secrets::vault::{self, Vault};
+
+/// Audit rows of a project among which its deletion is looked for. What comes behind it ended with it, and is little.
+const LAST_ROWS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 
 pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     let (from, to) = (Place::of(&task.from, config)?, Place::of(&task.to, config)?);
@@ -40,17 +43,32 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     let copied = copy_all(&task, config, (&from, &source), (&to, &target)).await;
     source.close().await?;
     target.close().await?;
-    let (summary, People { copied, left }) = copied?;
+    let (summary, Restricted { suspended, others }, People { copied, left }) = copied?;
     summary.print(task.form.json, out)?;
     if copied > 0 && !task.form.json {
         writeln!(out, "Operators: {copied}.")?;
     }
+    if !suspended.is_empty() && !task.form.json {
+        writeln!(out, "Suspended, since the source deleted them: {}.", suspended.join(", "))?;
+    }
+    let another =
+        |slug| format!("'{slug}' in the target is another project: delete it there, and copy again");
+    let left: Vec<_> = others.iter().map(another).chain(left).collect();
     anyhow::ensure!(left.is_empty(), "the copy is done, but for this: {}", left.join("; "));
     Ok(())
 }
 
-/// What comes of a copy: the summary and the people.
-type Copied = (super::summary::ImportSummary, People);
+/// What comes of a copy.
+type Copied = (super::summary::ImportSummary, Restricted, People);
+
+/// What came of taking away.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Restricted {
+    /// Projects of the target that the source deleted, which are suspended now.
+    suspended: Vec<String>,
+    /// Slugs that are those of different projects in source and target.
+    others: Vec<String>,
+}
 
 /// What came of copying people.
 #[derive(Default)]
@@ -83,6 +101,9 @@ async fn copy_all(
     let projects = task.projects.clone();
     let everything = Exported { projects, with_projects: true, with_keys: true, with_samples: true };
     let mut pages = Pages::new(&mut reads, everything, true, None).await?;
+    let target_admin = over(target);
+    let by = target_admin.acting(Actor::Cli);
+    let restricted = restrict(&**source, &**target, &by, &task.projects).await?;
     let bar = progress(Some(pages.count(&mut reads).await?), false);
     let mut sink = Sink::new(false);
     let mut number = 0;
@@ -90,34 +111,46 @@ async fn copy_all(
         bar.inc(page.len() as u64);
         for record in page {
             number += 1;
-            sink.put(number, record);
+            if !restricted.others.iter().any(|slug| slug == record.project()) {
+                sink.put(number, record);
+            }
         }
         sink.hand_over(&mut writes).await?;
     }
     bar.finish_and_clear();
     sink.note_full(&mut writes).await?;
-    let target_admin = over(target);
-    let by = target_admin.acting(Actor::Cli);
-    restrict(&**source, &**target, &by, &task.projects).await?;
     if !task.projects.is_empty() {
-        return Ok((sink.summary, People::default()));
+        return Ok((sink.summary, restricted, People::default()));
     }
     let people = people(&**source, &**target, &by).await?;
     ranks(&**source, &**target).await?;
-    Ok((sink.summary, people))
+    Ok((sink.summary, restricted, people))
 }
 
-/// Takes away what the source has taken away since an earlier copy: keys, and requests of projects that were suspended.
+/// Takes away what the source has taken away since an earlier copy: keys, and requests of projects that were suspended or deleted.
+/// Before anything is copied, so that nothing comes into a project that has the slug only.
 async fn restrict(
     source: &dyn Store,
     target: &dyn Store,
     by: &Acting<'_>,
     only: &[String],
-) -> anyhow::Result<()> {
-    let copied = |theirs: &Project| only.is_empty() || only.iter().any(|slug| *slug == theirs.slug.as_str());
-    for theirs in source.projects().await?.into_iter().filter(copied) {
-        let slug = theirs.slug.as_str();
-        let Some(ours) = target.project(slug).await? else { continue };
+) -> anyhow::Result<Restricted> {
+    let (all, mut done) = (source.projects().await?, Restricted::default());
+    for ours in target.projects().await? {
+        let slug = ours.slug.as_str();
+        if !only.is_empty() && !only.iter().any(|wanted| wanted == slug) {
+            continue;
+        }
+        let Some(theirs) = all.iter().find(|theirs| theirs.id == ours.id) else {
+            if !ours.suspended && was_deleted(source, ours.id).await? {
+                projects::suspend(by, slug, true).await?;
+                done.suspended.push(slug.to_owned());
+            }
+            if all.iter().any(|theirs| theirs.slug == ours.slug) {
+                done.others.push(slug.to_owned());
+            }
+            continue;
+        };
         if theirs.suspended && !ours.suspended {
             projects::suspend(by, slug, true).await?;
         }
@@ -130,7 +163,13 @@ async fn restrict(
             }
         }
     }
-    Ok(())
+    Ok(done)
+}
+
+/// Whether a project that is not in the source was there once. One that was made in the target is nobody's to take away.
+async fn was_deleted(source: &dyn Store, project: ProjectId) -> anyhow::Result<bool> {
+    let rows = source.changes(Some(project), None, LAST_ROWS).await?;
+    Ok(rows.iter().any(|row| row.change.action == "project.delete"))
 }
 
 /// The people of the console, with their passwords and second factors. Sessions, open links and access tokens stay behind. Of those who
@@ -177,8 +216,9 @@ async fn people(source: &dyn Store, target: &dyn Store, by: &Acting<'_>) -> anyh
 
 /// What these may do in each project, and no more than in the source where the target says it of them already.
 async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
+    let ours = target.projects().await?;
     for theirs in source.projects().await? {
-        let Some(project) = target.project(theirs.slug.as_str()).await? else { continue };
+        let Some(project) = ours.iter().find(|ours| ours.id == theirs.id) else { continue };
         for member in source.members(theirs.id).await? {
             let Some(operator) = target.operator(&member.email).await? else { continue };
             if target.rank(project.id, operator.id).await?.is_none_or(|rank| member.rank < rank) {
@@ -286,7 +326,7 @@ mod tests {
         let (from, to) = (admin(source.clone()), admin(target.clone()));
         let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
         let all = async || {
-            restrict(&*source, &*target, &by, &[]).await.unwrap();
+            assert_eq!(restrict(&*source, &*target, &by, &[]).await.unwrap(), Restricted::default());
             let people = people(&*source, &*target, &by).await.unwrap();
             ranks(&*source, &*target).await.unwrap();
             (people.copied, people.left)
@@ -330,5 +370,48 @@ mod tests {
         let alone = admin(store.clone());
         let left = people(&*source, &*store, &alone.acting(Actor::Cli)).await.unwrap().left;
         assert!(left.len() == 1 && left[0].contains("turn its second factor on there"), "{left:?}");
+    }
+    #[tokio::test]
+    async fn a_copy_tells_projects_of_one_slug_apart() {
+        let (source, target) = (MemoryStore::new(), MemoryStore::new());
+        let (from, to) = (admin(source.clone()), admin(target.clone()));
+        let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
+        let make = async |by: &Acting<'_>, name: &str| {
+            let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
+            projects::create(by, new).await.unwrap()
+        };
+        for name in ["Shop", "Zoo"] {
+            target.create_project(&make(&theirs, name).await, &change()).await.unwrap();
+        }
+        make(&by, "Own").await;
+        for slug in ["shop", "zoo"] {
+            projects::delete(&theirs, slug).await.unwrap();
+        }
+        let shop = make(&theirs, "Shop").await;
+        let eve = person(1, Role::Member);
+        for store in [&source, &target] {
+            store.create_operator(&eve, &change()).await.unwrap();
+        }
+        source.set_rank(shop.id, eve.id, Rank::Owner, &change()).await.unwrap();
+
+        let suspended = async || {
+            let all = target.projects().await.unwrap();
+            all.into_iter().map(|project| (project.slug.to_string(), project.suspended)).collect::<Vec<_>>()
+        };
+        let only = restrict(&*source, &*target, &by, &["own".into()]).await.unwrap();
+        assert_eq!(only, Restricted::default());
+        let done = restrict(&*source, &*target, &by, &[]).await.unwrap();
+        assert_eq!((done.suspended, done.others), (vec!["shop".into(), "zoo".into()], vec!["shop".into()]));
+        let expected = [("own", false), ("shop", true), ("zoo", true)];
+        assert_eq!(suspended().await, expected.map(|(slug, suspended)| (slug.to_owned(), suspended)));
+        let again = restrict(&*source, &*target, &by, &[]).await.unwrap();
+        assert_eq!(
+            (again.suspended, again.others),
+            (vec![], vec!["shop".into()]),
+            "until it is deleted there"
+        );
+        ranks(&*source, &*target).await.unwrap();
+        let ours = target.project("shop").await.unwrap().unwrap();
+        assert_eq!(target.rank(ours.id, eve.id).await.unwrap(), None, "a rank in another project");
     }
 }
