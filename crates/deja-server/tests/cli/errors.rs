@@ -243,7 +243,7 @@ fn what_was_made_is_printed_though_nobody_reads_what_is_said_of_it() {
     for (arguments, printed) in [
         (&["key", "create", "--project", "a", "--name", "k"][..], "dj_"),
         (&["token", "create", "--operator", "ada@example.com", "--name", "t"], "djt_"),
-        (&["import", "bad", "--skip-bad"], "Imported 0 entries.\nSkipped: 3 lines."),
+        (&["import", "bad", "--skip-bad"], "Imported 0 entries.\nSkipped: 3."),
         (&["export", "--with-projects"], "{\"deja\":1,"),
     ] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -133,3 +133,39 @@ fn a_copy_puts_nothing_into_another_project_of_the_same_slug() {
     deja.ok(&copy);
     assert!(there(&["export"]).contains("prompt 2"));
 }
+
+#[test]
+fn a_copy_goes_on_behind_what_is_refused_and_takes_away_all_the_same() {
+    let deja = Deja::new();
+    let of = ["--project", "a"];
+    let add = |name: &str, models: &[&str]| {
+        let models: Vec<_> = models.iter().flat_map(|model| ["--model", *model]).collect();
+        let at = ["--base-url", "https://house.example/v1"];
+        deja.ok(&[&["provider", "add", "--name", name][..], &of, &models, &at].concat());
+    };
+    deja.ok(&["project", "create", "a"]);
+    let key = deja.key(&[&of[..], &["--name", "k"]].concat());
+    add("one", &["m1", "m2"]);
+    let copy = ["db", "copy", "--from", "sqlite", "--to", "copied"];
+    deja.ok(&copy);
+    deja.ok(&[&["provider", "remove", "one"][..], &of].concat());
+    add("one", &["m1"]);
+    add("two", &["m2"]);
+    import(&deja, &[entry(1)]);
+    deja.ok(&["key", "revoke", &key]);
+    std::fs::write(deja.path().join("password"), "correct horse battery staple").unwrap();
+    let password = std::fs::File::open(deja.path().join("password")).unwrap();
+    let mut create = deja.command(&["operator", "create", "ada@example.com", "--password-stdin"]);
+    assert!(create.stdin(password).output().unwrap().status.success());
+    for _ in 0..2 {
+        let error = left_over(&deja, &copy);
+        let wanted = "the provider 'two' of 'a': another provider of this project has the model 'm2'";
+        assert!(error.contains(wanted) && error.lines().count() == 1, "{error}");
+    }
+    let there = |command: &[&str]| {
+        let output = deja.run(&[command, &["--data-dir", "copied"]].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!there(&[&["key", "list", "--json"][..], &of].concat()).contains(r#""revoked": null"#));
+    assert!(there(&["export"]).contains("prompt 1") && there(&["operator", "list"]).contains("ada@"));
+}

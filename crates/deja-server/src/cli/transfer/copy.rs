@@ -16,9 +16,10 @@ use deja_core::operator::Role;
 use deja_core::store::Store;
 use deja_store::{PostgresSettings, StoreSettings};
 
-use super::import::Sink;
+use super::import::{Bad, Sink};
 use super::pages::Pages;
 use super::progress;
+use super::summary::{ImportSummary, named};
 use crate::admin;
 use crate::cli::args::{CopyTask, Exported};
 use crate::cli::reach::{self, Reach};
@@ -43,8 +44,9 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     let copied = copy_all(&task, config, (&from, &source), (&to, &target)).await;
     source.close().await?;
     target.close().await?;
-    let (summary, Restricted { suspended, others }, People { copied, left }) = copied?;
+    let Copied { summary, refused, restricted: Restricted { suspended, others }, people } = copied?;
     summary.print(task.form.json, out)?;
+    let People { copied, left } = people;
     if copied > 0 && !task.form.json {
         writeln!(out, "Operators: {copied}.")?;
     }
@@ -53,13 +55,21 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     }
     let another =
         |slug| format!("'{slug}' in the target is another project: delete it there, and copy again");
-    let left: Vec<_> = others.iter().map(another).chain(left).collect();
+    let more = summary.skipped.saturating_sub(refused.len() as u64);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let left: Vec<_> = others.iter().map(another).chain(left).chain(refused).chain(more).collect();
     anyhow::ensure!(left.is_empty(), "the copy is done, but for this: {}", left.join("; "));
     Ok(())
 }
 
 /// What comes of a copy.
-type Copied = (super::summary::ImportSummary, Restricted, People);
+struct Copied {
+    summary: ImportSummary,
+    /// Records that the target did not take, and why: the first of them.
+    refused: Vec<String>,
+    restricted: Restricted,
+    people: People,
+}
 
 /// What came of taking away.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -103,28 +113,27 @@ async fn copy_all(
     let mut pages = Pages::new(&mut reads, everything, true, None).await?;
     let target_admin = over(target);
     let by = target_admin.acting(Actor::Cli);
+    // First, so that what is refused below keeps nothing of it.
     let restricted = restrict(&**source, &**target, &by, &task.projects).await?;
+    let all = task.projects.is_empty();
+    let people = if all { people(&**source, &**target, &by).await? } else { People::default() };
     let bar = progress(Some(pages.count(&mut reads).await?), false);
-    let mut sink = Sink::new(false);
-    let mut number = 0;
+    let mut sink = Sink::new(Bad::Left);
     while let Some(page) = pages.next(&mut reads).await? {
         bar.inc(page.len() as u64);
         for record in page {
-            number += 1;
             if !restricted.others.iter().any(|slug| slug == record.project()) {
-                sink.put(number, record);
+                sink.put(named(&record), record);
             }
         }
         sink.hand_over(&mut writes).await?;
     }
     bar.finish_and_clear();
     sink.note_full(&mut writes).await?;
-    if !task.projects.is_empty() {
-        return Ok((sink.summary, restricted, People::default()));
+    if all {
+        ranks(&**source, &**target).await?;
     }
-    let people = people(&**source, &**target, &by).await?;
-    ranks(&**source, &**target).await?;
-    Ok((sink.summary, restricted, people))
+    Ok(Copied { summary: sink.summary, refused: sink.left, restricted, people })
 }
 
 /// Takes away what the source has taken away since an earlier copy: keys, and requests of projects that were suspended or deleted.

@@ -20,7 +20,7 @@ use deja_core::admin::transfer::{Batch, Imported, Record, line};
 /// Records and bytes after which a batch is handed over.
 const BATCH: usize = 500;
 const BATCH_BYTES: u64 = 2 << 20;
-/// Skipped lines that are told of one by one.
+/// Records that are told of one by one of those that cannot be taken.
 const TOLD: u64 = 10;
 
 pub(in crate::cli) async fn import(
@@ -37,7 +37,8 @@ pub(in crate::cli) async fn import(
         _ => (Box::new(BufReader::new(io::stdin())), progress(None, false)),
     };
     let mut reach = Reach::new(config)?;
-    let mut sink = Sink::new(task.skip_bad);
+    let bad = if task.skip_bad { Bad::Skipped } else { Bad::Ends };
+    let mut sink = Sink::new(bad);
     let done = read(&task, &mut from, &bar, &mut reach, &mut sink).await;
     reach.close().await?;
     bar.finish_and_clear();
@@ -67,13 +68,13 @@ async fn read(
                 missing.retain(|slug| slug != record.project());
                 if task.projects.is_empty() || task.projects.iter().any(|slug| slug == record.project()) {
                     bytes += read.bytes;
-                    sink.put(number, record);
+                    sink.put(place(number), record);
                 }
             }
             Err(reason) => {
                 // What is before it comes in first: the line that is told is where to go on.
                 sink.hand_over(reach).await?;
-                sink.bad(number, &reason)?;
+                sink.bad(&place(number), &reason)?;
             }
         }
         if sink.len() >= BATCH || bytes >= BATCH_BYTES {
@@ -87,32 +88,49 @@ async fn read(
     Ok(())
 }
 
+fn place(number: u64) -> String {
+    format!("line {number}")
+}
+
+/// What becomes of an import at a record that cannot be taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bad {
+    Ends,
+    /// It goes on, and says so at once.
+    Skipped,
+    /// It goes on, and what was refused is told at the end.
+    Left,
+}
+
 /// Collects records and hands them over in batches.
 pub(super) struct Sink {
     records: Vec<Record>,
-    /// The line of each, and what is to be told of it.
-    told: Vec<(u64, Told)>,
+    /// Where each comes from, and what is to be told of it.
+    told: Vec<(String, Told)>,
     /// Projects that entries were stored in.
     filled: BTreeSet<String>,
     first: bool,
-    skip_bad: bool,
+    bad: Bad,
+    /// What was refused, and why: the first of them.
+    pub(super) left: Vec<String>,
     pub(super) summary: ImportSummary,
 }
 
 impl Sink {
-    pub(super) fn new(skip_bad: bool) -> Self {
+    pub(super) fn new(bad: Bad) -> Self {
         Self {
             records: Vec::new(),
             told: Vec::new(),
             filled: BTreeSet::new(),
             first: true,
-            skip_bad,
+            bad,
+            left: Vec::new(),
             summary: ImportSummary::default(),
         }
     }
 
-    pub(super) fn put(&mut self, number: u64, record: Record) {
-        self.told.push((number, Told::from(&record)));
+    pub(super) fn put(&mut self, place: String, record: Record) {
+        self.told.push((place, Told::from(&record)));
         self.records.push(record);
     }
 
@@ -126,11 +144,11 @@ impl Sink {
             return Ok(());
         }
         let (records, told) = (mem::take(&mut self.records), mem::take(&mut self.told));
-        let batch = Batch { records, skip_bad: self.skip_bad, first: mem::take(&mut self.first) };
+        let batch = Batch { records, skip_bad: self.bad != Bad::Ends, first: mem::take(&mut self.first) };
         let Reply::Imported(imported) = reach.execute(Command::Import(batch)).await? else {
             return Err(unexpected());
         };
-        for ((number, told), imported) in told.iter().zip(&imported) {
+        for ((place, told), imported) in told.iter().zip(&imported) {
             match imported {
                 Imported::Stored => {
                     self.summary.stored(told);
@@ -142,7 +160,7 @@ impl Sink {
                 Imported::WithoutSecret => self.summary.there_without_secret(told),
                 Imported::Expired => self.summary.expired += 1,
                 Imported::LeftOut => self.summary.left_out += 1,
-                Imported::Bad(reason) => self.bad(*number, reason)?,
+                Imported::Bad(reason) => self.bad(place, reason)?,
             }
         }
         Ok(())
@@ -162,18 +180,23 @@ impl Sink {
         Ok(())
     }
 
-    /// A line that cannot be taken: the end, unless such lines are skipped.
-    fn bad(&mut self, number: u64, reason: &str) -> anyhow::Result<()> {
-        if !self.skip_bad {
+    /// A record that cannot be taken.
+    fn bad(&mut self, place: &str, reason: &str) -> anyhow::Result<()> {
+        if self.bad == Bad::Ends {
             anyhow::bail!(
-                "line {number}: {reason}; the lines before it are imported, those behind it are not: correct it \
+                "{place}: {reason}; the lines before it are imported, those behind it are not: correct it \
                  and import again, or leave such lines out with --skip-bad"
             );
         }
         self.summary.skipped += 1;
-        if self.summary.skipped <= TOLD {
-            // The summary counts it all the same.
-            let _nowhere_to_say_it = writeln!(io::stderr(), "line {number} is skipped: {reason}");
+        // The summary counts it all the same.
+        if self.summary.skipped > TOLD {
+            return Ok(());
+        }
+        if self.bad == Bad::Left {
+            self.left.push(format!("{place}: {reason}"));
+        } else {
+            let _nowhere_to_say_it = writeln!(io::stderr(), "{place} is skipped: {reason}");
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ pub(super) struct ImportSummary {
     pub(super) expired: u64,
     /// Samples whose entries are not there, or that are more than their projects keep.
     pub(super) left_out: u64,
-    /// Lines that could not be taken.
+    /// Records that could not be taken.
     pub(super) skipped: u64,
     /// Providers that lack the secret they had: project and name.
     pub(super) without_secret: Vec<[String; 2]>,
@@ -101,7 +101,7 @@ impl ImportSummary {
             )?;
         }
         if self.skipped > 0 {
-            writeln!(out, "Skipped: {} lines.", self.skipped)?;
+            writeln!(out, "Skipped: {}.", self.skipped)?;
         }
         for (project, most) in &self.full {
             writeln!(
@@ -127,6 +127,18 @@ impl Counts {
         self.entries += other.entries;
         self.samples += other.samples;
     }
+}
+
+/// What a record is to people.
+pub(super) fn named(record: &Record) -> String {
+    let what = match record {
+        Record::Project(record) => return format!("the project '{}'", record.project),
+        Record::Provider(record) => format!("the provider '{}'", record.name),
+        Record::Key(record) => format!("the key {} {}", record.shown, record.name),
+        Record::Entry(record) => format!("the entry {}", record.id),
+        Record::Sample(record) => format!("the sample {}", record.id),
+    };
+    format!("{what} of '{}'", record.project())
 }
 
 /// What is left to tell of a record that was handed over.
