@@ -89,7 +89,7 @@ fn typo(x: &Word, y: &Word) -> bool {
         (true, 3) | (false, 6..) => 1,
         _ => 0,
     };
-    limit > 0 && distance(a, b, limit) <= limit
+    limit > 0 && distance(a, b, limit) <= limit && !opposite(x, y)
 }
 
 /// Damerau-Levenshtein distance of two short words (neighbours exchanged count one).
@@ -173,7 +173,7 @@ const ENDINGS: &[&str] = &[
 
 /// The same root with other endings: tax and taxable, valid and validity.
 fn derived(x: &Word, y: &Word) -> bool {
-    if lexicon().opposite(&x.stem, &y.stem) || x.code || y.code || (x.name && y.name) {
+    if x.code || y.code || (x.name && y.name) {
         return false;
     }
     let common = x.text.bytes().zip(y.text.bytes()).take_while(|(a, b)| a == b).count();
@@ -185,6 +185,7 @@ fn derived(x: &Word, y: &Word) -> bool {
     (common >= 5 || (whole && common >= 3 && common * 2 >= x.text.len().min(y.text.len())))
         && ENDINGS.contains(&p)
         && ENDINGS.contains(&q)
+        && !opposite(x, y)
 }
 
 /// Initials of following words ("hr", "human resources") and words written as one or as two.
@@ -230,9 +231,19 @@ fn abbreviations(
     });
 }
 
-/// Opposite by the lists: hot and cold.
+/// Opposite by the lists or by form: hot and cold, payer and payee.
 pub(crate) fn opposite(x: &Word, y: &Word) -> bool {
-    lexicon().opposite(&x.stem, &y.stem)
+    lexicon().opposite(&x.stem, &y.stem) || parties(x, y) || parties(y, x)
+}
+
+/// The two parties of a deal: lessor and lessee, payer and payee.
+fn parties(agent: &Word, other: &Word) -> bool {
+    let one = |word: &'_ Word| word.text.trim_end_matches('s').len();
+    let Some(root) = other.text[..one(other)].strip_suffix("ee").filter(|root| root.len() > 2) else {
+        return false;
+    };
+    let end = agent.text[..one(agent)].strip_prefix(root);
+    end.is_some_and(|end| matches!(end, "" | "er" | "or" | "rer"))
 }
 
 /// Whether a word says little on its own: "process", "option".

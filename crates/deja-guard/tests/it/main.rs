@@ -7,3 +7,4 @@ mod pairs;
 mod proofs;
 mod properties;
 mod reasons;
+mod words;

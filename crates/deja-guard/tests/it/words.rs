@@ -1,0 +1,32 @@
+//! Single words that decide: by form, by a list, by where they stand.
+
+use crate::reasons::verdict;
+
+fn all_refused(pairs: &[(&str, &str)]) {
+    for (a, b) in pairs {
+        let verdict = verdict(a, b, 0.95);
+        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+    }
+}
+
+fn all_passed(pairs: &[(&str, &str)]) {
+    for (a, b) in pairs {
+        let verdict = verdict(a, b, 0.95);
+        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
+    }
+}
+
+#[test]
+fn two_parties_of_a_deal_are_two() {
+    all_refused(&[
+        ("Which form must the lessor sign?", "Which form must the lessee sign?"),
+        ("Who signs first, a payer?", "Who signs first, a payee?"),
+        ("What do licensors owe?", "What do licensees owe?"),
+        ("How does the interviewer prepare?", "How does the interviewee prepare?"),
+        ("When does the insurer send a letter?", "When does the insured send a letter?"),
+    ]);
+    all_passed(&[
+        ("Which forms must a lessee sign?", "Which form does a lessee have to sign?"),
+        ("What does a licensee owe?", "What does a licencee owe?"),
+    ]);
+}
