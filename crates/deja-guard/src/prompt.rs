@@ -173,7 +173,7 @@ pub struct Prompt {
     pub(crate) foreign: Option<Foreign>,
     /// Of a prompt about words themselves, all of it and the texts that it asks about: in quotes, or behind a colon.
     pub(crate) wording: Option<(String, Vec<String>)>,
-    /// As written, of long texts.
+    /// As written, of long texts and of several lines.
     pub(crate) text: Option<Box<str>>,
     /// What must be the same, letter by letter.
     pub(crate) literals: Vec<String>,
@@ -221,7 +221,7 @@ impl Prompt {
                 .iter()
                 .any(|p| lexicon().class(&p.text) & class::WORDING != 0)
                 .then(|| wording(text)),
-            text: (length > LONG && foreign.is_none()).then(|| text.into()),
+            text: ((length > LONG || text.contains('\n')) && foreign.is_none()).then(|| text.into()),
             literals,
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },
             foreign,

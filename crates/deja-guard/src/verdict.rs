@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
+use crate::align::{Alignment, align};
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
 use crate::lexicon::class;
@@ -167,6 +168,17 @@ fn judged(
             return verdict;
         }
     }
+    if let Some((x, y)) = last_lines(a, b).filter(|_| extent == Extent::Whole) {
+        let (x, y) = (Prompt::read(x), Prompt::read(y));
+        let verdict = judged(&x, &y, cosine.min(NEAR), threshold, strictness, Extent::Part);
+        if verdict.refused.is_some() {
+            return verdict;
+        }
+        let Alignment { left, right, .. } = align(&x, &y);
+        if !left.is_empty() && !right.is_empty() {
+            return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: false };
+        }
+    }
     let differences = Differences::of(a, b);
     let features = differences.vector(a, b, cosine);
     let score = rules::judged(trees::score(&features), &features, &differences);
@@ -197,6 +209,15 @@ fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a st
     let short = |text: &str| (1..=MOST_WORDS).contains(&words(text));
     let shared = a.length.min(b.length).saturating_sub(words(p).max(words(q)));
     (p.len() < whole && short(p) && short(q) && shared >= MOST_WORDS).then_some((p, q))
+}
+
+/// The last lines of two texts that are the same up to there, if they are a few words: the reply at the end of a chat.
+fn last_lines<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a str)> {
+    const MOST_WORDS: usize = 5;
+    let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
+    let ((before, p), (same, q)) = (x.rsplit_once('\n')?, y.rsplit_once('\n')?);
+    let few = |line: &str| line.split_whitespace().count() <= MOST_WORDS;
+    (before == same && p != q && few(p) && few(q)).then_some((p, q))
 }
 
 fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {

@@ -30,3 +30,17 @@ fn two_parties_of_a_deal_are_two() {
         ("What does a licensee owe?", "What does a licencee owe?"),
     ]);
 }
+
+/// The rest of the chat is the same, so that one word is little of it.
+#[test]
+fn the_reply_at_the_end_of_a_chat_is_judged_alone() {
+    let chat = "Agent: What happened to the parcel?\nCustomer:";
+    for (a, b) in [("It is broken", "It is missing"), ("Opened", "Unpaid"), ("Yes", "No"), ("2", "3")] {
+        let verdict = verdict(&format!("{chat} {a}"), &format!("{chat} {b}"), 0.97);
+        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+    }
+    for (a, b) in [("It is broken", "it's broken!"), ("Yes", "Yes please"), ("Missing", "It is missing")] {
+        let verdict = verdict(&format!("{chat} {a}"), &format!("{chat} {b}"), 0.97);
+        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
+    }
+}
