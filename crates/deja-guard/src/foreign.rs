@@ -1,6 +1,10 @@
 //! Texts the features do not know: other languages, code, texts beyond the window. Here only proof counts: nearly
 //! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
 
+mod characters;
+
+use characters::{ideograph, is_hiragana, request, unspaced};
+
 use crate::languages::{
     Grammar, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FROM, IS_GREETING, IS_IDLE, IS_LOSES, IS_MARK, IS_NEGATION,
     IS_PASSIVE, IS_THANKS, IS_TO, IS_WHO, IS_WINS, conjugates, listed, lists, number,
@@ -26,6 +30,8 @@ pub(crate) struct Foreign {
     passive: bool,
     /// "Loses" rather than "wins".
     loses: bool,
+    /// It is Japanese.
+    kana: bool,
     /// What lies behind the first [`LIMIT`] words, as a digest.
     rest: u64,
 }
@@ -63,6 +69,8 @@ enum Kind {
     Word,
     Number,
     Negation,
+    /// Hiragana right behind an ideograph: how a verb is inflected. It is another one in the passive and the converse.
+    Ending,
 }
 
 /// The most words whose order is compared.
@@ -73,32 +81,6 @@ const LONGEST_NUMBER: usize = 15;
 
 /// How far the value beside a sign may be.
 const SIGN_REACH: usize = 8;
-
-/// What a Chinese or Japanese numeral says.
-fn ideograph(c: char) -> Option<f64> {
-    const DIGITS: &str = "〇一二三四五六七八九";
-    if c < '〇' {
-        return None;
-    }
-    if let Some(value) = DIGITS.chars().position(|digit| digit == c) {
-        return Some(value as f64);
-    }
-    Some(match c {
-        '零' => 0.0,
-        '两' => 2.0,
-        '十' => 10.0,
-        '百' => 100.0,
-        '千' => 1000.0,
-        '万' => 1e4,
-        '亿' | '億' => 1e8,
-        _ => return None,
-    })
-}
-
-/// Scripts that write words without spaces.
-fn unspaced(c: char) -> bool {
-    matches!(u32::from(c), 0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff | 0x3400..=0x9fff | 0xf900..=0xfaff)
-}
 
 /// The zeros of scripts that have digits of their own, each with the other nine behind it. Those beyond the first plane are
 /// literal.
@@ -152,10 +134,11 @@ impl Foreign {
         let code = grammar == Grammar::None;
         let (mut starts, mut broken) = (true, true);
         let chars: Vec<char> = text.chars().map(digit).collect();
+        out.kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
         let mut at = 0;
         let mut amount: Option<Amount> = None;
         let mut currency = None;
-        let (mut kana_kept, mut before) = (true, ' ');
+        let mut before = ' ';
         while at < chars.len() {
             let c = chars[at];
             let begin = at;
@@ -185,15 +168,20 @@ impl Foreign {
                     at += 1;
                 }
                 out.ideographs(&chars[begin..at], &mut amount);
+            } else if is_hiragana(c) {
+                let end = |c: &char| !is_hiragana(*c);
+                at = chars[begin..].iter().position(end).map_or(chars.len(), |end| begin + end);
+                out.hiragana(&chars[begin..at], before, chars.get(at).copied(), &mut amount);
             } else if unspaced(c) {
                 at += 1;
-                let hiragana = ('\u{3040}'..='\u{309f}').contains(&c);
-                if !hiragana || matches!(before, '』' | '」' | '”' | '）') {
-                    kana_kept = false;
-                } else if !unspaced(before) {
-                    kana_kept = true;
+                if c == '教'
+                    && let Some(length) = request(&chars[at..])
+                {
+                    at += length;
+                    out.roles.pop_if(|role| before == 'を' && role.ends_with('を'));
+                } else {
+                    out.character(c, before, &chars[at..], &mut amount);
                 }
-                out.character(c, before, hiragana && !kana_kept, &chars[at..], &mut amount);
             } else if c.is_alphabetic() {
                 while at < chars.len() && chars[at].is_alphabetic() && !unspaced(chars[at]) {
                     at += 1;
@@ -236,7 +224,7 @@ impl Foreign {
                     out.push(sign.to_string());
                 }
             }
-            before = c;
+            before = chars[at - 1];
         }
         out.settle(&mut amount);
         out.words.pop_if(|w| listed(IS_THANKS, &w.text));
@@ -329,68 +317,6 @@ impl Foreign {
             self.add(word, Kind::Word, capital);
         } else {
             self.lead |= lists(&word) & (IS_FROM | IS_TO | IS_BY);
-        }
-    }
-
-    /// `二〇二一` digit by digit, `三百五十` by its powers of ten; the first may stand behind other digits: `3千`.
-    fn ideographs(&mut self, run: &[char], amount: &mut Option<Amount>) {
-        let values = || run.iter().filter_map(|c| ideograph(*c));
-        if values().all(|value| value < 10.0) {
-            let digits = values().filter_map(|value| char::from_digit(value as u32, 10));
-            return self.amounts(&digits.collect::<Vec<_>>(), amount);
-        }
-        let before = amount.take_if(|_| values().next().is_some_and(|value| value >= 10.0));
-        self.settle(amount);
-        let mut digit = before.map(|amount| amount.value);
-        let (mut sum, mut section) = (0.0, 0.0);
-        for value in values() {
-            if value < 10.0 {
-                digit = Some(value);
-            } else if value < 10_000.0 {
-                section += digit.take().unwrap_or(1.0) * value;
-            } else {
-                sum = (sum + section + digit.take().unwrap_or(0.0)).max(1.0) * value;
-                section = 0.0;
-            }
-        }
-        let value = sum + section + digit.unwrap_or(0.0);
-        *amount =
-            Some(Amount { currency: before.and_then(|amount| amount.currency), ..Amount::plain(value) });
-    }
-
-    /// A character of a script without spaces.
-    fn character(&mut self, c: char, before: char, ending: bool, rest: &[char], amount: &mut Option<Amount>) {
-        let next = rest.first().copied().unwrap_or(' ');
-        let text = c.to_string();
-        if ending {
-            if c == 'な' && matches!(next, 'い' | 'か' | 'く' | 'け')
-                || c == 'ず'
-                || c == 'ま' && next == 'せ'
-            {
-                self.negation("ない".to_owned());
-            }
-            self.passive |= c == 'れ' && matches!(next, 'た' | 'る' | 'て');
-            if matches!(c, 'が' | 'を' | 'に' | 'へ') || matches!((c, next), ('か', 'ら') | ('よ', 'り'))
-            {
-                self.roles.push(format!("{before}{c}"));
-            }
-            return;
-        }
-        if matches!(c, '元' | '块' | '円') && amount.is_some() {
-            return self.unit(if c == '円' { "yen" } else { "yuan" }, amount);
-        }
-        self.settle(amount);
-        self.passive |= c == '被';
-        if matches!(before, '被' | '由' | '给') || next == 'に' {
-            self.lead |= IS_BY;
-        }
-        if matches!(c, '不' | '没' | '無' | '无' | '未' | '非' | '全' | '只' | '每' | '部') {
-            self.negation(text);
-        } else if listed(IS_LOSES, &text) || listed(IS_WINS, &text) {
-            self.loses |= listed(IS_LOSES, &text);
-            self.push("#wins".to_owned());
-        } else if !matches!(c, '吗' | '呢' | '的' | '是' | '了' | '由' | '被' | '给' | 'は') {
-            self.push(text);
         }
     }
 
@@ -509,12 +435,15 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
         return Err(Unproved::Negation);
     }
     let voices = a.passive != b.passive;
-    let mut free: Vec<usize> = (0..b.words.len()).collect();
+    // Told from the other side, the parties must change places; told from the same side, nothing may.
+    let other_side = a.loses != b.loses || voices;
+    let counts = |word: &Token| !other_side || word.kind != Kind::Ending;
+    let mut free: Vec<usize> = (0..b.words.len()).filter(|at| counts(&b.words[*at])).collect();
     let mut order = Vec::with_capacity(a.words.len());
     let mut turned = false;
     // A verb may have another form in the passive.
     let mut verbs = usize::from(voices);
-    for word in &a.words {
+    for word in a.words.iter().filter(|word| counts(word)) {
         let is = |j: &usize| b.words[*j].kind == word.kind && b.words[*j].text == word.text;
         let words = |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
         let capital = |j: &usize| word.capital || b.words[*j].capital;
@@ -535,8 +464,6 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     if !free.is_empty() || a.rest != b.rest {
         return Err(Unproved::Words);
     }
-    // Told from the other side, the parties must change places; told from the same side, nothing may.
-    let other_side = a.loses != b.loses || voices;
     if other_side {
         order.retain(|(kind, _)| *kind == Kind::Word);
     }

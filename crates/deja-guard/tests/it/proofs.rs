@@ -243,3 +243,53 @@ fn code_and_long_texts_pass_by_proof_only() {
     let other = format!("{long}The tenant paid in cash.");
     assert_eq!(verdict(&long, &other, 0.99).refused, Some(Reason::Words));
 }
+
+#[test]
+fn japanese_words_in_hiragana_count_and_polite_endings_do_not() {
+    let refused = [
+        ("夕食にさかなはどうですか", "夕食におにくはどうですか"),
+        ("授業はいくつですか", "授業はなぜですか"),
+        ("音をけす方法", "音をならす方法"),
+        ("台風が来ます", "台風が来ました"),
+        ("店長は誰ですか", "店長は誰でしたか"),
+        ("店は朝から開きますか", "店は朝まで開きますか"),
+        ("大阪だけ雪ですか", "大阪も雪ですか"),
+        ("犬が母に怒られました", "犬が母に怒りました"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 0.99, 0.95);
+    }
+    let passed = [
+        ("切手はいくらですか", "切手はいくら？"),
+        ("写真を印刷する方法は？", "写真を印刷する方法を教えてください"),
+        ("明日の波は", "明日の波はどうですか"),
+        ("三キロは何グラムですか", "3キロは何グラムですか"),
+        ("中村が初めて山田に勝ったのはいつ？", "山田が初めて中村に負けたのはいつ？"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn chinese_numerals_end_in_tenths_and_small_words_count() {
+    let refused = [
+        ("四千二是多少欧元？", "四千零二是多少欧元？"),
+        ("两万六够吗", "两万零六够吗"),
+        ("他来了吗", "他来吗"),
+        ("南京的大学有多少人？", "南京大学有多少人？"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 0.99, 0.95);
+    }
+    let passed = [
+        ("四千二是多少欧元？", "4200是多少欧元？"),
+        ("两万六够吗", "26000够吗"),
+        ("一百零二够吗", "102够吗"),
+        ("我的妈妈多大？", "我妈妈多大？"),
+        ("这首歌是谁写的", "这首歌是由谁写的？"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
