@@ -31,6 +31,8 @@ use crate::{jobs, routes, telemetry};
 
 /// How often states are told that nobody counts as they change.
 const OBSERVE_EVERY: Duration = Duration::from_secs(5);
+/// How long requests that are cut may take to be counted.
+const CUT: Duration = Duration::from_secs(2);
 
 /// Serves until SIGTERM or SIGINT.
 pub async fn serve(config: Config) -> anyhow::Result<()> {
@@ -93,7 +95,7 @@ impl Server {
             None => None,
         };
         let directory = OwnDirectory::take(&config.data_dir)?;
-        let wired = wiring::wire(&config, upstream.clone(), leaving.clone()).await?;
+        let wired = wiring::wire(&config, upstream.clone(), leaving.clone(), cut.clone()).await?;
         let collected = metrics.as_ref().map(|(_, handle)| handle.clone());
         if let Some((metrics, handle)) = metrics {
             let engine = wired.app.engine().clone();
@@ -193,14 +195,17 @@ impl Server {
         self.listeners.close();
         self.upstream.close();
         self.background.close();
-        let drained = async {
+        let drained = async || {
             self.listeners.wait().await;
             self.upstream.wait().await;
         };
-        if tokio::time::timeout(self.config.connection.shutdown_timeout, drained).await.is_err() {
+        if tokio::time::timeout(self.config.connection.shutdown_timeout, drained()).await.is_err() {
             tracing::warn!("the shutdown deadline passed; requests under way are cut");
         }
         self.cut.cancel();
+        if tokio::time::timeout(CUT, drained()).await.is_err() {
+            tracing::warn!("requests that were cut did not end in time; they are not counted");
+        }
         let rest = tokio::time::timeout(Duration::from_secs(5), self.background.wait()).await;
         if rest.is_err() {
             tracing::warn!("background work did not end in time");

@@ -51,7 +51,12 @@ pub struct Wired {
 }
 
 /// Joins the parts. Upstream calls run on `tasks`; `leaving` turns readiness off.
-pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToken) -> anyhow::Result<Wired> {
+pub async fn wire(
+    config: &Config,
+    tasks: TaskTracker,
+    leaving: CancellationToken,
+    cut: CancellationToken,
+) -> anyhow::Result<Wired> {
     let embedder = embedder(config).await?;
     let settings = StoreSettings { embedder: Some(embedder.id().clone()), ..config.store() };
     let store = open(&settings).await?;
@@ -98,6 +103,7 @@ pub async fn wire(config: &Config, tasks: TaskTracker, leaving: CancellationToke
             all: config.upstream.max_bytes_in_flight,
         },
         hangup_timeout: config.upstream.hangup_timeout,
+        cut,
     };
     let limits = RequestLimits {
         body_bytes: config.request.max_body_bytes,

@@ -79,7 +79,10 @@ impl Engine {
         };
         let flight =
             FlightKey { project: call.caller.project.id, scope: call.scope.key(), prompt: call.prompt_hash };
-        let claimed = self.claim(claims, flight, &call.query, &call.scope, &call.judge()).await;
+        let judge = call.judge();
+        let claimed = self.claim(claims, flight, &call.query, &call.scope, &judge);
+        // Another process may take its time.
+        let claimed = self.parts.cut.run_until_cancelled(claimed).await.ok_or(QueryError::Unfinished)?;
         let Some(turn) = call.query.or_open(claimed.map(Some))? else {
             return self.settle_or_ask(leader, &mut call, None).await;
         };
@@ -153,7 +156,8 @@ impl Engine {
         let upstream = Upstream::begin(provider.name(), Endpoint::Chat, &query.model);
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);
         let asked = asked.with_context(upstream.context());
-        let asked = self.unless_down(call.caller.project.id, provider, asked).await;
+        let asked = self.unless_down(call.caller.project.id, provider, asked);
+        let asked = self.parts.cut.run_until_cancelled(asked).await.ok_or(QueryError::Unfinished)?;
         upstream.answered(asked.as_ref().map(|(completion, _)| completion));
         upstream.end();
         let (completion, timed) = asked?;

@@ -15,6 +15,7 @@ use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;
 use opentelemetry::context::FutureExt as _;
 use tokio::time::{sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::analytics::Surface;
 use crate::cache::Entry;
@@ -26,9 +27,9 @@ use crate::engine::flight::{Completed, Fresh, Leader};
 use crate::engine::live::{Head, Log};
 use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
-use crate::engine::{Engine, QueryError, Reply};
+use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::project::{OnHangup, OptIn};
-use crate::provider::{Forwarded, ProviderError};
+use crate::provider::{FailureClass, Forwarded, ProviderError};
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
 /// event of its own.
@@ -44,7 +45,7 @@ enum Read {
     Whole,
     /// It broke off.
     Broken(ProviderError),
-    /// Nobody wants it any more.
+    /// Nobody wants it any more, or calls are cut.
     Abandoned,
 }
 
@@ -59,7 +60,8 @@ impl Engine {
     ) -> Result<Completed, QueryError> {
         let provider = provider_of(call)?;
         let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
-        let mut patience = Patience::new(leader, call, wired, self.parts.hangup_timeout);
+        let Parts { hangup_timeout, cut, .. } = &*self.parts;
+        let mut patience = Patience::new(leader, call, wired, *hangup_timeout, cut);
         let upstream = Upstream::begin(provider.name(), wired.forward.endpoint, &call.query.model);
         let asked = provider.forward(wired.forward.clone()).with_context(upstream.context());
         let asked = self.unless_down(call.caller.project.id, provider, asked);
@@ -103,7 +105,11 @@ impl Engine {
         // Whoever has read to the end finds what was stored, or makes a call of their own: an error is nobody else's.
         leader.leave();
         let cut = !matches!(ended, Read::Whole);
-        log.end(if let Read::Broken(error) = ended { Err(error) } else { Ok(()) });
+        log.end(match ended {
+            Read::Broken(error) => Err(error),
+            Read::Abandoned if landed.is_err() => Err(given_up(&log.head)),
+            Read::Whole | Read::Abandoned => Ok(()),
+        });
         if let Err(error) = &landed {
             // Its readers do not wait for the tokens to be counted.
             let part = self.part(call, wired, &log, streamed, cut, provider_time).await;
@@ -222,6 +228,18 @@ pub(super) fn calls_tools(wired: &Wired, entry: &Entry) -> bool {
     read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls)
 }
 
+/// What whoever still reads an answer is told that is given up: it is not whole.
+fn given_up(head: &Head) -> ProviderError {
+    ProviderError {
+        provider: head.provider.clone(),
+        class: FailureClass::StreamInterrupted,
+        retryable: true,
+        retry_after: None,
+        code: None,
+        message: "the call was given up".into(),
+    }
+}
+
 /// What `read` makes of a body; `None` if it fails.
 async fn reading<T: Send + 'static>(
     body: Bytes,
@@ -285,21 +303,28 @@ async fn read(
     }
 }
 
-/// How long a call goes on that nobody waits for any more. The prompt is paid for, and after a time-out applications ask the
-/// same again.
+/// How long a call goes on: until calls are cut, and for a while if nobody waits for it any more. The prompt is paid for, and
+/// after a time-out applications ask the same again.
 struct Patience<'a> {
     leader: &'a Leader,
+    cut: &'a CancellationToken,
     /// For how long the answer is worth having without them.
     reads_on: Option<Duration>,
     ends: Option<tokio::time::Instant>,
 }
 
 impl<'a> Patience<'a> {
-    fn new(leader: &'a Leader, call: &Call, wired: &Wired, timeout: Duration) -> Self {
+    fn new(
+        leader: &'a Leader,
+        call: &Call,
+        wired: &Wired,
+        timeout: Duration,
+        cut: &'a CancellationToken,
+    ) -> Self {
         let wanted = call.caller.project.settings.on_hangup == OnHangup::Store && wired.stores().is_ok();
         // An answer that may be a call of a tool is worth nothing without the application that runs the tool.
         let tools = wired.reasons.contains(&"tools") && !keeps_calls(call);
-        Self { leader, reads_on: (wanted && !tools).then_some(timeout), ends: None }
+        Self { leader, cut, reads_on: (wanted && !tools).then_some(timeout), ends: None }
     }
 
     /// How long the answer is worth having if nobody comes any more.
@@ -314,6 +339,7 @@ impl<'a> Patience<'a> {
             let ends = self.ends;
             tokio::select! {
                 biased;
+                () = self.cut.cancelled() => return None,
                 done = &mut work => return Some(done),
                 () = self.leader.audience().gone(), if ends.is_none() => match self.worth_until() {
                     Some(ends) => self.ends = Some(ends),

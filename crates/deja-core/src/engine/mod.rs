@@ -31,6 +31,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
@@ -87,6 +88,8 @@ pub struct Parts {
     pub records: RecordLimits,
     /// How long such an answer is read on for the cache when nobody waits for it any more.
     pub hangup_timeout: Duration,
+    /// Calls under way are given up once this is cancelled, and counted with what came of them.
+    pub cut: CancellationToken,
 }
 
 /// Answers queries. Cheap to clone.

@@ -32,6 +32,7 @@ use deja_core::testing::{ManualClock, SeededEntropy};
 use deja_wire::Wire;
 use futures::StreamExt;
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::store::OddStore;
@@ -291,6 +292,7 @@ pub struct Bench {
     pub tokens: Arc<Words>,
     pub heard: Arc<Heard>,
     pub tasks: TaskTracker,
+    pub cut: CancellationToken,
     pub caller: Admission,
 }
 
@@ -350,6 +352,7 @@ impl Bench {
         });
         let clock = Arc::new(ManualClock::default());
         let (tokens, heard) = (Arc::<Words>::default(), Arc::<Heard>::default());
+        let cut = CancellationToken::new();
         let source = PriceSource { name: "test".into(), revision: None, fetched_at: None };
         let parts = Parts {
             store: store.clone(),
@@ -364,11 +367,12 @@ impl Bench {
             calls,
             records: RECORDS,
             hangup_timeout: HANGUP_TIMEOUT,
+            cut: cut.clone(),
         };
         let tasks = TaskTracker::new();
         let engine = Engine::new(parts, tasks.clone());
         let caller = admission(&store, &clock, settings, 1).await;
-        Self { engine, store, embedder, provider, clock, tokens, heard, tasks, caller }
+        Self { engine, store, embedder, provider, clock, tokens, heard, tasks, cut, caller }
     }
 
     /// Somebody says that the entry answered `asked` wrongly, and nothing of rewordings: a pair is forbidden.
@@ -407,6 +411,7 @@ impl Bench {
             calls: CallLimits { all: 100, each: 100 },
             records: RECORDS,
             hangup_timeout: HANGUP_TIMEOUT,
+            cut: CancellationToken::new(),
         };
         Self { engine: Engine::new(parts, self.tasks.clone()), ..self.clone() }
     }

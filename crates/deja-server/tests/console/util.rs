@@ -62,7 +62,9 @@ impl World {
         let secure = env["DEJA_PUBLIC_URL"].starts_with("https");
         let sources = Sources { directory: data.path().into(), env, ..Sources::default() };
         let config = Config::load(&sources).unwrap();
-        let wired = wire(&config, TaskTracker::new(), CancellationToken::new()).await.unwrap();
+        let wired = wire(&config, TaskTracker::new(), CancellationToken::new(), CancellationToken::new())
+            .await
+            .unwrap();
         let router = routes::router(wired.app.clone(), wired.console.clone()).unwrap();
         Self { wired, router, secure, _data: data }
     }

@@ -219,17 +219,23 @@ fn a_query_that_does_not_end_is_cut_at_the_deadline_of_the_stop() {
     let provider = FakeProvider::start();
     let mut deja = Deja::builder().provider(&provider).env("DEJA_SHUTDOWN_TIMEOUT_S", "1").start();
     provider.on("operations-stuck", Reaction::Hang);
-    let tenant = Tenant::create(&deja, "stuck", &[]);
-    let mut waiting = tenant.begin(&json!({"prompt": "operations-stuck", "model": MODEL}));
-    provider.wait_for_calls("operations-stuck", 1);
-    let began = Instant::now();
-    deja.signal("TERM");
-    // An error or a cut, but not for ever.
-    if let Ok(response) = waiting.receive(false) {
-        assert!(response.status >= 500, "{response:?}");
-    }
+    let began;
+    let (slug, key) = {
+        let tenant = Tenant::create(&deja, "stuck", &[]);
+        let mut waiting = tenant.begin(&json!({"prompt": "operations-stuck", "model": MODEL}));
+        provider.wait_for_calls("operations-stuck", 1);
+        began = Instant::now();
+        deja.signal("TERM");
+        // An error or a cut, but not for ever.
+        if let Ok(response) = waiting.receive(false) {
+            assert!(response.status >= 500, "{response:?}");
+        }
+        (tenant.slug, tenant.key)
+    };
     deja.wait();
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    deja.restart();
+    assert_eq!(counted(&Tenant { deja: &deja, slug, key }, 1)["errors"], 1);
 }
 
 #[test]

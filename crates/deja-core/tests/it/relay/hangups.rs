@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::Outcome;
+use deja_core::engine::QueryError;
 use deja_core::project::{OnHangup, ProjectSettings};
 use deja_core::provider::FailureClass;
 use deja_wire::Mode;
@@ -206,4 +207,38 @@ async fn who_is_gone_before_the_answer_begins_is_counted_once() {
         bench.tasks.wait().await;
         assert_eq!(bench.heard(), [Outcome::Error, first], "the follower and the leader");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_cut_is_counted_with_what_came_of_it_and_lets_the_others_go_on() {
+    let bench = Bench::new().await;
+    // Shares its store with another process.
+    let bench = Bench { cut: bench.cut.clone(), engine: bench.engine.clone(), ..bench.replica(2) };
+    let (feed, _) = bench.streams();
+    let mut live = bench.live(streamed("reset|1")).await;
+    feed.unbounded_send(Ok(chunk("One two", ""))).unwrap();
+    live.next().await.unwrap().unwrap();
+    let gate = bench.provider.hold();
+    let waiting = [bench.begin_relay(relay("weather|1")), bench.begin_relay(relay("weather|1"))];
+    let own = bench.begin(crate::util::query("news|1"));
+    bench.until("the calls", |bench| bench.provider.count() == 3).await;
+    let other = bench.replica(3);
+    let another = other.begin_reading(streamed("reset|1"));
+    settle().await;
+
+    bench.cut.cancel();
+    assert!(live.next().await.unwrap().is_err(), "it is not whole");
+    bench.until("all are counted", |bench| bench.heard().len() >= 4).await;
+    for one in waiting {
+        assert!(matches!(one.await.unwrap(), Err(QueryError::Unfinished)));
+    }
+    assert!(matches!(own.await.unwrap(), Err(QueryError::Unfinished)));
+    // No call is begun any more, but by the other process.
+    gate.add_permits(9);
+    bench.until("the other's call", |bench| bench.provider.count() == 4).await;
+    another.abort();
+    assert_eq!(bench.heard()[..4], [Outcome::Error; 4]);
+    bench.engine.flush_counts().await.unwrap();
+    let totals = bench.totals().await;
+    assert_eq!((totals.errors, totals.input_tokens, totals.output_tokens), (4, 3, 2));
 }
