@@ -76,6 +76,8 @@ impl Reach {
 struct Progress {
     /// The answer on its way, where it is passed on as it comes.
     live: Option<Arc<Log>>,
+    /// Nothing comes of it for those who wait for all of the answer.
+    unshared: bool,
     ended: Option<Completed>,
 }
 
@@ -142,9 +144,13 @@ pub(super) enum Begun {
 }
 
 impl Watch {
-    /// Waits for the end.
+    /// Waits for the end, or until nothing comes of it for who waits for that.
     pub(super) async fn completed(mut self) -> Completed {
-        Self::end(self.progress.wait_for(|progress| progress.ended.is_some()).await.ok().as_deref())
+        let ended = self.progress.wait_for(|progress| progress.unshared || progress.ended.is_some()).await;
+        match ended.ok().as_deref() {
+            Some(Progress { unshared: true, ended: None, .. }) => Completed::Unshared(QueryError::Unfinished),
+            progress => Self::end(progress),
+        }
     }
 
     /// Waits until the answer is on its way, or for the end.
@@ -315,6 +321,12 @@ impl Leader {
     pub(super) fn complete(self, completed: Completed) {
         self.leave();
         self.sender.send_modify(|progress| progress.ended = Some(completed));
+    }
+
+    /// Lets those go on who wait for all of the answer, while others read it along. Nobody joins any more.
+    pub(super) fn unshare(&self) {
+        self.leave();
+        self.sender.send_modify(|progress| progress.unshared = true);
     }
 
     /// Lets nobody join any more.

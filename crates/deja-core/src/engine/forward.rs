@@ -30,6 +30,7 @@ use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::project::{OnHangup, OptIn};
 use crate::provider::{FailureClass, Forwarded, ProviderError};
+use crate::store::Unanswered;
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
 /// event of its own.
@@ -80,7 +81,19 @@ impl Engine {
         // Gemini's streams have no end mark: more may come of one.
         let wire = wired.forward.endpoint.wire();
         let marked = (streamed && wire != Wire::Gemini).then_some(wire);
-        let ended = read(body, &log, marked, &mut patience).await;
+        // It goes on in step with its slowest reader, and is none for those who wait for all of it.
+        let unshared = async {
+            log.unrecorded().await;
+            leader.unshare();
+            if let Some(claim) = claim {
+                claim.release(&Unanswered { model: call.query.model.clone(), failure: None }).await;
+            }
+            std::future::pending().await
+        };
+        let ended = tokio::select! {
+            ended = read(body, &log, marked, &mut patience) => ended,
+            never = unshared => never,
+        };
         let provider_time = timed.end();
         let landed = match &ended {
             Read::Broken(error) => {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http::HeaderMap;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::engine::Trace;
 use crate::engine::flight::Seat;
@@ -59,6 +59,8 @@ pub(super) struct Log {
     pub head: Head,
     room: Arc<Room>,
     state: Mutex<State>,
+    /// Told when the answer is no longer recorded.
+    unrecorded: Notify,
 }
 
 #[derive(Default)]
@@ -141,7 +143,7 @@ impl State {
 
 impl Log {
     pub(super) fn new(head: Head, room: Arc<Room>) -> Arc<Self> {
-        Arc::new(Self { head, room, state: Mutex::default() })
+        Arc::new(Self { head, room, state: Mutex::default(), unrecorded: Notify::new() })
     }
 
     /// The reader for whom the call was made. It may come late: nothing is forgotten before.
@@ -190,6 +192,7 @@ impl Log {
             (Some(more), None) => state.room = Some(more),
             (None, _) => {
                 (state.unrecorded, state.room) = (true, None);
+                self.unrecorded.notify_one();
                 let State { pieces, ends, .. } = state;
                 for piece in pieces {
                     ends.add(piece);
@@ -213,6 +216,11 @@ impl Log {
     /// Whether all of it is kept.
     pub(super) fn is_recorded(&self) -> bool {
         !self.lock().unrecorded
+    }
+
+    /// Waits until it is found to be too large to be recorded. For one who waits.
+    pub(super) async fn unrecorded(&self) {
+        self.unrecorded.notified().await;
     }
 
     /// The beginning and the end of one that is not recorded.

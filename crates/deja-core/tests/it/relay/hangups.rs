@@ -242,3 +242,28 @@ async fn a_call_that_is_cut_is_counted_with_what_came_of_it_and_lets_the_others_
     let totals = bench.totals().await;
     assert_eq!((totals.errors, totals.input_tokens, totals.output_tokens), (4, 3, 2));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_for_all_of_an_answer_does_not_wait_for_the_slow_reader_of_one_that_is_too_long() {
+    for elsewhere in [false, true] {
+        let bench = Bench::new().await.replica(2);
+        let other = if elsewhere { bench.replica(3) } else { bench.clone() };
+        let (feed, _) = bench.streams();
+        let mut slow = bench.live(streamed("reset|1")).await;
+        let waiting = [other.begin_relay(relay("reset|1")), other.begin_relay(relay("reset|2"))];
+        settle().await;
+        assert_eq!(bench.provider.count(), 1, "they wait for it");
+        let long = "x".repeat(40 * 1024);
+        for _ in 0..20 {
+            feed.unbounded_send(Ok(chunk(&long, ""))).unwrap();
+        }
+        // It has read nothing.
+        for one in waiting {
+            one.await.unwrap().unwrap();
+        }
+        for _ in 0..20 {
+            assert_eq!(slow.next().await.unwrap().unwrap(), chunk(&long, ""));
+        }
+        assert_eq!(bench.provider.count(), 3);
+    }
+}
