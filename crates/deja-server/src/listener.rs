@@ -14,6 +14,7 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -26,6 +27,10 @@ use stream::{Bounds, ClientStream};
 
 /// How long a connection that is stopped is kept that had no request yet: whoever connected a moment ago has sent it.
 const FIRST_REQUEST: Duration = Duration::from_secs(2);
+
+/// How many bytes the kernel takes for a client ahead of what it sends. With its own bound, some megabytes, a slow client
+/// would take a third of those before anybody sees that it takes something.
+const UNSENT: u32 = 64 * 1024;
 
 /// The other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +113,8 @@ async fn accept(
     match listener.accept().await {
         Ok((stream, peer)) => {
             // Answers are written in one piece: waiting for more would only delay them.
-            if let Err(error) = stream.set_nodelay(true) {
+            let narrowed = SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT);
+            if let Err(error) = stream.set_nodelay(true).and(narrowed) {
                 tracing::debug!(error = %error, "a connection went away while it was accepted");
             }
             Some((stream, peer, slot))

@@ -71,6 +71,24 @@ fn an_answer_is_whole_however_slowly_it_is_read() {
 }
 
 #[test]
+fn a_client_that_takes_little_and_steadily_is_waited_for() {
+    let long = || async { vec![b'a'; LONG] };
+    let bound = Duration::from_secs(1);
+    let serving = Serving::waiting(bound, Router::new().route("/", get(long)));
+    let mut connection = narrow(serving.address);
+    connection.send(&request("GET", "/", &[], b"")).unwrap();
+    // Far less in the time of the bound than the kernel holds for a socket.
+    let began = Instant::now();
+    let response = connection.receive_slowly(20_000, || {
+        if began.elapsed() < 4 * bound {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    assert_eq!(response.unwrap().body.len(), LONG);
+    drop(serving.runtime);
+}
+
+#[test]
 fn a_client_that_takes_nothing_of_its_answer_does_not_keep_its_connection() {
     let provider = FakeProvider::start();
     let deja = Deja::builder()
@@ -96,6 +114,11 @@ struct Serving {
 
 impl Serving {
     fn start(router: Router) -> Self {
+        Self::waiting(PATIENCE, router)
+    }
+
+    /// Waits so long for clients that take nothing.
+    fn waiting(write_timeout: Duration, router: Router) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -104,7 +127,7 @@ impl Serving {
             connections: 64,
             head_timeout: Duration::from_millis(200),
             idle_timeout: Duration::from_millis(200),
-            write_timeout: PATIENCE,
+            write_timeout,
             rest_timeout: PATIENCE,
         };
         let never = CancellationToken::new();
