@@ -18,7 +18,7 @@ use crate::engine::{Engine, Opinion, Query, QueryError};
 use crate::id::EntryId;
 use crate::money::NanoUsd;
 use crate::provider::{Completion, Endpoint, Provider, Route};
-use crate::store::{Admission, FlightKey, Unanswered};
+use crate::store::{Admission, FlightKey, StoreError, Unanswered};
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
 #[derive(Clone)]
@@ -94,7 +94,13 @@ impl Engine {
             Turn::Unanswered(_) => Ok(Completed::Unshared(QueryError::Unfinished)),
             Turn::Unclaimed => self.settle_or_ask(leader, &mut call, None).await,
             Turn::Ours(claim) => {
-                let completed = claim.hold(self.settle_or_ask(leader, &mut call, Some(&claim))).await;
+                let work = async {
+                    if claim.waited {
+                        self.still_serves(&call.caller, &call.query).await?;
+                    }
+                    self.settle_or_ask(leader, &mut call, Some(&claim)).await
+                };
+                let completed = claim.hold(work).await;
                 if let Some(ended) = unanswered(&call, &completed) {
                     claim.release(&ended).await;
                 }
@@ -203,7 +209,12 @@ impl Engine {
             Ok(Inserted::New) => (entry, Ok(())),
             Ok(Inserted::Twin(twin)) => (twin, Ok(())),
             Err(error) => {
-                tracing::error!(project.id = %call.caller.project.id, error = %error, "an answer could not be stored");
+                let project = call.caller.project.id;
+                if matches!(error, StoreError::Conflict(_)) {
+                    tracing::info!(project.id = %project, error = %error, "an answer was not stored");
+                } else {
+                    tracing::error!(project.id = %project, error = %error, "an answer could not be stored");
+                }
                 (entry, Err(NotStored::StoreUnavailable))
             }
         }

@@ -34,6 +34,8 @@ pub(super) struct Claim<'a> {
     claims: &'a dyn Claims,
     flight: FlightKey,
     owner: FlightId,
+    /// Whether another process had it before.
+    pub(super) waited: bool,
 }
 
 impl Engine {
@@ -51,7 +53,9 @@ impl Engine {
         let (mut awaited, mut missed) = (None, false);
         loop {
             match claims.claim(&flight, owner, LEASE, awaited, self.parts.clock.now()).await? {
-                Claimed::Ours => return Ok(Turn::Ours(Claim { claims, flight, owner })),
+                Claimed::Ours => {
+                    return Ok(Turn::Ours(Claim { claims, flight, owner, waited: awaited.is_some() }));
+                }
                 Claimed::Unanswered(unanswered) => return Ok(Turn::Unanswered(unanswered)),
                 Claimed::Theirs(other) => {
                     awaited = Some(other);

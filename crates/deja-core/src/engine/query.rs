@@ -19,6 +19,7 @@ use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::relay::Answered;
 use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
 use crate::money::NanoUsd;
+use crate::project::Project;
 use crate::store::Admission;
 
 impl Engine {
@@ -154,6 +155,19 @@ impl Engine {
                 return Ok(answered);
             }
             reach = reach.narrower();
+            self.still_serves(caller, query).await?;
+        }
+    }
+
+    /// Refuses a query whose project was deleted or suspended while it waited: nothing more is bought for that.
+    pub(super) async fn still_serves(&self, caller: &Admission, query: &Query) -> Result<(), QueryError> {
+        let project = &caller.project;
+        let now = self.parts.store.project(project.slug.as_str()).await.map_err(QueryError::from);
+        let is_shut = |now: Option<Project>| now.is_none_or(|now| now.id != project.id || now.suspended);
+        if query.or_open(now.map(is_shut))? {
+            Err(QueryError::Forbidden(NotAllowed::Suspended))
+        } else {
+            Ok(())
         }
     }
 

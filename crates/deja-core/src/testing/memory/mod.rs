@@ -184,6 +184,7 @@ impl Projects for MemoryStore {
         let mut state = self.state();
         state.keys.retain(|(key, _)| key.project != project);
         state.entries.retain(|(owner, _), _| *owner != project);
+        state.claims.retain(|flight, _| flight.project != project);
         state.rollups.retain(|key, _| key.project != project);
         state.contexts.retain(|(owner, _), _| *owner != project);
         state.wrong.retain(|wrong| wrong.project != project);

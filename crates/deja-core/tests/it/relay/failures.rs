@@ -10,11 +10,12 @@ use deja_core::audit::Actor;
 use deja_core::cache::{Frame, Inserted, Kind, NewEntry, PromptHash, Scope};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedError, Embedder};
-use deja_core::engine::{QueryError, Relay, Source};
+use deja_core::engine::{NotAllowed, QueryError, Relay, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::provider::{Endpoint, FailureClass, ProviderError};
-use deja_core::store::{Audit, Entries};
+use deja_core::store::{Audit, Entries, Projects};
+use deja_core::testing::change;
 use deja_wire::{Mode, Wire};
 use futures::StreamExt as _;
 
@@ -308,5 +309,27 @@ async fn whoever_waits_for_a_similar_question_reaches_the_provider_without_a_dat
         let bodies = [first.await.unwrap(), similar.await.unwrap()];
         assert_ne!(bodies[0], bodies[1]);
         assert_eq!(bench.provider.count(), 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_bought_for_a_project_that_was_deleted_while_its_requests_waited() {
+    for elsewhere in [false, true] {
+        let bench = Bench::new().await.replica(2);
+        let gate = bench.provider.hold();
+        let leader = bench.begin_reading(relay("reset|1"));
+        bench.until("the call", |bench| bench.provider.count() == 1).await;
+        // The same in the other rendering, and another question, which wait for the end.
+        let other = if elsewhere { bench.replica(3) } else { bench.clone() };
+        let waiting = [other.begin_relay(streamed("reset|1")), other.begin_relay(relay("reset|2"))];
+        settle().await;
+        assert!(bench.store.delete_project(bench.caller.project.id, &change()).await.unwrap());
+        gate.add_permits(9);
+        leader.await.unwrap();
+        for one in waiting {
+            let refused = one.await.unwrap();
+            assert!(matches!(refused, Err(QueryError::Forbidden(NotAllowed::Suspended))), "{refused:?}");
+        }
+        assert_eq!(bench.provider.count(), 1);
     }
 }
