@@ -56,9 +56,10 @@ pub enum QueryError {
     /// Nothing in the cache answers, and the provider was not to be asked.
     #[error("nothing in the cache answers")]
     NotCached,
-    /// The provider answered a request in a wire format with an error, which was passed on.
+    /// The provider answered a request in a wire format with an error, which was passed on; of this kind, if its status
+    /// says so.
     #[error("the provider's answer is an error")]
-    Declined,
+    Declined(Option<FailureClass>),
     /// The provider's answer to a request in a wire format was no complete answer, or nobody waited for it.
     #[error("no complete answer")]
     Unfinished,
@@ -98,7 +99,7 @@ impl Cause for QueryError {
             Self::ModelNotSupported { .. } => "model_not_supported",
             Self::WrongEndpoint { .. } => "wrong_endpoint",
             Self::NotCached => "not_cached",
-            Self::Declined => "provider_declined",
+            Self::Declined(class) => class.map_or("provider_declined", FailureClass::code),
             Self::Unfinished => "unfinished",
             Self::NoCredentials { .. } => "provider_not_configured",
             Self::Overloaded => "overloaded",
@@ -141,7 +142,7 @@ impl QueryError {
             | Self::ModelNotSupported { .. }
             | Self::WrongEndpoint { .. }
             | Self::NotCached
-            | Self::Declined
+            | Self::Declined(_)
             | Self::Unfinished => true,
             Self::Overloaded | Self::DeadlineExceeded | Self::Unavailable(_) | Self::Internal(_) => false,
         }

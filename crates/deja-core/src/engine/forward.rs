@@ -146,7 +146,7 @@ impl Engine {
         upstream: Upstream,
     ) -> Result<Fresh, QueryError> {
         if log.head.status >= 400 {
-            return Err(QueryError::Declined);
+            return Err(QueryError::Declined(log.head.error));
         }
         if log.head.status != 200 {
             return Err(QueryError::Unfinished);
@@ -160,7 +160,7 @@ impl Engine {
         let record = reading(whole, move |body| record(wire, streamed, body)).await;
         let Record { body, completion, renderable } = match record.ok_or(QueryError::Unfinished)? {
             Ok(record) => record,
-            Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined),
+            Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined(None)),
             Err(_) => return Err(QueryError::Unfinished),
         };
         upstream.answered(Ok(&completion));

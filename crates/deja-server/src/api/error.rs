@@ -167,7 +167,7 @@ impl From<QueryError> for ApiError {
             // These end requests in wire formats only, which tell them in their own words.
             QueryError::WrongEndpoint { .. }
             | QueryError::NotCached
-            | QueryError::Declined
+            | QueryError::Declined(_)
             | QueryError::Unfinished => Self::Internal(error.to_string()),
             QueryError::Overloaded => Self::Overloaded,
             QueryError::DeadlineExceeded => Self::TimedOut,

@@ -13,7 +13,7 @@ use deja_core::embedding::{EmbedError, Embedder};
 use deja_core::engine::{NotAllowed, QueryError, Relay, Source};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
-use deja_core::provider::{Endpoint, FailureClass, ProviderError};
+use deja_core::provider::{Endpoint, FailureClass, Forwarded, ProviderError};
 use deja_core::store::{Audit, Entries, Projects};
 use deja_core::testing::change;
 use deja_wire::{Mode, Wire};
@@ -122,20 +122,29 @@ async fn the_providers_own_refusal_is_passed_on_and_not_kept() {
 
 #[tokio::test]
 async fn who_reads_a_refusal_along_is_counted_as_who_began_the_call() {
-    let bench = Bench::new().await;
-    let gate = bench.provider.hold();
-    *bench.provider.passing.lock().unwrap() =
-        Arc::new(|_| Ok(plain(429, r#"{"error": {"message": "later"}}"#)));
-    let first = bench.begin_reading(relay("reset|1"));
-    bench.until("the call", |bench| bench.provider.count() == 1).await;
-    let second = bench.begin_reading(relay("reset|1"));
-    settle().await;
-    gate.add_permits(1);
-    assert_eq!(first.await.unwrap(), second.await.unwrap());
-    bench.until("both are counted", |bench| bench.heard().len() == 2).await;
-    let causes: Vec<_> = bench.logged().await.into_iter().map(|one| one.cause.unwrap()).collect();
-    assert_eq!(causes, ["provider_declined"; 2]);
-    assert_eq!(bench.provider.count(), 1);
+    for (status, class, cause) in [
+        (429, Some(FailureClass::RateLimit), "provider_rate_limit"),
+        (400, Some(FailureClass::InvalidRequest), "provider_invalid_request"),
+        // An error in an answer whose status is none.
+        (200, None, "provider_declined"),
+    ] {
+        let bench = Bench::new().await;
+        let gate = bench.provider.hold();
+        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
+            let answer = plain(status, r#"{"error": {"message": "later"}}"#);
+            Ok(Forwarded { error: class, ..answer })
+        });
+        let first = bench.begin_reading(relay("reset|1"));
+        bench.until("the call", |bench| bench.provider.count() == 1).await;
+        let second = bench.begin_reading(relay("reset|1"));
+        settle().await;
+        gate.add_permits(1);
+        assert_eq!(first.await.unwrap(), second.await.unwrap());
+        bench.until("both are counted", |bench| bench.heard().len() == 2).await;
+        let causes: Vec<_> = bench.logged().await.into_iter().map(|one| one.cause.unwrap()).collect();
+        assert_eq!(causes, [cause; 2]);
+        assert_eq!(bench.provider.count(), 1);
+    }
 }
 
 /// Puts a record into the place of that of the entry that answers `relay`.

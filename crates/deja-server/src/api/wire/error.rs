@@ -268,7 +268,7 @@ mod tests {
             }
         }
         // What the provider said is the answer then, and its cause is for the log.
-        for passed in [QueryError::Declined, QueryError::Unfinished] {
+        for passed in [QueryError::Declined(None), QueryError::Unfinished] {
             assert_eq!(ApiError::from(passed).cause(), "internal");
         }
     }
