@@ -4,7 +4,7 @@ use crate::align::{Alignment, Link, align, light, opposite};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
 use crate::places::{reordered, traded};
-use crate::prompt::{Prompt, Word, question};
+use crate::prompt::{Prompt, WORDS, Word, question};
 use crate::quantity::{Dimension, Quantity, unit};
 
 /// The names of the features, in the order of the vector.
@@ -354,6 +354,11 @@ fn words<'a>(prompt: &'a Prompt, indices: &[usize]) -> Vec<&'a Word> {
 
 /// Numbers that only one side has, and how many both have.
 fn unmatched_numbers(a: &[Quantity], b: &[Quantity]) -> ([usize; 2], usize) {
+    // A table in one word, "1.2.3" and so on: its order is compared, not each number with each.
+    if a.len().max(b.len()) > WORDS {
+        let same = a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y));
+        return if same { ([0, 0], a.len()) } else { ([1, 1], 0) };
+    }
     let mut rest: Vec<&Quantity> = b.iter().collect();
     let mut same = 0;
     let mut left = 0;

@@ -132,6 +132,9 @@ const ENDINGS: [&[&[&str]]; 6] = [
 /// Those of German nouns. What has a capital letter elsewhere is a name.
 const GERMAN_NOUNS: &[&[&str]] = &[&["", "e", "en", "n", "s", "es", "nen"]];
 
+/// Letters of the longest of them.
+const LONGEST_ENDING: usize = 3;
+
 /// The fewest letters that two forms of a word have in common.
 const STEM: usize = 5;
 
@@ -173,7 +176,10 @@ impl Grammar {
                     (true, 0) => GERMAN_NOUNS,
                     (true, _) => &[],
                 });
-                let ends = || x[..common].char_indices().map(|(at, c)| at + c.len_utf8()).skip(STEM - 1);
+                let ends = || {
+                    let ends = common.saturating_sub(LONGEST_ENDING)..=common;
+                    ends.filter(|at| x.is_char_boundary(*at) && x[..*at].chars().nth(STEM - 1).is_some())
+                };
                 sets.any(|set| ends().any(|at| set.contains(&&x[at..]) && set.contains(&&y[at..])))
             }
             _ => false,

@@ -8,6 +8,8 @@
 //! Then what means something else in another case or without its mark: options of commands (`-d`, `-D`), escapes (`\\d`,
 //! `%M`), megabits and megabytes, brackets in arithmetic, the indentation of code.
 
+use std::collections::HashSet;
+
 use crate::prompt::Prompt;
 use crate::scan::Piece;
 
@@ -207,12 +209,18 @@ pub(crate) fn accented(text: &str) -> Vec<Accented> {
 /// Whether a word of one prompt is another one than its like without accents, or with others, in the other one. "Café" is
 /// "cafe" where one of the prompts has no accents at all.
 pub(crate) fn respelled(a: &Prompt, b: &Prompt) -> bool {
+    let without = |word: &str| word.chars().map(bare).collect::<String>();
     let one = |a: &Prompt, b: &Prompt| {
+        if a.accented.is_empty() {
+            return false;
+        }
+        // In sets: a text may be all accents.
+        let words: HashSet<&str> = b.key.split(|c: char| !c.is_alphanumeric()).collect();
+        let bare: HashSet<String> = words.iter().map(|word| without(word)).collect();
         a.accented.iter().any(|Accented { word, named }| {
-            let words = || b.key.split(|c: char| !c.is_alphanumeric());
-            let like = |other: &str| other.chars().map(bare).eq(word.chars().map(bare));
             let counts = *named || !b.accented.is_empty();
-            words().all(|other| other != word) && (word.chars().count() == 1 || counts && words().any(like))
+            !words.contains(word.as_str())
+                && (word.chars().count() == 1 || counts && bare.contains(&without(word)))
         })
     };
     one(a, b) || one(b, a)

@@ -8,11 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 pub use deja_guard::Reason;
 use deja_guard::{Prompt, Strictness};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::cache::{Candidate, Entry};
 use crate::embedding::{Similarity, Threshold};
 use crate::id::EntryId;
 use crate::project::ProjectSettings;
+
+/// Texts of up to so many bytes are judged where they are.
+const SHORT: usize = 16 * 1024;
 
 /// What the judgement of one candidate is, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,7 +144,9 @@ impl<'a> Judge<'a> {
         } else if !self.threshold.reached_by(similarity) {
             Verdict::BelowThreshold
         } else {
-            self.objection(self.threshold, prompt, similarity).unwrap_or(Verdict::Semantic)
+            let objection = || self.objection(self.threshold, &Prompt::read(prompt), similarity);
+            let objection = self.guard.and_then(|_| aside(self.asked.len() + prompt.len(), objection));
+            objection.unwrap_or(Verdict::Semantic)
         }
     }
 
@@ -167,6 +173,12 @@ impl<'a> Judge<'a> {
     /// The first of the candidates that answers, and what the guard did not let pass before it. Best first, so that one
     /// that is refused makes way for the next best; and one that answers for certain wins over one that may.
     pub fn first(&self, candidates: impl IntoIterator<Item = Candidate>) -> Judged {
+        let candidates: Vec<_> = candidates.into_iter().collect();
+        let read = candidates.iter().map(|candidate| candidate.entry.prompt.len()).sum::<usize>();
+        aside(self.asked.len() + read, || self.first_of(candidates))
+    }
+
+    fn first_of(&self, candidates: Vec<Candidate>) -> Judged {
         let mut judged = Judged::default();
         for candidate in candidates {
             let verdict = match self.judge(candidate.clone()) {
@@ -188,7 +200,8 @@ impl<'a> Judge<'a> {
     /// verdict; it does not at any higher one. `None` if it always does.
     pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
-        let objection = |thousandths: u32| self.objection(at(thousandths)?, prompt, similarity);
+        let read = aside(prompt.len(), || Prompt::read(prompt));
+        let objection = |thousandths: u32| self.objection(at(thousandths)?, &read, similarity);
         let (mut low, mut high) = (0, (similarity.get() * 1e3) as u32);
         let verdict = objection(high).filter(|_| prompt != self.asked)?;
         while low < high {
@@ -199,15 +212,26 @@ impl<'a> Judge<'a> {
     }
 
     /// What the guard has against a candidate with this threshold: `None` if it lets it pass.
-    fn objection(&self, threshold: Threshold, prompt: &str, similarity: Similarity) -> Option<Verdict> {
+    fn objection(&self, threshold: Threshold, prompt: &Prompt, similarity: Similarity) -> Option<Verdict> {
         let (guard, threshold) = (self.guard?, threshold.get() as f32);
         let asked = self.read.get_or_init(|| Prompt::read(self.asked));
-        let judged = deja_guard::judge(asked, &Prompt::read(prompt), similarity.get(), threshold, guard);
+        let judged = deja_guard::judge(asked, prompt, similarity.get(), threshold, guard);
         let (refused, score) = (judged.refused, judged.score);
         if self.model.is_some() && judged.uncertain {
             return Some(Verdict::Uncertain { reason: refused.unwrap_or(Reason::Words), score });
         }
         refused.map(|reason| Verdict::Refused { reason, score })
+    }
+}
+
+/// Does `work` that reads so many bytes of text. Where that takes a millisecond and more other requests go on meanwhile, on
+/// another thread.
+fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let has_workers = |runtime: Handle| matches!(runtime.runtime_flavor(), RuntimeFlavor::MultiThread);
+    if bytes > SHORT && Handle::try_current().is_ok_and(has_workers) {
+        tokio::task::block_in_place(work)
+    } else {
+        work()
     }
 }
 
@@ -397,5 +421,23 @@ mod tests {
             let (from, _) = judge.objection_from(prompt, near).unwrap();
             assert_eq!(from, Threshold::new(f64::from(first) / 1e3).unwrap(), "{asked}");
         }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn others_go_on_while_long_texts_are_judged() {
+        let done = Arc::new(OnceLock::new());
+        let ended = Arc::clone(&done);
+        let tasks = tokio_util::task::TaskTracker::new();
+        let judging = tasks.spawn(async move {
+            let settings = of(Guard::Standard);
+            let asked = "How do I do it? ".repeat(4096);
+            let judge = Judge::new(&asked, Threshold::DEFAULT, &settings);
+            let candidates = (0..40).map(|n| candidate(&format!("{asked}{n}"), 0.99, false));
+            assert!(judge.first(candidates).hit.is_none());
+            ended.set(()).unwrap();
+        });
+        let other = tasks.spawn(async move { done.get().is_none() });
+        assert!(other.await.unwrap(), "the only worker was kept until all were judged");
+        judging.await.unwrap();
     }
 }

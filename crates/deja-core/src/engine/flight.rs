@@ -21,6 +21,9 @@ use crate::engine::search::Near;
 use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
 
+/// The longest prompt whose call may serve a paraphrase: all who would begin a call wait while it is judged.
+const JUDGED_BYTES: usize = 8 * 1024;
+
 /// How a flight ended.
 #[derive(Clone, Debug)]
 pub(super) enum Completed {
@@ -251,6 +254,7 @@ impl Flights {
             return same.follow(Similarity::ONE);
         }
         if reach == Reach::Similar
+            && query.prompt.len() <= JUDGED_BYTES
             && let Some((flight, similarity)) = nearest(flights, vector, judge)
         {
             return flight.follow(similarity);
@@ -283,11 +287,12 @@ fn nearest<'a>(
     judge: &Judge<'_>,
 ) -> Option<(&'a Flight, Similarity)> {
     let vector = vector?;
+    let short = |flight: &&Flight| flight.query.prompt.len() <= JUDGED_BYTES;
     let similar = |flight: &'a Flight| {
         let similarity = flight.vector.as_ref()?.similarity(vector);
         judge.threshold().reached_by(similarity).then_some((flight, similarity))
     };
-    let mut near: Vec<_> = flights.iter().filter_map(similar).collect();
+    let mut near: Vec<_> = flights.iter().filter(short).filter_map(similar).collect();
     near.sort_by(|a, b| b.1.get().total_cmp(&a.1.get()));
     let answers = |(flight, similarity): &(&Flight, Similarity)| {
         judge.verdict(&flight.query.prompt, *similarity, false) == Verdict::Semantic

@@ -61,6 +61,8 @@ pub use slots::CallLimits;
 const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 /// How many are where all of those are refused: prompts of one template, with other numbers, are that near to each other.
 const CROWD: NonZeroUsize = NonZeroUsize::new(64).unwrap();
+/// Bytes of the prompts of those: to judge them is not to take longer than a search.
+const CROWD_BYTES: usize = 256 * 1024;
 
 /// What the engine works with.
 pub struct Parts {

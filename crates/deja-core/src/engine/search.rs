@@ -6,7 +6,7 @@ use crate::cache::{Candidate, Hit, Judge, Judged, PromptHash, Refusal, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::{Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
-use crate::engine::{CANDIDATES, CROWD, Engine, Looked, NearMiss, Opinion, Query, QueryError};
+use crate::engine::{CANDIDATES, CROWD, CROWD_BYTES, Engine, Looked, NearMiss, Opinion, Query, QueryError};
 use crate::store::{LookUp, Probe};
 
 /// What came of looking for neighbours.
@@ -97,7 +97,13 @@ impl Engine {
         if is_crowd && judged.hit.is_none() {
             // What answers may stand behind them. A call of the provider takes longer than to look.
             let crowd = self.candidates(scope, embedding, prompt, judge.threshold(), CROWD, now).await?;
-            let behind = judge.first(crowd.into_iter().skip(CANDIDATES.get()).filter(taken));
+            let mut read = 0;
+            let is_bounded = |candidate: &Candidate| {
+                read += candidate.entry.prompt.len();
+                read <= CROWD_BYTES
+            };
+            let behind = crowd.into_iter().skip(CANDIDATES.get()).filter(taken);
+            let behind = judge.first(behind.take_while(is_bounded));
             // One that answers for certain wins over those of which a model may say so.
             let uncertain =
                 if behind.hit.is_some() { Vec::new() } else { [judged.uncertain, behind.uncertain].concat() };

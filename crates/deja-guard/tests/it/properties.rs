@@ -119,3 +119,23 @@ fn huge_texts_take_no_quadratic_time() {
         assert!(started.elapsed() < std::time::Duration::from_mins(1), "{unit:?}");
     }
 }
+
+/// Nor are they judged word against word or number against number: few pieces for the features, and a great many for what
+/// compares them one by one.
+#[test]
+fn hostile_pairs_take_no_quadratic_time() {
+    const BYTES: usize = 256 * 1024;
+    let letter = |at: usize| char::from(b'a' + (at % 26) as u8);
+    let accent =
+        |at: usize| format!("{}{}{}{}\u{e9}'", letter(at), letter(at / 26), letter(at / 676), letter(at));
+    let number = |at: usize| format!("{at}.");
+    for unit in [&accent as &dyn Fn(usize) -> String, &number] {
+        let mut units: Vec<String> = (0..BYTES / unit(0).len()).map(unit).collect();
+        let a = format!("What does the word mean and how do I use it in English: {}1", units.concat());
+        units.reverse();
+        let b = format!("What does this word mean and how do I use it in English: {}1", units.concat());
+        let started = std::time::Instant::now();
+        judge(&Prompt::read(&a), &Prompt::read(&b), 0.99, 0.85, Strictness::Standard);
+        assert!(started.elapsed() < std::time::Duration::from_mins(1), "{}", unit(0));
+    }
+}
