@@ -28,9 +28,16 @@ const SELECT: &str =
     "SELECT number, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
                              joined, entry_id, similarity, met, reason, latency, saved FROM request_log";
 const DAY: i64 = 24 * 3600 * 1_000_000_000;
+/// For how many days the settings of the project `p` allow texts of prompts.
+const TEXTS_DAYS: &str = "coalesce((p.settings::json->>'request_texts_days')::bigint, 0)";
+
+/// How many requests the settings of the project `p` allow.
+fn allowed() -> String {
+    format!("coalesce((p.settings::json->>'request_log')::bigint, {DEFAULT_LOGGED})")
+}
 
 /// A part of a statement that changes the project $1: deletes what it lets go for good. What it only has less of is
-/// swept. Nothing, if it lets nothing go.
+/// swept, and so is a batch that is being written at that moment. Nothing, if it lets nothing go.
 pub(super) fn let_go(project: &Project) -> &'static str {
     let logging = Logging::from(&project.settings);
     match (logging.requests, logging.texts.is_zero()) {
@@ -49,12 +56,16 @@ impl RequestLog for PostgresStore {
             return Ok(());
         }
         let columns = Columns::of(requests);
-        let sql = "
-            WITH held AS (SELECT p.project_id FROM projects p WHERE p.project_id = ANY ($1::uuid[])
-                          ORDER BY p.project_id FOR KEY SHARE)
+        // Since these requests ended their project may have let go of such rows. Its row is held, so that its settings stay as they are.
+        let sql = format!(
+            "WITH held AS (
+                SELECT p.project_id, {} > 0 AS logs, {TEXTS_DAYS} > 0 AS keeps_texts
+                FROM projects p WHERE p.project_id = ANY ($1::uuid[])
+                ORDER BY p.project_id FOR SHARE)
             INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked,
                                      outcome, cause, joined, entry_id, similarity, met, reason, latency, saved)
-            SELECT g.project_id, g.at, g.request, g.key_id, g.surface, g.model, g.context, g.asked_hash, g.asked,
+            SELECT g.project_id, g.at, g.request, g.key_id, g.surface, g.model, g.context, g.asked_hash,
+                   CASE WHEN held.keeps_texts THEN g.asked END,
                    g.outcome, g.cause, g.joined, g.entry_id, g.similarity, g.met, g.reason, g.latency, g.saved
             FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::uuid[], $5::text[], $6::bytea[], $7::bigint[],
                         $8::bytea[], $9::bytea[], $10::text[], $11::text[], $12::boolean[], $13::uuid[], $14::real[],
@@ -63,7 +74,10 @@ impl RequestLog for PostgresStore {
                  AS g (project_id, at, request, key_id, surface, model, context, asked_hash, asked, outcome, cause,
                        joined, entry_id, similarity, met, reason, latency, saved, place)
                  JOIN held USING (project_id)
-            ORDER BY g.place";
+            WHERE held.logs
+            ORDER BY g.place",
+            allowed()
+        );
         let params: Params<'_> = &[
             &columns.projects,
             &columns.times,
@@ -84,7 +98,7 @@ impl RequestLog for PostgresStore {
             &columns.latencies,
             &columns.saved,
         ];
-        self.connections.bulk(sql, params).await.map(drop)
+        self.connections.bulk(&sql, params).await.map(drop)
     }
 
     async fn logged(
@@ -150,16 +164,17 @@ impl RequestLog for PostgresStore {
                  SELECT o.ctid FROM projects p CROSS JOIN LATERAL (
                      SELECT l.ctid FROM request_log l WHERE l.project_id = p.project_id
                      ORDER BY l.number DESC
-                     OFFSET coalesce((p.settings::json->>'request_log')::bigint, {DEFAULT_LOGGED}) LIMIT $1) o
+                     OFFSET {} LIMIT $1) o
                  LIMIT $1),
              gone AS (DELETE FROM request_log WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
-             SELECT count(*) FROM gone"
+             SELECT count(*) FROM gone",
+            allowed()
         );
         let texts = format!(
             "WITH old AS (
                  SELECT l.ctid FROM projects p JOIN request_log l ON l.project_id = p.project_id
                  WHERE l.asked IS NOT NULL
-                       AND l.at < $1 - least(coalesce((p.settings::json->>'request_texts_days')::bigint, 0), 30) * {DAY}
+                       AND l.at < $1 - least({TEXTS_DAYS}, 30) * {DAY}
                  LIMIT $2),
              gone AS (UPDATE request_log SET asked = NULL WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
              SELECT count(*) FROM gone"

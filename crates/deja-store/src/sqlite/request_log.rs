@@ -11,7 +11,9 @@ use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::project::Project;
-use deja_core::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry};
+use deja_core::request_log::{
+    DEFAULT_LOGGED, LOGGED_FOR, LogFilter, LogRow, LoggedRequest, Logging, MetEntry,
+};
 use deja_core::store::{Cursor, LogColumn, LogOrder, RequestLog, StoreError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -128,13 +130,16 @@ pub(super) fn let_go(connection: &Connection, project: &Project, now: Timestamp)
     Ok(())
 }
 
+/// Inserts what the settings of each project allow by now: since these requests ended it may have let go of such rows.
 fn insert(connection: &Connection, requests: &[LoggedRequest]) -> rusqlite::Result<()> {
-    let mut insert = connection.prepare_cached(
+    let mut insert = connection.prepare_cached(&format!(
         "INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked, outcome,
                                   cause, joined, entry_id, similarity, met, reason, latency, saved)
-         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
-         WHERE EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)",
-    )?;
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, iif(json_extract(settings, '$.request_texts_days') > 0, ?9, NULL), ?10,
+                ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
+         FROM projects
+         WHERE project_id = ?1 AND coalesce(json_extract(settings, '$.request_log'), {DEFAULT_LOGGED}) > 0"
+    ))?;
     for one in requests {
         let met = one.met.as_ref();
         insert.execute(params![

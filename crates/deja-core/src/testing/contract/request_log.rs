@@ -77,7 +77,7 @@ async fn asked(store: &dyn Store, project: ProjectId, filter: &LogFilter, of: &[
 
 async fn a_request_comes_back_whole(mut subject: Subject) {
     let store = subject.store();
-    let project = with_project(&*store, 1).await;
+    let project = logging(&*store, 1, 100, 7).await;
     let full = LoggedRequest {
         at: later(7),
         request: Some("r-1".into()),
@@ -191,7 +191,7 @@ async fn they_are_listed_by_each_column_both_ways(mut subject: Subject) {
 
 async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {
     let store = subject.store();
-    let project = with_project(&*store, 1).await;
+    let project = logging(&*store, 1, 100, 7).await;
     let names = ["Feed my CAT", "walk \0 dog", "cat", "dog", "plain", "100%", "\n two\nlines "];
     let [cat, dog, quiet, keyed, plain, percent, padded] = names;
     let given = [
@@ -292,10 +292,16 @@ async fn what_a_project_no_longer_logs_is_gone_at_once(mut subject: Subject) {
     assert_eq!(all(&*store, one).await, [with_text(one, "a", NOW)]);
     set(&*store, 50, 0).await;
     assert_eq!(all(&*store, one).await, [logged(one, "a")]);
-    set(&*store, 0, 0).await;
+    // What ended before the change, and is written behind it.
+    let late = [with_text(one, "b", NOW), with_text(two, "b", NOW)];
+    store.log_requests(&late).await.unwrap();
+    assert_eq!(all(&*store, one).await, [logged(one, "b"), logged(one, "a")]);
+    set(&*store, 0, 7).await;
+    store.log_requests(&late).await.unwrap();
     let store = subject.reopened().await;
     assert_eq!(all(&*store, one).await, []);
-    assert_eq!(all(&*store, two).await, [with_text(two, "a", NOW)], "another project's stay");
+    let others = [with_text(two, "b", NOW), with_text(two, "b", NOW), with_text(two, "a", NOW)];
+    assert_eq!(all(&*store, two).await, others, "another project's stay");
 }
 
 async fn they_stay_with_their_project_and_not_with_their_entry(mut subject: Subject) {

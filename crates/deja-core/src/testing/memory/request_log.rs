@@ -49,9 +49,12 @@ impl RequestLog for MemoryStore {
     async fn log_requests(&self, requests: &[LoggedRequest]) -> Result<(), StoreError> {
         let mut state = self.state();
         for logged in requests {
-            if state.projects.contains_key(&logged.project) {
+            let Some(project) = state.projects.get(&logged.project) else { continue };
+            let logging = Logging::from(&project.settings);
+            if logging.requests > 0 {
+                let text = logged.text.clone().filter(|_| !logging.texts.is_zero());
                 let number = state.next_number();
-                state.logged.push(LogRow { number, logged: logged.clone() });
+                state.logged.push(LogRow { number, logged: LoggedRequest { text, ..logged.clone() } });
             }
         }
         Ok(())
