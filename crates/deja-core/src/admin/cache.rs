@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::names::shown;
-use super::transfer::{self, Batch, EntryRecord, Imported, Record};
+use super::transfer::{self, Batch, EntryRecord, Imported, Open, Record};
 use super::{Acting, AdminError, projects};
 use crate::analytics::{EntryHits, Totals, UsageBatch};
 use crate::cache::{EntryDetail, Labelled};
@@ -104,7 +104,8 @@ pub async fn restore(by: &Acting<'_>, slug: &str, deleted: Deleted) -> Result<En
     let Some(id) = record.id.parse().ok().filter(|_| record.project == slug) else {
         return invalid("This is no entry of this project.");
     };
-    let batch = Batch { records: vec![Record::Entry(record)], skip_bad: false, first: false };
+    let batch =
+        Batch { records: vec![Record::Entry(record)], skip_bad: false, first: false, open: Open::default() };
     match transfer::import(by, batch).await?.pop() {
         Some(Imported::Stored) => {}
         Some(Imported::Bad(reason)) => return Err(AdminError::Failed(reason)),

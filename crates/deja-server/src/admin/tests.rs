@@ -132,7 +132,7 @@ async fn the_end_and_the_limit_of_a_key_move_with_it() {
     let made = keys::create(&by, &slug, wish).await.unwrap().key;
     let wanted = transfer::Head { project: slug, settings: true, keys: true, secrets: false };
     let records = transfer::head(&by, &wanted).await.unwrap();
-    let batch = transfer::Batch { records, skip_bad: false, first: true };
+    let batch = transfer::Batch { records, skip_bad: false, first: true, open: transfer::Open::default() };
     transfer::import(&to, batch).await.unwrap();
     let moved = (*there_store.admit(&made.hash).await.unwrap().unwrap().key).clone();
     assert_eq!((moved.quota, moved.expires, moved.id), (made.quota, made.expires, made.id));

@@ -68,7 +68,10 @@ fn a_provider_needs_its_key_until_it_has_one() {
         "base_url": "https://house.example/v1", "models": ["m"], "allow_private": false,
         "created": "2026-01-01T00:00:00Z", "has_secret": true,
     });
-    let lacking = || import(&deja, std::slice::from_ref(&house))["without_secret"].clone();
+    let lacking = || {
+        let output = run(&deja, &house.to_string(), &["--with-projects", "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["without_secret"].clone()
+    };
     // The second time as an import that is repeated after an interruption.
     assert_eq!(lacking(), json!([["a", "house"]]));
     assert_eq!(lacking(), json!([["a", "house"]]));
@@ -168,4 +171,48 @@ fn a_copy_goes_on_behind_what_is_refused_and_takes_away_all_the_same() {
     };
     assert!(!there(&[&["key", "list", "--json"][..], &of].concat()).contains(r#""revoked": null"#));
     assert!(there(&["export"]).contains("prompt 1") && there(&["operator", "list"]).contains("ada@"));
+}
+
+#[test]
+fn keys_and_providers_come_into_a_project_that_was_there_only_if_asked_for() {
+    let made = json!({"deja": 1, "project": "a", "name": "x", "created": "2026-01-01T00:00:00Z"});
+    let with = |more: Value| {
+        let mut record = made.clone();
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        record
+    };
+    let provider = with(json!({
+        "type": "provider", "id": id(9), "base_url": "http://10.0.0.1/v1", "models": ["m"],
+        "allow_private": true, "has_secret": false,
+    }));
+    let key = with(json!({"type": "key", "id": id(8), "shown": "dj_0000", "hash": "ab".repeat(32)}));
+    let project =
+        with(json!({"type": "project", "id": id(7), "tier": "free", "suspended": false, "settings": {}}));
+
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    for (record, flag) in [(&provider, "--with-projects"), (&key, "--with-keys")] {
+        // Neither do they come behind the project's own line, which makes nothing here.
+        let lines = format!("{}\n{project}\n{record}", entry(1));
+        let output = run(&deja, &lines, &[]);
+        let error = String::from_utf8(output.stderr).unwrap();
+        let wanted = "line 3: the project 'a' was here before, and the ";
+        assert!(error.contains(wanted) && error.contains(flag), "{error}");
+        let skipped = run(&deja, &lines, &["--skip-bad"]);
+        assert!(String::from_utf8_lossy(&skipped.stdout).ends_with("Skipped: 1.\n"), "{skipped:?}");
+        let output = run(&deja, &lines, &[flag]);
+        assert!(
+            output.status.success() && output.stdout.starts_with(b"Imported 0 entries, 1 "),
+            "{output:?}"
+        );
+        let again = import(&deja, std::slice::from_ref(record));
+        assert_eq!(again["skipped"], 0, "what is there already is no gift: {again}");
+    }
+    // A project that comes with them has them, in whichever batch they come.
+    let deja = Deja::new();
+    let mut lines = vec![project];
+    lines.extend((1..=600).map(entry));
+    lines.extend([provider, key]);
+    let imported = import(&deja, &lines)["imported"].clone();
+    assert_eq!(imported, json!({"projects": 1, "providers": 1, "keys": 1, "entries": 600, "samples": 0}));
 }

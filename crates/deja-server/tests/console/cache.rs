@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::admin::transfer::{self, Batch, Imported, line};
+use deja_core::admin::transfer::{self, Batch, Imported, Open, line};
 use deja_core::cache::{Frame, Kind, Parameters};
 use deja_core::operator::Role;
 use deja_server::admin::{Command, NotEmbeddedView, Reply, execute};
@@ -128,7 +128,7 @@ async fn export_is_every_entry_as_a_line_that_an_import_takes() {
     assert_eq!(member.get("/console/p/nobody/export").await.status, 404);
 
     let elsewhere = World::new().await;
-    let batch = Batch { records, skip_bad: false, first: true };
+    let batch = Batch { records, skip_bad: false, first: true, open: Open::default() };
     let imported = transfer::import(&elsewhere.acting(), batch).await.unwrap();
     assert!(imported.iter().all(|one| *one == Imported::Stored), "{imported:?}");
     let made = elsewhere.reload("furnished").await;

@@ -10,8 +10,8 @@ use half::f16;
 use serde::de::IgnoredAny;
 
 use super::{
-    Batch, EntryRecord, Imported, KeyRecord, ProjectRecord, ProviderRecord, Record, VectorRecord, samples,
-    timestamp,
+    Batch, EntryRecord, Imported, KeyRecord, Open, ProjectRecord, ProviderRecord, Record, VectorRecord,
+    samples, timestamp,
 };
 use crate::admin::names::{models_of, name_of, shown};
 use crate::admin::{Acting, AdminError, projects, providers};
@@ -63,7 +63,7 @@ impl From<StoreError> for Refused {
 
 /// Stores what is not there yet, and says of each record what became of it, up to the first bad one unless those
 /// are skipped.
-pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, AdminError> {
+pub async fn import(by: &Acting<'_>, mut batch: Batch) -> Result<Vec<Imported>, AdminError> {
     if batch.first {
         by.store().note(&by.change("cache.import")).await?;
     }
@@ -71,7 +71,7 @@ pub async fn import(by: &Acting<'_>, batch: Batch) -> Result<Vec<Imported>, Admi
     let mut all = Vec::with_capacity(batch.records.len());
     let (mut entries, mut samples) = (Vec::new(), Vec::new());
     for record in batch.records {
-        let imported = match take(by, &mut known, record).await {
+        let imported = match take(by, &mut known, &mut batch.open, record).await {
             Ok(Taken::Done(imported)) => imported,
             Ok(Taken::Entry(arrived)) => {
                 entries.push((all.len(), *arrived));
@@ -120,12 +120,20 @@ enum Taken {
 async fn take(
     by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
+    open: &mut Open,
     record: Record,
 ) -> Result<Taken, Refused> {
     Ok(Taken::Done(match record {
-        Record::Project(record) => project(by, *record).await?,
-        Record::Provider(record) => provider(by, known, record).await?,
-        Record::Key(record) => key(by, known, record).await?,
+        Record::Project(record) => {
+            let slug = record.project.clone();
+            let imported = project(by, *record).await?;
+            if imported == Imported::Stored {
+                open.made.insert(slug);
+            }
+            imported
+        }
+        Record::Provider(record) => provider(by, known, open, record).await?,
+        Record::Key(record) => key(by, known, open, record).await?,
         Record::Entry(record) => match entry(by, known, *record).await? {
             Some(arrived) => return Ok(Taken::Entry(Box::new(arrived))),
             None => Imported::Expired,
@@ -198,12 +206,20 @@ fn quota(per_minute: Option<u32>, burst: Option<u32>) -> Result<Option<Quota>, S
 async fn provider(
     by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
+    open: &Open,
     record: ProviderRecord,
 ) -> Result<Imported, Refused> {
     let project = owner(by, known, &record.project).await?.id;
     if let Some(there) = by.store().providers(project).await?.iter().find(|other| other.name == record.name) {
         let lacks_secret = record.has_secret && there.sealed_secret.is_none();
         return Ok(if lacks_secret { Imported::WithoutSecret } else { Imported::There });
+    }
+    if !open.providers && !open.made.contains(&record.project) {
+        return Err(Refused::Bad(format!(
+            "the project '{}' was here before, and the provider would get its prompts: add --with-projects if the \
+             file may give it one",
+            record.project
+        )));
     }
     (by.admin.url_check)(&record.base_url, record.allow_private)?;
     let unreadable = |_| "the sealed secret is not base64".to_owned();
@@ -226,6 +242,7 @@ async fn provider(
 async fn key(
     by: &Acting<'_>,
     known: &mut HashMap<String, Project>,
+    open: &Open,
     record: KeyRecord,
 ) -> Result<Imported, Refused> {
     let project = owner(by, known, &record.project).await?.id;
@@ -255,6 +272,12 @@ async fn key(
     let found = by.store().find_keys(&record.id).await?;
     if found.iter().any(|other| other.project == project && other.id == key.id) {
         return Ok(Imported::There);
+    }
+    if !open.keys && !open.made.contains(&record.project) {
+        return Err(Refused::Bad(format!(
+            "the project '{}' was here before, and the key would open it: add --with-keys if the file may give it one",
+            record.project
+        )));
     }
     let change =
         by.change("key.create").within(project).of(format!("{} {}", key.shown, key.name)).how("imported");

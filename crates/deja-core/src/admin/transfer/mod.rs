@@ -7,6 +7,8 @@ pub mod line;
 mod record;
 mod samples;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 pub(super) use export::entry;
@@ -50,6 +52,20 @@ pub struct Batch {
     pub skip_bad: bool,
     /// Whether it is the first of its import: that is what the audit log tells of.
     pub first: bool,
+    /// Where it may put more than answers.
+    pub open: Open,
+}
+
+/// The projects that an import may put keys and providers into. Who wrote a file would get the answers of a project with a key, and
+/// its prompts with a provider.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Open {
+    /// The slugs of those that it made itself, in earlier batches.
+    pub made: BTreeSet<String>,
+    /// Whether keys may come into any project.
+    pub keys: bool,
+    /// Whether providers may.
+    pub providers: bool,
 }
 
 /// What became of a record.

@@ -138,6 +138,8 @@ Example:
   deja import cache.jsonl
 
 It can be repeated: entries that are there already are counted and left alone.
+Keys and providers come into the projects that it makes; into those that were
+here before only with --with-keys and --with-projects.
 An entry whose vector is of another embedder is found by the same prompt at
 once, and by similar ones when it is embedded again.")]
     Import(ImportTask),

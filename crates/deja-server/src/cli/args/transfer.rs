@@ -44,6 +44,12 @@ pub(in crate::cli) struct ImportTask {
     /// Only what belongs to this project; may be given again
     #[arg(long = "project", value_name = "SLUG")]
     pub(in crate::cli) projects: Vec<String>,
+    /// Providers also into projects that were here before: they get their prompts
+    #[arg(long)]
+    pub(in crate::cli) with_projects: bool,
+    /// Keys also into projects that were here before: they open them
+    #[arg(long)]
+    pub(in crate::cli) with_keys: bool,
     /// Leave out lines that cannot be taken, instead of ending at the first
     #[arg(long)]
     pub(in crate::cli) skip_bad: bool,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use deja_core::admin::transfer::Open;
 use deja_core::admin::{Acting, AdminError, keys, operators, projects};
 use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock};
@@ -118,7 +119,7 @@ async fn copy_all(
     let all = task.projects.is_empty();
     let people = if all { people(&**source, &**target, &by).await? } else { People::default() };
     let bar = progress(Some(pages.count(&mut reads).await?), false);
-    let mut sink = Sink::new(Bad::Left);
+    let mut sink = Sink::new(Bad::Left, Open { keys: true, providers: true, ..Open::default() });
     while let Some(page) = pages.next(&mut reads).await? {
         bar.inc(page.len() as u64);
         for record in page {

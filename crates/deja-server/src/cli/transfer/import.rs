@@ -15,7 +15,7 @@ use crate::admin::{Command, Reply};
 use crate::cli::args::ImportTask;
 use crate::cli::reach::Reach;
 use crate::config::Config;
-use deja_core::admin::transfer::{Batch, Imported, Record, line};
+use deja_core::admin::transfer::{Batch, Imported, Open, Record, line};
 
 /// Records and bytes after which a batch is handed over.
 const BATCH: usize = 500;
@@ -38,7 +38,8 @@ pub(in crate::cli) async fn import(
     };
     let mut reach = Reach::new(config)?;
     let bad = if task.skip_bad { Bad::Skipped } else { Bad::Ends };
-    let mut sink = Sink::new(bad);
+    let open = Open { keys: task.with_keys, providers: task.with_projects, ..Open::default() };
+    let mut sink = Sink::new(bad, open);
     let done = read(&task, &mut from, &bar, &mut reach, &mut sink).await;
     reach.close().await?;
     bar.finish_and_clear();
@@ -111,19 +112,21 @@ pub(super) struct Sink {
     filled: BTreeSet<String>,
     first: bool,
     bad: Bad,
+    open: Open,
     /// What was refused, and why: the first of them.
     pub(super) left: Vec<String>,
     pub(super) summary: ImportSummary,
 }
 
 impl Sink {
-    pub(super) fn new(bad: Bad) -> Self {
+    pub(super) fn new(bad: Bad, open: Open) -> Self {
         Self {
             records: Vec::new(),
             told: Vec::new(),
             filled: BTreeSet::new(),
             first: true,
             bad,
+            open,
             left: Vec::new(),
             summary: ImportSummary::default(),
         }
@@ -144,7 +147,8 @@ impl Sink {
             return Ok(());
         }
         let (records, told) = (mem::take(&mut self.records), mem::take(&mut self.told));
-        let batch = Batch { records, skip_bad: self.bad != Bad::Ends, first: mem::take(&mut self.first) };
+        let (skip_bad, first) = (self.bad != Bad::Ends, mem::take(&mut self.first));
+        let batch = Batch { records, skip_bad, first, open: self.open.clone() };
         let Reply::Imported(imported) = reach.execute(Command::Import(batch)).await? else {
             return Err(unexpected());
         };
@@ -152,6 +156,9 @@ impl Sink {
             match imported {
                 Imported::Stored => {
                     self.summary.stored(told);
+                    if told.counts.projects > 0 {
+                        self.open.made.insert(told.project.clone());
+                    }
                     if told.counts.entries > 0 && !self.filled.contains(&told.project) {
                         self.filled.insert(told.project.clone());
                     }
