@@ -34,7 +34,7 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "seed" | "logit_bias" => Place::Exact(SAMPLING),
         "response_format" if value.is_null() || is_plain_text(value) => Place::Kept,
         "response_format" => json(options),
-        "tools" => list(value, openai::tool, tools(options)),
+        "tools" => list(value, openai::tool, Place::Kept),
         "functions" | "function_call" => tools(options),
         "web_search_options" => bypass_if_given(value, HOSTED_TOOLS),
         "n" => answers(value, SEVERAL_ANSWERS),

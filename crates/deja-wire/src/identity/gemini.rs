@@ -46,7 +46,7 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "systemInstruction" => object(value, turn),
         "generationConfig" => object_if_any(value, generation, options),
         "safetySettings" => list(value, |_, _| Place::Object(safety), Place::Ignored),
-        "tools" => list(value, |_, _| Place::Object(tool), tools(options)),
+        "tools" => list(value, |_, _| Place::Object(tool), Place::Kept),
         "toolConfig" => tools(options),
         "cachedContent" => bypass_if_given(value, SERVER_STATE),
         "labels" => ignored_if(matches!(value.kind(), Kind::Object | Kind::Null)),

@@ -32,7 +32,7 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "thinking" => Place::Exact(REASONING),
         "output_config" => object(value, output),
         "output_format" => json(options),
-        "tools" => list(value, tool, tools(options)),
+        "tools" => list(value, tool, Place::Kept),
         "tool_choice" => tools(options),
         "mcp_servers" => list(value, |_, _| Place::Bypass(HOSTED_TOOLS), Place::Bypass(HOSTED_TOOLS)),
         "container" => bypass_if_given(value, HOSTED_TOOLS),

@@ -7,7 +7,6 @@ use super::document::{Kind, Sink as _, Value};
 use super::openai;
 use super::place::{
     Place, bypass_if_given, bypass_if_true, content, ignored_if, json, kept_if, list, number, object, text,
-    tools,
 };
 use super::reason::{
     INCLUDE, MEDIA, OTHER_OUTPUT, REASONING, SERVER_STATE, STORED_RESPONSE, TOOLS, UNEXPECTED_VALUE,
@@ -70,8 +69,8 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "max_output_tokens" => number(value),
         "text" => object(value, text_settings),
         "reasoning" => object(value, reasoning),
-        "tools" => list(value, openai::tool, tools(options)),
-        "include" => Place::Exact(INCLUDE),
+        "tools" => list(value, openai::tool, Place::Kept),
+        "include" => list(value, |_, _| Place::Exact(INCLUDE), Place::Kept),
         "previous_response_id" | "conversation" | "prompt" => bypass_if_given(value, SERVER_STATE),
         "background" => bypass_if_true(value, SERVER_STATE),
         "store" if value.scalar() == "true" && !options.responses_stateless => Place::Exact(STORED_RESPONSE),
