@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::json::{Object, is_empty};
+use crate::json::Object;
 
 /// Longest event that may be the one with the tokens, in bytes. Longer ones are passed on before they are whole.
 const LONGEST: usize = 16 * 1024;
@@ -53,8 +53,8 @@ fn event_end(bytes: &[u8]) -> Option<usize> {
 fn is_usage(event: &[u8]) -> bool {
     let data = event.trim_ascii().strip_prefix(b"data:");
     data.and_then(Object::parse).is_some_and(|chunk| {
-        let choices = chunk.get("choices").is_some_and(is_empty);
-        choices && chunk.object("usage").is_some()
+        let choices = chunk.get("choices").is_some_and(|choices| choices.get().starts_with('['));
+        choices && chunk.items("choices").is_empty() && chunk.object("usage").is_some()
     })
 }
 

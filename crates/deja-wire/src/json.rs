@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The members of an object, in their order, each value as it was written.
@@ -62,14 +63,24 @@ pub(crate) fn is_null(raw: &RawValue) -> bool {
     raw.get() == "null"
 }
 
-/// Whether `raw` says nothing: null, false, or an empty string, array or object.
+/// Whether `value` says nothing: null, false, an empty text, or a list or an object of such.
+pub(crate) fn is_silent(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.iter().all(is_silent),
+        Value::Object(members) => members.values().all(is_silent),
+        _ => false,
+    }
+}
+
+/// The same of what was not read yet.
 pub(crate) fn is_empty(raw: &RawValue) -> bool {
-    let raw = raw.get();
-    let hollow = |open, close| {
-        let inner = raw.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
-        inner.is_some_and(|inner: &str| inner.trim().is_empty())
-    };
-    matches!(raw, "null" | "false" | "\"\"") || hollow('[', ']') || hollow('{', '}')
+    let nested = || serde_json::from_str(raw.get()).is_ok_and(|value| is_silent(&value));
+    match raw.get() {
+        "null" | "false" | "\"\"" => true,
+        raw => raw.starts_with(['[', '{']) && nested(),
+    }
 }
 
 /// `value` as JSON.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use serde_json::value::RawValue;
 use sse_stream::SseByteStream;
 
-use crate::json::Object;
+use crate::json::{Object, is_silent};
 use crate::{Completion, Finish, TokenUsage, Wire};
 
 /// One complete answer.
@@ -342,17 +342,10 @@ fn joined<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
     values.into_iter().map(text).collect()
 }
 
-/// Whether an object has no member but the `known` and such as say nothing: null, false, empty.
+/// Whether an object has no member but the `known` and such as say nothing.
 fn only(object: &Value, known: &[&[&str]]) -> bool {
-    let silent = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        _ => false,
-    };
     object.as_object().is_some_and(|members| {
         let mut members = members.iter();
-        members.all(|(name, value)| known.iter().any(|known| known.contains(&name.as_str())) || silent(value))
+        members.all(|(name, value)| known.iter().any(|known| known.contains(&name.as_str())) || is_silent(value))
     })
 }

@@ -5,13 +5,24 @@ use serde_json::Value;
 
 use super::counts::Counts;
 use super::{joined, only};
+use crate::json::is_silent;
 use crate::lenient::{items, or_default, text};
 use crate::{Completion, Finish};
 
 /// Members with reports of servers on how they worked: no part of the answer, and none of a stream that deja writes.
-/// Groq, llama.cpp, Azure, Cerebras; OpenAI pads its chunks with `obfuscation`.
-pub(super) const REPORTS: &[&str] =
-    &["x_groq", "usage_breakdown", "timings", "prompt_filter_results", "time_info", "obfuscation"];
+/// Groq, llama.cpp, Azure, Cerebras, LM Studio (three), Zhipu; OpenAI pads its chunks with `obfuscation`.
+pub(super) const REPORTS: &[&str] = &[
+    "x_groq",
+    "usage_breakdown",
+    "timings",
+    "prompt_filter_results",
+    "time_info",
+    "stats",
+    "model_info",
+    "runtime",
+    "request_id",
+    "obfuscation",
+];
 
 /// The same in a choice: Azure, OpenRouter, Together, SGLang, vLLM.
 pub(super) const CHOICE_REPORTS: &[&str] = &[
@@ -25,6 +36,17 @@ pub(super) const CHOICE_REPORTS: &[&str] = &[
 
 /// Members that a stream has in every chunk: OpenAI's and OpenRouter's.
 const HEAD: &[&str] = &["id", "object", "created", "model", "service_tier", "system_fingerprint", "provider"];
+
+/// Whether a member of an answer, with this value, is such a report.
+pub(super) fn is_report(name: &str, value: &Value) -> bool {
+    match name {
+        // SGLang's. Elsewhere they may be the labels of a request, which are for nobody else.
+        "metadata" => only(value, &[&["weight_version"]]),
+        // MiniMax's, which says here that a call failed, too.
+        "base_resp" => value["status_code"] == 0 && only(value, &[&["status_code", "status_msg"]]),
+        _ => REPORTS.contains(&name),
+    }
+}
 
 /// What `body` says; `None` if it is no chat completion.
 pub(super) fn completion(body: Value) -> Option<Completion> {
@@ -63,7 +85,10 @@ pub(super) fn completion(body: Value) -> Option<Completion> {
 pub(super) fn renderable(body: &Value) -> bool {
     let Some([choice]) = body["choices"].as_array().map(Vec::as_slice) else { return false };
     let message = &choice["message"];
-    only(body, &[HEAD, REPORTS, &["choices", "usage"]])
+    let known = |name: &str, value: &Value| {
+        HEAD.contains(&name) || matches!(name, "choices" | "usage") || is_report(name, value) || is_silent(value)
+    };
+    body.as_object().is_some_and(|members| members.iter().all(|(name, value)| known(name, value)))
         && only(choice, &[CHOICE_REPORTS, &["index", "message", "finish_reason"]])
         && only(message, &[&["role", "content", "tool_calls"]])
         && choice.get("index").is_none_or(|index| index == 0)
@@ -154,7 +179,7 @@ mod tests {
         let message = json!({"role": "assistant", "content": "x"});
         assert!(renderable(&answer(&json!({"index": 0, "message": message, "finish_reason": "stop"}))));
         let quiet = json!({"role": "assistant", "content": "x", "refusal": null, "annotations": [], "tool_calls": [],
-            "reasoning_content": "", "audio": null, "new": {}});
+            "reasoning_content": "", "audio": null, "new": {}, "provider_specific_fields": {"refusal": null, "parts": [{}, ""]}});
         assert!(renderable(&answer(
             &json!({"message": quiet, "logprobs": null, "native_finish_reason": "stop"})
         )));
@@ -186,11 +211,22 @@ mod tests {
             let message = json!({"role": "assistant", "content": content, "tool_calls": [call, call]});
             assert!(renderable(&answer(&json!({"message": message, "finish_reason": "tool_calls"}))));
         }
-        for mut choice in [json!({"logprobs": {"content": []}}), json!({"index": 1}), json!({"new": 0})] {
+        for mut choice in [json!({"logprobs": {"content": [{"token": "x"}]}}), json!({"index": 1}), json!({"new": 0})] {
             choice["message"] = message.clone();
             assert!(!renderable(&answer(&choice)), "{choice}");
         }
         let choice = json!({"message": message});
+        for (name, value, expected) in [
+            ("metadata", json!({"weight_version": "default"}), true),
+            ("metadata", json!({"customer": "ann"}), false),
+            ("base_resp", json!({"status_code": 0, "status_msg": "success"}), true),
+            ("base_resp", json!({"status_code": 1027, "status_msg": "sensitive"}), false),
+            ("stats", json!({"tokens_per_second": 51.4}), true),
+            ("request_id", json!("2026"), true),
+        ] {
+            let body = json!({"choices": [choice], name: value});
+            assert_eq!(renderable(&body), expected, "{body}");
+        }
         assert!(!renderable(&json!({"choices": [choice, choice]})));
         assert!(!renderable(&json!({"choices": [choice], "citations": ["https://example.org"]})));
     }

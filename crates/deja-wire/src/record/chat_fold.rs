@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::chat::{CHOICE_REPORTS, REPORTS};
+use super::chat::{CHOICE_REPORTS, REPORTS, is_report};
 use super::{Event, Fold, Folded, Next};
 use crate::json::{Object, Writer, is_empty, is_null, json, text};
 use crate::lenient::joined_text;
@@ -67,6 +67,8 @@ impl Fold for ChatFold {
                     self.usage = usage.map(|usage| usage.get().to_owned()).or(self.usage.take());
                 }
                 _ if REPORTS.contains(&name) => {}
+                "metadata" | "base_resp"
+                    if serde_json::from_str(value.get()).is_ok_and(|value| is_report(name, &value)) => {}
                 _ => self.member(name, value),
             }
         }

@@ -76,6 +76,41 @@ fn of_a_stream_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
     assert_eq!(so_far(Wire::Chat, &failed.into()).unwrap().text, "One");
 }
 
+/// Members that wrap nothing, and reports of servers, lose nothing of a stream.
+#[test]
+fn a_stream_with_members_that_say_nothing_is_given_again() {
+    let chat = |first: &str, more: &str| {
+        let delta = format!(r#"{{"role":"assistant","content":"Yes.",{first}}}"#);
+        format!(
+            "data: {{\"id\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}],{more}}}\n\n\
+             data: {{\"id\":\"x\",\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
+        )
+    };
+    let messages = |edits: &str| {
+        let events = [
+            r#"{"type":"message_start","message":{"type":"message","role":"assistant","content":[],"context_management":null}}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Yes."}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            &format!(
+                r#"{{"type":"message_delta","delta":{{"stop_reason":"end_turn"}},"context_management":{{"applied_edits":{edits}}}}}"#
+            ),
+            r#"{"type":"message_stop"}"#,
+        ];
+        events.map(|event| format!("data: {event}\n\n")).concat()
+    };
+    for (wire, stream, expected) in [
+        (Wire::Chat, chat(r#""provider_specific_fields":{"refusal":null}"#, r#""stats":{"n":1}"#), true),
+        (Wire::Chat, chat(r#""provider_specific_fields":{"refusal":"No."}"#, r#""stats":{}"#), false),
+        (Wire::Chat, chat(r#""x":[]"#, r#""metadata":{"weight_version":"default"}"#), true),
+        (Wire::Chat, chat(r#""x":[]"#, r#""metadata":{"customer":"ann"}"#), false),
+        (Wire::Chat, chat(r#""x":[{}]"#, r#""base_resp":{"status_code":0,"status_msg":"success"}"#), true),
+        (Wire::Messages, messages("[]"), true),
+        (Wire::Messages, messages(r#"[{"type":"clear_tool_uses_20250919"}]"#), false),
+    ] {
+        assert_eq!(read(wire, &stream).unwrap().renderable, expected, "{stream}");
+    }
+}
+
 /// Thoughts and calls of tools are paid for as text is. Where nobody tells the tokens they are counted.
 #[test]
 fn what_a_model_wrote_besides_its_text_is_known() {
