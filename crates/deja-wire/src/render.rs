@@ -63,7 +63,10 @@ pub fn render(
         }
         Wire::Responses => responses_edits(&object, &hex, fresh),
         Wire::Messages => vec![("id", json(&format!("msg_{hex}")))],
-        Wire::Gemini => vec![("responseId", json(&hex))],
+        Wire::Gemini => {
+            let unsigned = gemini::unsigned(&object).map(|candidates| ("candidates", candidates));
+            [("responseId", json(&hex))].into_iter().chain(unsigned).collect()
+        }
     };
     let usage = if wire == Wire::Gemini { "usageMetadata" } else { "usage" };
     match object.get(usage) {

@@ -33,7 +33,9 @@ pub(super) fn renderable(body: &Value) -> bool {
     let known = |part: &Value| {
         let call = &part["functionCall"];
         let called = call["name"].is_string() && only(call, &[&["name", "args", "id"]]);
-        part["text"].is_string() && only(part, &[&["text"]]) || called && only(part, &[&["functionCall"]])
+        // A signature of a text may be missing from the next turn, and is left out of what is given again.
+        part["text"].is_string() && only(part, &[&["text", "thoughtSignature"]])
+            || called && only(part, &[&["functionCall"]])
     };
     only(body, &[&["candidates", "usageMetadata", "modelVersion", "responseId", "createTime"]])
         && only(candidate, &[&["content", "finishReason", "index"], REPORTS])
@@ -225,10 +227,10 @@ mod tests {
     #[test]
     fn only_text_is_given_again() {
         assert!(renderable(&answer("STOP", &json!({"text": "x"}))));
+        assert!(renderable(&answer("STOP", &json!({"text": "x", "thoughtSignature": "Eq="}))));
         assert!(renderable(&answer("STOP", &json!({"functionCall": {"name": "f", "args": {"x": 1}}}))));
         for part in [
             json!({"text": "x", "thought": true}),
-            json!({"text": "x", "thoughtSignature": "Eq="}),
             json!({"functionCall": {"args": {}}}),
             json!({"functionCall": {"name": "f"}, "thoughtSignature": "Eq="}),
             json!({"text": "x", "functionCall": {"name": "f"}}),

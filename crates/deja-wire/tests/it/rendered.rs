@@ -325,6 +325,30 @@ fn a_gemini_stream_ends_with_its_finish_reason_and_no_mark() {
     );
 }
 
+/// Gemini 3 signs texts too, mostly in an empty last part. A signature is of the conversation that it came in.
+#[test]
+fn a_text_of_gemini_is_given_again_without_its_signature() {
+    let stream = [
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Yes."}]},"index":0}],"modelVersion":"m","responseId":"r"}"#,
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"","thoughtSignature":"EqQB"}]},"index":0,"finishReason":"STOP"}]}"#,
+    ]
+    .map(|piece| format!("data: {piece}\n\n"))
+    .concat();
+    let streamed = record(Wire::Gemini, true, &stream.into()).unwrap();
+    let plain = br#"{ "candidates": [{"content": {"parts": [{"text": "Yes.", "thoughtSignature": "EqQB"}], "role": "model"}, "finishReason": "STOP"}]}"#;
+    let plain = record(Wire::Gemini, false, &Bytes::from_static(plain)).unwrap();
+    for stored in [streamed, plain] {
+        assert!(stored.renderable && stored.body.windows(4).any(|bytes| bytes == b"EqQB"));
+        let given = rendered(Wire::Gemini, &stored.body, false, false, &FRESH);
+        let parts = parsed(&given)["candidates"][0]["content"]["parts"].take();
+        assert!(parts.as_array().unwrap().iter().all(|part| part.as_object().unwrap().len() == 1), "{parts}");
+        assert_eq!(parts[0]["text"], "Yes.");
+        let given = again(Wire::Gemini, &rendered(Wire::Gemini, &stored.body, true, false, &FRESH));
+        assert_eq!((&*given.completion.text, given.renderable), ("Yes.", true));
+        assert!(!given.body.windows(4).any(|bytes| bytes == b"EqQB"));
+    }
+}
+
 #[test]
 fn tools_and_thoughts_in_a_plain_answer_are_streamed_where_a_stream_was_asked_for() {
     let answers = [

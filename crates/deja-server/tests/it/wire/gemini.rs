@@ -97,7 +97,8 @@ fn what_may_not_be_stored_is_not() {
         candidate(json!({"text": "half"}), "MAX_TOKENS"),
         candidate(json!({"text": "no"}), "SAFETY"),
         candidate(json!({"functionCall": {"name": "f", "args": {}}}), "STOP"),
-        candidate(json!({"text": "x", "thoughtSignature": "Eq=="}), "STOP"),
+        candidate(json!({"text": "x", "thought": true, "thoughtSignature": "Eq=="}), "STOP"),
+        candidate(json!({"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "Eq=="}), "STOP"),
         json!({"promptFeedback": {"blockReason": "SAFETY"}}),
     ]
     .into_iter()
