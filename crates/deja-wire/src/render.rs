@@ -18,7 +18,7 @@ const SLICE: usize = 64;
 
 /// What is new in an answer from the cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Fresh {
+pub struct Fresh<'a> {
     /// Random bytes: the answer's id is made of them.
     pub seed: [u8; 16],
     /// The time of the answer, in seconds since 1970.
@@ -31,6 +31,8 @@ pub struct Fresh {
     pub zero_usage: bool,
     /// Whether an answer of Responses stays under the id by which the provider keeps it.
     pub keeps_id: bool,
+    /// The body of the request, where it has labels that an answer of Responses repeats.
+    pub labelled: Option<&'a [u8]>,
 }
 
 /// A stored answer that cannot be given: it is not of its format.
@@ -43,7 +45,7 @@ pub fn render(
     wire: Wire,
     record: &[u8],
     rendering: &Rendering,
-    fresh: &Fresh,
+    fresh: &Fresh<'_>,
 ) -> Result<Bytes, Unrenderable> {
     let refuse = |_| Unrenderable(wire);
     let object = Object::parse(record).ok_or(Unrenderable(wire))?;
@@ -81,17 +83,20 @@ pub fn render(
 }
 
 /// What is new in a response. One that the provider keeps stays under its id: a next request may name it.
-fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh) -> Vec<(&'static str, String)> {
+fn responses_edits(response: &Object<'_>, hex: &str, fresh: &Fresh<'_>) -> Vec<(&'static str, String)> {
     // The provider may say that it keeps nothing, whatever was asked.
     let kept = fresh.keeps_id && response.get("store").is_none_or(|store| store.get() != "false");
     let mut edits = vec![("created_at", fresh.created.to_string())];
     if response.get("completed_at").is_some() {
         edits.push(("completed_at", fresh.created.to_string()));
     }
-    // What another caller wrote on its request is not for this one. Two requests may differ in it and share an answer.
+    // What another caller wrote on its request is not for this one, which has its own. Two requests may differ in it and share
+    // an answer.
+    let request = fresh.labelled.and_then(Object::parse).unwrap_or_default();
     for label in LABELS {
-        if response.get(label).is_some() {
-            edits.push((label, if label == "metadata" { "{}" } else { "null" }.to_owned()));
+        if response.members().any(|(name, _)| name == label) {
+            let none = if label == "metadata" { "{}" } else { "null" };
+            edits.push((label, request.get(label).map_or(none, RawValue::get).to_owned()));
         }
     }
     if !kept {
@@ -116,7 +121,7 @@ pub fn json_as_stream(wire: Wire, body: &[u8], rendering: &Rendering) -> Result<
 }
 
 /// The tokens that deja counted, as chat completions tell them.
-fn counted(fresh: &Fresh) -> String {
+fn counted(fresh: &Fresh<'_>) -> String {
     let Fresh { input_tokens, output_tokens, zero_usage, .. } = *fresh;
     let [input, output] = if zero_usage { [0, 0] } else { [input_tokens, output_tokens] };
     let mut usage = Writer::new();

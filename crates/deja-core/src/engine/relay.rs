@@ -247,6 +247,7 @@ impl Engine {
             zero_usage: project.settings.hit_usage == HitUsage::Zero,
             // Such a request is answered by the answer to the very same one only.
             keeps_id: wired.reasons.contains(&STORED_RESPONSE),
+            labelled: wired.labels.map(|_| &*wired.forward.body),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();
         match render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh) {

@@ -7,16 +7,17 @@ use serde_json::{Value, json};
 
 use crate::streams::ALL;
 
-const FRESH: Fresh = Fresh {
+const FRESH: Fresh<'static> = Fresh {
     seed: [0xab; 16],
     created: 1_790_000_999,
     input_tokens: 3,
     output_tokens: 2,
     zero_usage: false,
     keeps_id: false,
+    labelled: None,
 };
 
-fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh) -> Bytes {
+fn rendered(wire: Wire, body: &[u8], stream: bool, usage: bool, fresh: &Fresh<'_>) -> Bytes {
     render(wire, body, &Rendering { stream, usage }, fresh).unwrap()
 }
 
@@ -305,6 +306,14 @@ fn what_another_caller_wrote_on_its_request_is_not_given_again() {
     }
     let given = parsed(&rendered(Wire::Responses, &body, false, false, &FRESH));
     assert_eq!((&given["metadata"], &given["user"]), (&json!({}), &Value::Null));
+    // Who has labels gets its own, also where the stored answer has none.
+    stored["user"] = Value::Null;
+    let body = serde_json::to_vec(&stored).unwrap();
+    let request = br#"{"input": "x", "metadata": {"customer": "bob"}, "user": "bob"}"#;
+    let given = rendered(Wire::Responses, &body, false, false, &Fresh { labelled: Some(request), ..FRESH });
+    let given = parsed(&given);
+    assert_eq!((&given["metadata"], &given["user"]), (&json!({"customer": "bob"}), &json!("bob")));
+    assert_eq!(given["prompt_cache_key"], Value::Null);
 }
 
 #[test]
