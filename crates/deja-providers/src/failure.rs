@@ -182,6 +182,8 @@ impl Said {
             [code.clone(), word("code"), status, kind].into_iter().flatten().collect();
         let inner = error.pointer("/innererror/code").and_then(Value::as_str);
         words.extend(inner.map(str::to_owned));
+        // OpenRouter's, with 403.
+        words.extend(error.pointer("/metadata/flagged_input").map(|_| "content_filter".to_owned()));
         let details = error.get("details").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         words.extend(details.iter().filter_map(|d| d.get("reason")?.as_str().map(str::to_owned)));
         let daily =

@@ -220,6 +220,15 @@ async fn errors_of_the_operators_account_do_not_pass() {
     assert_eq!(answered.headers["content-type"], "application/json", "it says how the body is read");
 }
 
+/// OpenRouter says with 403, too, that a filter refused the prompt.
+#[tokio::test]
+async fn what_a_filter_says_of_the_content_passes() {
+    let body = r#"{"error":{"code":403,"message":"It requires moderation.","metadata":{"reasons":["violence"],"flagged_input":"How do I"}}}"#;
+    let answered = answer(http(403, "", body)).await.unwrap();
+    assert_eq!((answered.status, answered.error), (403, Some(FailureClass::ContentFilter)));
+    assert_eq!(whole(answered).await.unwrap(), body.as_bytes());
+}
+
 #[tokio::test]
 async fn a_short_key_is_a_word_that_errors_and_headers_may_have() {
     let body = r#"{"error":{"message":"model 'llama9:latest' not found"}}"#;

@@ -458,7 +458,7 @@ pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { mod
 fn advice(class: deja_core::provider::FailureClass) -> &'static str {
     use deja_core::provider::FailureClass as Class;
     match class {
-        Class::Auth => "Check its key.",
+        Class::Auth => "Check its key, and what its account may ask.",
         Class::NotFound => "Check the model’s id and the base URL.",
         Class::Quota => "The account is out of credit.",
         Class::Forbidden => "deja does not call this address: it lies in a private network or is reserved.",

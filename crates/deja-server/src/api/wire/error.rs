@@ -154,7 +154,9 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
 fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'static str>, Option<bool>) {
     let (kind, text, code, again) = match code {
         "provider_auth" => {
-            let text = "The provider refused deja's credentials. Tell deja's operator.";
+            // Providers say 403 to all of it, and what they say of an account is not for applications.
+            let text = "The provider refused this request: deja's key is wrong, its account may not make it, or the content was \
+                        refused. Tell deja's operator.";
             (ErrorKind::Unreachable, text, code, Some(false))
         }
         "provider_quota" => {
