@@ -17,7 +17,6 @@ use opentelemetry::context::FutureExt as _;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::analytics::Surface;
 use crate::cache::Entry;
 use crate::cache::policy::{NotStored, may_store};
 use crate::engine::call::{Call, provider_of};
@@ -180,8 +179,8 @@ impl Engine {
         Ok(Fresh { entry, stored, spent, near: call.near, provider_time })
     }
 
-    /// What came of an answer that is not whole, or was not recorded, which is paid for all the same; `None` if nothing says
-    /// so. What a plain one that is `cut` says cannot be read.
+    /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
+    /// all the same; `None` if nothing says so. What a plain one that is `cut` says cannot be read.
     async fn part(
         &self,
         call: &Call,
@@ -191,8 +190,8 @@ impl Engine {
         cut: bool,
         provider_time: Duration,
     ) -> Option<Fresh> {
-        let Surface::Wire(wire) = wired.surface() else { return None };
-        if log.head.status != 200 || !(streamed || cut) {
+        let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
+        if log.head.status != 200 || is_cached && !(streamed || cut) {
             return None;
         }
         let unread = |usage| Completion {
@@ -204,6 +203,12 @@ impl Engine {
             usage,
         };
         let (completion, why) = match log.whole() {
+            // Embeddings are no text, and a count of tokens is of none that were bought.
+            whole if !is_cached => {
+                let body = whole.unwrap_or_else(|| log.ends());
+                let usage = reading(body, move |body| usage_in(wire, body)).await??;
+                (unread(Some(usage)), NotStored::NotRecorded)
+            }
             None => {
                 let usage = reading(log.ends(), move |ends| usage_in(wire, ends)).await?;
                 (unread(usage), NotStored::NotRecorded)

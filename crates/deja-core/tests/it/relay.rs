@@ -486,6 +486,27 @@ async fn an_answer_that_calls_tools_answers_the_very_same_question_only() {
 }
 
 #[tokio::test]
+async fn what_embeddings_cost_is_counted() {
+    let bench = Bench::new().await;
+    let long = format!("[{}0]", "0.125, ".repeat(40 * 1024));
+    let usage = r#""usage": {"prompt_tokens": 70, "total_tokens": 70}"#;
+    // Of one that tells no tokens none are known.
+    for (vector, usage) in [("[0.5]", usage), (&long, usage), ("[0.5]", r#""model": "cheap""#)] {
+        let body = format!(r#"{{"object": "list", "data": [{{"embedding": {vector}}}], {usage}}}"#);
+        let answer = body.clone();
+        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &answer)));
+        let mut passing = relay("reset|1");
+        (passing.identity.mode, passing.forward.endpoint) = (Mode::Bypass, Endpoint::Embeddings);
+        assert_eq!(text(bench.live(passing).await).await, body);
+    }
+    bench.until("all are counted", |bench| bench.heard().len() == 3).await;
+    bench.logged().await;
+    let totals = bench.totals().await;
+    assert_eq!((totals.passed, totals.input_tokens, totals.output_tokens), (3, 2 * 70, 0));
+    assert_eq!((totals.spent, totals.unpriced), (NanoUsd::from_nanos(1000 * 2 * 70), 0));
+}
+
+#[tokio::test]
 async fn replicas_share_one_call_and_its_answer() {
     let bench =
         Bench::of(unguarded(), deja_core::engine::CallLimits { all: 9, each: 9 }, crate::util::PATIENCE)

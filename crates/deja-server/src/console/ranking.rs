@@ -350,7 +350,7 @@ pub(super) async fn unpriced(
     counts: &Counts,
 ) -> Result<BTreeSet<Arc<str>>, ConsoleError> {
     let free = counts.iter().filter(|(_, totals)| {
-        totals.hits() + totals.misses > 0 && totals.saved.plus(totals.spent) == NanoUsd::ZERO
+        totals.hits() + totals.misses + totals.passed > 0 && totals.saved.plus(totals.spent) == NanoUsd::ZERO
     });
     let models = free.filter_map(|(slice, _)| slice.model.clone()).collect();
     let mut unknown = prices::unknown(&visit.acting(), project, models).await?;

@@ -33,9 +33,11 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
     let blends = ["blend-1", "blend-2", "blend-3", "blend-4", "blend-5", "blend-6"];
     record(&world, blends.map(|model| UsageEvent { model, ..event })).await;
     record(&world, [UsageEvent { model: "blend-1", outcome: Outcome::ExactHit, ..event }]).await;
+    let passed = UsageEvent { model: "embedder", outcome: Outcome::Passed, ..event };
+    record(&world, [passed]).await;
     let page = member.get(address).await;
     let note = page.one("#unpriced");
-    assert!(note.contains(" blend-1, blend-2, blend-3, blend-4, blend-5 and 1 more: "), "{note}");
+    assert!(note.contains(" blend-1, blend-2, blend-3, blend-4, blend-5 and 2 more: "), "{note}");
     assert_eq!(page.attributes("#unpriced a", "href"), ["/console/p/furnished/providers"]);
     let row = page.all("#models tbody tr:first-child td");
     assert_eq!(row, ["2", "50.0%", "no price", "no price", "0", "0"]);
@@ -43,12 +45,13 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
     let told = |name: &str| rows.iter().find(|row| row.starts_with(name)).unwrap();
     assert!(told("own-free").contains("$0.00$0.00") && told("gpt-4o-mini").contains("$0.00$0.00"));
     assert!(told("had-one").contains("$0.00250") && told("refused").contains("$0.00"));
+    assert!(told("embedder").contains("no priceno price"), "{}", told("embedder"));
     let file = member.get(&format!("{address}/models.csv")).await;
     assert!(file.body.contains("\nblend-1,2,0.5,,,0,0\n"), "{}", file.body);
     // One that gets a price is one less.
     let price = [("model", "blend-6"), ("input", "1"), ("output", "2")];
     member.submit("/console/p/furnished/prices", &price).await;
-    assert!(member.get(address).await.one("#unpriced").contains("blend-4, blend-5: "));
+    assert!(member.get(address).await.one("#unpriced").contains("blend-5 and 1 more: "));
 }
 
 #[tokio::test]
