@@ -149,7 +149,7 @@ pub struct Totals {
     pub misses: u64,
     /// Requests without an answer because deja or the provider failed.
     pub errors: u64,
-    /// Requests refused for what they were: 400 and 403.
+    /// Requests refused for what they were, or wanted from the cache alone: 400, 403, 404, 413 and 504.
     pub refused: u64,
     /// Requests refused because there were too many: 429.
     pub rate_limited: u64,
@@ -179,7 +179,7 @@ pub struct Totals {
     pub new_end_users: u64,
     /// Of the rest, those with another parameter that it had not seen.
     pub new_parameters: u64,
-    /// Refused requests for a model that nobody serves.
+    /// Refused requests for a model that nobody serves, or not at their endpoint.
     pub unknown_models: u64,
     /// Refused requests for a model that their key is not for.
     pub forbidden_models: u64,

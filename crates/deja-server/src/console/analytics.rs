@@ -456,7 +456,7 @@ fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> V
             Unit::Count,
             vec![
                 total("errors", 4, |t| t.errors as f64),
-                total("refused (400, 403)", 3, |t| t.refused as f64),
+                total("refused", 3, |t| t.refused as f64),
                 total("over the limit (429)", 1, |t| t.rate_limited as f64),
             ],
         ),

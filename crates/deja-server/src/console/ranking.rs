@@ -310,7 +310,7 @@ pub(super) const REFUSALS: &str = "refusals";
 pub(super) fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table {
     let totals = &all.totals;
     let reasons = [
-        ("a model that nobody serves (400)", totals.unknown_models),
+        ("a model that nobody serves, or not at this endpoint (400, 404)", totals.unknown_models),
         ("a model that the key is not for (403)", totals.forbidden_models),
         ("a body or header that is wrong (400)", totals.unreadable()),
         ("the project: suspended, or another one was named (403)", totals.closed_projects),

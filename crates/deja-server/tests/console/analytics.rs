@@ -329,7 +329,7 @@ async fn refused_requests_stand_under_their_model_and_reason() {
     assert_eq!(
         rows,
         [
-            "a model that nobody serves (400)2",
+            "a model that nobody serves, or not at this endpoint (400, 404)2",
             "a model that the key is not for (403)1",
             "a body or header that is wrong (400)1",
             "over the limit (429)1",
@@ -344,7 +344,13 @@ async fn refused_requests_stand_under_their_model_and_reason() {
     let page = member.get("/console/p/furnished/analytics?model=claude-haiku-4-5").await;
     assert_eq!(page.all("#refusals tbody tr"), ["a model that the key is not for (403)1"]);
     let file = member.get("/console/p/furnished/analytics/refusals.csv").await;
-    assert!(file.body.starts_with("Reason,Requests\na model that nobody serves (400),2\n"), "{}", file.body);
+    assert!(
+        file.body.starts_with(
+            "Reason,Requests\n\"a model that nobody serves, or not at this endpoint (400, 404)\",2\n"
+        ),
+        "{}",
+        file.body
+    );
 }
 
 #[tokio::test]
