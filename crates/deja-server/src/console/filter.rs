@@ -45,6 +45,7 @@ impl Select {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Filter {
+    #[serde(deserialize_with = "with_lf")]
     pub(super) q: String,
     pub(super) model: String,
     /// Empty for any, `-` for none, `=text` for that one.

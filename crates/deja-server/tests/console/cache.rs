@@ -43,6 +43,24 @@ async fn a_context_of_several_lines_is_chosen_as_browsers_send_it() {
 }
 
 #[tokio::test]
+async fn a_text_of_several_lines_is_found_and_purged_as_browsers_send_it() {
+    let world = Arc::new(World::new().await);
+    let project = world.project("Shop").await;
+    world.entry_without_vector(&project, "m", "What is\na pen?", None).await;
+    world.entry_without_vector(&project, "m", "What is ink?", None).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let page = member.get("/console/p/shop/cache?q=is%0D%0Aa+pen").await;
+    assert_eq!(page.all("tbody th a").len(), 1, "{}", page.text());
+    assert_eq!(page.one("form textarea#q"), "is a pen");
+    let page = member.get("/console/p/shop/cache/purge?q=is%0D%0Aa+pen").await;
+    assert_eq!(page.one("form textarea#q"), "is a pen");
+    assert_eq!(page.attributes("input[type=hidden][name=q]", "value"), ["is\na pen"]);
+    let purge = [("q", "is\r\na pen"), ("confirm", "shop")];
+    let page = member.submit("/console/p/shop/cache/purge", &purge).await;
+    assert_eq!(page.one(".note"), "1 entry deleted.");
+}
+
+#[tokio::test]
 async fn entries_are_found_by_text_and_by_meaning() {
     let world = Arc::new(World::new().await);
     let (project, entry) = world.furnished().await;
