@@ -53,7 +53,9 @@ impl TotpSecret {
     /// The step of 30 seconds whose code this is: the present one, the one before or the one after (RFC 6238, section 5.2).
     pub fn step_of(&self, code: &str, now: Timestamp) -> Option<u64> {
         let seconds = u64::try_from(now.as_secs()).ok()?;
-        self.totp("").check(code, seconds)
+        // Apps show it in two groups.
+        let code: String = code.chars().filter(|c| !c.is_whitespace()).collect();
+        self.totp("").check(&code, seconds)
     }
 
     fn totp(&self, account: &str) -> Totp {
@@ -152,6 +154,9 @@ mod tests {
             for drift in [-90, 90] {
                 assert_eq!(secret.step_of(code, Timestamp::from_secs(seconds + drift)), None, "{code}");
             }
+        }
+        for typed in ["287 082", " 287082\n", "287\u{a0}082"] {
+            assert_eq!(secret.step_of(typed, Timestamp::from_secs(59)), Some(1), "{typed}");
         }
         for wrong in ["", "28708", "2870820", "abcdef", "２８７０８２"] {
             assert_eq!(secret.step_of(wrong, Timestamp::from_secs(59)), None, "{wrong}");

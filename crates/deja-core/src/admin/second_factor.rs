@@ -34,7 +34,7 @@ pub async fn turn_on(
     }
     let now = by.now();
     let wrong = "the code is not the one that the app should show now: scan again, and look at the clock of the phone";
-    let step = secret.step_of(code.trim(), now).ok_or_else(|| AdminError::Invalid(wrong.into()))?;
+    let step = secret.step_of(code, now).ok_or_else(|| AdminError::Invalid(wrong.into()))?;
     let codes: Result<Vec<_>, _> =
         (0..RECOVERY_CODES).map(|_| RecoveryCode::generate(by.entropy())).collect();
     let codes = codes?;
@@ -60,7 +60,7 @@ pub async fn check(admin: &Admin, operator: &Operator, code: &str, from: &str) -
         let opened = admin.sealer.open(&factor.sealed_secret, &binding(operator.id))?;
         let damaged = || AdminError::Failed("a second factor's secret is damaged".into());
         let secret = TotpSecret::from_bytes(opened.expose_secret()).ok_or_else(damaged)?;
-        match secret.step_of(code.trim(), now) {
+        match secret.step_of(code, now) {
             Some(step) => admin.store.use_code(operator.id, step).await?,
             None => false,
         }
