@@ -72,6 +72,7 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     }
     let live = member.get("/console/p/furnished/requests?live=1&outcome=semantic_hit").await;
     assert_eq!(live.headers["refresh"], "3");
+    assert!(live.all("form.filters").is_empty(), "what is typed would be gone");
     let stop = live.attributes("nav[aria-label=View] a", "href").remove(0);
     assert_eq!(stop, "/console/p/furnished/requests?outcome=semantic_hit", "it stops with the same filters");
 }
