@@ -17,6 +17,8 @@ use super::ranking::{Counts, counts};
 
 /// Models, and contexts, that a filter offers at most.
 const OFFERED: usize = 200;
+/// Who asks at the console has no key.
+const CONSOLE: KeyId = KeyId::from_bytes([0; 16]);
 /// One more tells whether there are more.
 const READ: NonZeroUsize = NonZeroUsize::new(OFFERED + 1).unwrap();
 
@@ -52,14 +54,18 @@ impl Names {
 
     /// All keys, as choices.
     pub(super) fn keys(&self) -> impl Iterator<Item = (String, String)> {
-        self.keys.iter().map(|key| (key.id.to_string(), self.key(key.id)))
+        self.ids().map(|id| (id.to_string(), self.key(id)))
+    }
+
+    /// All keys, and the console.
+    fn ids(&self) -> impl Iterator<Item = KeyId> {
+        self.keys.iter().map(|key| key.id).chain([CONSOLE])
     }
 
     pub(super) fn key(&self, id: KeyId) -> String {
         match self.keys.iter().find(|key| key.id == id) {
             Some(key) => format!("{} ({}…)", key.name, key.shown),
-            // Who asks at the console has no key.
-            None if *id.as_bytes() == [0; 16] => "Console".into(),
+            None if id == CONSOLE => "Console".into(),
             None => "(unknown key)".into(),
         }
     }
@@ -128,7 +134,7 @@ impl Offered {
     }
 
     pub(super) fn selects(&self, asked: &Asked, names: &Names) -> Vec<Select> {
-        let keys = with(names.keys.iter().map(|key| key.id), asked.slice.key).into_iter();
+        let keys = with(names.ids(), asked.slice.key).into_iter();
         let keys = keys.map(|key| (key.to_string(), names.key(key)));
         let models = self.models.iter().map(|model| (model.to_string(), model_name(model)));
         let contexts = self.contexts.iter().map(|key| (key.0.to_string(), names.context(*key)));

@@ -9,6 +9,7 @@ use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::cache::{Answered, Met};
 use deja_core::embedding::Similarity;
+use deja_core::id::KeyId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::request_log::LoggedRequest;
@@ -37,6 +38,13 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     assert!(row.contains("Console") && row.contains("$1.50") && row.contains("3.00 ms"), "{row}");
     assert!(!page.body.contains("French Guiana"), "a text that nobody asked for");
     assert_eq!(page.headers.get("refresh"), None);
+    let console = KeyId::from_bytes([0; 16]);
+    for place in ["requests", "analytics"] {
+        let page = member.get(&format!("/console/p/furnished/{place}?key={console}")).await;
+        assert_eq!(page.one("select#key option[selected]"), "Console", "{place}");
+        let page = member.get(&format!("/console/p/furnished/{place}")).await;
+        assert_eq!(page.all("select#key option").last().unwrap(), "Console", "{place}");
+    }
 
     let unpriced =
         LoggedRequest { saved: NanoUsd::ZERO, model: "brew".into(), ..world.logged(&project, entry, ASKED) };
