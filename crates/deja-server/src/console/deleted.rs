@@ -41,6 +41,10 @@ pub(super) async fn delete(visit: &Visit, slug: &str, entries: &[EntryId], good:
             failed => return visit.done(&list, failed, good),
         }
     }
+    if kept.is_empty() {
+        // A page that says so was reloaded, or somebody else was faster.
+        return visit.to(&list, &Flash::bad("Nothing was deleted: these entries are gone already."));
+    }
     let gone = kept.len();
     let deleted: Vec<Deleted> = kept.into_iter().flatten().collect();
     let good = match (entries.len(), gone - deleted.len()) {

@@ -363,6 +363,8 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
     assert_eq!((page.status, page.one("p[role=status]").as_str()), (200, "2 entries deleted."));
     assert_eq!(store.count(project.id).await.unwrap(), 1);
     let sealed = page.attributes("input[name=entry]", "value").remove(0);
+    let page = member.submit(&delete, &ticked).await;
+    assert!(page.one("[role=alert]").contains("gone already"), "a reload: {}", page.text());
     let page = member.submit("/console/p/furnished/cache/restore", &[("entry", &sealed)]).await;
     assert_eq!(page.one(".note"), "2 entries are back.");
     let page = member.get(list).await;
