@@ -204,7 +204,8 @@ const FIELDS: [&str; 8] = [
 
 /// How many entries of a project are beyond a maximum.
 async fn beyond(visit: &Visit, project: &Project, maximum: Option<u64>) -> Result<u64, ConsoleError> {
-    let Some(maximum) = maximum.filter(|maximum| *maximum < project.settings.max_entries) else {
+    // One of 0 is refused, so it lets nothing go.
+    let Some(maximum) = maximum.filter(|maximum| (1..project.settings.max_entries).contains(maximum)) else {
         return Ok(0);
     };
     Ok(visit.console.admin.store.count(project.id).await?.saturating_sub(maximum))
