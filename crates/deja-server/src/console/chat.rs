@@ -242,10 +242,10 @@ async fn attempt(
 
 /// What would come of a request that is compared as a whole.
 fn as_a_whole(preview: &deja_core::engine::Preview, beyond: &Beyond) -> Outcome {
-    let hit = preview.hit.as_ref();
+    let hit = preview.hit.as_ref().filter(|_| !beyond.refuses(true));
     let (title, text) = match hit {
         Some(_) => ("The same request is in the cache", "A request would get its answer.".into()),
-        None if beyond.is_nobody() => {
+        None if beyond.refuses(false) => {
             let (title, text) = beyond.refused();
             (title, text.to_owned())
         }

@@ -130,6 +130,8 @@ pub(super) enum Asks {
 
 /// What is there beyond the cache.
 enum There {
+    /// Nothing: the project is suspended, and refuses hits too.
+    Suspended,
     /// A provider.
     Provider,
     /// Nobody: the model is unknown, or its provider has no such endpoint.
@@ -152,6 +154,9 @@ impl Beyond {
         model: &str,
         asks: Asks,
     ) -> Result<Self, ConsoleError> {
+        if project.suspended {
+            return Ok(Self { asks, there: There::Suspended });
+        }
         let caller = Admission::of_console(Arc::new(project.clone()));
         let endpoint = match asks {
             Asks::Query => None,
@@ -165,14 +170,19 @@ impl Beyond {
         Ok(Self { asks, there })
     }
 
-    /// Whether nobody is.
-    pub(super) const fn is_nobody(&self) -> bool {
-        matches!(self.there, There::Nobody)
+    /// Whether it is refused before anything similar is looked for; where the very same `is_stored`, it may answer.
+    pub(super) const fn refuses(&self, is_stored: bool) -> bool {
+        match self.there {
+            There::Suspended => true,
+            There::Nobody => !is_stored,
+            There::Provider | There::NoKey(_) => false,
+        }
     }
 
     /// What comes of it.
     pub(super) fn would(&self) -> String {
         match (&self.there, self.asks) {
+            (There::Suspended, _) => "it would get 403, as the project is suspended".into(),
             (There::Provider, Asks::Query) => "a query would ask the provider".into(),
             (There::Provider, Asks::Request(_)) => "a request would go to the provider".into(),
             (There::Nobody, Asks::Query) => {
@@ -190,15 +200,19 @@ impl Beyond {
         }
     }
 
-    /// What is said where nobody is.
+    /// What is said where it is refused.
     pub(super) const fn refused(&self) -> (&'static str, &'static str) {
-        match self.asks {
-            Asks::Query => (
+        match (&self.there, self.asks) {
+            (There::Suspended, _) => (
+                "The project is suspended",
+                "Every request gets 403, whatever is in the cache. An owner can resume it under Settings.",
+            ),
+            (_, Asks::Query) => (
                 "A query would be refused",
                 "Nobody serves this model: a query gets 400, unless the very same prompt is in the cache. Providers says \
                  which models there are.",
             ),
-            Asks::Request(_) => (
+            (_, Asks::Request(_)) => (
                 "A request would be refused",
                 "Nobody serves this model in this format: a request gets 404, unless the very same one is in the cache. \
                  Providers says which models there are.",
@@ -209,11 +223,10 @@ impl Beyond {
 
 /// What would come of asking.
 pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outcome {
-    // A model that nobody serves is refused before anything similar is looked for.
-    let hit = preview.hit.as_ref().filter(|hit| hit.is_exact() || !beyond.is_nobody());
+    let hit = preview.hit.as_ref().filter(|hit| !beyond.refuses(hit.is_exact()));
     let would = beyond.would();
     let (title, text) = match (hit, preview.near.first()) {
-        (None, _) if beyond.is_nobody() => {
+        (None, _) if beyond.refuses(false) => {
             let (title, text) = beyond.refused();
             (title, text.into())
         }
@@ -258,7 +271,7 @@ pub(super) fn expected(preview: &Preview, prompt: &str, beyond: &Beyond) -> Outc
         hit: hit.is_some(),
         text,
         // The same prompt answers at every threshold, and so does nobody.
-        at_others: (!hit.is_some_and(Hit::is_exact) && !beyond.is_nobody()).then_some(would),
+        at_others: (!hit.is_some_and(Hit::is_exact) && !beyond.refuses(false)).then_some(would),
         facts: timings(&preview.trace),
         answer: hit.map(|hit| hit.entry().answer.text.clone()),
         wrong: hit.map(|hit| (hit.entry().id.to_string(), prompt.to_owned())),
