@@ -34,6 +34,7 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
     }
     let voices = a.passive != b.passive;
     let symmetric = [a, b].iter().any(|p| p.words.iter().any(|w| w.is(class::SYMMETRIC)));
+    let unordered = a.coordinated && b.coordinated && !(a.sequenced && b.sequenced);
     let ranks = ranks(pairs);
     let (mut inverted, mut exchanged) = (0usize, false);
     let total = pairs.len() * pairs.len().saturating_sub(1) / 2;
@@ -50,10 +51,7 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
                     && x.governor != x2.governor
                     && Governor::From == if a.passive { x.governor } else { x2.governor };
                 exchanged |= !crossed && x.place + 1 < y.place && (agent(y, y2) || agent(y2, y));
-            } else if crossed
-                && !symmetric
-                && !(a.coordinated && b.coordinated && [x, y, x2, y2].into_iter().any(joined))
-            {
+            } else if crossed && !symmetric && !(unordered && [x, y, x2, y2].into_iter().any(joined)) {
                 let governors = (x.governor, y.governor);
                 let traded = governors.0 != governors.1 && governors == (y2.governor, x2.governor);
                 let transposed = governors.0 == governors.1

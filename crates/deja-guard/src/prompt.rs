@@ -163,6 +163,8 @@ pub struct Prompt {
     pub(crate) hypothetical: bool,
     /// "and", "or", "vs" or "between" occurs.
     pub(crate) coordinated: bool,
+    /// "Then" orders what it says, and no condition comes before it.
+    pub(crate) sequenced: bool,
     /// Asks for what does not depend on the order of numbers: a sum, an average.
     pub(crate) unordered: bool,
     /// The sentences that ask something, one bit each; all of them where none shows it.
@@ -191,6 +193,7 @@ impl Prompt {
         let length = pieces.len();
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
+        let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
         let mut prompt = Self {
             key,
             words: Vec::with_capacity(16),
@@ -213,6 +216,7 @@ impl Prompt {
             future: false,
             hypothetical: false,
             coordinated: false,
+            sequenced: says("then") && !says("if"),
             unordered: false,
             asking: asking(&pieces),
             length,

@@ -44,3 +44,16 @@ fn the_reply_at_the_end_of_a_chat_is_judged_alone() {
         assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
     }
 }
+
+#[test]
+fn words_that_stood_for_order_are_read_as_what_they_say() {
+    all_refused(&[
+        ("How do I replace a colon with a comma in Word?", "How do I replace a comma with a colon in Word?"),
+        ("How do I link an invoice to a contract?", "How do I link a contract to an invoice?"),
+        ("Should I rinse and then peel carrots?", "Should I peel and then rinse carrots?"),
+    ]);
+    all_passed(&[
+        ("Can I rinse and peel carrots?", "Can I peel and rinse carrots?"),
+        ("What is the link between sleep and weight?", "What is the link between weight and sleep?"),
+    ]);
+}
