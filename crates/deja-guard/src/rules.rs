@@ -4,15 +4,16 @@ use crate::features::{Differences, FEATURES};
 
 /// Where the prompts align almost wholly, one fact is enough; where they are reworded it is a hint.
 struct Fact {
-    feature: &'static str,
+    /// The place of the feature in the vector.
+    feature: usize,
     /// Taken off the log-odds of the trees: aligned prompts, reworded prompts.
     weight: [f32; 2],
     /// The feature is above this.
     above: f32,
 }
 
-const fn fact(feature: &'static str, aligned: f32, reworded: f32) -> Fact {
-    Fact { feature, weight: [aligned, reworded], above: 0.0 }
+const fn fact(feature: &str, aligned: f32, reworded: f32) -> Fact {
+    Fact { feature: index(feature), weight: [aligned, reworded], above: 0.0 }
 }
 
 const FACTS: [Fact; 28] = [
@@ -44,7 +45,7 @@ const FACTS: [Fact; 28] = [
     fact("one_sided", 0.4, 0.0),
     fact("foreign_request", 8.0, 8.0),
     // Two content words on either side have no counterpart.
-    Fact { feature: "un_lo", weight: [1.0, 0.0], above: 1.5 },
+    Fact { feature: UN_LO, weight: [1.0, 0.0], above: 1.5 },
 ];
 
 type Stands = fn(&Differences) -> bool;
@@ -62,33 +63,62 @@ const BESIDE: [(Stands, [f32; 2]); 6] = [
 /// Prompts of more words than this are long.
 pub(crate) const LONG: usize = 20;
 
-fn index(name: &str) -> usize {
-    FEATURES.iter().position(|known| *known == name).unwrap_or(usize::MAX)
+/// The place of a feature in the vector; a name that none has does not compile.
+const fn index(name: &str) -> usize {
+    let mut at = 0;
+    while at < FEATURES.len() {
+        if is(FEATURES[at].as_bytes(), name.as_bytes()) {
+            return at;
+        }
+        at += 1;
+    }
+    panic!("no feature has this name")
 }
 
-/// The facts' places in the vector, looked up once.
-static PLACES: std::sync::LazyLock<[usize; FACTS.len()]> =
-    std::sync::LazyLock::new(|| FACTS.each_ref().map(|fact| index(fact.feature)));
+const fn is(known: &[u8], name: &[u8]) -> bool {
+    if known.len() != name.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < name.len() {
+        if known[at] != name[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+const LEN_HI: usize = index("len_hi");
+const CHAR_RATIO: usize = index("char_ratio");
+const CONTAIN_LO: usize = index("contain_lo");
+const BI_JAC: usize = index("bi_jac");
+const UN_LO: usize = index("un_lo");
+const UN_HI: usize = index("un_hi");
+const NUM_BOTH: usize = index("num_both");
+const NEG_PARITY: usize = index("neg_parity");
+const OPPOSITE: usize = index("opposite");
+const SWAPPED: usize = index("swapped");
+const TURNED: usize = index("turned");
+const CONVERSE: usize = index("converse");
+const PERSONS: usize = index("persons");
 
 /// The score of the trees after the facts: 0 to 1.
 pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: &Differences) -> f32 {
-    let value = |name: &str| features.get(index(name)).copied().unwrap_or(0.0);
     let trees = trees.clamp(1e-6, 1.0 - 1e-6);
     let mut odds = (trees / (1.0 - trees)).ln();
-    let words = value("len_hi").exp();
+    let words = features[LEN_HI].exp();
     // A long text says much that a fact may belong to: there it is proof only where the rest is nearly the same.
-    let near = words <= LONG as f32 || value("bi_jac") >= 0.5;
-    let aligned = near && value("un_hi") <= (words / 8.0).max(1.0);
+    let near = words <= LONG as f32 || features[BI_JAC] >= 0.5;
+    let aligned = near && features[UN_HI] <= (words / 8.0).max(1.0);
     // Who does what to whom shows even where two words were added.
-    let roles = aligned || near && value("un_lo") == 0.0 && value("un_hi") <= 2.0;
+    let roles = aligned || near && features[UN_LO] == 0.0 && features[UN_HI] <= 2.0;
     let hint = if near { 1.0 } else { 16.0 / words };
-    let converse = value("converse") > 0.0;
-    for (fact, place) in FACTS.iter().zip(PLACES.iter()) {
-        let role = matches!(fact.feature, "swapped" | "turned" | "persons");
-        if features.get(*place).is_some_and(|v| *v > fact.above)
-            && !(converse && (role || fact.feature == "opposite"))
-        {
-            let number = fact.feature == "num_both";
+    let converse = features[CONVERSE] > 0.0;
+    for fact in &FACTS {
+        let role = matches!(fact.feature, SWAPPED | TURNED | PERSONS);
+        if features[fact.feature] > fact.above && !(converse && (role || fact.feature == OPPOSITE)) {
+            let number = fact.feature == NUM_BOTH;
             odds -= match (if role { roles } else { aligned }, number) {
                 (true, _) => fact.weight[0],
                 (false, true) => fact.weight[1],
@@ -102,12 +132,12 @@ pub(crate) fn judged(trees: f32, features: &[f32; FEATURES.len()], differences: 
         }
     }
     // One says what the other does and as much again: another request beside it, or a suffix made to lie near it.
-    let twice = value("contain_lo") < 0.45 && value("char_ratio") < 0.45;
-    if twice && value("un_lo") <= 1.0 && value("un_hi") >= 3.0 {
+    let twice = features[CONTAIN_LO] < 0.45 && features[CHAR_RATIO] < 0.45;
+    if twice && features[UN_LO] <= 1.0 && features[UN_HI] >= 3.0 {
         odds -= 8.0;
     }
     // "A beats B" and "B loses to A" say the same.
-    if converse && aligned && value("neg_parity") == 0.0 && value("num_both") == 0.0 {
+    if converse && aligned && features[NEG_PARITY] == 0.0 && features[NUM_BOTH] == 0.0 {
         odds = odds.max(1.5);
     }
     1.0 / (1.0 + (-odds).exp())
