@@ -434,19 +434,28 @@ impl Prompt {
     }
 }
 
-/// `text` in lower case without the marks that say nothing: quotes, commas, brackets, the end of a sentence.
+/// `text` in lower case without the marks that say nothing: quotes, commas, brackets, the end of a sentence. A mark between
+/// digits says something: 3,4 and 3:4. A comma before three digits groups them.
 fn key(text: &str) -> String {
     const IDLE: &str = ",;:\"“”„«»¿¡()…–—`?。？！、，「」『』《》";
     let mut key = String::with_capacity(text.len());
     let mut spaced = false;
-    let mut chars = text.trim_end_matches(['.', '?', '!', ' ']).chars().peekable();
-    while let Some(c) = chars.next() {
+    let text = text.trim_end_matches(['.', '?', '!', ' ']);
+    let mut chars = text.char_indices().peekable();
+    let mut before = ' ';
+    while let Some((at, c)) = chars.next() {
+        let parts = matches!(c, ',' | ';' | ':') && before.is_ascii_digit() && {
+            let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+            digits > 0 && (c != ',' || digits != 3)
+        };
+        before = c;
         if matches!(c, '\'' | '’' | '‘') {
             continue;
         }
         // "!x" and "!=" say something, "Hi! There" does not.
-        let exclaims = c == '!' && !chars.peek().is_some_and(|next| next.is_alphanumeric() || *next == '=');
-        if c.is_whitespace() || exclaims || IDLE.contains(c) {
+        let exclaims =
+            c == '!' && !chars.peek().is_some_and(|(_, next)| next.is_alphanumeric() || *next == '=');
+        if c.is_whitespace() || exclaims || IDLE.contains(c) && !parts {
             spaced = true;
             continue;
         }

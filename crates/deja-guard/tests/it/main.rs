@@ -7,4 +7,5 @@ mod pairs;
 mod proofs;
 mod properties;
 mod reasons;
+mod texts;
 mod words;
