@@ -6,8 +6,10 @@ mod characters;
 use characters::{ideograph, is_hiragana, request, unspaced};
 
 use crate::languages::{
-    Grammar, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FROM, IS_GREETING, IS_IDLE, IS_LOSES, IS_MARK, IS_NEGATION,
-    IS_PASSIVE, IS_THANKS, IS_TO, IS_WHO, IS_WINS, conjugates, listed, lists, number,
+    FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE,
+    IS_FROM, IS_GERMAN_IDLE, IS_GREETING, IS_IDLE, IS_LOSES, IS_MARK, IS_MASCULINE, IS_NEGATION, IS_NOW,
+    IS_PASSIVE, IS_PORTUGUESE_FEMININE, IS_THANKS, IS_TO, IS_WHO, IS_WINS, PORTUGUESE_PLACE, conjugates,
+    idle_behind, listed, lists, makes_idle, number, precedes_noun,
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
@@ -25,8 +27,14 @@ pub(crate) struct Foreign {
     /// Japanese case particles with the character before them, sorted.
     roles: Vec<String>,
     grammar: Grammar,
-    /// The words of direction since the last word.
+    /// The words of direction and the articles since the last word.
     lead: u32,
+    /// The word before makes one idle: "por" in "por favor".
+    idler: &'static str,
+    /// The word before says that a noun follows.
+    noun: bool,
+    /// The word before had a capital letter.
+    capital: bool,
     passive: bool,
     /// "Loses" rather than "wins".
     loses: bool,
@@ -60,8 +68,10 @@ struct Token {
     kind: Kind,
     /// Begins with a capital letter, and no sentence.
     capital: bool,
-    /// The words of direction before it, as bits of their lists.
+    /// The words of direction and the articles before it, as bits of their lists.
     lead: u32,
+    /// Stands where nouns do.
+    noun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,6 +238,9 @@ impl Foreign {
         }
         out.settle(&mut amount);
         out.words.pop_if(|w| listed(IS_THANKS, &w.text));
+        if out.words.iter().any(|w| matches!(w.text.as_str(), "#wins" | "#won")) {
+            out.words.retain(|w| !listed(IS_BESIDE_WINS, &w.text));
+        }
         out.roles.sort_unstable();
         out
     }
@@ -306,18 +319,47 @@ impl Foreign {
         }
         self.settle(amount);
         self.passive |= listed(IS_PASSIVE, &word);
-        if listed(IS_NEGATION, &word) {
+        let before = std::mem::replace(&mut self.idler, makes_idle(&word));
+        let precedes = precedes_noun(&word);
+        if word == "ce" && self.words.last().is_some_and(|last| last.text == "est") {
+            self.words.pop();
+        } else if idle_behind(before, &word) {
+            self.lead = 0;
+            // "S'il te plaît"
+            self.words.pop_if(|last| word == "te" && last.text == "s");
+        } else if listed(IS_NEGATION, &word) {
             self.negation(word);
-        } else if listed(IS_LOSES, &word) {
-            self.loses = true;
-            self.push("#wins".to_owned());
-        } else if listed(IS_WINS, &word) {
-            self.push("#wins".to_owned());
-        } else if !listed(IS_IDLE, &word) {
-            self.add(word, Kind::Word, capital);
+        } else if listed(IS_LOSES | IS_WINS, &word) {
+            self.loses |= listed(IS_LOSES, &word);
+            self.push(if listed(IS_NOW, &word) { "#wins" } else { "#won" }.to_owned());
+        } else if listed(IS_IDLE, &word) || listed(IS_GERMAN_IDLE, &word) && self.is_idle_german() {
+            self.lead |= self.leads(&word);
         } else {
-            self.lead |= lists(&word) & (IS_FROM | IS_TO | IS_BY);
+            // Two capitalised words are a name, whatever stands before them.
+            let name = capital && std::mem::replace(&mut self.capital, capital);
+            if name && let Some(last) = self.words.last_mut() {
+                last.noun = false;
+            }
+            self.noun &= !name;
+            self.add(word, Kind::Word, capital);
         }
+        self.capital = capital;
+        self.noun = precedes;
+    }
+
+    /// "Zeig mal", not "dreimal" or "3 mal".
+    fn is_idle_german(&self) -> bool {
+        self.grammar.is(GERMAN_PLACE) && self.words.last().is_none_or(|last| last.kind != Kind::Number)
+    }
+
+    /// What an idle word says of the word behind it.
+    fn leads(&self, word: &str) -> u32 {
+        let mut lead =
+            lists(word) & (IS_FROM | IS_TO | IS_BY | IS_MASCULINE | IS_FEMININE | IS_PORTUGUESE_FEMININE);
+        if word == "le" && !self.grammar.is(FRENCH_PLACE) {
+            lead &= !IS_MASCULINE;
+        }
+        lead
     }
 
     fn number(&mut self, text: String) {
@@ -336,7 +378,8 @@ impl Foreign {
 
     fn add(&mut self, text: String, kind: Kind, capital: bool) {
         if self.words.len() < LIMIT {
-            self.words.push(Token { text, kind, capital, lead: std::mem::take(&mut self.lead) });
+            let (lead, noun) = (std::mem::take(&mut self.lead), std::mem::take(&mut self.noun));
+            self.words.push(Token { text, kind, capital, lead, noun });
         } else {
             self.rest = text.bytes().fold(self.rest, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         }
@@ -346,8 +389,10 @@ impl Foreign {
         self.words.iter().find(|w| w.kind == Kind::Word).map(|w| w.text.as_str())
     }
 
+    /// In German "wie" is how.
     fn asks_who(&self) -> bool {
-        self.words.iter().any(|w| listed(IS_WHO, &w.text))
+        let german = self.grammar.is(GERMAN_PLACE);
+        self.words.iter().any(|w| listed(IS_WHO, &w.text) && !(german && w.text == "wie"))
     }
 
     /// "By whom was it written?", not "who was invited by her?"
@@ -426,6 +471,14 @@ pub(crate) enum Unproved {
     Words,
 }
 
+/// Where a word of one text stands in the other.
+struct Pair {
+    at: usize,
+    /// May be who does it or whom it is done to: no verb, no question word.
+    party: bool,
+    capital: bool,
+}
+
 /// Proves that two texts ask the same, or says what is in the way.
 pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     if sorted(&a.numbers) != sorted(&b.numbers) {
@@ -440,41 +493,70 @@ pub(crate) fn proved(a: &Foreign, b: &Foreign) -> Result<(), Unproved> {
     let counts = |word: &Token| !other_side || word.kind != Kind::Ending;
     let mut free: Vec<usize> = (0..b.words.len()).filter(|at| counts(&b.words[*at])).collect();
     let mut order = Vec::with_capacity(a.words.len());
-    let mut turned = false;
+    let (mut turned, mut given, mut taken) = (false, false, false);
+    let portuguese = a.grammar.is(PORTUGUESE_PLACE) || b.grammar.is(PORTUGUESE_PLACE);
+    let feminine = IS_FEMININE | if portuguese { IS_PORTUGUESE_FEMININE } else { 0 };
     // A verb may have another form in the passive.
     let mut verbs = usize::from(voices);
     for word in a.words.iter().filter(|word| counts(word)) {
         let is = |j: &usize| b.words[*j].kind == word.kind && b.words[*j].text == word.text;
         let words = |j: &usize| word.kind == Kind::Word && b.words[*j].kind == Kind::Word;
         let capital = |j: &usize| word.capital || b.words[*j].capital;
-        let inflects =
-            |j: &usize| words(j) && a.grammar.inflects(b.grammar, &word.text, &b.words[*j].text, capital(j));
+        let inflects = |j: &usize| {
+            let other = &b.words[*j];
+            let noun = word.noun || other.noun;
+            words(j) && a.grammar.inflects(b.grammar, &word.text, &other.text, capital(j), noun)
+        };
         let conjugates = |j: &usize| words(j) && !capital(j) && conjugates(&word.text, &b.words[*j].text);
+        let mut verb = false;
         let found = free.iter().position(is).or_else(|| free.iter().position(inflects)).or_else(|| {
             verbs = verbs.checked_sub(1)?;
+            verb = true;
             free.iter().position(conjugates)
         });
         let Some(at) = found else { return Err(Unproved::Words) };
         let at = free.remove(at);
-        let leads = (word.lead, b.words[at].lead);
-        turned |=
-            leads.0 & IS_FROM != 0 && leads.1 & IS_TO != 0 || leads.0 & IS_TO != 0 && leads.1 & IS_FROM != 0;
-        order.push((word.kind, at));
+        let (x, y) = (word.lead, b.words[at].lead);
+        turned |= x & IS_FROM != 0 && y & IS_TO != 0 || x & IS_TO != 0 && y & IS_FROM != 0;
+        // "¿A quién ama Ana?", "¿Quién ama a Ana?": the "a" changed its word. "Come al gato", "come el gato": it came.
+        let to = (x & IS_TO != 0, y & IS_TO != 0);
+        given |= to == (true, false);
+        taken |= to == (false, true);
+        turned |= x & y & IS_MASCULINE != 0 && to.0 != to.1;
+        let genders = |lead: u32| (lead & IS_MASCULINE != 0, lead & feminine != 0);
+        if matches!((genders(x), genders(y)), ((true, false), (false, true)) | ((false, true), (true, false)))
+        {
+            return Err(Unproved::Words);
+        }
+        let event = matches!(word.text.as_str(), "#wins" | "#won") || listed(IS_WHO, &word.text);
+        order.push(Pair { at, party: word.kind == Kind::Word && !event && !verb, capital: capital(&at) });
     }
+    turned |= given && taken;
     if !free.is_empty() || a.rest != b.rest {
         return Err(Unproved::Words);
     }
-    if other_side {
-        order.retain(|(kind, _)| *kind == Kind::Word);
-    }
-    let inverted = order.windows(2).any(|pair| pair[0].1 > pair[1].1);
+    let inverted = |order: &[Pair]| order.windows(2).any(|two| two[0].at > two[1].at);
     // "A sues B" and "A is sued by B": the first party stays, so the roles changed.
     let passive = if a.passive { a } else { b };
     let who = voices && a.asks_who() && b.asks_who() && passive.asks_by_whom();
-    if voices && a.first() == b.first() && !who || !voices && turned {
+    if other_side {
+        order.retain(|pair| pair.party);
+        if order.iter().filter(|pair| pair.capital).count() > 1 {
+            order.retain(|pair| pair.capital);
+        }
+    }
+    // Who wins and who loses is another one, whatever else changes places.
+    let stays = voices && a.first() == b.first() && !who || other_side && !voices && a.asks_who();
+    if stays || turned && (who || !voices) {
         return Err(Unproved::Order);
     }
-    if who || other_side == inverted && (other_side || a.roles == b.roles) {
+    let changed = inverted(&order);
+    let proved = if who {
+        a.kana || !order.iter().all(|pair| pair.capital) || !changed
+    } else {
+        other_side == changed
+    };
+    if proved && (other_side || a.roles == b.roles) {
         Ok(())
     } else if a.numbers != b.numbers {
         Err(Unproved::Numbers)

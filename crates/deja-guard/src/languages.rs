@@ -1,7 +1,7 @@
 //! What the proof knows of languages other than English: words that mark them, courtesy, negations, numbers in words, and how
 //! words are inflected.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::lexicon::stem;
@@ -30,9 +30,23 @@ const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nicht
     not no never without none all only except any some every less more";
 
 /// Courtesy, auxiliaries and other words that change no answer.
-const IDLE: &str = "bitte mal denn doch eigentlich hat haben habe de a al le les por favor contra la el los las \
-    il te plaît svp que est ce qu o os as um uma do da no na foi lo gli per favore please \
-    wurde wird worden werden von vom durch sido fue été par por pelo pela ha se";
+const IDLE: &str = "bitte denn doch eigentlich hat haben habe de a al le les por la el los las \
+    il plaît svp que ce qu o os as um uma do da no na foi lo gli per please \
+    wurde wird worden werden von vom durch sido fue été par por pelo pela ha";
+
+/// Words that are idle right behind one other word only: "por favor", but "a favor".
+const IDLE_BEHIND: &[(&str, &str)] = &[
+    ("por", "favor"),
+    ("per", "favore"),
+    ("per", "favor"),
+    ("il", "te"),
+    ("c", "est"),
+    ("qu", "est"),
+    ("où", "est"),
+];
+
+/// Words that say nothing in one language: mal is badly in others.
+const GERMAN_IDLE: &str = "mal";
 
 /// Those of them that are idle in code too.
 const COURTESY: &str = "bitte svp please";
@@ -45,8 +59,16 @@ const THANKS: &str = "danke gracias merci obrigado obrigada grazie thanks";
 
 /// Words of direction before a place or a party: whence, whither, by whom.
 const FROM: &str = "de del da do dal dalla von vom";
-const TO: &str = "a al";
+const TO: &str = "a al per";
 const BY: &str = "von vom durch por par pelo pela da dal dalla";
+
+/// Articles by gender: la papa is not el papa. "A" is one in Portuguese alone.
+const MASCULINE: &str = "el al los le il lo gli o os um do";
+const FEMININE: &str = "la las as uma";
+const PORTUGUESE_FEMININE: &str = "a da na";
+
+/// Beside who wins or loses they say what a case does.
+const BESIDE_WINS: &str = "contra";
 
 /// Forms of the passive.
 const PASSIVE: &str = "wurde wird worden sido fue été foi";
@@ -56,6 +78,8 @@ const WHO: &str = "wer wem quién quien qui quem chi wie 谁 誰";
 
 /// Losing and winning: the same event told from either side.
 const LOSES: &str = "verlor verloren verliert perdió perdieron perdu perdeu perderam perso 输 負 败 敗";
+/// Those of them that say so of the present.
+const NOW: &str = "verliert gewinnt";
 const WINS: &str = "gewann gewonnen gewinnt ganó ganaron gagné ganhou ganharam vinto schlug besiegte venció battu bateu 赢 勝 胜";
 
 /// Numbers in words and months, as the digit they stand for.
@@ -68,6 +92,12 @@ const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht
     janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12";
 
 const LANGUAGES: [&str; 6] = [GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN, DUTCH];
+pub(crate) const GERMAN_PLACE: usize = 0;
+const SPANISH_PLACE: usize = 1;
+pub(crate) const FRENCH_PLACE: usize = 2;
+pub(crate) const PORTUGUESE_PLACE: usize = 3;
+const ITALIAN_PLACE: usize = 4;
+const DUTCH_PLACE: usize = 5;
 
 /// The lists above by word: one bit a list, the languages first.
 static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
@@ -75,7 +105,26 @@ static LISTS: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
     for (bit, list) in LANGUAGES
         .iter()
         .chain(&[
-            ENGLISH, NEGATIONS, IDLE, PASSIVE, WHO, LOSES, WINS, COURTESY, GREETINGS, THANKS, FROM, TO, BY,
+            ENGLISH,
+            NEGATIONS,
+            IDLE,
+            PASSIVE,
+            WHO,
+            LOSES,
+            WINS,
+            COURTESY,
+            GREETINGS,
+            THANKS,
+            FROM,
+            TO,
+            BY,
+            MASCULINE,
+            FEMININE,
+            PORTUGUESE_FEMININE,
+            BESIDE_WINS,
+            NOW,
+            GERMAN_IDLE,
+            DETERMINERS,
         ])
         .enumerate()
     {
@@ -90,19 +139,26 @@ static VALUES: LazyLock<HashMap<&'static str, f64>> = LazyLock::new(|| {
     pairs.filter_map(|(word, value)| Some((word, value.parse().ok()?))).collect()
 });
 pub(crate) const IS_MARK: u32 = (1 << LANGUAGES.len()) - 1;
-pub(crate) const IS_ENGLISH: u32 = 1 << 6;
-pub(crate) const IS_NEGATION: u32 = 1 << 7;
-pub(crate) const IS_IDLE: u32 = 1 << 8;
-pub(crate) const IS_PASSIVE: u32 = 1 << 9;
-pub(crate) const IS_WHO: u32 = 1 << 10;
-pub(crate) const IS_LOSES: u32 = 1 << 11;
-pub(crate) const IS_WINS: u32 = 1 << 12;
-pub(crate) const IS_COURTESY: u32 = 1 << 13;
-pub(crate) const IS_GREETING: u32 = 1 << 14;
-pub(crate) const IS_THANKS: u32 = 1 << 15;
-pub(crate) const IS_FROM: u32 = 1 << 16;
-pub(crate) const IS_TO: u32 = 1 << 17;
-pub(crate) const IS_BY: u32 = 1 << 18;
+pub(crate) const IS_ENGLISH: u32 = 1 << LANGUAGES.len();
+pub(crate) const IS_NEGATION: u32 = IS_ENGLISH << 1;
+pub(crate) const IS_IDLE: u32 = IS_ENGLISH << 2;
+pub(crate) const IS_PASSIVE: u32 = IS_ENGLISH << 3;
+pub(crate) const IS_WHO: u32 = IS_ENGLISH << 4;
+pub(crate) const IS_LOSES: u32 = IS_ENGLISH << 5;
+pub(crate) const IS_WINS: u32 = IS_ENGLISH << 6;
+pub(crate) const IS_COURTESY: u32 = IS_ENGLISH << 7;
+pub(crate) const IS_GREETING: u32 = IS_ENGLISH << 8;
+pub(crate) const IS_THANKS: u32 = IS_ENGLISH << 9;
+pub(crate) const IS_FROM: u32 = IS_ENGLISH << 10;
+pub(crate) const IS_TO: u32 = IS_ENGLISH << 11;
+pub(crate) const IS_BY: u32 = IS_ENGLISH << 12;
+pub(crate) const IS_MASCULINE: u32 = IS_ENGLISH << 13;
+pub(crate) const IS_FEMININE: u32 = IS_ENGLISH << 14;
+pub(crate) const IS_PORTUGUESE_FEMININE: u32 = IS_ENGLISH << 15;
+pub(crate) const IS_BESIDE_WINS: u32 = IS_ENGLISH << 16;
+pub(crate) const IS_NOW: u32 = IS_ENGLISH << 17;
+pub(crate) const IS_GERMAN_IDLE: u32 = IS_ENGLISH << 18;
+pub(crate) const IS_DETERMINER: u32 = IS_ENGLISH << 19;
 
 /// The lists of [`IS_MARK`] and so on that `word` is in.
 pub(crate) fn lists(word: &str) -> u32 {
@@ -113,13 +169,23 @@ pub(crate) fn listed(list: u32, word: &str) -> bool {
     lists(word) & list != 0
 }
 
+/// Whether `word` is idle behind `before`.
+pub(crate) fn idle_behind(before: &str, word: &str) -> bool {
+    IDLE_BEHIND.contains(&(before, word))
+}
+
+/// The word, if it makes another one idle.
+pub(crate) fn makes_idle(word: &str) -> &'static str {
+    IDLE_BEHIND.iter().map(|(before, _)| *before).find(|before| *before == word).unwrap_or("")
+}
+
 /// The number that `word` stands for.
 pub(crate) fn number(word: &str) -> Option<f64> {
     VALUES.get(word).copied()
 }
 
 /// Endings by which a word may differ and stay the same word, by language: sets, of which two endings of one word are.
-/// None tells a woman from a man, the past from the present, or fifteen from fifty.
+/// None tells a woman from a man, or fifteen from fifty; [`is_past`] tells the past from the present.
 const ENDINGS: [&[&[&str]]; 6] = [
     &[&["", "e", "en", "n", "s", "es", "em", "t", "st", "et", "est"], &["e", "er", "es", "en", "em"]],
     &[&["", "s", "es"], &["", "n"], &["", "r"]],
@@ -134,6 +200,26 @@ const GERMAN_NOUNS: &[&[&str]] = &[&["", "e", "en", "n", "s", "es", "nen"]];
 
 /// Letters of the longest of them.
 const LONGEST_ENDING: usize = 3;
+
+/// German words whose endings alone tell who does it from whom it is done to.
+const DETERMINERS: &str = "welcher welche welches welchen welchem dieser diese dieses diesen diesem jeder jede jedes jeden jedem jener jene jenen jenem \
+    unser unsere unseres unseren unserem unserer euer eure eures euren eurem eurer meiner meines meinen meinem deiner deines deinen deinem \
+    seiner seines seinen seinem ihrer ihres ihren ihrem keiner keines keinen keinem einer eines einen einem mancher manchen manchem";
+
+/// What a noun stands behind: there its ending is the plural or a case. Elsewhere it may be a verb's person, or part of a name.
+const BEFORE_NOUNS: &str = "der die das den dem des ein eine einen einem einer eines mein meine meinen meinem meiner dein deine sein seine ihr ihre \
+    kein keine keinen unser unsere vom zum zur im am beim als aus mit von für ohne viele alle welche welcher welches welchen diese dieser dieses \
+    el la los las un una unos unas mi mis su sus tu tus este esta estos estas qué cuántos cuántas de del en con para por sin \
+    o a os as um uma uns umas meu meus minha minhas seu seus sua suas do da dos das no na nos nas com sem que qual quais quantos quantas \
+    il lo i gli le uno mio miei mia mie questo questi quale quali quanti quante di dei delle degli per tutti più";
+
+static NOUNS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| BEFORE_NOUNS.split_whitespace().collect());
+
+/// Whether what follows `before` is a noun: an article, an adjective, a preposition.
+pub(crate) fn precedes_noun(before: &str) -> bool {
+    let ending = ["e", "en", "er", "es", "em"].iter().any(|end| before.ends_with(end));
+    NOUNS.contains(before) || ending && before.len() > 4 || before.ends_with('s')
+}
 
 /// The fewest letters that two forms of a word have in common.
 const STEM: usize = 5;
@@ -161,8 +247,15 @@ impl Grammar {
         Self::Marked(counts)
     }
 
+    /// Whether most of the words that mark a language are of `language`, its place among [`LANGUAGES`].
+    pub(crate) fn is(self, language: usize) -> bool {
+        let Self::Marked(counts) = self else { return false };
+        counts[language] > 0 && counts.iter().all(|count| *count <= counts[language])
+    }
+
     /// Whether both are one word in two forms. `capital`: one of them has a capital letter, and begins no sentence.
-    pub(crate) fn inflects(self, other: Self, x: &str, y: &str, capital: bool) -> bool {
+    /// `noun`: one of them stands where nouns do.
+    pub(crate) fn inflects(self, other: Self, x: &str, y: &str, capital: bool, noun: bool) -> bool {
         let common: usize =
             x.chars().zip(y.chars()).take_while(|(a, b)| a == b).map(|(c, _)| c.len_utf8()).sum();
         match (self, other) {
@@ -171,9 +264,16 @@ impl Grammar {
                 let counts: [u8; 6] = std::array::from_fn(|at| a[at].saturating_add(b[at]));
                 let most = counts.into_iter().max().filter(|most| *most > 0);
                 let likely = (0..counts.len()).filter(|at| Some(counts[*at]) == most);
+                if listed(IS_DETERMINER, x) || listed(IS_DETERMINER, y) {
+                    return false;
+                }
                 let mut sets = likely.flat_map(|language| match (capital, language) {
+                    (false, SPANISH_PLACE | PORTUGUESE_PLACE | ITALIAN_PLACE) if !noun => {
+                        &ENDINGS[language][1..]
+                    }
+                    (false, GERMAN_PLACE | DUTCH_PLACE) if is_past(x, y) => &[],
                     (false, _) => ENDINGS[language],
-                    (true, 0) => GERMAN_NOUNS,
+                    (true, GERMAN_PLACE) if noun => GERMAN_NOUNS,
                     (true, _) => &[],
                 });
                 let ends = || {
@@ -185,6 +285,13 @@ impl Grammar {
             _ => false,
         }
     }
+}
+
+/// Whether one of them may be the simple past of the other in German or Dutch: kostet, kostete.
+fn is_past(x: &str, y: &str) -> bool {
+    let (short, long) = if x.len() < y.len() { (x, y) } else { (y, x) };
+    long.strip_prefix(short)
+        .is_some_and(|end| short.ends_with(['t', 'd']) && matches!(end, "e" | "en" | "est" | "et"))
 }
 
 /// Whether both may be a verb in two voices: a common stem and endings of four letters at most.

@@ -293,3 +293,85 @@ fn chinese_numerals_end_in_tenths_and_small_words_count() {
         assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
     }
 }
+
+#[test]
+fn tenses_names_and_determiners_are_no_inflection() {
+    let refused = [
+        ("Wer leitet die Schule in Ulm?", "Wer leitete die Schule in Ulm?"),
+        ("Was kostet eine Fahrt nach Ulm?", "Was kostete eine Fahrt nach Ulm?"),
+        ("Hoe hard werkt een smid?", "Hoe hard werkte een smid?"),
+        ("Wer gewinnt das Rennen?", "Wer gewann das Rennen?"),
+        ("Welcher Koch bezahlt die Firma?", "Welchen Koch bezahlt die Firma?"),
+        ("Welche Frist setzt unser Amt?", "Welche Frist setzt unserem Amt?"),
+        ("Wer war Karl Schwarz?", "Wer war Karl Schwarze?"),
+        ("Wie alt ist Bayer?", "Wie alt ist Bayern?"),
+        ("¿Debes firmar el contrato?", "¿Debe firmar el contrato?"),
+        ("Quanto pesi? Mangi tanto?", "Quanto peso? Mangio tanto?"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 0.99, 0.95);
+    }
+    let passed = [
+        ("Wo finde ich die Rechnungen?", "Wo finde ich die Rechnung?"),
+        ("¿Dónde compro las entradas?", "¿Dónde compro la entrada?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn small_words_of_other_languages_say_something() {
+    let refused = [
+        ("¿A quién contrató Laura?", "¿Quién contrató a Laura?"),
+        ("¿Empujó el niño al perro?", "¿Empujó al niño el perro?"),
+        ("¿Qué pájaro caza al gato?", "¿Qué pájaro caza el gato?"),
+        ("¿Quién habló a favor del aumento?", "¿Quién habló en contra del aumento?"),
+        ("¿Quién protestó por el rey?", "¿Quién protestó contra el rey?"),
+        ("¿Cuánto pesa el cometa?", "¿Cuánto pesa la cometa?"),
+        ("Comment laver le voile ?", "Comment laver la voile ?"),
+        ("Quanto vale o rádio?", "Quanto vale a rádio?"),
+        ("A che ora parte il bus per Siena?", "A che ora parte il bus da Siena?"),
+        ("Is de thee te heet voor een baby?", "Is de thee heet voor een baby?"),
+        ("Où loger à Timor-Est ?", "Où loger à Timor ?"),
+        ("¿Por qué como mal?", "¿Por qué como?"),
+        ("¿Cuándo se despide Ana?", "¿Cuándo despide Ana?"),
+        ("Was bringt 2 mal Joggen für die Fitness?", "Was bringt 2 Joggen für die Fitness?"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 0.99, 0.95);
+    }
+    let passed = [
+        ("¿Dónde está el cine, por favor?", "¿Dónde está el cine?"),
+        ("Dov'è il cinema, per favore?", "Dov'è il cinema?"),
+        ("Où est le cinéma, s'il te plaît ?", "Où est le cinéma ?"),
+        ("Est-ce que le chat dort ?", "Le chat dort ?"),
+        ("Zeig mir mal die Liste der Orte", "Zeig mir die Liste der Orte"),
+        ("¿Cuándo perdió Borg contra McEnroe?", "¿Cuándo le ganó McEnroe a Borg?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn parties_change_sides_only_if_they_change_places() {
+    let refused = [
+        ("¿Derrotó Esparta a Corinto?", "¿Fue Esparta derrotada por Corinto?"),
+        ("Besuchte der Graf den König?", "Wurde der Graf von dem König besucht?"),
+        ("Wer hat das Rennen in Spa gewonnen?", "Wer verlor das Rennen in Spa?"),
+        ("Qui a gagné le match à Nice ?", "À Nice, qui a perdu le match ?"),
+        ("Welche Klasse hat heute gewonnen?", "Welche Klasse verlor heute?"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 0.99, 0.95);
+    }
+    let passed = [
+        ("¿Conquistó Esparta a Corinto?", "¿Fue Corinto conquistada por Esparta?"),
+        ("Wie oft verlor Becker gegen Lendl?", "Wie oft gewann Lendl gegen Becker?"),
+        ("Quem pintou a Primavera?", "A Primavera foi pintada por quem?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
