@@ -412,7 +412,8 @@ fn function_opposite(function: &[Vec<String>; 2]) -> bool {
     })
 }
 
-/// Whether a function word or noise of one prompt has its opposite among what the other has alone.
+/// Whether a function word or noise of one prompt has its opposite or its contrast among what the other has alone, or a content
+/// word that has no counterpart its contrast.
 fn contrast(a: &Prompt, b: &Prompt, unmatched: [&[&Word]; 2]) -> bool {
     let alone = |x: &[String], y: &[String]| -> Vec<String> {
         x.iter().filter(|word| !y.contains(word)).cloned().collect()
@@ -420,9 +421,18 @@ fn contrast(a: &Prompt, b: &Prompt, unmatched: [&[&Word]; 2]) -> bool {
     let sides = [alone(&a.contrasts, &b.contrasts), alone(&b.contrasts, &a.contrasts)];
     let against = |x: &[String], y: &[String], words: &[&Word]| {
         let others = || y.iter().chain(words.iter().map(|word| &word.stem));
-        x.iter().any(|word| others().any(|other| lexicon().opposite(word, other)))
+        x.iter().any(|word| {
+            let contrasts = lexicon().contrasts(word);
+            others().any(|other| contrasts.contains(other) || lexicon().opposite(word, other))
+        })
     };
-    against(&sides[0], &sides[1], unmatched[1]) || against(&sides[1], &[], unmatched[0])
+    let between = |x: &Word| {
+        let contrasts = lexicon().contrasts(&x.stem);
+        !contrasts.is_empty() && unmatched[1].iter().any(|y| contrasts.contains(&y.stem))
+    };
+    against(&sides[0], &sides[1], unmatched[1])
+        || against(&sides[1], &[], unmatched[0])
+        || unmatched[0].iter().any(|x| between(x))
 }
 
 /// Whether words of two sides lie at the two ends of one axis.

@@ -11,6 +11,8 @@ pub(crate) struct Lexicon {
     groups: HashMap<String, Vec<u16>>,
     related: HashSet<(String, String)>,
     opposites: HashMap<String, Vec<String>>,
+    /// What is no opposite, and another thing where all else aligns.
+    contrasts: HashMap<String, Vec<String>>,
     /// The axes a stem lies on, by number: above 0 at one end, below at the other.
     axes: HashMap<String, Vec<i8>>,
     /// The stem of a negated word (`unhealthy`) and of the word it negates (`healthy`).
@@ -29,7 +31,7 @@ pub(crate) struct Phrase {
 
 macro_rules! classes {
     ($($name:ident = $bit:literal),* $(,)?) => {
-        /// Classes of words: one bit each, named as in `data/classes.txt`. Contrast are noise and function words that have an opposite.
+        /// Classes of words: one bit each, named as in `data/classes.txt`. Contrast are noise and function words that have an opposite or a contrast.
         pub(crate) mod class {
             $(pub(crate) const $name: u64 = 1 << $bit;)*
             pub(super) const NAMES: &[(&str, u64)] = &[$((stringify!($name), $name)),*];
@@ -88,6 +90,12 @@ impl Lexicon {
                 opposites.entry(stem(x)).or_default().push(stem(y));
             }
         }
+        let mut contrasts: HashMap<String, Vec<String>> = HashMap::new();
+        for (a, b) in lines(include_str!("../data/contrasts.txt")).filter_map(|line| line.split_once(' ')) {
+            for (x, y) in [(a, b), (b, a)] {
+                contrasts.entry(stem(x)).or_default().push(stem(y));
+            }
+        }
         let mut axes: HashMap<String, Vec<i8>> = HashMap::new();
         for ((up, down), number) in
             lines(include_str!("../data/axes.txt")).filter_map(|line| line.split_once('|')).zip(1i8..)
@@ -125,12 +133,13 @@ impl Lexicon {
             }
         }
         for (word, class) in &mut classes {
-            let says_nothing = *class & (class::NOISE | class::FUNCTION) != 0 && *class & class::IDLE == 0;
-            if says_nothing && opposites.contains_key(&stem(word)) {
+            let stem = stem(word);
+            let opposed = *class & class::IDLE == 0 && opposites.contains_key(&stem);
+            if *class & (class::NOISE | class::FUNCTION) != 0 && (opposed || contrasts.contains_key(&stem)) {
                 *class |= class::CONTRAST;
             }
         }
-        Self { rank, groups, related, opposites, axes, negated, phrases, classes }
+        Self { rank, groups, related, opposites, contrasts, axes, negated, phrases, classes }
     }
 
     /// Whether `word` is in the vocabulary.
@@ -161,6 +170,11 @@ impl Lexicon {
     /// Whether the stems are opposites.
     pub(crate) fn opposite(&self, a: &str, b: &str) -> bool {
         self.opposites.get(a).is_some_and(|list| list.iter().any(|other| other == b))
+    }
+
+    /// The stems that say another thing than `stem` where all else aligns, opposites aside.
+    pub(crate) fn contrasts(&self, stem: &str) -> &[String] {
+        self.contrasts.get(stem).map_or(&[], Vec::as_slice)
     }
 
     /// The ends of axes that a stem lies at.

@@ -57,3 +57,25 @@ fn words_that_stood_for_order_are_read_as_what_they_say() {
         ("What is the link between sleep and weight?", "What is the link between weight and sleep?"),
     ]);
 }
+
+/// Words that say nothing by themselves, and decide where nothing else differs.
+#[test]
+fn small_words_are_contrasts() {
+    all_refused(&[
+        ("Is there a documentary about Hitchcock?", "Is there a documentary by Hitchcock?"),
+        ("Is the pool closed after June?", "Is the pool closed until June?"),
+        ("Must I pay before arrival?", "Must I pay on arrival?"),
+        ("How do I copy photos into iCloud?", "How do I copy photos out of iCloud?"),
+        ("Is the museum already open?", "Is the museum still open?"),
+        ("Which trains are currently late?", "Which trains are usually late?"),
+        ("How do I give a massage?", "How do I get a massage?"),
+        ("Where can I get help with my taxes?", "Where can I offer help with my taxes?"),
+        ("How do I put a sample on the slide?", "How do I take a sample on the slide?"),
+    ]);
+    all_passed(&[
+        ("How do I get a visa?", "How do I obtain a visa?"),
+        ("How do I make a cake?", "How can I bake a cake?"),
+        ("Is the museum still open?", "Is the museum open?"),
+        ("Where can I get help with my taxes?", "Where can I find help with my taxes?"),
+    ]);
+}
