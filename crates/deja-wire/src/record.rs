@@ -76,6 +76,9 @@ pub enum StreamError<E> {
     Unrecorded(Unrecorded),
 }
 
+/// Names of one object that a fold keeps: each is looked for among them. An answer with more cannot be given again.
+const MOST_NAMES: usize = 256;
+
 /// A streamed answer while it comes in.
 trait Fold: Send {
     /// Takes the next event, or the end mark of chat completions.

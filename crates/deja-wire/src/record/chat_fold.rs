@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::chat::{CHOICE_REPORTS, REPORTS, is_report};
-use super::{Event, Fold, Folded, Next};
+use super::{Event, Fold, Folded, MOST_NAMES, Next};
 use crate::json::{Object, Writer, is_empty, is_null, json, text};
 use crate::lenient::joined_text;
 
@@ -109,10 +109,12 @@ impl ChatFold {
         let json = value.get();
         self.lossy |= json.starts_with(['{', '[']) && !is_empty(value);
         let hollow = is_empty(value) || json == "0";
+        let is_full = self.head.len() >= MOST_NAMES;
         match self.head.iter_mut().find(|(found, _)| found == name) {
             Some(_) if hollow => {}
             Some((_, known)) => json.clone_into(known),
-            None => self.head.push((name.to_owned(), json.to_owned())),
+            None if !is_full => self.head.push((name.to_owned(), json.to_owned())),
+            None => self.lossy = true,
         }
     }
 }
@@ -170,10 +172,12 @@ impl Choice {
     }
 
     fn other(&mut self, name: &str, value: &RawValue) -> bool {
+        let is_full = self.others.len() >= MOST_NAMES;
         let known = self.others.iter_mut().find(|(found, _)| found == name).map(|(_, known)| known);
         match (known, text(value)) {
             (Some(Other::Text(known)), Some(more)) => known.push_str(&more),
             (Some(known @ Other::Json(_)), Some(first)) => *known = Other::Text(first),
+            (None, _) if is_full => return false,
             (None, Some(first)) => self.others.push((name.to_owned(), Other::Text(first))),
             (None, None) => self.others.push((name.to_owned(), Other::Json(value.get().to_owned()))),
             (Some(_), None) => {}

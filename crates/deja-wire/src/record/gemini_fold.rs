@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::{Event, Fold, Folded, Next};
+use super::{Event, Fold, Folded, MOST_NAMES, Next};
 use crate::json::{Object, Writer, is_empty, is_null, json, text};
 
 /// The pieces so far.
@@ -38,7 +38,7 @@ impl Fold for GeminiFold {
     fn event(&mut self, event: Event<'_>) -> Next {
         let Event::Object(piece) = event else { return Next::More };
         for (name, value) in piece.members().filter(|(name, _)| *name != "candidates") {
-            set(&mut self.members, name, value);
+            self.lossy |= !set(&mut self.members, name, value);
         }
         let feedback = piece.object("promptFeedback");
         self.blocked |= feedback.is_some_and(|feedback| feedback.text("blockReason").is_some());
@@ -90,7 +90,7 @@ impl Candidate {
             content.members().all(|(name, value)| matches!(name, "role" | "parts") || is_empty(value));
         for (name, value) in candidate.members().filter(|(name, _)| *name != "content") {
             self.finished |= name == "finishReason" && text(value).is_some_and(|reason| !reason.is_empty());
-            set(&mut self.members, name, value);
+            faithful &= set(&mut self.members, name, value);
         }
         faithful
     }
@@ -119,11 +119,14 @@ impl Part {
     }
 }
 
-/// Sets a member in its place, or at the end. Null takes nothing away.
-fn set(members: &mut Vec<(String, String)>, name: &str, value: &RawValue) {
+/// Sets a member in its place, or at the end; whether there is room for it. Null takes nothing away.
+fn set(members: &mut Vec<(String, String)>, name: &str, value: &RawValue) -> bool {
+    let is_full = members.len() >= MOST_NAMES;
     match members.iter_mut().find(|(found, _)| found == name) {
         Some(_) if is_null(value) => {}
         Some((_, known)) => value.get().clone_into(known),
-        None => members.push((name.to_owned(), value.get().to_owned())),
+        None if !is_full => members.push((name.to_owned(), value.get().to_owned())),
+        None => return false,
     }
+    true
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::{Event, Fold, Folded, Next};
+use super::{Event, Fold, Folded, MOST_NAMES, Next};
 use crate::json::{Object, Writer, is_empty, is_null, json, text};
 
 /// The events so far.
@@ -98,12 +98,14 @@ impl MessageFold {
         let begun = message.get("content").is_some_and(|content| !is_empty(content));
         self.lossy |= begun || !self.message.is_empty();
         self.message = owned(message);
+        self.lossy |= self.message.len() > MOST_NAMES;
+        self.message.truncate(MOST_NAMES);
         // They are written where they stand; without a place they would be lost.
         for name in ["content", "usage"] {
-            replace(&mut self.message, name, "null");
+            self.lossy |= !replace(&mut self.message, name, "null");
         }
         for (name, value) in message.object("usage").unwrap_or_default().members() {
-            replace(&mut self.usage, name, value.get());
+            self.lossy |= !replace(&mut self.usage, name, value.get());
         }
     }
 
@@ -111,11 +113,11 @@ impl MessageFold {
     fn delta(&mut self, event: &Object<'_>) {
         for (name, value) in event.object("delta").unwrap_or_default().members() {
             self.stopped |= name == "stop_reason" && text(value).is_some_and(|reason| !reason.is_empty());
-            replace(&mut self.message, name, value.get());
+            self.lossy |= !replace(&mut self.message, name, value.get());
         }
         let usage = event.object("usage").unwrap_or_default();
         for (name, value) in usage.members().filter(|(_, value)| !is_null(value)) {
-            replace(&mut self.usage, name, value.get());
+            self.lossy |= !replace(&mut self.usage, name, value.get());
         }
         let known = |name: &str| matches!(name, "type" | "delta" | "usage");
         self.lossy |= !event.members().all(|(name, value)| known(name) || is_empty(value));
@@ -155,15 +157,15 @@ impl Block {
                 let whole = serde_json::from_str::<&RawValue>(added).is_ok();
                 *faithful &= whole || added.is_empty();
                 if whole {
-                    replace(&mut members, member, added);
+                    *faithful &= replace(&mut members, member, added);
                 } else if !added.is_empty() {
                     // The tokens of a part are counted, too.
-                    replace(&mut members, member, &json(added));
+                    *faithful &= replace(&mut members, member, &json(added));
                 }
             } else {
                 let first: String =
                     first.and_then(|first| serde_json::from_str(first).ok()).unwrap_or_default();
-                replace(&mut members, member, &json(&(first + added)));
+                *faithful &= replace(&mut members, member, &json(&(first + added)));
             }
         }
         let mut block = Writer::new();
@@ -178,10 +180,13 @@ fn owned(object: &Object<'_>) -> Vec<(String, String)> {
     object.members().map(|(name, value)| (name.to_owned(), value.get().to_owned())).collect()
 }
 
-/// Sets a member in its place, or at the end.
-fn replace(members: &mut Vec<(String, String)>, name: &str, value: &str) {
+/// Sets a member in its place, or at the end; whether there is room for it.
+fn replace(members: &mut Vec<(String, String)>, name: &str, value: &str) -> bool {
+    let is_full = members.len() >= MOST_NAMES;
     match members.iter_mut().find(|(found, _)| found == name) {
         Some((_, known)) => value.clone_into(known),
-        None => members.push((name.to_owned(), value.to_owned())),
+        None if !is_full => members.push((name.to_owned(), value.to_owned())),
+        None => return false,
     }
+    true
 }

@@ -450,3 +450,47 @@ data: {"candidates":[{"content":{"parts":[],"role":"model"},"index":0,"finishRea
         renderable: true,
     },
 ];
+
+/// A name is looked for among those before it: of an object with a great many, that took seconds.
+#[test]
+fn an_object_of_a_great_many_names_is_read_in_time_and_not_kept() {
+    let names = |text: &str| (0..80_000).map(|n| format!("\"m{n}\":{text}")).collect::<Vec<_>>().join(",");
+    let (texts, nulls) = (names("\"\""), names("null"));
+    let done = "data: [DONE]\n\n";
+    let streams = [
+        (
+            Wire::Chat,
+            format!(
+                "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\",{texts}}},\"finish_reason\":\"stop\"}}]}}\n\n{done}"
+            ),
+        ),
+        (
+            Wire::Chat,
+            format!(
+                "data: {{{texts},\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"x\"}},\"finish_reason\":\"stop\"}}]}}\n\n{done}"
+            ),
+        ),
+        (
+            Wire::Gemini,
+            format!(
+                "data: {{{texts},\"candidates\":[{{{nulls},\"content\":{{\"parts\":[{{\"text\":\"x\"}}]}},\"finishReason\":\"STOP\"}}]}}\n\n"
+            ),
+        ),
+        (
+            Wire::Messages,
+            format!(
+                "data: {{\"type\":\"message_start\",\"message\":{{\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],{texts}}}}}\n\n\
+             data: {{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{{\"type\":\"text\",\"text\":\"x\"}}}}\n\n\
+             data: {{\"type\":\"content_block_stop\",\"index\":0}}\n\n\
+             data: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\"end_turn\"}},\"usage\":{{{texts}}}}}\n\n\
+             data: {{\"type\":\"message_stop\"}}\n\n"
+            ),
+        ),
+    ];
+    for (wire, stream) in streams {
+        let began = std::time::Instant::now();
+        let read = deja_wire::record(wire, true, &stream.into()).unwrap();
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{wire:?}: {:?}", began.elapsed());
+        assert!(!read.renderable && read.completion.text == "x", "{wire:?}");
+    }
+}

@@ -14,9 +14,11 @@ use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt};
+use tokio::task::block_in_place;
 
 use super::error::WireError;
 use super::events;
+use crate::api::body::SHORT;
 use crate::api::error::{ApiError, ERROR_CODE};
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
@@ -137,7 +139,10 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
     let is_other = wanted.is_cached && is_stream != wants_stream && (is_stream || is_json);
     let body = if status == StatusCode::OK && is_other {
         let body = collect(&mut live).await?;
-        let other = other_rendering(wanted, body);
+        let rendering = || other_rendering(wanted, &body);
+        // As with requests: meanwhile others go on.
+        let other = if body.len() as u64 <= SHORT { rendering() } else { block_in_place(rendering) };
+        let other = other.unwrap_or(Whole { body, is_stream });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));
         Body::from(other.body)
     } else if is_stream {
@@ -172,19 +177,13 @@ struct Whole {
 }
 
 /// What the provider said in the other rendering than was asked for, as it was asked for: SDKs take JSON for an empty
-/// stream, and a stream for no answer. As it came if it is no complete answer.
-fn other_rendering(wanted: &Wanted, body: Bytes) -> Whole {
-    let wants_stream = wanted.rendering.stream;
-    let answer = record(wanted.wire, !wants_stream, &body).ok().map(|record| record.body);
-    let other = if wants_stream {
-        answer.and_then(|answer| json_as_stream(wanted.wire, &answer, &wanted.rendering).ok())
-    } else {
-        answer
-    };
-    match other {
-        Some(body) => Whole { body, is_stream: wants_stream },
-        None => Whole { body, is_stream: !wants_stream },
-    }
+/// stream, and a stream for no answer. `None` if it is no complete answer.
+fn other_rendering(wanted: &Wanted, body: &Bytes) -> Option<Whole> {
+    let is_stream = wanted.rendering.stream;
+    let answer = record(wanted.wire, !is_stream, body).ok()?.body;
+    let body =
+        if is_stream { json_as_stream(wanted.wire, &answer, &wanted.rendering).ok()? } else { answer };
+    Some(Whole { body, is_stream })
 }
 
 /// Reverse proxies that hold streams back are told not to.
