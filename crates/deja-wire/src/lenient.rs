@@ -29,13 +29,13 @@ where
 
 /// The highest count that is believed. A call of so many tokens would take terabytes; and some millions of such counts can be
 /// added up before 64 bits overflow.
-const MOST: u64 = 1_000_000_000_000;
+pub const MAX_COUNT: u64 = 1_000_000_000_000;
 
 /// For `#[serde(deserialize_with)]`: a count, written as an integer or as a float; an absurd one counts as absent.
 pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let count = value.as_u64().or_else(|| value.as_f64().filter(|v| *v >= 0.0).map(|v| v as u64));
-    Ok(count.filter(|count| *count <= MOST))
+    Ok(count.filter(|count| *count <= MAX_COUNT))
 }
 
 /// For `#[serde(deserialize_with)]`: text that may be a plain string or an array of typed parts.

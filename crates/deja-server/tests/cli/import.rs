@@ -85,6 +85,22 @@ fn a_provider_needs_its_key_until_it_has_one() {
 }
 
 #[test]
+fn an_absurd_count_of_tokens_is_no_entry() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    for which in ["input_tokens", "output_tokens"] {
+        let with = |count: u64| {
+            let mut entry = entry(1);
+            entry["answer"][which] = json!(count);
+            run(&deja, &entry.to_string(), &[])
+        };
+        let error = String::from_utf8(with(9_000_000_000_000_000_000).stderr).unwrap();
+        assert!(error.contains("line 1: no answer has more than 1000000000000 tokens"), "{error}");
+        assert!(with(1_000_000_000_000).status.success());
+    }
+}
+
+#[test]
 fn a_byte_order_mark_is_no_part_of_the_first_line() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use deja_wire::lenient::MAX_COUNT;
 use futures::{StreamExt as _, TryStreamExt as _};
 use half::f16;
 use serde::de::IgnoredAny;
@@ -315,6 +316,9 @@ async fn entry(
         Some(hash) => PromptHash(sha256("what it is found by", hash)?),
     };
     named("the name of the provider", &record.answer.provider)?;
+    if record.answer.input_tokens.max(record.answer.output_tokens) > MAX_COUNT {
+        return Err(Refused::Bad(format!("no answer has more than {MAX_COUNT} tokens")));
+    }
     let more_vectors = record.more_vectors.into_iter().map(vector).collect::<Result<_, _>>()?;
     let vector = record.vector.map(vector).transpose()?;
     let new = NewEntry {
