@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connections::Params;
 use super::fault::conflict_by;
-use super::rows::{get, id, json, time, to_json, unreadable, uuid};
+use super::rows::{get, id, json, text, time, to_json, unreadable, uuid};
 
 const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,
                              p.allow_private, p.created, p.kind
@@ -119,14 +119,31 @@ impl PostgresStore {
             &provider.kind.as_str(),
         ];
         let params: Vec<_> = own.iter().chain(more).copied().collect();
-        let what = |constraint: &str| {
-            if constraint == "provider_models_pkey" {
-                return "another provider of this project has one of these models: take it away there first"
-                    .to_owned();
-            }
-            format!("there is a provider '{}' already: choose another name", provider.name)
+        let error = match self.change(parts, &params, change).await {
+            Ok(written) => return Ok(written),
+            Err(error) => error,
         };
-        self.change(parts, &params, change).await.map_err(|error| conflict_by(error, what))
+        let mut is_model = false;
+        let refused = conflict_by(error, |constraint| {
+            is_model = constraint == "provider_models_pkey";
+            format!("there is a provider '{}' already: choose another name", provider.name)
+        });
+        if !is_model {
+            return Err(refused);
+        }
+        let taken = self.taken(provider, &models).await?;
+        let taken =
+            taken.map_or_else(|| "one of these models".into(), |model| format!("the model '{model}'"));
+        let text = format!("another provider of this project has {taken}: take it away there first");
+        Err(StoreError::Conflict(text))
+    }
+
+    /// The first of these models that another provider of the project has.
+    async fn taken(&self, provider: &ProviderConfig, models: &[&[u8]]) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT model FROM provider_models
+                   WHERE project_id = $1 AND model = ANY ($2::bytea[]) AND provider <> $3 ORDER BY model LIMIT 1";
+        let params: Params<'_> = &[&uuid(provider.project.as_bytes()), &models, &provider.name];
+        self.connections.query_opt(sql, params).await?.map(|row| text(&row, 0)).transpose()
     }
 }
 

@@ -68,7 +68,7 @@ async fn clash_by_name_and_by_model(subject: Subject) {
     store.add_provider(&first, &change()).await.unwrap();
     for (clash, advice) in [
         (provider(2, "own", &["other"]), "choose another name"),
-        (provider(3, "other", &["new", "llama"]), "take it away there first"),
+        (provider(3, "other", &["new", "llama"]), "has the model 'llama': take it away there first"),
     ] {
         let refused = store.add_provider(&clash, &change()).await;
         assert!(matches!(&refused, Err(StoreError::Conflict(why)) if why.contains(advice)), "{refused:?}");
@@ -101,7 +101,7 @@ async fn updates_clash_by_model(subject: Subject) {
     store.add_provider(&own, &change()).await.unwrap();
     store.add_provider(&provider(2, "other", &["qwen"]), &change()).await.unwrap();
     let clash = store.update_provider(&provider(1, "own", &["new", "qwen"]), &change()).await;
-    let advice = "take it away there first";
+    let advice = "has the model 'qwen': take it away there first";
     assert!(matches!(&clash, Err(StoreError::Conflict(why)) if why.contains(advice)), "{clash:?}");
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), Some(own));
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);

@@ -8,7 +8,15 @@ use crate::id::ProjectId;
 use crate::provider::ProviderConfig;
 use crate::store::{ProviderConfigs, StoreError};
 
-const MODEL_TAKEN: &str = "another provider has one of these models: take it away there first";
+/// The conflict over a model of this provider that one of `others` has.
+fn conflict<'a>(
+    mut others: impl Iterator<Item = &'a ProviderConfig>,
+    provider: &ProviderConfig,
+) -> Option<StoreError> {
+    let taken = others.find_map(|other| other.models.iter().find(|model| provider.models.contains(model)))?;
+    let text = format!("another provider of this project has the model '{taken}': take it away there first");
+    Some(StoreError::Conflict(text))
+}
 
 #[async_trait]
 impl ProviderConfigs for MemoryStore {
@@ -21,8 +29,8 @@ impl ProviderConfigs for MemoryStore {
         if others().any(|other| other.name == provider.name) {
             return Err(StoreError::Conflict("there is one of this name: choose another name".into()));
         }
-        if others().any(|other| other.models.iter().any(|model| provider.models.contains(model))) {
-            return Err(StoreError::Conflict(MODEL_TAKEN.into()));
+        if let Some(conflict) = conflict(others(), provider) {
+            return Err(conflict);
         }
         state.providers.push(provider.clone());
         state.changes.push(change.clone());
@@ -33,14 +41,11 @@ impl ProviderConfigs for MemoryStore {
         let mut state = self.state();
         let this =
             |other: &ProviderConfig| (other.project, &other.name) == (provider.project, &provider.name);
-        let clash = state
-            .providers
-            .iter()
-            .filter(|other| other.project == provider.project && !this(other))
-            .any(|other| other.models.iter().any(|model| provider.models.contains(model)));
+        let others = state.providers.iter().filter(|other| other.project == provider.project && !this(other));
+        let clash = conflict(others, provider);
         let Some(kept) = state.providers.iter_mut().find(|other| this(other)) else { return Ok(false) };
-        if clash {
-            return Err(StoreError::Conflict(MODEL_TAKEN.into()));
+        if let Some(clash) = clash {
+            return Err(clash);
         }
         *kept = ProviderConfig { id: kept.id, created: kept.created, ..provider.clone() };
         Ok(state.note_if(true, change))
