@@ -27,8 +27,9 @@ No server may run on a directory. STORE is a directory, a postgres:// URL, sqlit
 (the setting data_dir) or postgres (the setting database_url, which other users
 of the machine do not see). The secrets of providers are copied as
 they are sealed: both stores have one master key, DEJA_MASTER_KEY or the file of
-the source, which goes along. Counts, the audit log, sessions and links stay
-behind. What is there already stays as it is, so that a copy can be repeated;
+the source, which goes along. Counts, the audit log, the log of requests,
+sessions, links, access tokens, marked answers, labels and quarantine stay
+behind: an answer that was marked as wrong can be served again. What is there already stays as it is, so that a copy can be repeated;
 but what was taken away in the source since is taken away: keys are revoked,
 projects suspended (those that were deleted too), people disabled, roles and
 ranks lowered, second factors turned on. New passwords and the end of a
