@@ -40,17 +40,18 @@ pub(super) struct Written {
 }
 
 impl Written {
-    pub(super) fn add(&mut self, record: &Record) {
+    pub(super) fn add(&mut self, record: &Record) -> anyhow::Result<()> {
         if let Some(cursor) = record.cursor() {
             self.entries.insert(record.project().to_owned(), cursor);
         } else {
-            self.others.insert(text(record));
+            self.others.insert(text(record)?);
         }
+        Ok(())
     }
 }
 
-fn text(record: &Record) -> String {
-    serde_json::to_string(record).unwrap_or_default()
+fn text(record: &Record) -> anyhow::Result<String> {
+    Ok(serde_json::to_string(record)?)
 }
 
 impl Pages {
@@ -110,7 +111,7 @@ impl Pages {
                         self.slugs.pop_front();
                         self.at = At::Head;
                     }
-                    self.not_written(page)
+                    self.not_written(page)?
                 }
             };
             if !page.is_empty() {
@@ -123,13 +124,20 @@ impl Pages {
     async fn head(&self, reach: &mut Reach<'_>, project: String) -> anyhow::Result<Vec<Record>> {
         let Exported { with_projects: settings, with_keys: keys, .. } = self.wanted;
         let head = Head { project, settings, keys, secrets: self.secrets };
-        Ok(self.not_written(records(reach, Command::ExportHead(head)).await?))
+        self.not_written(records(reach, Command::ExportHead(head)).await?)
     }
 
-    fn not_written(&self, mut records: Vec<Record>) -> Vec<Record> {
-        records
-            .retain(|record| self.written.others.is_empty() || !self.written.others.contains(&text(record)));
-        records
+    fn not_written(&self, records: Vec<Record>) -> anyhow::Result<Vec<Record>> {
+        if self.written.others.is_empty() {
+            return Ok(records);
+        }
+        let mut new = Vec::new();
+        for record in records {
+            if !self.written.others.contains(&text(&record)?) {
+                new.push(record);
+            }
+        }
+        Ok(new)
     }
 
     async fn samples(

@@ -20,7 +20,7 @@ pub(super) fn go_on(file: &mut File) -> anyhow::Result<Written> {
         number += 1;
         whole += read.bytes;
         match read.text.map_or_else(|| Err("it is too long".to_owned()), line::parse) {
-            Ok(record) => written.add(&record),
+            Ok(record) => written.add(&record)?,
             Err(reason) => anyhow::bail!("the file cannot go on: line {number}: {reason}"),
         }
     }
