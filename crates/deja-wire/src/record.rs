@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures::{FutureExt as _, Stream, StreamExt as _, stream};
-use serde_json::{Value, json};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use sse_stream::SseByteStream;
 
 use crate::json::{Object, is_silent};
@@ -349,6 +349,7 @@ fn joined<'a>(values: impl IntoIterator<Item = &'a Value>) -> String {
 fn only(object: &Value, known: &[&[&str]]) -> bool {
     object.as_object().is_some_and(|members| {
         let mut members = members.iter();
-        members.all(|(name, value)| known.iter().any(|known| known.contains(&name.as_str())) || is_silent(value))
+        members
+            .all(|(name, value)| known.iter().any(|known| known.contains(&name.as_str())) || is_silent(value))
     })
 }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deja_wire::{
-    Completion, Finish, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in,
-};
+use deja_wire::{Completion, Finish, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
 use http::header::CONTENT_TYPE;

@@ -239,9 +239,9 @@ fn rendering(endpoint: Endpoint, body: Value<'_>) -> Rendering {
         _ => Rendering {
             stream: is_true(body.get("stream")),
             // The second is OpenRouter's.
-            usage: [("stream_options", "include_usage"), ("usage", "include")].iter().any(|(options, name)| {
-                is_true(body.get(options).and_then(|options| options.get(name)))
-            }),
+            usage: [("stream_options", "include_usage"), ("usage", "include")]
+                .iter()
+                .any(|(options, name)| is_true(body.get(options).and_then(|options| options.get(name)))),
         },
     }
 }

@@ -86,7 +86,10 @@ pub(super) fn renderable(body: &Value) -> bool {
     let Some([choice]) = body["choices"].as_array().map(Vec::as_slice) else { return false };
     let message = &choice["message"];
     let known = |name: &str, value: &Value| {
-        HEAD.contains(&name) || matches!(name, "choices" | "usage") || is_report(name, value) || is_silent(value)
+        HEAD.contains(&name)
+            || matches!(name, "choices" | "usage")
+            || is_report(name, value)
+            || is_silent(value)
     };
     body.as_object().is_some_and(|members| members.iter().all(|(name, value)| known(name, value)))
         && only(choice, &[CHOICE_REPORTS, &["index", "message", "finish_reason"]])
@@ -211,7 +214,9 @@ mod tests {
             let message = json!({"role": "assistant", "content": content, "tool_calls": [call, call]});
             assert!(renderable(&answer(&json!({"message": message, "finish_reason": "tool_calls"}))));
         }
-        for mut choice in [json!({"logprobs": {"content": [{"token": "x"}]}}), json!({"index": 1}), json!({"new": 0})] {
+        for mut choice in
+            [json!({"logprobs": {"content": [{"token": "x"}]}}), json!({"index": 1}), json!({"new": 0})]
+        {
             choice["message"] = message.clone();
             assert!(!renderable(&answer(&choice)), "{choice}");
         }

@@ -158,7 +158,8 @@ mod tests {
         };
         let text = json!({"type": "text", "text": "x", "citations": null});
         assert!(renderable(&message(text.clone())));
-        let call = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}});
+        let call =
+            json!({"type": "tool_use", "id": "t", "name": "f", "input": {}, "caller": {"type": "direct"}});
         assert!(renderable(&message(call)));
         for block in [
             json!({"type": "thinking", "thinking": "Hm.", "signature": "EqQ="}),

@@ -122,7 +122,8 @@ fn what_is_not_json_is_not_cached() {
     let ask = |headers: &[(&str, &str)], query| {
         let body = plain(Wire::Gemini).to_string();
         let endpoint = Endpoint::Gemini { stream: false };
-        identify(&Asked { endpoint, model: Some("m"), body: body.as_bytes(), headers, query }, &OPTIONS).unwrap()
+        identify(&Asked { endpoint, model: Some("m"), body: body.as_bytes(), headers, query }, &OPTIONS)
+            .unwrap()
     };
     let usual = ask(&[], None);
     for (headers, query) in [

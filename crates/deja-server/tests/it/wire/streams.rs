@@ -189,7 +189,8 @@ fn tokens_pass_unless_another_reader_asked_for_them() {
     let tenant = world.tenant("wire-tokens");
     let (path, model) = CACHED[0];
     let mut all = events(&call(path, model, "x"), "It takes ten.");
-    let tokens = "data: {\"id\":\"x\",\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":7}}\n\n";
+    let tokens =
+        "data: {\"id\":\"x\",\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":7}}\n\n";
     all.insert(all.len() - 1, tokens.into());
     let completion = json!({"model": "gpt-3.5-turbo-instruct", "prompt": "wire-tokens 4", "stream": true});
     let chat = |n: u8, more: Value| {

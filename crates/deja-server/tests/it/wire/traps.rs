@@ -104,9 +104,11 @@ fn other_headers_are_another_question() {
     let world = World::shared();
     let tenant = world.tenant("trap-headers");
     world.provider.on("trap-headers", Reaction::Numbered);
-    for (wire, name) in
-        [(Wire::Chat, "OpenAI-Beta"), (Wire::Messages, "anthropic-beta"), (Wire::Messages, "anthropic-version")]
-    {
+    for (wire, name) in [
+        (Wire::Chat, "OpenAI-Beta"),
+        (Wire::Messages, "anthropic-beta"),
+        (Wire::Messages, "anthropic-version"),
+    ] {
         let (path, model) = place(wire);
         let body = question(path, model, &format!("trap-headers {name}"), false).to_string();
         let headers: [&[(&str, &str)]; 5] = [
