@@ -247,9 +247,12 @@ impl Counted {
         if let Some(began) = event.began {
             histograms.count_latency(Distribution::StreamBegan, began);
         }
-        histograms.count_latency(latency, event.latency);
-        if event.outcome == Outcome::SemanticHit {
-            histograms.count_latency(Distribution::SemanticHitLatency, event.latency);
+        // A hit that waited for a call took as long as that: it says nothing of the cache.
+        if !(event.joined && what == OfWire::Hit) {
+            histograms.count_latency(latency, event.latency);
+            if event.outcome == Outcome::SemanticHit {
+                histograms.count_latency(Distribution::SemanticHitLatency, event.latency);
+            }
         }
         if let Some(found) = event.similarity {
             histograms.count_similarity(similarity, found);
@@ -342,6 +345,23 @@ mod tests {
         assert_eq!(Surface::ALL.map(of), expected);
         assert_eq!((rollup.totals.requests(), rollup.totals.hit_rate()), (6, Some(1.0 / 3.0)));
         assert_eq!(rollup.histograms.counts(Distribution::StreamBegan).iter().sum::<u64>(), 1);
+    }
+
+    #[test]
+    fn hits_that_waited_for_a_call_are_hits_without_a_latency() {
+        let mut batch = UsageBatch::default();
+        for (outcome, joined) in [
+            (Outcome::ExactHit, false),
+            (Outcome::ExactHit, true),
+            (Outcome::SemanticHit, true),
+            (Outcome::Miss, true),
+        ] {
+            assert!(batch.add(&UsageEvent { outcome, joined, ..event("m", None, 0) }));
+        }
+        let (_, rollup) = batch.rollups().pop_first().unwrap();
+        let sum = |of| rollup.histograms.counts(of).iter().sum::<u64>();
+        assert_eq!((rollup.totals.hits(), sum(Distribution::HitLatency)), (3, 1));
+        assert_eq!((sum(Distribution::SemanticHitLatency), sum(Distribution::MissLatency)), (0, 1));
     }
 
     #[test]

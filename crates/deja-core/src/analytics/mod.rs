@@ -189,8 +189,10 @@ pub struct UsageEvent<'a> {
     pub entry: Option<EntryId>,
     /// The similarity of a hit; on a miss, that of the best entry below the threshold, if one was looked for.
     pub similarity: Option<Similarity>,
-    /// How long the answer took; counted for hits and misses.
+    /// How long the answer took; counted for misses, and for hits that waited for no call.
     pub latency: Duration,
+    /// Whether it waited for a call that another one had begun.
+    pub joined: bool,
     /// Tokens of the prompt and its context; on a hit, those that were not sent; of an error, those of an answer that broke off.
     pub input_tokens: u64,
     /// Tokens of the answer; on a hit, those that were not bought.
@@ -223,6 +225,7 @@ impl UsageEvent<'_> {
             entry: None,
             similarity: None,
             latency: Duration::ZERO,
+            joined: false,
             input_tokens: 0,
             output_tokens: 0,
             saved: NanoUsd::ZERO,

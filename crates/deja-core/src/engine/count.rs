@@ -299,6 +299,7 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
             Source::Provider(_) => reply.trace.near_miss.map(|near| near.similarity),
         },
         latency: reply.trace.total,
+        joined: reply.trace.joined,
         began: reply.trace.began,
         input_tokens,
         output_tokens,

@@ -234,6 +234,8 @@ impl Engine {
                     }
                     Completed::Found(hit, opinion) => {
                         trace.opinion = opinion;
+                        // It was not there a moment ago: another one's call, in another process mostly, has stored it since.
+                        trace.joined = hit.is_exact();
                         return Ok(self.answer_with(caller, scope, &query, &hit).await);
                     }
                     Completed::Unshared(_) => return Ok(None),

@@ -93,9 +93,12 @@ impl Metrics {
     }
 
     fn answered(&self, outcome: Outcome, reply: &Reply) {
-        let times = &self.times[outcome as usize];
-        let times = times.get_or_init(|| histogram!(QUERY_SECONDS, "outcome" => outcome.as_str()));
-        times.record(reply.trace.total);
+        // A hit that waited for a call took as long as that: it says nothing of the cache.
+        if !(reply.is_hit() && reply.trace.joined) {
+            let times = &self.times[outcome as usize];
+            let times = times.get_or_init(|| histogram!(QUERY_SECONDS, "outcome" => outcome.as_str()));
+            times.record(reply.trace.total);
+        }
         // Not every request is looked up and embedded: some are passed on.
         for (step, time) in [(&self.search, reply.trace.search), (&self.embedding, reply.trace.embedding)] {
             if !time.is_zero() {
