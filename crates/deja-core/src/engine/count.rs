@@ -39,9 +39,11 @@ impl<'a> Ended<'a> {
         answered: Result<&'a Reply, &'a QueryError>,
         part: Option<&'a Reply>,
     ) -> Self {
-        let is_passed = query.wire.as_ref().is_some_and(|wired| wired.is_passed());
+        let (is_passed, looks_up) =
+            query.wire.as_ref().map_or((false, true), |wired| (wired.is_passed(), wired.looks_up()));
         match answered {
-            Ok(reply) if is_passed => Self::Passed(Some(reply)),
+            // It could not have been a hit: a fresh answer was wished for, perhaps.
+            Ok(reply) if !looks_up => Self::Passed(Some(reply)),
             // What is not kept is not read for a sense either.
             Err(QueryError::Unfinished) if is_passed => Self::Passed(part),
             Ok(reply) => Self::Answered(reply),
@@ -247,7 +249,8 @@ impl Engine {
         let named = match &query.wire {
             Some(wired) => UsageEvent {
                 surface: wired.surface(),
-                placed: (!wired.is_passed())
+                placed: wired
+                    .looks_up()
                     .then(|| Placed { scope: wired.scope.key(), frame: wired.scope.frame() }),
                 ..named
             },

@@ -100,9 +100,9 @@ impl Wired {
         self.forward.endpoint.into()
     }
 
-    /// Whether it is passed on and cannot be a hit, whatever is stored.
+    /// Whether it is passed on: neither looked up nor stored, whatever there is.
     pub(super) const fn is_passed(&self) -> bool {
-        matches!(self.mode, Mode::Bypass)
+        matches!(self.mode, Mode::Bypass) || !(self.control.look_up || self.control.store)
     }
 
     /// How long it took from `started` until the answer's first byte was there, if it is a stream that has one.
@@ -116,7 +116,7 @@ impl Wired {
         matches!(self.mode, Mode::Semantic) && self.control.semantic
     }
 
-    /// Whether an answer may be looked up.
+    /// Whether an answer may be looked up. Without that it cannot be a hit.
     pub(super) const fn looks_up(&self) -> bool {
         !self.is_passed() && self.control.look_up
     }

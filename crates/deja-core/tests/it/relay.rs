@@ -330,6 +330,9 @@ async fn an_application_says_what_it_wants_of_the_cache() {
 
     bench.clock.advance(Duration::from_secs(10));
     let young = Control { max_age: Some(Duration::from_secs(5)), only: true, ..on };
+    bench.until("all are counted", |bench| bench.heard().len() == 7).await;
+    let misses = bench.heard().iter().filter(|outcome| **outcome == Outcome::Miss).count();
+    assert_eq!(misses, 3, "without a look-up there can be no hit: {:?}", bench.heard());
     assert!(matches!(bench.relay(with(young)).await, Err(QueryError::NotCached)));
     bench.hit(with(Control { max_age: Some(Duration::from_secs(10)), ..only })).await;
     bench.clock.advance(Duration::from_secs(51));

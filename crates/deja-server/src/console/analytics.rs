@@ -306,7 +306,11 @@ fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         latencies("Latency of misses", all, Latency::Miss),
         streams(all),
         scopes(all),
-        ("Passed on", count(totals.passed), "could not have been hits: no part of the hit rate".into()),
+        (
+            "Passed on",
+            count(totals.passed),
+            "or asked afresh: could not have been hits, no part of the hit rate".into(),
+        ),
         (
             "Not answered",
             count(totals.unanswered()),
