@@ -8,6 +8,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use deja_core::analytics::Surface;
 use deja_core::api_key::{KeyHash, PlainKey};
 use deja_core::engine::{Admitted, Engine, NotAdmitted};
 use deja_core::project::Project;
@@ -67,16 +68,17 @@ const NO_KEY: &str = "no_api_key";
 const UNKNOWN_KEY: &str = "unknown_api_key";
 const EXPIRED_KEY: &str = "expired_api_key";
 
-/// Admits the bearer of a key; what is `wanted` is looked up meanwhile. A key of another project than that of `base` is
+/// Admits the bearer of a key with a request that came through `surface`; what is `wanted` is looked up meanwhile. A key of another project than that of `base` is
 /// refused, and a slug that does not exist cannot be told from one that is somebody else's.
 pub async fn admit(
     engine: &Engine,
     key: &KeyHash,
     headers: &HeaderMap,
     base: &Base,
+    surface: Surface,
     wanted: Option<LookUp>,
 ) -> Result<Admitted, Refused> {
-    Ok(engine.admit(key, base.0.as_deref(), request_id::in_headers(headers), wanted).await?)
+    Ok(engine.admit(key, base.0.as_deref(), surface, request_id::in_headers(headers), wanted).await?)
 }
 
 /// The project by which a request is read before it is admitted, so that what it asks for is looked up meanwhile: that of

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::analytics::Surface;
 use crate::api_key::KeyHash;
 use crate::engine::count::Ended;
 use crate::engine::{Engine, Looked, NotAllowed};
@@ -43,12 +44,13 @@ impl Engine {
         self.guesses.get(key).filter(|project| open(project, slug).is_ok())
     }
 
-    /// Admits the bearer of a key with the request of the name `request`, to the project called `slug` if one is named.
-    /// What is `wanted` is looked up meanwhile, where that saves a round trip.
+    /// Admits the bearer of a key with the request of the name `request`, which came through `surface`, to the project called
+    /// `slug` if one is named. What is `wanted` is looked up meanwhile, where that saves a round trip.
     pub async fn admit(
         &self,
         key: &KeyHash,
         slug: Option<&str>,
+        surface: Surface,
         request: Option<&str>,
         wanted: Option<LookUp>,
     ) -> Result<Admitted, NotAdmitted> {
@@ -62,7 +64,7 @@ impl Engine {
             }
             _ => (store.admit_within_limit(key, at).await.map_err(NotAdmitted::Store)?, None),
         };
-        let let_in = self.let_in(door, slug, request);
+        let let_in = self.let_in(door, slug, surface, request);
         self.guesses.learn(key, let_in.as_ref().ok().map(|(caller, _)| &caller.project));
         let (caller, limit) = let_in?;
         Ok(Admitted { caller, limit, looked })
@@ -73,6 +75,7 @@ impl Engine {
         &self,
         door: Door,
         slug: Option<&str>,
+        surface: Surface,
         request: Option<&str>,
     ) -> Result<(Admission, Decision), NotAdmitted> {
         let (caller, limit) = match door {
@@ -82,11 +85,11 @@ impl Engine {
         };
         let project = &caller.project;
         if !limit.allowed {
-            self.count(&caller, request, Ended::RateLimited(limit.of));
+            self.count(&caller, surface, request, Ended::RateLimited(limit.of));
             return Err(NotAdmitted::RateLimited(limit));
         }
         if let Err(why) = open(project, slug) {
-            self.count(&caller, request, Ended::Refused(why.refused_for(), why.code()));
+            self.count(&caller, surface, request, Ended::Refused(why.refused_for(), why.code()));
             return Err(NotAdmitted::Forbidden(why, limit));
         }
         Ok((caller, limit))
@@ -102,7 +105,7 @@ impl Engine {
         let project = &caller.project;
         let limit = self.parts.store.take(project.id, project.quota(), self.parts.clock.now()).await?;
         if !limit.allowed {
-            self.count(&caller, request, Ended::RateLimited(limit.of));
+            self.count(&caller, Surface::Query, request, Ended::RateLimited(limit.of));
             return Ok(None);
         }
         Ok(Some(caller))

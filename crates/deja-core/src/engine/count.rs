@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use opentelemetry::context::FutureExt as _;
 use tokio::runtime::Handle;
 
-use crate::analytics::{Outcome, Placed, RefusedFor, UsageEvent};
+use crate::analytics::{Outcome, Placed, RefusedFor, Surface, UsageEvent};
 use crate::cache::Labelled;
 use crate::embedding::Similarity;
 use crate::engine::flight::Completed;
@@ -216,9 +216,16 @@ impl Listener for () {
 }
 
 impl Engine {
-    /// Counts a request, of this name, that did not become a query.
-    pub(super) fn count(&self, caller: &Admission, request: Option<&str>, ended: Ended<'_>) {
-        self.count_as(caller, &self.bare(caller, ended), Ending::Unread(request), ended);
+    /// Counts a request, of this name, that came through `surface` and did not become a query.
+    pub(super) fn count(
+        &self,
+        caller: &Admission,
+        surface: Surface,
+        request: Option<&str>,
+        ended: Ended<'_>,
+    ) {
+        let event = UsageEvent { surface, ..self.bare(caller, ended) };
+        self.count_as(caller, &event, Ending::Unread(request), ended);
     }
 
     /// Counts a request of an admitted caller that asks for no answer: as one of its key, and in no figure of the project.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
-use crate::analytics::RefusedFor;
+use crate::analytics::{RefusedFor, Surface};
 use crate::cache::{Candidate, Hit, Judge, PromptHash, Scope, ScopeKey};
 use crate::embedding::{Embedded, Embedding, Similarity, Threshold};
 use crate::engine::call::Call;
@@ -32,19 +32,27 @@ impl Engine {
         request: &str,
         read: impl Future<Output = Result<(Query, T), E>>,
     ) -> Result<(Reply, T), E> {
-        let (query, rest) = self.read(caller, request, read).await?;
+        let (query, rest) = self.read(caller, Surface::Query, request, read).await?;
         Ok((self.query_after(looked, caller, query).await?, rest))
     }
 
-    /// What `read` makes of the request of an admitted caller. What cannot be read is counted as refused.
+    /// What `read` makes of the request of an admitted caller, which came through `surface`. What cannot be read is counted
+    /// as refused, or as failed where there is only no room for it.
     pub async fn read<T, E: Cause>(
         &self,
         caller: &Admission,
+        surface: Surface,
         request: &str,
         read: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let refused = |error: &E| Ended::Refused(RefusedFor::Shape, error.cause());
-        read.await.inspect_err(|error| self.count(caller, Some(request), refused(error)))
+        let busy = QueryError::Overloaded;
+        read.await.inspect_err(|error| {
+            let ended = match error.cause() {
+                cause if cause == busy.cause() => Ended::Failed(&busy, None),
+                cause => Ended::Refused(RefusedFor::Shape, cause),
+            };
+            self.count(caller, surface, Some(request), ended);
+        })
     }
 
     /// Answers `query` for an admitted caller within the deadline of a query, and counts it.

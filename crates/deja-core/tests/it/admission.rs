@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deja_core::analytics::Outcome;
+use deja_core::analytics::{Outcome, Surface};
 use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::clock::Clock;
 use deja_core::engine::{Admitted, NotAdmitted, NotAllowed};
@@ -26,7 +26,7 @@ const BOTH: [As; 2] = [As::Request, As::Feedback];
 
 async fn admit(bench: &Bench, who: As, key: &KeyHash, slug: Option<&str>) -> Result<Admitted, NotAdmitted> {
     match who {
-        As::Request => bench.engine.admit(key, slug, None, None).await,
+        As::Request => bench.engine.admit(key, slug, Surface::Query, None, None).await,
         As::Feedback => bench.engine.admit_feedback(key, slug).await,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deja_core::analytics::Outcome;
+use deja_core::analytics::{Outcome, Surface};
 use deja_core::cache::{Labelled, PromptHash};
 use deja_core::clock::Clock;
 use deja_core::engine::{Admitted, Control, NotAdmitted, Query, QueryError, Relay, Relayed, Reply, Source};
@@ -24,7 +24,7 @@ impl Bench {
     }
 
     async fn admit(&self, wanted: Option<LookUp>) -> Result<Admitted, NotAdmitted> {
-        self.engine.admit(&self.caller.key.hash, None, None, wanted).await
+        self.engine.admit(&self.caller.key.hash, None, Surface::Query, None, wanted).await
     }
 
     async fn after(&self, admitted: Admitted, query: Query) -> Result<Reply, QueryError> {

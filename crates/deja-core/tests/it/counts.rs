@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use deja_core::analytics::Outcome::{Error, ExactHit, Miss, RateLimited, Refused, SemanticHit};
 use deja_core::analytics::{
-    BatchId, ContextKey, MAX_REFUSED_PER_HOUR, OTHER_MODELS, Slice, Step, Totals, UsageBatch, hour_of,
+    BatchId, ContextKey, MAX_REFUSED_PER_HOUR, OTHER_MODELS, Slice, Step, Surface, Totals, UsageBatch,
+    hour_of,
 };
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Clock;
@@ -48,7 +49,7 @@ async fn refuse_by_shape(bench: &Bench) {
 /// A request of the same key over the limit.
 async fn refuse_by_limit(bench: &Bench) {
     bench.store.over_limit.store(true, Ordering::SeqCst);
-    let refused = bench.engine.admit(&bench.caller.key.hash, None, None, None).await;
+    let refused = bench.engine.admit(&bench.caller.key.hash, None, Surface::Query, None, None).await;
     assert!(matches!(refused, Err(NotAdmitted::RateLimited(_))));
     bench.store.over_limit.store(false, Ordering::SeqCst);
 }
@@ -202,10 +203,10 @@ async fn a_key_is_used_by_what_asks_for_no_answer_too() {
 async fn a_request_for_another_project_is_refused_and_counted() {
     let bench = Bench::new().await;
     let slug = bench.caller.project.slug.as_str();
-    assert!(bench.engine.admit(&bench.caller.key.hash, Some(slug), None, None).await.is_ok());
-    let other = bench.engine.admit(&bench.caller.key.hash, Some("another"), None, None).await;
+    assert!(bench.engine.admit(&bench.caller.key.hash, Some(slug), Surface::Query, None, None).await.is_ok());
+    let other = bench.engine.admit(&bench.caller.key.hash, Some("another"), Surface::Query, None, None).await;
     assert!(matches!(other, Err(NotAdmitted::Forbidden(NotAllowed::OtherProject, _))));
-    let unknown = bench.engine.admit(&KeyHash([0; 32]), None, None, None).await;
+    let unknown = bench.engine.admit(&KeyHash([0; 32]), None, Surface::Query, None, None).await;
     assert!(matches!(unknown, Err(NotAdmitted::UnknownKey)));
     flush(&bench).await.unwrap();
     assert_eq!(bench.totals().await.refused, 1);

@@ -14,6 +14,7 @@ use deja_core::quality::FORBIDDEN;
 use deja_core::rate_limit::Quota;
 use deja_core::store::Keys;
 use deja_core::testing::change;
+use deja_wire::Wire;
 
 use crate::util::{Bench, failure, query, unguarded};
 
@@ -36,9 +37,13 @@ async fn every_end_of_a_request_is_logged_with_what_it_met() {
     let unread = async { Err::<(Query, ()), _>(QueryError::Forbidden(NotAllowed::Model)) };
     bench.engine.request(None, &bench.caller, "r7", unread).await.unwrap_err();
     bench.store.over_limit.store(true, Ordering::SeqCst);
-    bench.engine.admit(&bench.caller.key.hash, None, Some("r8"), None).await.unwrap_err();
+    bench.engine.admit(&bench.caller.key.hash, None, Surface::Query, Some("r8"), None).await.unwrap_err();
     bench.store.over_limit.store(false, Ordering::SeqCst);
-    bench.engine.admit(&bench.caller.key.hash, Some("another"), Some("r9"), None).await.unwrap_err();
+    bench
+        .engine
+        .admit(&bench.caller.key.hash, Some("another"), Surface::Query, Some("r9"), None)
+        .await
+        .unwrap_err();
 
     let logged = bench.logged().await;
     let told: Vec<_> = logged
@@ -135,8 +140,27 @@ async fn a_request_over_the_limit_of_its_own_key_says_so() {
     own.hash = KeyHash([7; 32]);
     own.quota = Some(Quota::new(1, 1).unwrap());
     bench.store.create_key(&own, &change()).await.unwrap();
-    bench.engine.admit(&own.hash, None, Some("r1"), None).await.unwrap();
-    bench.engine.admit(&own.hash, None, Some("r2"), None).await.unwrap_err();
+    bench.engine.admit(&own.hash, None, Surface::Query, Some("r1"), None).await.unwrap();
+    bench.engine.admit(&own.hash, None, Surface::Query, Some("r2"), None).await.unwrap_err();
     let one = bench.logged().await.pop().unwrap();
     assert_eq!((one.outcome, one.cause.as_deref()), (Outcome::RateLimited, Some("key_rate_limited")));
+}
+
+#[tokio::test]
+async fn what_is_refused_before_it_is_a_query_is_logged_with_what_it_came_through() {
+    let bench = Bench::new().await;
+    let (wire, key) = (Surface::Wire(Wire::Messages), &bench.caller.key.hash);
+    bench.store.over_limit.store(true, Ordering::SeqCst);
+    bench.engine.admit(key, None, wire, Some("r1"), None).await.unwrap_err();
+    bench.store.over_limit.store(false, Ordering::SeqCst);
+    bench.engine.admit(key, Some("another"), wire, Some("r2"), None).await.unwrap_err();
+    for (name, error) in [("r3", QueryError::Forbidden(NotAllowed::Model)), ("r4", QueryError::Overloaded)] {
+        let unread = async { Err::<(), _>(error) };
+        bench.engine.read(&bench.caller, wire, name, unread).await.unwrap_err();
+    }
+    let logged = bench.logged().await;
+    assert!(logged.iter().all(|one| one.surface == wire));
+    let outcomes: Vec<_> = logged.iter().map(|one| one.outcome).collect();
+    // That there is no room is no fault of the request.
+    assert_eq!(outcomes, [Outcome::RateLimited, Outcome::Refused, Outcome::Refused, Outcome::Error]);
 }

@@ -12,6 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use deja_core::analytics::Surface;
 use deja_core::cache::policy::NotStored;
 use deja_core::cache::{PromptHash, Refusal};
 use deja_core::embedding::{Similarity, Threshold};
@@ -230,7 +231,7 @@ async fn admit<'a>(
             (wanted, Either::Right(ready(asked)))
         }
     };
-    Ok((auth::admit(engine, &key, &head.headers, base, wanted).await?, asked))
+    Ok((auth::admit(engine, &key, &head.headers, base, Surface::Query, wanted).await?, asked))
 }
 
 async fn answer(

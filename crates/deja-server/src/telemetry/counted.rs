@@ -132,7 +132,7 @@ impl Listener for Metrics {
         self.count(caller.project.slug.as_str(), counted);
         match ended {
             Ended::Answered(reply) | Ended::Passed(Some(reply)) => self.answered(counted.outcome, reply),
-            Ended::Failed(QueryError::Overloaded, _) | Ended::Refused(_, "overloaded") => {
+            Ended::Failed(QueryError::Overloaded, _) => {
                 counter!(SHED).increment(1);
                 self.shed.fetch_add(1, Ordering::Relaxed);
             }

@@ -75,20 +75,28 @@ pub(super) async fn ask(
         let wanted = early.as_ref().and_then(|(relay, _)| relay.look_up(project.id));
         (wanted, Begun { early: early.map(|read| (project, read)), body: Text::There(body) })
     };
-    admitted(app, base, endpoint.wire(), &mut head, begin, async |head, admitted, begun| {
-        let (caller, settings) = (&admitted.caller, &admitted.caller.project.settings);
-        let read = async {
-            match begun.early {
-                Some((project, read)) if project.settings == *settings => Ok(read),
-                _ => read(app, settings, endpoint, model, head, begun.body).await,
+    admitted(
+        app,
+        base,
+        (endpoint.wire(), endpoint.into()),
+        &mut head,
+        begin,
+        async |head, admitted, begun| {
+            let (caller, settings) = (&admitted.caller, &admitted.caller.project.settings);
+            let read = async {
+                match begun.early {
+                    Some((project, read)) if project.settings == *settings => Ok(read),
+                    _ => read(app, settings, endpoint, model, head, begun.body).await,
+                }
+            };
+            let (relay, wanted) =
+                engine.read(caller, endpoint.into(), request_id::of(&head.extensions), read).await?;
+            match engine.relay(admitted.looked, caller, relay).await? {
+                Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, engine.clock().now())),
+                Relayed::Live(live) => answer::live(&wanted, live).await,
             }
-        };
-        let (relay, wanted) = engine.read(caller, request_id::of(&head.extensions), read).await?;
-        match engine.relay(admitted.looked, caller, relay).await? {
-            Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, engine.clock().now())),
-            Relayed::Live(live) => answer::live(&wanted, live).await,
-        }
-    })
+        },
+    )
     .await
 }
 

@@ -22,6 +22,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use deja_core::analytics::Surface;
 use deja_core::api_key::KeyHash;
 use deja_core::engine::Admitted;
 use deja_core::store::LookUp;
@@ -115,12 +116,12 @@ fn wire_of(path: &str, headers: &HeaderMap) -> Wire {
     }
 }
 
-/// Answers the bearer of a key as `answer` does, in the shape of `wire`. What `begin` wants to be looked up is looked up
+/// Answers the bearer of a key as `answer` does, in the shape of `wire`, and counts what is refused as of `surface`. What `begin` wants to be looked up is looked up
 /// while the key is admitted, and what it gives besides goes on to `answer`.
 async fn admitted<T, B, A>(
     app: &App,
     base: &Base,
-    wire: Wire,
+    (wire, surface): (Wire, Surface),
     head: &mut Parts,
     begin: B,
     answer: A,
@@ -132,7 +133,10 @@ where
     let admitting = async |head: &mut Parts| {
         let key = auth::take_key(&mut head.headers)?;
         let (wanted, begun) = begin(head, &key).await;
-        Ok::<_, Refused>((auth::admit(app.engine(), &key, &head.headers, base, wanted).await?, begun))
+        Ok::<_, Refused>((
+            auth::admit(app.engine(), &key, &head.headers, base, surface, wanted).await?,
+            begun,
+        ))
     };
     let admitted = match refuse_key_in_query(head) {
         Ok(()) => admitting(head).await,

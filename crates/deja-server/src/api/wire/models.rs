@@ -8,6 +8,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, Request, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use deja_core::analytics::Surface;
 use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
 use deja_wire::{Endpoint, Wire};
@@ -38,7 +39,7 @@ pub(super) async fn models(
     // A path that is no text names no model.
     let id = named.map_or_else(|_not_utf8| Some(String::new()), |Path(named)| named.id);
     let nothing = async |_: &Parts, _: &KeyHash| (None, ());
-    admitted(&app, &base, wire, &mut head, nothing, async |_, admitted, ()| {
+    admitted(&app, &base, (wire, Surface::Other), &mut head, nothing, async |_, admitted, ()| {
         let caller = &admitted.caller;
         app.engine().count_other(caller);
         let mut models = app.upstreams().models(caller, endpoint_of(wire)).await?;
