@@ -17,6 +17,7 @@ use crate::scan::{Piece, fraction};
 
 /// What the proof compares of a text.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of its own about the text")]
 pub(crate) struct Foreign {
     /// In order; single characters where the script has no spaces. Courtesy is left out.
     words: Vec<Token>,

@@ -64,6 +64,7 @@ const BESIDE: [(Stands, [f32; 2]); 6] = [
 pub(crate) const LONG: usize = 20;
 
 /// The place of a feature in the vector; a name that none has does not compile.
+#[expect(clippy::panic, reason = "it is worked out while it is compiled")]
 const fn index(name: &str) -> usize {
     let mut at = 0;
     while at < FEATURES.len() {

@@ -141,12 +141,6 @@ async fn settings_are_checked_kept_and_shown() {
         );
         assert_eq!(page.all(".problem").len(), 1);
     }
-    let shop = world.reload("shop").await;
-    world.entry_without_vector(&shop, "m", "How?", None).await;
-    let mut none = whole.to_vec();
-    none[2] = ("max_entries", "0");
-    let page = owner.post("/console/p/shop/settings", &none).await;
-    assert!(page.one("#max_entries-problem").contains("must lie between"), "whatever is stored");
     owner.submit("/console/p/shop/settings", &form("0.9", "1.5")).await;
     let settings = world.reload("shop").await.settings;
     assert_eq!((settings.ttl_seconds, settings.max_entries, settings.share_models), (Some(5400), 500, true));
@@ -249,4 +243,14 @@ async fn endpoints_of_a_stale_form_leave_what_somebody_else_changed() {
         settings.opt_ins.iter().any(|it| it.as_str() == "semantic_history"),
         "and takes what was touched"
     );
+}
+
+#[tokio::test]
+async fn a_maximum_of_none_is_refused_whatever_is_stored() {
+    let world = World::new().await;
+    let shop = world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    world.entry_without_vector(&shop, "m", "How?", None).await;
+    let page = owner.post("/console/p/shop/settings", &[("name", "Shop"), ("max_entries", "0")]).await;
+    assert!(page.one("#max_entries-problem").contains("must lie between"));
 }
