@@ -65,6 +65,9 @@ impl Upstream {
         if status.is_redirection() {
             return Err(Failure::bad_response(&self.name, "the provider sends the request elsewhere"));
         }
+        if status.is_informational() {
+            return Err(Failure::bad_response(&self.name, "the provider switches to another protocol"));
+        }
         let unpacker = Unpacker::of(response.headers(), self.client.settings.max_response_bytes);
         let unpacker = unpacker.map_err(|error| Failure::bad_response(&self.name, &error.to_string()))?;
         let mut headers = listed(response.headers(), &DOWN);

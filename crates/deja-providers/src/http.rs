@@ -19,6 +19,10 @@ use crate::ssrf::{self, Resolver, System, UrlError};
 /// those that wait may hold what each of them waits for.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The first bytes of an answer find room of their own: most answers are no longer, and long ones that fall silent hold nothing
+/// of it. One project's calls take half of it at most, as all these limits are by default.
+const FIRST_BYTES: usize = 32 * 1024;
+
 /// Limits of every call to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
@@ -72,8 +76,7 @@ pub(crate) enum Trust {
 pub(crate) struct Client {
     http: reqwest::Client,
     trust: Trust,
-    /// A permit for each byte that answers may still take.
-    room: Arc<Semaphore>,
+    room: Arc<Room>,
     pub(crate) settings: HttpSettings,
 }
 
@@ -94,11 +97,63 @@ pub(crate) enum ReadError {
     NoRoom,
 }
 
+/// Room for answers, a permit for each byte that they may still take.
+#[derive(Debug)]
+struct Room {
+    /// For the first bytes of each.
+    first: Arc<Semaphore>,
+    /// For all others, and for the first where that is taken.
+    rest: Arc<Semaphore>,
+}
+
+impl Room {
+    fn new(settings: &HttpSettings) -> Self {
+        let all = settings.max_bytes_in_flight.min(Semaphore::MAX_PERMITS);
+        // The longest answer has room whatever is set.
+        let first = (all / 2).min(all.saturating_sub(settings.max_response_bytes));
+        Self { first: Arc::new(Semaphore::new(first)), rest: Arc::new(Semaphore::new(all - first)) }
+    }
+}
+
+/// What an answer has of the room.
+#[derive(Debug, Default)]
+struct Held {
+    first: Option<OwnedSemaphorePermit>,
+    rest: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    fn bytes(&self) -> usize {
+        let permits =
+            |held: &Option<OwnedSemaphorePermit>| held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        permits(&self.first) + permits(&self.rest)
+    }
+
+    /// Takes room for so many bytes more, as soon as there is some.
+    async fn take(&mut self, bytes: usize, room: &Room) -> Result<(), ReadError> {
+        let more = u32::try_from(bytes).map_err(|_| ReadError::TooLarge)?;
+        let is_first = self.bytes() + bytes <= FIRST_BYTES;
+        let first = is_first.then(|| Arc::clone(&room.first).try_acquire_many_owned(more).ok()).flatten();
+        let (held, more) = match first {
+            Some(first) => (&mut self.first, first),
+            None => match timeout(ROOM_TIMEOUT, Arc::clone(&room.rest).acquire_many_owned(more)).await {
+                Ok(Ok(rest)) => (&mut self.rest, rest),
+                Ok(Err(_)) | Err(_) => return Err(ReadError::NoRoom),
+            },
+        };
+        match held {
+            Some(held) => held.merge(more),
+            None => *held = Some(more),
+        }
+        Ok(())
+    }
+}
+
 /// A whole answer. Its bytes count as under way until it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
-    _room: Option<OwnedSemaphorePermit>,
+    _room: Held,
 }
 
 impl Client {
@@ -112,7 +167,7 @@ impl Client {
             bundled(trust, &settings)
         });
         let http = http.map_err(|error| ClientError(chain(&error)))?;
-        let room = Arc::new(Semaphore::new(settings.max_bytes_in_flight.min(Semaphore::MAX_PERMITS)));
+        let room = Arc::new(Room::new(&settings));
         Ok(Self { http, trust, room, settings })
     }
 
@@ -136,32 +191,13 @@ impl Client {
     }
 
     /// The next piece of the answer; `None` at its end. `held` is room for all bytes so far.
-    async fn chunk(
-        &self,
-        response: &mut Response,
-        held: &mut Option<OwnedSemaphorePermit>,
-    ) -> Result<Option<Bytes>, ReadError> {
+    async fn chunk(&self, response: &mut Response, held: &mut Held) -> Result<Option<Bytes>, ReadError> {
         let Some(chunk) = self.piece(response).await? else { return Ok(None) };
-        let read = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits) + chunk.len();
-        if read > self.settings.max_response_bytes {
+        if held.bytes() + chunk.len() > self.settings.max_response_bytes {
             return Err(ReadError::TooLarge);
         }
-        let more = self.hold(chunk.len()).await?;
-        match held {
-            Some(held) => held.merge(more),
-            None => *held = Some(more),
-        }
+        held.take(chunk.len(), &self.room).await?;
         Ok(Some(chunk))
-    }
-
-    /// Room for so many bytes, as soon as there is some.
-    async fn hold(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ReadError> {
-        let bytes = u32::try_from(bytes).map_err(|_| ReadError::TooLarge)?;
-        let room = Arc::clone(&self.room).acquire_many_owned(bytes);
-        match timeout(ROOM_TIMEOUT, room).await {
-            Ok(Ok(held)) => Ok(held),
-            Ok(Err(_)) | Err(_) => Err(ReadError::NoRoom),
-        }
     }
 
     /// The pieces of the answer, one after the other. All of them count as under way until the stream ends.
@@ -169,10 +205,13 @@ impl Client {
         &self,
         response: Response,
     ) -> impl Stream<Item = Result<Bytes, ReadError>> + Send + use<> {
-        stream::try_unfold((self.clone(), response, None), |(client, mut response, mut held)| async move {
-            let chunk = client.chunk(&mut response, &mut held).await?;
-            Ok(chunk.map(|chunk| (chunk, (client, response, held))))
-        })
+        stream::try_unfold(
+            (self.clone(), response, Held::default()),
+            |(client, mut response, mut held)| async move {
+                let chunk = client.chunk(&mut response, &mut held).await?;
+                Ok(chunk.map(|chunk| (chunk, (client, response, held))))
+            },
+        )
     }
 
     /// The pieces of an answer that is passed on, one after the other: any number of them, for as long as they come. They
@@ -193,7 +232,7 @@ impl Client {
         if response.content_length().is_some_and(|n| n > self.settings.max_response_bytes as u64) {
             return Err(ReadError::TooLarge);
         }
-        let (mut body, mut held) = (BytesMut::new(), None);
+        let (mut body, mut held) = (BytesMut::new(), Held::default());
         while let Some(chunk) = self.chunk(response, &mut held).await? {
             body.extend_from_slice(&chunk);
         }

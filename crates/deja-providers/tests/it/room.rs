@@ -108,3 +108,37 @@ async fn two_answers_that_hold_what_each_of_them_lacks_do_not_wait_for_ever() {
         }
     }
 }
+
+#[tokio::test]
+async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
+    const EACH: usize = 1 << 20;
+    let (long, short) = (answer(EACH - 1024, false), answer(1000, false));
+    let server = Server::start(move |number, stream| {
+        if number >= 4 {
+            let _ = stream.write_all(&short);
+            return;
+        }
+        let _ = stream.write_all(&long[..long.len() - 1]);
+        std::thread::sleep(FOREVER);
+    });
+    let settings = HttpSettings {
+        attempt_timeout: Duration::from_mins(5),
+        idle_timeout: Duration::from_mins(5),
+        total_deadline: Duration::from_mins(10),
+        max_response_bytes: EACH,
+        max_bytes_in_flight: 3 * EACH,
+        max_attempts: 1,
+        ..settings()
+    };
+    let registry = Registry::new(BuiltIn::default(), settings, true, prices()).unwrap();
+    let mut silent = JoinSet::new();
+    for _ in 0..4 {
+        let provider = registry.custom(&config(&server.url, true), None);
+        silent.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
+    }
+    // Those that find no room are given up; the others hold it.
+    let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
+    assert_eq!(refused.class, FailureClass::NoRoom);
+    let provider = registry.custom(&config(&server.url, true), None);
+    assert_eq!(provider.complete("gpt-4o", None, "Short?").await.unwrap().text.len(), 1000);
+}
