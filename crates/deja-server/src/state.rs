@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::engine::Engine;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::wire::body::Bodies;
 use crate::feeds::upstreams::Upstreams;
 use crate::readiness::Readiness;
 use crate::traces::Traces;
@@ -36,8 +36,7 @@ pub struct RequestLimits {
 pub struct App {
     engine: Engine,
     limits: RequestLimits,
-    /// A permit for each byte that bodies of requests in wire formats may still take.
-    bodies: Arc<Semaphore>,
+    bodies: Bodies,
     upstreams: Arc<Upstreams>,
     readiness: Readiness,
     leaving: CancellationToken,
@@ -54,7 +53,7 @@ impl App {
         leaving: CancellationToken,
         traces: Option<Traces>,
     ) -> Self {
-        let bodies = Arc::new(Semaphore::new(limits.wire_bytes_in_flight.min(Semaphore::MAX_PERMITS)));
+        let bodies = Bodies::new(&limits);
         Self { engine, limits, bodies, upstreams, readiness, leaving, traces }
     }
 
@@ -68,8 +67,8 @@ impl App {
         &self.limits
     }
 
-    /// Room for bodies of requests in wire formats, a permit a byte.
-    pub fn bodies(&self) -> &Arc<Semaphore> {
+    /// Room for bodies of requests in wire formats.
+    pub(crate) fn bodies(&self) -> &Bodies {
         &self.bodies
     }
 

@@ -181,8 +181,7 @@ struct Whole {
 fn other_rendering(wanted: &Wanted, body: &Bytes) -> Option<Whole> {
     let is_stream = wanted.rendering.stream;
     let answer = record(wanted.wire, !is_stream, body).ok()?.body;
-    let body =
-        if is_stream { json_as_stream(wanted.wire, &answer, &wanted.rendering).ok()? } else { answer };
+    let body = if is_stream { json_as_stream(wanted.wire, &answer, &wanted.rendering).ok()? } else { answer };
     Some(Whole { body, is_stream })
 }
 

@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use deja_core::api_key::KeyHash;
 use deja_core::engine::{Relay, Relayed};
+use deja_core::id::ProjectId;
 use deja_core::project::{Project, ProjectSettings};
 use deja_core::provider::{Forward, Seen};
 use deja_wire::{Asked, Endpoint, Identity, Mode, Wire};
@@ -64,11 +65,11 @@ pub(super) async fn ask(
         let Some(project) = auth::guess(engine, key, &head.headers, base) else {
             return (None, Begun { early: None, body: Text::Coming(body) });
         };
-        let body = body::read(app, &head.headers, body).await;
+        let body = body::read(app, project.id, &head.headers, body).await;
         let early = match &body {
             Ok(body) => {
                 let body = Text::There(Ok(body.clone()));
-                read(app, &project.settings, endpoint, model, head, body).await.ok()
+                read(app, &project, endpoint, model, head, body).await.ok()
             }
             Err(_) => None,
         };
@@ -82,11 +83,11 @@ pub(super) async fn ask(
         &mut head,
         begin,
         async |head, admitted, begun| {
-            let (caller, settings) = (&admitted.caller, &admitted.caller.project.settings);
+            let (caller, project) = (&admitted.caller, &admitted.caller.project);
             let read = async {
                 match begun.early {
-                    Some((project, read)) if project.settings == *settings => Ok(read),
-                    _ => read(app, settings, endpoint, model, head, begun.body).await,
+                    Some((guessed, read)) if guessed.settings == project.settings => Ok(read),
+                    _ => read(app, project, endpoint, model, head, begun.body).await,
                 }
             };
             let (relay, wanted) =
@@ -114,9 +115,9 @@ enum Text {
 }
 
 impl Text {
-    async fn whole(self, app: &App, headers: &HeaderMap) -> Result<Bytes, WireError> {
+    async fn whole(self, app: &App, project: ProjectId, headers: &HeaderMap) -> Result<Bytes, WireError> {
         match self {
-            Self::Coming(body) => body::read(app, headers, body).await,
+            Self::Coming(body) => body::read(app, project, headers, body).await,
             Self::There(body) => body,
         }
     }
@@ -125,14 +126,15 @@ impl Text {
 /// What a request asks for, and how it wants its answer.
 async fn read(
     app: &App,
-    settings: &ProjectSettings,
+    project: &Project,
     endpoint: Endpoint,
     model: Option<&str>,
     head: &Parts,
     body: Text,
 ) -> Result<(Relay, Wanted), WireError> {
+    let settings = &project.settings;
     let controls = Controls::read(&head.headers, settings, app.limits())?;
-    let body = body.whole(app, &head.headers).await?;
+    let body = body.whole(app, project.id, &head.headers).await?;
     let query = passed(head.uri.query());
     let mut identity = identify(endpoint, model, &body, head, query.as_deref(), settings, app.limits())?;
     if endpoint == (Endpoint::Gemini { stream: true }) && query.as_deref() != Some("alt=sse") {

@@ -1,12 +1,14 @@
 //! Reading a body that goes to the provider as it is: of bounded size, at a bounded rate, and within what all bodies may
 //! take together.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use bytes::BytesMut;
+use deja_core::id::ProjectId;
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -16,10 +18,40 @@ use crate::api::body::{announced, is_packed};
 use crate::api::error::ApiError;
 use crate::state::{App, RequestLimits};
 
-/// A body in memory, with its room among those of all bodies.
+/// Room for the bodies of all requests, a permit a byte. Those of one project have half of it at most, or as much as one body
+/// may take.
+pub(crate) struct Bodies {
+    all: Arc<Semaphore>,
+    each: usize,
+    by_project: Mutex<HashMap<ProjectId, Weak<Semaphore>>>,
+}
+
+impl Bodies {
+    pub(crate) fn new(limits: &RequestLimits) -> Self {
+        let all = limits.wire_bytes_in_flight.min(Semaphore::MAX_PERMITS);
+        let each = (all / 2).max(limits.wire_body_bytes).min(all);
+        Self { all: Arc::new(Semaphore::new(all)), each, by_project: Mutex::default() }
+    }
+
+    /// The share of a project, which is there while a body has part of it.
+    fn of(&self, project: ProjectId) -> Arc<Semaphore> {
+        let mut by_project = self.by_project.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = by_project.get(&project).and_then(Weak::upgrade) {
+            return own;
+        }
+        by_project.retain(|_, own| own.strong_count() > 0);
+        let own = Arc::new(Semaphore::new(self.each));
+        by_project.insert(project, Arc::downgrade(&own));
+        own
+    }
+}
+
+/// A body in memory, with its room among those of all bodies and of its project's.
 struct Held {
     bytes: BytesMut,
     room: Option<OwnedSemaphorePermit>,
+    own_room: Option<OwnedSemaphorePermit>,
+    own: Arc<Semaphore>,
 }
 
 impl AsRef<[u8]> for Held {
@@ -29,32 +61,39 @@ impl AsRef<[u8]> for Held {
 }
 
 impl Held {
-    /// Takes room for `bytes` in all; there is none if others have it.
-    fn reserve(&mut self, bytes: usize, bodies: &Arc<Semaphore>) -> Result<(), WireError> {
-        let more = bytes.saturating_sub(self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
-        let more = u32::try_from(more).map_err(|_| WireError::TooLarge(u32::MAX as usize))?;
-        let more = Arc::clone(bodies).try_acquire_many_owned(more).map_err(|_| ApiError::Overloaded)?;
-        match &mut self.room {
-            Some(room) => room.merge(more),
-            None => self.room = Some(more),
+    /// Takes room for so many bytes more; there is none if others have it.
+    fn reserve(&mut self, bytes: usize, bodies: &Bodies) -> Result<(), WireError> {
+        let more = u32::try_from(bytes).map_err(|_| WireError::TooLarge(u32::MAX as usize))?;
+        for (held, room) in [(&mut self.own_room, &self.own), (&mut self.room, &bodies.all)] {
+            let more = Arc::clone(room).try_acquire_many_owned(more).map_err(|_| ApiError::Overloaded)?;
+            match held {
+                Some(held) => held.merge(more),
+                None => *held = Some(more),
+            }
         }
         Ok(())
     }
 }
 
-/// Reads the body of a request. Its bytes count as held until the last copy of them is dropped.
-pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, WireError> {
+/// Reads the body of a request of `project`. Its bytes count as held until the last copy of them is dropped.
+pub(super) async fn read(
+    app: &App,
+    project: ProjectId,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Bytes, WireError> {
     if is_packed(headers) {
         return Err(WireError::Packed);
     }
     let limits = app.limits();
     let most = limits.wire_body_bytes;
-    let mut held = Held { bytes: BytesMut::new(), room: None };
-    if let Some(length) = announced(headers) {
-        let length = usize::try_from(length).ok().filter(|length| *length <= most);
-        held.reserve(length.ok_or(WireError::TooLarge(most))?, app.bodies())?;
+    if announced(headers).is_some_and(|length| length > most as u64) {
+        return Err(WireError::TooLarge(most));
     }
-    Ok(Bytes::from_owner(collect(body, limits, held, app.bodies()).await?))
+    // What is announced takes no room before it is there.
+    let bodies = app.bodies();
+    let own = bodies.of(project);
+    Ok(Bytes::from_owner(collect(body, limits, bodies, own).await?))
 }
 
 /// Reads all of a body that comes steadily. Its time grows with what came: a long one on a slow line gets through, one
@@ -62,9 +101,10 @@ pub(super) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<B
 async fn collect(
     mut body: Body,
     limits: &RequestLimits,
-    mut held: Held,
-    bodies: &Arc<Semaphore>,
+    bodies: &Bodies,
+    own: Arc<Semaphore>,
 ) -> Result<Held, WireError> {
+    let mut held = Held { bytes: BytesMut::new(), room: None, own_room: None, own };
     let (began, most) = (Instant::now(), limits.wire_body_bytes);
     loop {
         let earned = Duration::from_secs_f64(held.bytes.len() as f64 / f64::from(limits.wire_body_rate));
@@ -78,7 +118,7 @@ async fn collect(
         if length > most {
             return Err(WireError::TooLarge(most));
         }
-        held.reserve(length, bodies)?;
+        held.reserve(data.len(), bodies)?;
         held.bytes.extend_from_slice(&data);
     }
 }

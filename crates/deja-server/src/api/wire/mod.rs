@@ -7,7 +7,7 @@
 
 mod answer;
 mod ask;
-mod body;
+pub(crate) mod body;
 mod control;
 mod error;
 mod events;

@@ -248,13 +248,18 @@ fn all_bodies_together_have_one_budget() {
         .env("DEJA_WIRE_MAX_BYTES_IN_FLIGHT", "65536")
         .start();
     let tenant = Tenant::create(&deja, "wire-budget", &["--tier", "enterprise"]);
-    // A body that is announced and does not come holds its room.
-    let head = format!(
-        "POST {CHAT} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nContent-Length: 65536\r\n\r\n{{",
+    // A body that came but for its last byte holds its room, one that is announced does not.
+    let announced = format!(
+        "POST {CHAT} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nContent-Length: 65536\r\n\r\n",
         tenant.key
     );
+    let head = format!("{announced}{}", " ".repeat(65535));
     let ask =
         |path: &str, model: &str| send(&tenant, path, &[], &question(path, model, "x", false).to_string());
+    let mut silent = Connection::open(deja.address()).unwrap();
+    silent.send(announced.as_bytes()).unwrap();
+    sleep(Duration::from_millis(50));
+    assert_eq!(ask(CHAT, MODEL).status, 200);
     let began = Instant::now();
     let (first, refused) = loop {
         let mut first = Connection::open(deja.address()).unwrap();
