@@ -1,6 +1,7 @@
 //! What differs between two prompts, as facts for the rules and as numbers for the trees.
 
 use crate::align::{Alignment, Link, align, light, opposite};
+use crate::exchange::{Exchange, exchange};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
 use crate::places::{reordered, traded};
@@ -136,6 +137,8 @@ pub(crate) struct Differences {
     pub(crate) tense: bool,
     /// The same but for two words of a kind in each other's place.
     pub(crate) exchanged: bool,
+    /// The same but for two values in each other's place.
+    pub(crate) exchange: Option<Exchange>,
     /// One side asks for something that the other does not speak of: "List five dinosaurs. How tall is ...?"
     pub(crate) foreign_request: bool,
 }
@@ -193,6 +196,7 @@ impl Differences {
                 && !b.measures.is_empty()
                 && a.measures.iter().all(|unit| !b.measures.contains(unit)),
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
+            exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),

@@ -19,6 +19,7 @@
 //! ```
 
 mod align;
+mod exchange;
 mod features;
 mod foreign;
 mod languages;

@@ -22,10 +22,7 @@ pub(crate) fn note(quantities: &mut [Quantity], found: usize, pieces: &[Piece], 
     let is_preposition = |word: &str| lexicon().class(word) & class::PREPOSITION != 0;
     let (word, above) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let above = if is_preposition(above) && !is_preposition(word) { above } else { "" };
-    let digest = word
-        .bytes()
-        .chain(above.bytes())
-        .fold(0x811c_9dc5_u32, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let digest = digest(word, above);
     for (quantity, place) in read.iter_mut().zip(1..) {
         quantity.lead = match word {
             _ if place > 1 => place,
@@ -34,6 +31,12 @@ pub(crate) fn note(quantities: &mut [Quantity], found: usize, pieces: &[Piece], 
             _ => digest,
         };
     }
+}
+
+/// Of a word and the one before it.
+pub(crate) fn digest(word: &str, above: &str) -> u32 {
+    let bytes = word.bytes().chain(above.bytes());
+    bytes.fold(0x811c_9dc5_u32, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 /// Whether two amounts stand in each other's place.

@@ -1,5 +1,6 @@
 //! What the guard reads out of one prompt.
 
+use crate::exchange::Said;
 use crate::foreign::{self, Foreign};
 use crate::lexicon::{class, lexicon, stem};
 use crate::literal::{Accented, accented, literals};
@@ -7,7 +8,7 @@ use crate::places;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::rules::LONG;
-use crate::scan::{Kind, Piece, scan};
+use crate::scan::{Kind, Piece, scan, trigrams};
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
 pub(crate) const WORDS: usize = 160;
@@ -135,6 +136,8 @@ pub struct Prompt {
     /// The text without case and idle marks: equal ones are the same prompt.
     pub(crate) key: String,
     pub(crate) words: Vec<Word>,
+    /// Words, numbers and the ends of clauses in order.
+    pub(crate) said: Vec<Said>,
     /// Function words in order.
     pub(crate) function: Vec<String>,
     /// Stems of noise and function words that have an opposite: left, even, good.
@@ -197,6 +200,7 @@ impl Prompt {
         let mut prompt = Self {
             key,
             words: Vec::with_capacity(16),
+            said: Vec::with_capacity(24),
             function: Vec::new(),
             contrasts: Vec::new(),
             quantities: Vec::new(),
@@ -269,10 +273,16 @@ impl Prompt {
             if piece.broken {
                 governor = Governor::None;
             }
+            if piece.broken && !piece.cell
+                || matches!(piece.text.as_str(), "and" | "or" | "but" | "while" | "whereas")
+            {
+                self.said.push(Said::Break);
+            }
             let found = self.quantities.len();
             let used = quantity::read(pieces, at, &mut self.quantities);
             if used > 0 {
                 if found < self.quantities.len() {
+                    self.said.extend((found..self.quantities.len()).map(|at| Said::Number(at as u16)));
                     lead.clear();
                     places::note(&mut self.quantities, found, pieces, at..at + used);
                 }
@@ -352,6 +362,9 @@ impl Prompt {
                     lead.clear();
                     lead.push_str(word);
                 }
+                if piece.name && word.len() == 1 {
+                    self.said.extend(word.chars().map(Said::Letter));
+                }
                 self.function.push(word.to_owned());
                 continue;
             }
@@ -414,6 +427,7 @@ impl Prompt {
         if let Some(name) = unit {
             name.clone_into(&mut text);
         }
+        self.said.push(Said::Word(self.words.len() as u16));
         self.words.push(Word {
             stem: stem(&text),
             class,
@@ -579,19 +593,4 @@ fn asking(pieces: &[Piece]) -> u64 {
         0 => u64::MAX,
         some => some,
     }
-}
-
-fn trigrams(pieces: &[Piece]) -> Vec<u32> {
-    let mut window = [0u32; 3];
-    let mut out = Vec::with_capacity(96);
-    let text = pieces.iter().filter(|p| !p.text.starts_with('@')).flat_map(|p| p.text.chars().chain([' ']));
-    for (i, c) in text.take(600).enumerate() {
-        window = [window[1], window[2], c as u32 & 0x3ff];
-        if i >= 2 {
-            out.push(window[0] << 20 | window[1] << 10 | window[2]);
-        }
-    }
-    out.sort_unstable();
-    out.dedup();
-    out
 }

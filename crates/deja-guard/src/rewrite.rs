@@ -77,6 +77,7 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
                     text: (*word).to_owned(),
                     kind,
                     broken: i == 0 && rest[0].broken,
+                    cell: rest[0].cell,
                     glued: false,
                     upper: false,
                     contracted: rest[..phrase.from.len()].iter().any(|p| p.contracted),

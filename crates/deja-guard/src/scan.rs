@@ -23,6 +23,8 @@ pub(crate) struct Piece {
     pub(crate) upper: bool,
     /// A comma, colon, bracket or the end of a sentence stands before it.
     pub(crate) broken: bool,
+    /// Of marks only a comma without a blank is before it: the next cell of a row.
+    pub(crate) cell: bool,
     /// Follows the piece before without a space.
     pub(crate) glued: bool,
     /// Is a negation that was contracted: `n't`.
@@ -42,6 +44,7 @@ impl Piece {
             name: false,
             upper: false,
             broken: false,
+            cell: false,
             glued: false,
             contracted: false,
             sentence,
@@ -55,6 +58,7 @@ impl Piece {
             name: false,
             upper: false,
             broken: false,
+            cell: false,
             glued: false,
             contracted: false,
             ..like.clone()
@@ -185,6 +189,7 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         text.chars().map(|c| if matches!(c, '’' | '‘' | '`') { '\'' } else { c }).collect();
     let mut out: Vec<Piece> = Vec::with_capacity(24);
     let (mut at, mut start, mut broken, mut last_end) = (0, true, false, usize::MAX);
+    let mut cell = false;
     let (mut capitals, mut words, mut sentence) = (0usize, 0usize, 0u8);
     let at_char = |i: usize| chars.get(i).copied().unwrap_or(' ');
     while at < chars.len() && out.len() < limit {
@@ -288,10 +293,11 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                     if let Some(last) = out.last_mut().filter(|_| c == '?') {
                         last.asked = true;
                     }
-                    (start, broken) = (true, true);
+                    (start, broken, cell) = (true, true, false);
                     continue;
                 }
                 ',' | ';' | ':' | '(' | ')' | '—' | '–' => {
+                    cell = c == ',' && !broken && !at_char(at).is_whitespace();
                     broken = true;
                     continue;
                 }
@@ -313,7 +319,7 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
             "usa".clone_into(&mut text);
         }
         let (contracted, asked) = (false, false);
-        expand(&mut out, Piece { text, kind, name, upper, broken, glued, contracted, sentence, asked });
+        expand(&mut out, Piece { text, kind, name, upper, broken, cell, glued, contracted, sentence, asked });
         (start, broken, last_end) = (false, false, at);
     }
     say_signs(&mut out);
@@ -419,4 +425,20 @@ fn is_date(text: &str, rest: &[char]) -> bool {
         7 => text.as_bytes()[4] == b'-' && run(&rest[1..]) == 2,
         _ => false,
     }
+}
+
+/// The runs of three characters, sorted.
+pub(crate) fn trigrams(pieces: &[Piece]) -> Vec<u32> {
+    let mut window = [0u32; 3];
+    let mut out = Vec::with_capacity(96);
+    let text = pieces.iter().filter(|p| !p.text.starts_with('@')).flat_map(|p| p.text.chars().chain([' ']));
+    for (i, c) in text.take(600).enumerate() {
+        window = [window[1], window[2], c as u32 & 0x3ff];
+        if i >= 2 {
+            out.push(window[0] << 20 | window[1] << 10 | window[2]);
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
 }

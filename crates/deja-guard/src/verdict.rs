@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use crate::align::{Alignment, align};
+use crate::exchange::Exchange;
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
 use crate::lexicon::class;
@@ -235,7 +236,13 @@ fn foreign_verdict(proof: Result<(), Unproved>) -> Verdict {
 fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
     let d = differences;
     let some = |counts: [usize; 2]| counts[0] + counts[1] > 0;
-    if some(d.numbers) || d.units || d.measure || d.variant || d.codes[0] > 0 && d.codes[1] > 0 {
+    if some(d.numbers)
+        || d.exchange == Some(Exchange::Numbers)
+        || d.units
+        || d.measure
+        || d.variant
+        || d.codes[0] > 0 && d.codes[1] > 0
+    {
         Reason::Numbers
     } else if d.opposite || d.contrast || d.opposite_any || d.axis || d.reversed && d.parity {
         Reason::Opposite
@@ -245,7 +252,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         Reason::Negation
     } else if d.both(class::LANGUAGE) || d.letter || d.names[0] > 0 && d.names[1] > 0 {
         Reason::Name
-    } else if d.order.swapped || d.order.turned > 0 || d.order.persons {
+    } else if d.order.swapped || d.order.turned > 0 || d.order.persons || d.exchange.is_some() {
         Reason::Order
     } else if some(d.condition)
         || d.quantifier

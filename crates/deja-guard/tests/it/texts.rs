@@ -32,3 +32,40 @@ fn a_mark_between_digits_is_read() {
     ];
     assert_passed(&passed, 0.97);
 }
+
+/// The same words and numbers, each in another clause.
+#[test]
+fn values_of_two_clauses_do_not_change_places() {
+    let refused = [
+        ("Mia is 12 and Leo is 15. Who goes first?", "Leo is 12 and Mia is 15. Who goes first?"),
+        ("Mia is 12 and Leo is 15. Who goes first?", "Mia is 15 and Leo is 12. Who goes first?"),
+        ("We own 4 goats and 9 sheep. How many goats?", "We own 9 goats and 4 sheep. How many goats?"),
+        (
+            "I swim 20 minutes at noon and 40 minutes at night. Too much?",
+            "I swim 40 minutes at noon and 20 minutes at night. Too much?",
+        ),
+        ("If p is 6 and q is 11, what is p - q?", "If p is 11 and q is 6, what is p - q?"),
+        (
+            "The door is green and the roof is grey. Which colour has the roof?",
+            "The roof is green and the door is grey. Which colour has the roof?",
+        ),
+        (
+            "Store A asks 30 euros and store B asks 50 euros. Which one?",
+            "Store A asks 50 euros and store B asks 30 euros. Which one?",
+        ),
+        ("How do I replace 7 with NaN in polars?", "How do I replace NaN with 7 in polars?"),
+        (
+            "Who leads?\nteam,points\nReds,14\nBlues,19\nGreens,7",
+            "Who leads?\nteam,points\nBlues,14\nReds,19\nGreens,7",
+        ),
+    ];
+    assert_refused(&refused, 0.99);
+    let passed = [
+        ("Mia is 12 and Leo is 15. Who goes first?", "Leo is 15 and Mia is 12. Who goes first?"),
+        ("Is green tea or black tea better for sleep?", "Is black tea or green tea better for sleep?"),
+        ("What is 6 plus 8?", "What is 8 plus 6?"),
+        ("Is it between 6 and 8 kg?", "Is it between 8 and 6 kg?"),
+        ("Can cats, dogs and rabbits share a room?", "Can rabbits, dogs and cats share a room?"),
+    ];
+    assert_passed(&passed, 0.97);
+}
