@@ -183,14 +183,18 @@ fn judged(
     let differences = Differences::of(a, b);
     let features = differences.vector(a, b, cosine);
     let score = rules::judged(trees::score(&features), &features, &differences);
-    let enough = score >= required(cosine, threshold, strictness, a.length.max(b.length));
+    // Their cosine is that of the text beside them and says nothing: the words alone must tell that they ask the same.
+    let apart = extent == Extent::Part
+        && (differences.content.iter().all(|count| *count > 0) || differences.question_other);
+    let enough = !apart && score >= required(cosine, threshold, strictness, a.length.max(b.length));
     let refused = (!enough).then(|| reason(a, b, &differences));
     Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }
 }
 
 /// What two long texts say differently beside the same sentences, if it is short: "Translate it", "Summarise it".
 fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a str)> {
-    const MOST_WORDS: usize = 16;
+    const MOST_WORDS: usize = 40;
+    const FEWEST_SHARED: usize = 16;
     let ends = |c: char| matches!(c, '.' | '!' | '?' | ':' | '\n');
     let (x, y) = (a.text.as_deref()?.trim(), b.text.as_deref()?.trim());
     let whole = x.len();
@@ -209,7 +213,7 @@ fn beside_same_text<'a>(a: &'a Prompt, b: &'a Prompt) -> Option<(&'a str, &'a st
     let words = |text: &str| text.split_whitespace().count();
     let short = |text: &str| (1..=MOST_WORDS).contains(&words(text));
     let shared = a.length.min(b.length).saturating_sub(words(p).max(words(q)));
-    (p.len() < whole && short(p) && short(q) && shared >= MOST_WORDS).then_some((p, q))
+    (p.len() < whole && short(p) && short(q) && shared >= FEWEST_SHARED).then_some((p, q))
 }
 
 /// The last lines of two texts that are the same up to there, if they are a few words: the reply at the end of a chat.

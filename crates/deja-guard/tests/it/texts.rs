@@ -69,3 +69,33 @@ fn values_of_two_clauses_do_not_change_places() {
     ];
     assert_passed(&passed, 0.97);
 }
+
+/// The text beside two questions makes their vectors nearly equal.
+#[test]
+fn questions_about_the_same_text_are_judged_by_themselves() {
+    let text = "The harbour of Vorn was built in 1902 and holds forty ships. Captain Elin Moe runs it with six men. In winter the \
+                ice closes it for two months, and the ferries go to Sand instead. A new pier will cost nine million crowns.";
+    let other = [
+        ("Who runs the harbour?", "Which year was it built?"),
+        ("Extract the price", "Extract the names"),
+        ("Find spelling errors", "Find legal risks"),
+        (
+            "Please answer for a visitor who has never been there before and has little time: where do the ferries go?",
+            "Please answer for a visitor who has never been there before and has little time: how much is the pier?",
+        ),
+    ];
+    let same = [
+        ("Who runs the harbour?", "Who is running the harbour?"),
+        ("Summarise this text", "Give me a summary of this text"),
+        ("When does the problem begin?", "When does the problem start?"),
+    ];
+    let beside = |question: &str| [format!("{question}\n{text}"), format!("{text}\n{question}")];
+    for (pairs, passes) in [(&other[..], false), (&same[..], true)] {
+        for (a, b) in pairs {
+            for (x, y) in beside(a).iter().zip(&beside(b)) {
+                let verdict = verdict(x, y, 0.99);
+                assert_eq!(verdict.refused.is_none(), passes, "{a} / {b}: {verdict:?}");
+            }
+        }
+    }
+}
