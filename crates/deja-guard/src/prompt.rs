@@ -260,6 +260,7 @@ impl Prompt {
         self.foreign.is_some()
     }
 
+    #[expect(clippy::too_many_lines, reason = "one step a kind of piece, in the order they are tried")]
     fn walk(&mut self, pieces: &[Piece]) {
         let mut at = 0;
         let mut governor = Governor::None;
