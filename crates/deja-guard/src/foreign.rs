@@ -2,8 +2,10 @@
 //! the same words in nearly the same order, equal numbers and equal negations, and what differs is harmless.
 
 mod characters;
+mod marks;
 
-use characters::{ideograph, is_hiragana, request, unspaced};
+use characters::{courtesy, ideograph, is_hiragana, request, unspaced};
+use marks::{digit, separator, sign, unit_name, unit_sign};
 
 use crate::languages::{
     FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE,
@@ -90,20 +92,9 @@ const LIMIT: usize = 200;
 /// Digits that an f64 tells apart.
 const LONGEST_NUMBER: usize = 15;
 
-/// How far the value beside a sign may be.
-const SIGN_REACH: usize = 8;
-
-/// The zeros of scripts that have digits of their own, each with the other nine behind it. Those beyond the first plane are
-/// literal.
-const ZEROS: &str = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０";
-
-/// A digit of any script as the ASCII one; `c` otherwise.
-fn digit(c: char) -> char {
-    if c.is_ascii() || !c.is_numeric() {
-        return c;
-    }
-    let value = |zero: char| u32::from(c).checked_sub(u32::from(zero)).filter(|value| *value < 10);
-    ZEROS.chars().find_map(value).and_then(|value| char::from_digit(value, 10)).unwrap_or(c)
+/// Marks upon letters that are no letters of their own: é in two characters, the nukta and the virama of Hindi.
+fn combines(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{93c}' | '\u{94d}')
 }
 
 /// `Some` if the text is not English, is code, or is too long.
@@ -143,7 +134,8 @@ impl Foreign {
     fn of(text: &str, grammar: Grammar) -> Self {
         let mut out = Self { grammar, ..Self::default() };
         let code = grammar == Grammar::None;
-        let (mut starts, mut broken) = (true, true);
+        let (mut starts, mut broken, mut colon) = (true, true, false);
+        let mut asked = false;
         let chars: Vec<char> = text.chars().map(digit).collect();
         out.kana = chars.iter().take(4000).any(|c| is_hiragana(*c));
         let mut at = 0;
@@ -185,16 +177,23 @@ impl Foreign {
                 out.hiragana(&chars[begin..at], before, chars.get(at).copied(), &mut amount);
             } else if unspaced(c) {
                 at += 1;
-                if c == '教'
+                if broken
+                    && !colon
+                    && let Some(length) = courtesy(&chars[begin..])
+                {
+                    at = begin + length;
+                } else if c == '教'
                     && let Some(length) = request(&chars[at..])
                 {
                     at += length;
                     out.roles.pop_if(|role| before == 'を' && role.ends_with('を'));
                 } else {
                     out.character(c, before, &chars[at..], &mut amount);
+                    (starts, broken, colon) = (false, false, false);
                 }
             } else if c.is_alphabetic() {
-                while at < chars.len() && chars[at].is_alphabetic() && !unspaced(chars[at]) {
+                let goes_on = |c: char| c.is_alphabetic() && !unspaced(c) || combines(c);
+                while at < chars.len() && goes_on(chars[at]) {
                     at += 1;
                 }
                 // "C++" is not "C".
@@ -205,16 +204,28 @@ impl Foreign {
                 let word: String = chars[begin..at].iter().flat_map(|c| c.to_lowercase()).collect();
                 // "R$" and "US$" are one sign.
                 let is_sign = chars.get(at) == Some(&'$') && matches!(word.as_str(), "r" | "us");
-                if !(is_sign || broken && listed(IS_GREETING, &word)) {
-                    out.word(word, c.is_uppercase() && !starts, &mut amount);
+                // A greeting behind a colon is what is asked about, and so is one behind the last comma; thanks end a prompt.
+                let courteous = broken
+                    && !colon
+                    && (starts || listed(IS_THANKS, &word) || chars[at..].iter().any(|c| c.is_alphabetic()));
+                if !(is_sign || courteous && listed(IS_GREETING, &word)) {
+                    // "A$" is another dollar.
+                    if chars.get(at) == Some(&'$') && at - begin <= 3 {
+                        out.push(word);
+                    } else {
+                        out.word(word, c.is_uppercase() && !starts, &mut amount);
+                    }
+                    asked |= colon;
                     (starts, broken) = (false, false);
                 }
+                colon = false;
             } else if c.is_numeric() {
                 at += 1;
                 out.settle(&mut amount);
                 out.number(c.to_string());
             } else {
                 at += 1;
+                colon |= matches!(c, ':' | '：') && !out.words.is_empty();
                 starts |= matches!(c, '.' | '!' | '?' | ':' | '\n' | '¿' | '¡' | '。');
                 broken |= starts || matches!(c, ',' | ';' | '(' | '–' | '—' | '、' | '，' | '！');
                 let before_number =
@@ -238,7 +249,7 @@ impl Foreign {
             before = chars[at - 1];
         }
         out.settle(&mut amount);
-        out.words.pop_if(|w| listed(IS_THANKS, &w.text));
+        out.words.pop_if(|w| !asked && listed(IS_THANKS, &w.text));
         if out.words.iter().any(|w| matches!(w.text.as_str(), "#wins" | "#won")) {
             out.words.retain(|w| !listed(IS_BESIDE_WINS, &w.text));
         }
@@ -326,8 +337,9 @@ impl Foreign {
             self.words.pop();
         } else if idle_behind(before, &word) {
             self.lead = 0;
-            // "S'il te plaît"
-            self.words.pop_if(|last| word == "te" && last.text == "s");
+            // "S'il te plaît", "من فضلك"
+            self.words
+                .pop_if(|last| word == "te" && last.text == "s" || word == "فضلك" && last.text == before);
         } else if listed(IS_NEGATION, &word) {
             self.negation(word);
         } else if listed(IS_LOSES | IS_WINS, &word) {
@@ -399,67 +411,6 @@ impl Foreign {
     /// "By whom was it written?", not "who was invited by her?"
     fn asks_by_whom(&self) -> bool {
         self.words.iter().any(|w| listed(IS_WHO, &w.text) && w.lead & IS_BY != 0)
-    }
-}
-
-/// Whether a mark or a blank at `at` stands inside a number that began at `begin`.
-fn separator(chars: &[char], begin: usize, at: usize) -> bool {
-    let digit = |i: usize| chars.get(i).is_some_and(char::is_ascii_digit);
-    match chars[at] {
-        '.' | ',' | ':' | '/' => digit(at + 1),
-        ' ' | '\u{a0}' | '\u{202f}' => {
-            at - begin <= 3 && digit(at + 1) && digit(at + 2) && digit(at + 3) && !digit(at + 4)
-        }
-        _ => false,
-    }
-}
-
-/// The sign of comparison or arithmetic at `at`, if it belongs to a number. A hyphen stands between two or before one.
-fn sign(chars: &[char], at: usize) -> Option<char> {
-    const SIGNS: &str = "+-−–*×/÷<>≤≥=≠^";
-    let said = match chars[at] {
-        '−' | '–' => '-',
-        '×' => '*',
-        '÷' => '/',
-        sign if SIGNS.contains(sign) => sign,
-        _ => return None,
-    };
-    let value = |c: &&char| **c != ' ' && !SIGNS.contains(**c);
-    let left = chars[..at].iter().rev().take(SIGN_REACH).find(value).copied().unwrap_or(' ');
-    let right = chars[at + 1..].iter().take(SIGN_REACH).find(value).copied().unwrap_or(' ');
-    let digits = (left.is_ascii_digit(), right.is_ascii_digit());
-    let opens = at == 0 || !chars[at - 1].is_alphanumeric() || unspaced(chars[at - 1]);
-    let stands = match said {
-        '-' => digits == (true, true) || opens && chars.get(at + 1).is_some_and(char::is_ascii_digit),
-        '/' => digits == (true, true),
-        '*' | '=' | '≠' | '^' => {
-            let operand = |c: char| c.is_alphanumeric() || matches!(c, '(' | ')' | '[' | ']');
-            digits != (false, false) && operand(left) && operand(right)
-        }
-        _ => digits != (false, false),
-    };
-    stands.then_some(said)
-}
-
-/// The unit that a sign stands for.
-fn unit_sign(c: char) -> Option<&'static str> {
-    Some(match c {
-        '%' => "percent",
-        '€' => "euro",
-        '$' => "dollar",
-        '£' => "pound",
-        '¥' => "yen",
-        _ => return None,
-    })
-}
-
-/// The name in `quantity.rs` of a unit in another language.
-fn unit_name(word: &str) -> &str {
-    match word {
-        "dólar" | "dólares" => "dollar",
-        "real" => "reais",
-        "prozent" | "porcento" | "pourcent" => "percent",
-        _ => word,
     }
 }
 

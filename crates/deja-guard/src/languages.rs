@@ -43,6 +43,7 @@ const IDLE_BEHIND: &[(&str, &str)] = &[
     ("c", "est"),
     ("qu", "est"),
     ("où", "est"),
+    ("من", "فضلك"),
 ];
 
 /// Words that say nothing in one language: mal is badly in others.
@@ -52,10 +53,10 @@ const GERMAN_IDLE: &str = "mal";
 const COURTESY: &str = "bitte svp please";
 
 /// Greetings and thanks: idle where a sentence begins, or a comma stands before them. Thanks also end a prompt.
-const GREETINGS: &str =
-    "hallo danke moin hola gracias bonjour merci olá oi obrigado obrigada ciao grazie hi hello thanks";
+const GREETINGS: &str = "hallo danke moin hola gracias bonjour merci olá oi obrigado obrigada ciao grazie hi hello thanks alstublieft alsjeblieft \
+    пожалуйста здравствуйте привет спасибо lütfen merhaba teşekkürler proszę cześć dziękuję مرحبا شكرا कृपया नमस्ते धन्यवाद 안녕하세요 감사합니다";
 
-const THANKS: &str = "danke gracias merci obrigado obrigada grazie thanks";
+const THANKS: &str = "danke gracias merci obrigado obrigada grazie thanks alstublieft alsjeblieft пожалуйста спасибо teşekkürler lütfen dziękuję proszę شكرا धन्यवाद 감사합니다";
 
 /// Words of direction before a place or a party: whence, whither, by whom.
 const FROM: &str = "de del da do dal dalla von vom";

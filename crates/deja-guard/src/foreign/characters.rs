@@ -48,6 +48,13 @@ pub(super) fn request(rest: &[char]) -> Option<usize> {
     FORMS.into_iter().find_map(length)
 }
 
+/// The length of the greeting or courtesy that begins a Chinese sentence.
+pub(super) fn courtesy(text: &[char]) -> Option<usize> {
+    const WORDS: [&str; 5] = ["请问", "你好", "您好", "谢谢", "请"];
+    let begins = |word: &&str| word.chars().eq(text.iter().copied().take(word.chars().count()));
+    WORDS.into_iter().find(begins).map(|word| word.chars().count())
+}
+
 /// Particles that say nothing, or only who does what: those are also roles.
 const PARTICLES: &str = "はのをがにへとで";
 const ROLES: &str = "がをにへ";

@@ -375,3 +375,47 @@ fn parties_change_sides_only_if_they_change_places() {
         assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
     }
 }
+
+#[test]
+fn marks_upon_letters_and_signs_between_letters_count_in_other_languages() {
+    let refused = [
+        ("¿Qué bebe tu papa\u{301}?", "¿Qué bebe tu papa?"),
+        ("Qui a chante\u{301} hier soir ?", "Qui a chante hier soir ?"),
+        ("फ़न क्या है?", "फन क्या है?"),
+        ("Was gilt, wenn x < y ist?", "Was gilt, wenn x > y ist?"),
+        ("Wie rechnet man x / y?", "Wie rechnet man x * y?"),
+        ("如果 m < n，会怎样？", "如果 m > n，会怎样？"),
+        ("¿Cuánto son A$70 en pesos?", "¿Cuánto son $70 en pesos?"),
+        ("كم ٨٪ من ٣٠٠؟", "كم ٨ من ٣٠٠؟"),
+        ("Traduce al griego: hola", "Traduce al griego: gracias"),
+        ("¿Cómo se dice en griego, hola?", "¿Cómo se dice en griego, gracias?"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 1.0, 0.95);
+    }
+    let passed = [("كم ٨٪ من ٣٠٠؟", "كم 8% من 300؟"), ("كم ٢٫٥ كيلو؟", "كم 2.5 كيلو؟")];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+}
+
+#[test]
+fn courtesy_of_many_languages_is_idle() {
+    let passed = [
+        ("Пожалуйста, где находится музей?", "Где находится музей?"),
+        ("Здравствуйте, где находится музей?", "Где находится музей?"),
+        ("Lütfen müze nerede?", "Müze nerede?"),
+        ("Proszę, jak zmienić adres?", "Jak zmienić adres?"),
+        ("من فضلك أين المتحف؟", "أين المتحف؟"),
+        ("مرحبا، أين المتحف؟", "أين المتحف؟"),
+        ("कृपया संग्रहालय कहाँ है?", "संग्रहालय कहाँ है?"),
+        ("안녕하세요, 박물관은 어디에 있어요?", "박물관은 어디에 있어요?"),
+        ("请问博物馆在哪里？", "博物馆在哪里？"),
+        ("你好，博物馆在哪里？", "博物馆在哪里？"),
+        ("Wanneer opent het museum, alstublieft?", "Wanneer opent het museum?"),
+    ];
+    for (a, b) in passed {
+        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
+    }
+    assert_refused("翻译：你好", "翻译：谢谢", 0.99, 0.95);
+}
