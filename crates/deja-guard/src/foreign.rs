@@ -15,7 +15,7 @@ use crate::languages::{
 };
 use crate::lexicon::{class, lexicon};
 use crate::quantity;
-use crate::scan::{Piece, fraction};
+use crate::scan::{self, Piece, fraction};
 
 /// What the proof compares of a text.
 #[derive(Clone, Debug, Default)]
@@ -117,10 +117,28 @@ pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Forei
             p.text.len() > 2 && !lexicon().knows(&p.text) && lexicon().class(&p.text) & class::NOISE == 0
         })
         .count();
+    // Names are unknown in English too, and "to", "do", "on" and "my" are words of other languages.
+    let (mut long, mut strange, mut spelt, mut shown) = (0usize, 0usize, 0usize, 0usize);
+    for p in pieces.iter().take(60).filter(|p| p.kind == scan::Kind::Word) {
+        let class = lexicon().class(&p.text);
+        let is_unknown = class == 0 && !lexicon().knows(&p.text);
+        let short = p.text.chars().count() <= 2;
+        shown += usize::from(
+            (class != 0 || listed(IS_ENGLISH, &p.text))
+                && !matches!(p.text.as_str(), "to" | "do" | "on" | "my" | "in" | "i"),
+        );
+        if !(short || p.name || p.upper) {
+            long += 1;
+            strange += usize::from(is_unknown);
+            spelt += usize::from(is_unknown && !p.text.is_ascii());
+        }
+    }
     let foreign = letters > 0 && latin * 10 < letters * 7
         || other > english && (other > 1 || accented || unknown > 0)
         || accented && other >= english && other + unknown > 1
-        || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len();
+        || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len()
+        || shown == 0 && strange > 1 && strange * 2 >= long
+        || spelt > 1 && spelt > shown;
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
         (true, _) => Grammar::None,

@@ -18,6 +18,10 @@ const ITALIAN: &str =
     "il lo gli uno che chi cosa come quando dove perché mio mia di è sono posso con per sul nel della del";
 const DUTCH: &str = "het een van ik niet wat hoe waar wanneer mijn met voor op naar kan moet";
 
+const POLISH: &str = "jest czy jak się jaki jaka jakie gdzie kiedy kto który która które czym można mogę muszę żeby oraz przez przy";
+const TURKISH: &str =
+    "nasıl nedir nerede nereden kim hangi kaç mi mı mu mü bir ve için neden değil var yok ile nereye";
+
 /// English function words that the lists of other languages share with it or that show English.
 const ENGLISH: &str = "the of and to is are how what i my in on for with can do does or if not was be have has some any with they we there an it that this you your from at by when where why who which should";
 
@@ -27,6 +31,7 @@ const NEGATIONS: &str = "nicht kein keine keinen keinem keiner nie niemals nicht
     ne pas non jamais rien personne aucun aucune sans tous toutes tout seul seulement sauf quelques plus moins \
     não nem nunca nada ninguém nenhum nenhuma sem todos todas só apenas exceto alguns mais menos \
     non mai niente nessuno senza tutti solo tranne più meno niet geen nooit zonder alle alleen \
+    nie bez nigdy nikt nic żaden wszystkie wszyscy tylko oprócz değil yok hiç sadece hariç bütün \
     not no never without none all only except any some every less more";
 
 /// Courtesy, auxiliaries and other words that change no answer.
@@ -92,7 +97,7 @@ const NUMBERS: &str = "eins=1 zwei=2 drei=3 vier=4 fünf=5 sechs=6 sieben=7 acht
     janvier=1 février=2 mars=3 avril=4 juin=6 juillet=7 août=8 septembre=9 octobre=10 novembre=11 décembre=12 \
     janeiro=1 fevereiro=2 março=3 maio=5 junho=6 julho=7 setembro=9 outubro=10 novembro=11 dezembro=12";
 
-const LANGUAGES: [&str; 6] = [GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN, DUTCH];
+const LANGUAGES: [&str; 8] = [GERMAN, SPANISH, FRENCH, PORTUGUESE, ITALIAN, DUTCH, POLISH, TURKISH];
 pub(crate) const GERMAN_PLACE: usize = 0;
 const SPANISH_PLACE: usize = 1;
 pub(crate) const FRENCH_PLACE: usize = 2;
@@ -187,13 +192,15 @@ pub(crate) fn number(word: &str) -> Option<f64> {
 
 /// Endings by which a word may differ and stay the same word, by language: sets, of which two endings of one word are.
 /// None tells a woman from a man, or fifteen from fifty; [`is_past`] tells the past from the present.
-const ENDINGS: [&[&[&str]]; 6] = [
+const ENDINGS: [&[&[&str]]; LANGUAGES.len()] = [
     &[&["", "e", "en", "n", "s", "es", "em", "t", "st", "et", "est"], &["e", "er", "es", "en", "em"]],
     &[&["", "s", "es"], &["", "n"], &["", "r"]],
     &[&["", "s", "x"], &["", "nt"], &["", "r", "z"]],
     &[&["", "s", "es"], &["", "m"], &["", "r"]],
     &[&["o", "i"], &["a", "e"], &["e", "i"], &["", "no"], &["", "re"]],
     &[&["", "s", "en", "n", "e", "t"]],
+    &[],
+    &[],
 ];
 
 /// Those of German nouns. What has a capital letter elsewhere is a name.
@@ -233,13 +240,13 @@ pub(crate) enum Grammar {
     None,
     English,
     /// How many words mark each of [`LANGUAGES`].
-    Marked([u8; 6]),
+    Marked([u8; LANGUAGES.len()]),
 }
 
 impl Grammar {
     /// By the words that mark a language.
     pub(crate) fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
-        let mut counts = [0u8; 6];
+        let mut counts = [0u8; LANGUAGES.len()];
         for lists in words.map(lists).filter(|lists| lists & IS_MARK != 0) {
             for (bit, count) in counts.iter_mut().enumerate() {
                 *count += u8::from(lists & 1 << bit != 0);
@@ -262,7 +269,7 @@ impl Grammar {
         match (self, other) {
             (Self::English, Self::English) => common >= 3 && !capital && stem(x) == stem(y),
             (Self::Marked(a), Self::Marked(b)) => {
-                let counts: [u8; 6] = std::array::from_fn(|at| a[at].saturating_add(b[at]));
+                let counts: [u8; LANGUAGES.len()] = std::array::from_fn(|at| a[at].saturating_add(b[at]));
                 let most = counts.into_iter().max().filter(|most| *most > 0);
                 let likely = (0..counts.len()).filter(|at| Some(counts[*at]) == most);
                 if listed(IS_DETERMINER, x) || listed(IS_DETERMINER, y) {

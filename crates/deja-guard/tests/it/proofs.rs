@@ -419,3 +419,16 @@ fn courtesy_of_many_languages_is_idle() {
     }
     assert_refused("翻译：你好", "翻译：谢谢", 0.99, 0.95);
 }
+
+#[test]
+fn short_prompts_of_unknown_words_are_not_english() {
+    let refused = [
+        ("Jak podłączyć to urządzenie?", "Jak odłączyć to urządzenie?"),
+        ("Czy on śpi?", "Czy on nie śpi?"),
+        ("Ayşe neden gelmedi?", "Ayşe neden geldi?"),
+        ("Apakah teh sehat?", "Apakah teh manis?"),
+    ];
+    for (a, b) in refused {
+        assert_refused(a, b, 0.95, 0.85);
+    }
+}
