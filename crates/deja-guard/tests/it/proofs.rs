@@ -426,7 +426,7 @@ fn short_prompts_of_unknown_words_are_not_english() {
         ("Jak podłączyć to urządzenie?", "Jak odłączyć to urządzenie?"),
         ("Czy on śpi?", "Czy on nie śpi?"),
         ("Ayşe neden gelmedi?", "Ayşe neden geldi?"),
-        ("Apakah teh sehat?", "Apakah teh manis?"),
+        ("Apakah susu sehat?", "Apakah susu manis?"),
     ];
     for (a, b) in refused {
         assert_refused(a, b, 0.95, 0.85);
