@@ -19,7 +19,7 @@ use crate::scan::{self, Piece, fraction};
 
 /// What the proof compares of a text.
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a word of its own about the text")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Foreign {
     /// In order; single characters where the script has no spaces. Courtesy is left out.
     words: Vec<Token>,
@@ -149,6 +149,7 @@ pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Forei
 }
 
 impl Foreign {
+    #[expect(clippy::too_many_lines, reason = "one loop over the characters, a branch a kind of them")]
     fn of(text: &str, grammar: Grammar) -> Self {
         let mut out = Self { grammar, ..Self::default() };
         let code = grammar == Grammar::None;
