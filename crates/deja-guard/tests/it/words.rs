@@ -79,3 +79,16 @@ fn small_words_are_contrasts() {
         ("Where can I get help with my taxes?", "Where can I find help with my taxes?"),
     ]);
 }
+
+#[test]
+fn opposites_of_the_list_and_who_does_it_are_told_apart() {
+    all_refused(&[
+        ("How do I split a cell horizontally?", "How do I split a cell vertically?"),
+        ("Can I cook it with dried basil?", "Can I cook it with fresh basil?"),
+        ("How do I delete a column in Calc?", "How do I delete a row in Calc?"),
+        ("Which vegan dishes are there?", "Which vegetarian dishes are there?"),
+        ("How much is a round trip to Malta?", "How much is a one way trip to Malta?"),
+        ("How much does a translation cost?", "How much does a translator cost?"),
+        ("Who owns the invention?", "Who owns the inventor?"),
+    ]);
+}
