@@ -250,7 +250,10 @@ async fn who_waits_for_all_of_an_answer_does_not_wait_for_the_slow_reader_of_one
         let other = if elsewhere { bench.replica(3) } else { bench.clone() };
         let (feed, _) = bench.streams();
         let mut slow = bench.live(streamed("reset|1")).await;
-        let waiting = [other.begin_relay(relay("reset|1")), other.begin_relay(relay("reset|2"))];
+        let same = other.begin_relay(relay("reset|1"));
+        // The paraphrase waits for it, also in another process.
+        settle().await;
+        let waiting = [same, other.begin_relay(relay("reset|2"))];
         settle().await;
         assert_eq!(bench.provider.count(), 1, "they wait for it");
         let long = "x".repeat(40 * 1024);
