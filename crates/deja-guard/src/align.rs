@@ -243,7 +243,7 @@ fn parties(agent: &Word, other: &Word) -> bool {
         return false;
     };
     let end = agent.text[..one(agent)].strip_prefix(root);
-    end.is_some_and(|end| matches!(end, "" | "er" | "or" | "rer"))
+    end.is_some_and(|end| matches!(end, "er" | "or" | "rer"))
 }
 
 /// Whether a word says little on its own: "process", "option".

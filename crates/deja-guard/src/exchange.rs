@@ -51,7 +51,9 @@ pub(crate) fn exchange(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<
         return None;
     }
     let pairs = || alignment.pairs.iter().map(|(i, j, _)| (*i, *j));
-    if led(a, b, pairs()) || led(b, a, pairs().map(|(i, j)| (j, i))) {
+    // What is mixed or compared has no order.
+    let symmetric = [a, b].iter().any(|p| p.words.iter().any(|w| w.is(class::SYMMETRIC)));
+    if !symmetric && (led(a, b, pairs()) || led(b, a, pairs().map(|(i, j)| (j, i)))) {
         return Some(Exchange::Numbers);
     }
     let (x, y) = clauses(a, b, alignment)?;

@@ -137,7 +137,7 @@ pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Forei
         || other > english && (other > 1 || accented || unknown > 0)
         || accented && other >= english && other + unknown > 1
         || english == 0 && pieces.len() >= 4 && unknown * 2 > pieces.len()
-        || shown == 0 && strange > 1 && strange * 2 >= long
+        || shown == 0 && long > 2 && strange > 1 && strange * 2 >= long
         || spelt > 1 && spelt > shown;
     let is_code = code >= 4 && code * 12 > letters;
     let grammar = match (is_code, foreign) {
@@ -224,7 +224,10 @@ impl Foreign {
                 // "R$" and "US$" are one sign.
                 let is_sign = chars.get(at) == Some(&'$') && matches!(word.as_str(), "r" | "us");
                 // A greeting behind a colon is what is asked about, and so is one behind the last comma; thanks end a prompt.
-                let courteous = broken
+                // "Спасибо по-английски?" asks about the word.
+                let apart = matches!(word.as_str(), "lütfen" | "कृपया") || chars.get(at) != Some(&' ');
+                let courteous = apart
+                    && broken
                     && !colon
                     && (starts || listed(IS_THANKS, &word) || chars[at..].iter().any(|c| c.is_alphabetic()));
                 if !(is_sign || courteous && listed(IS_GREETING, &word)) {
@@ -268,7 +271,12 @@ impl Foreign {
             before = chars[at - 1];
         }
         out.settle(&mut amount);
-        out.words.pop_if(|w| !asked && listed(IS_THANKS, &w.text));
+        // "Как пишется спасибо?": those of other scripts count unless a mark stands before them.
+        out.words.pop_if(|w| !asked && w.text.is_ascii() && listed(IS_THANKS, &w.text));
+        // A prompt that is all courtesy says that.
+        if out.words.is_empty() {
+            out.push(text.to_lowercase());
+        }
         if out.words.iter().any(|w| matches!(w.text.as_str(), "#wins" | "#won")) {
             out.words.retain(|w| !listed(IS_BESIDE_WINS, &w.text));
         }

@@ -20,7 +20,7 @@ const DUTCH: &str = "het een van ik niet wat hoe waar wanneer mijn met voor op n
 
 const POLISH: &str = "jest czy jak się jaki jaka jakie gdzie kiedy kto który która które czym można mogę muszę żeby oraz przez przy";
 const TURKISH: &str =
-    "nasıl nedir nerede nereden kim hangi kaç mi mı mu mü bir ve için neden değil var yok ile nereye";
+    "nasıl nedir nerede nereden hangi kaç mi mı mu mü bir ve için neden değil yok ile nereye";
 
 /// English function words that the lists of other languages share with it or that show English.
 const ENGLISH: &str = "the of and to is are how what i my in on for with can do does or if not was be have has some any with they we there an it that this you your from at by when where why who which should";

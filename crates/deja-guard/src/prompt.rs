@@ -220,7 +220,8 @@ impl Prompt {
             future: false,
             hypothetical: false,
             coordinated: false,
-            sequenced: says("then") && !says("if"),
+            sequenced: !says("if")
+                && pieces.windows(3).any(|p| p[0].text != "now" && p[1].text == "and" && p[2].text == "then"),
             unordered: false,
             asking: asking(&pieces),
             length,
@@ -240,7 +241,9 @@ impl Prompt {
 
     /// Whether both prompts are one text but for case and punctuation that say nothing.
     pub fn same_text(&self, other: &Self) -> bool {
-        self.key == other.key && self.literals == other.literals
+        // Letter case may make one of them English: then letters of other scripts are in the key alone.
+        self.key == other.key
+            && (self.literals == other.literals || self.foreign.is_some() != other.foreign.is_some())
     }
 
     /// Whether the texts that both ask about are in both, word by word.
@@ -458,10 +461,17 @@ fn key(text: &str) -> String {
     let text = text.trim_end_matches(['.', '?', '!', ' ']);
     let mut chars = text.char_indices().peekable();
     let mut before = ' ';
+    // Within brackets a comma separates, with a blank behind it or without.
+    let mut depth = 0usize;
     while let Some((at, c)) = chars.next() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
         let parts = matches!(c, ',' | ';' | ':') && before.is_ascii_digit() && {
             let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
-            digits > 0 && (c != ',' || digits != 3)
+            digits > 0 && (c != ',' || digits != 3 && depth == 0)
         };
         before = c;
         if matches!(c, '\'' | '’' | '‘') {

@@ -146,7 +146,7 @@ fn judged(
     extent: Extent,
 ) -> Verdict {
     let is_same_text = asked.same_text(candidate);
-    if asked.literals != candidate.literals || (!is_same_text && respelled(asked, candidate)) {
+    if !is_same_text && (asked.literals != candidate.literals || respelled(asked, candidate)) {
         return Verdict::UNPROVED;
     }
     if threshold < LOWEST_THRESHOLD || is_same_text {

@@ -238,10 +238,10 @@ fn keeps_calls(call: &Call) -> bool {
 }
 
 /// Whether the answer of an entry, with its record, calls tools. Then it answers the very same request only.
-pub(super) fn calls_tools(wired: &Wired, entry: &Entry) -> bool {
-    let body = entry.answer.record.clone().unwrap_or_default();
-    let read = record(wired.forward.endpoint.wire(), false, &body);
-    read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls)
+pub(super) async fn calls_tools(wired: &Wired, entry: &Entry) -> bool {
+    let (wire, body) = (wired.forward.endpoint.wire(), entry.answer.record.clone().unwrap_or_default());
+    let read = reading(body, move |body| record(wire, false, body)).await;
+    read.is_some_and(|read| read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls))
 }
 
 /// What whoever still reads an answer is told that is given up: it is not whole.

@@ -133,14 +133,22 @@ fn cause(query: Option<&Query>, ended: Ended<'_>) -> Option<String> {
         Ended::Refused(_, cause) => Some(cause.to_owned()),
         Ended::RateLimited(limit) => Some(limit.cause().to_owned()),
         Ended::Failed(error, _) => Some(error.cause().to_owned()),
-        Ended::Passed(_) => {
-            let reasons = query.and_then(|query| query.wire.as_ref()).map(|wired| wired.reasons.join(", "));
-            reasons.filter(|reasons| !reasons.is_empty())
+        Ended::Passed(reply) => {
+            // Elsewhere they say why it is not matched by meaning.
+            let bypassed = query.and_then(|query| query.wire.as_ref()).filter(|wired| wired.is_passed());
+            let reasons =
+                bypassed.map(|wired| wired.reasons.join(", ")).filter(|reasons| !reasons.is_empty());
+            reasons.or_else(|| reply.and_then(not_stored))
         }
-        Ended::Answered(reply) => match reply.source {
-            Source::Provider(Err(reason)) => Some(reason.code().to_owned()),
-            _ => None,
-        },
+        Ended::Answered(reply) => not_stored(reply),
+    }
+}
+
+/// Why the answer of a provider was not stored.
+fn not_stored(reply: &Reply) -> Option<String> {
+    match reply.source {
+        Source::Provider(Err(reason)) => Some(reason.code().to_owned()),
+        _ => None,
     }
 }
 

@@ -342,7 +342,7 @@ impl Engine {
                 entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
             }
             // A similar question may be one for another call.
-            if !hit.is_exact() && calls_tools(wired, &entry) {
+            if !hit.is_exact() && calls_tools(wired, &entry).await {
                 return None;
             }
             body = Some(self.rendered(project, wired, &entry).await?);

@@ -52,7 +52,9 @@ pub(super) fn request(rest: &[char]) -> Option<usize> {
 pub(super) fn courtesy(text: &[char]) -> Option<usize> {
     const WORDS: [&str; 5] = ["请问", "你好", "您好", "谢谢", "请"];
     let begins = |word: &&str| word.chars().eq(text.iter().copied().take(word.chars().count()));
-    WORDS.into_iter().find(begins).map(|word| word.chars().count())
+    let length = WORDS.into_iter().find(begins).map(|word| word.chars().count());
+    // "谢谢用英语怎么说？" asks about the word.
+    length.filter(|at| text.first() == Some(&'请') || text.get(*at).is_none_or(|c| !c.is_alphanumeric()))
 }
 
 /// Particles that say nothing, or only who does what: those are also roles.

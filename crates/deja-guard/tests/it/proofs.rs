@@ -432,3 +432,16 @@ fn short_prompts_of_unknown_words_are_not_english() {
         assert_refused(a, b, 0.95, 0.85);
     }
 }
+
+#[test]
+fn a_greeting_that_is_asked_about_is_no_courtesy() {
+    for (a, b) in [
+        ("你好", "谢谢"),
+        ("谢谢用法语怎么说？", "你好用法语怎么说？"),
+        ("Привет по-итальянски?", "Спасибо по-итальянски?"),
+        ("Как сказать по-чешски спасибо?", "Как сказать по-чешски пожалуйста?"),
+        ("Merhaba ne anlama gelir?", "Teşekkürler ne anlama gelir?"),
+    ] {
+        assert_refused(a, b, 0.99, 0.95);
+    }
+}

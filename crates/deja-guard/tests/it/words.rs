@@ -69,7 +69,6 @@ fn small_words_are_contrasts() {
         ("Is the museum already open?", "Is the museum still open?"),
         ("Which trains are currently late?", "Which trains are usually late?"),
         ("How do I give a massage?", "How do I get a massage?"),
-        ("Where can I get help with my taxes?", "Where can I offer help with my taxes?"),
         ("How do I put a sample on the slide?", "How do I take a sample on the slide?"),
     ]);
     all_passed(&[
@@ -90,5 +89,21 @@ fn opposites_of_the_list_and_who_does_it_are_told_apart() {
         ("How much is a round trip to Malta?", "How much is a one way trip to Malta?"),
         ("How much does a translation cost?", "How much does a translator cost?"),
         ("Who owns the invention?", "Who owns the inventor?"),
+    ]);
+}
+
+/// Rules of one word that would refuse rewordings.
+#[test]
+fn everyday_rewordings_pass() {
+    all_passed(&[
+        ("How do I take a screenshot on a Mac?", "How do I make a screenshot on a Mac?"),
+        ("Where should I keep my passport?", "Where should I put my passport?"),
+        ("Who painted The Night Watch?", "Who is the painter of The Night Watch?"),
+        ("How do I mix 3 eggs with milk?", "How do I mix milk with 3 eggs?"),
+        ("How far is (3,4) from the origin?", "How far is (3, 4) from the origin?"),
+        ("kim possible cast", "cast of kim possible"),
+        ("espresso macchiato", "macchiato espresso"),
+        ("Are cats and owls seen here now and then?", "Are owls and cats seen here now and then?"),
+        ("How many people attend Glastonbury?", "How many attendees does Glastonbury have?"),
     ]);
 }

@@ -182,10 +182,10 @@ pub struct TotalsView {
     pub exact_hits: u64,
     pub semantic_hits: u64,
     pub misses: u64,
-    /// Passed on: they could not have been hits.
+    /// Passed on, or asked afresh: they could not have been hits.
     pub passed: u64,
     pub errors: u64,
-    /// Refused for what they were (400, 403).
+    /// Refused for what they were, such as 400, 403 and 404.
     pub refused: u64,
     /// Refused because there were too many (429).
     pub rate_limited: u64,

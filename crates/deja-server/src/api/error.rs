@@ -165,10 +165,11 @@ impl From<QueryError> for ApiError {
                 retry_after: None,
             },
             // These end requests in wire formats only, which tell them in their own words.
-            QueryError::WrongEndpoint { .. }
-            | QueryError::NotCached
-            | QueryError::Declined(_)
-            | QueryError::Unfinished => Self::Internal(error.to_string()),
+            QueryError::WrongEndpoint { .. } | QueryError::NotCached | QueryError::Declined(_) => {
+                Self::Internal(error.to_string())
+            }
+            // Calls are cut at the end of a stop.
+            QueryError::Unfinished => Self::Unavailable("the call was cut: deja stops".into()),
             QueryError::Overloaded => Self::Overloaded,
             QueryError::DeadlineExceeded => Self::TimedOut,
             QueryError::Unavailable(cause) => Self::Unavailable(cause),

@@ -8,6 +8,7 @@ use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, ProjectSettin
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::flash::Flash;
 use super::form::{Form, Path, Problem};
 use super::page::{Answer, Visit};
 use super::settings::{self, SettingsForm};
@@ -107,6 +108,10 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
             return Ok(visit.again(&settings::page(&visit, &project, settings, &form, Some(problem)).await?));
         }
     };
+    let (place, saved) = (format!("/console/p/{slug}/settings"), "Saved. It holds from the next request on.");
+    if patch == ProjectPatch::default() {
+        return visit.to(&place, &Flash::good(saved));
+    }
     let done = projects::set(&visit.acting(), &slug, patch).await;
-    visit.done(&format!("/console/p/{slug}/settings"), done, "Saved. It holds from the next request on.")
+    visit.done(&place, done, saved)
 }

@@ -165,7 +165,7 @@ async fn seven_days_are_168_hours_on_every_page() {
     let (_, event) = furnished(&world).await;
     // Most of the time on the eighth day back.
     let ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
-    let early = UsageEvent { at: ago(167), too_long: true, ..event };
+    let early = UsageEvent { at: ago(166), too_long: true, ..event };
     record(&world, [event, early, UsageEvent { at: ago(170), ..event }]).await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/projects").await;

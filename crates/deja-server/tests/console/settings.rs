@@ -243,6 +243,8 @@ async fn endpoints_of_a_stale_form_leave_what_somebody_else_changed() {
         settings.opt_ins.iter().any(|it| it.as_str() == "semantic_history"),
         "and takes what was touched"
     );
+    let page = owner.submit(place, &stale).await;
+    assert!(page.one("[role=status].note").starts_with("Saved."), "also where nothing is touched any more");
 }
 
 #[tokio::test]

@@ -51,9 +51,10 @@ fn metrics_have_a_listener_of_their_own_and_only_if_asked_for() {
     assert_eq!((off.status, off.header("x-deja-cache")), (200, Some("bypass")), "{off:?}");
     let text = metrics(port);
     let version = format!(r#"deja_build_info{{version="{}"}} 1"#, env!("CARGO_PKG_VERSION"));
-    let outcomes = [("miss", 1), ("passed", 1), ("exact_hit", 2), ("refused", 1)].map(|(outcome, requests)| {
-        format!(r#"deja_queries_total{{outcome="{outcome}",project="metrics"}} {requests}"#)
-    });
+    let outcomes =
+        [("miss", 1), ("passed", 1), ("exact_hit", 2), ("refused", 1)].map(|(outcome, requests)| {
+            format!(r#"deja_queries_total{{outcome="{outcome}",project="metrics"}} {requests}"#)
+        });
     let entries = r#"deja_entries{project="metrics"} 1"#;
     for line in outcomes.iter().map(String::as_str).chain([
         version.as_str(),

@@ -61,7 +61,7 @@ impl RequestLog for PostgresStore {
             "WITH held AS (
                 SELECT p.project_id, {} > 0 AS logs, {TEXTS_DAYS} > 0 AS keeps_texts
                 FROM projects p WHERE p.project_id = ANY ($1::uuid[])
-                ORDER BY p.project_id FOR SHARE)
+                ORDER BY p.project_id FOR KEY SHARE)
             INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked,
                                      outcome, cause, joined, entry_id, similarity, met, reason, latency, saved)
             SELECT g.project_id, g.at, g.request, g.key_id, g.surface, g.model, g.context, g.asked_hash,

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use deja_core::admin::transfer::Open;
 use deja_core::admin::{Acting, AdminError, keys, operators, projects};
 use deja_core::audit::{Actor, Change};
-use deja_core::clock::{Clock as _, SystemClock};
+use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::id::{ProjectId, SystemEntropy};
 use deja_core::operator::Role;
 use deja_core::store::Store;
@@ -51,8 +51,9 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     if copied > 0 && !task.form.json {
         writeln!(out, "Operators: {copied}.")?;
     }
-    if !suspended.is_empty() && !task.form.json {
-        writeln!(out, "Suspended, since the source deleted them: {}.", suspended.join(", "))?;
+    if !suspended.is_empty() {
+        let said = format!("Suspended, since the source deleted them: {}.", suspended.join(", "));
+        if task.form.json { writeln!(std::io::stderr(), "{said}")? } else { writeln!(out, "{said}")? }
     }
     let another =
         |slug| format!("'{slug}' in the target is another project: delete it there, and copy again");
@@ -152,7 +153,10 @@ async fn restrict(
             continue;
         }
         let Some(theirs) = all.iter().find(|theirs| theirs.id == ours.id) else {
-            if !ours.suspended && was_deleted(source, ours.id).await? {
+            if let Some(at) = deleted(source, ours.id).await?
+                && !ours.suspended
+                && !was_resumed(target, ours.id, at).await?
+            {
                 projects::suspend(by, slug, true).await?;
                 done.suspended.push(slug.to_owned());
             }
@@ -176,10 +180,17 @@ async fn restrict(
     Ok(done)
 }
 
-/// Whether a project that is not in the source was there once. One that was made in the target is nobody's to take away.
-async fn was_deleted(source: &dyn Store, project: ProjectId) -> anyhow::Result<bool> {
+/// When a project that is not in the source was deleted there. One that was made in the target is nobody's to take away.
+async fn deleted(source: &dyn Store, project: ProjectId) -> anyhow::Result<Option<Timestamp>> {
     let rows = source.changes(Some(project), None, LAST_ROWS).await?;
-    Ok(rows.iter().any(|row| row.change.action == "project.delete"))
+    Ok(rows.iter().find(|row| row.change.action == "project.delete").map(|row| row.change.at))
+}
+
+/// Whether somebody resumed it in the target since: it was moved for good.
+async fn was_resumed(target: &dyn Store, project: ProjectId, since: Timestamp) -> anyhow::Result<bool> {
+    const MOST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+    let rows = target.changes(Some(project), None, MOST).await?;
+    Ok(rows.iter().any(|row| row.change.action == "project.resume" && row.change.at >= since))
 }
 
 /// The people of the console, with their passwords and second factors. Sessions, open links and access tokens stay behind. Of those who

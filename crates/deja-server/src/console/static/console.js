@@ -150,3 +150,11 @@ for (const field of here === "UTC" ? [] : document.querySelectorAll("input[data-
   });
   tell();
 }
+
+// In a filter Enter searches, as in a field of one line; Shift and Enter begin a new line.
+addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  if (!event.target.matches(".filters textarea")) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+});

@@ -104,7 +104,9 @@ fn a_stream_that_is_cut_ends_with_an_event_and_an_error_and_is_not_kept() {
     let tenant = world.tenant("wire-cut");
     for (n, (path, model)) in CACHED.into_iter().enumerate() {
         let all = events(&call(path, model, "x"), "A whole answer.");
-        for cut in 1..=all.len() {
+        // Behind its end mark a stream is whole, and Gemini's have none.
+        let cuts = if path == CACHED[3].0 { all.len() + 1 } else { all.len() };
+        for cut in 1..cuts {
             let text = format!("wire-cut {n} number {cut}");
             world.provider.on(&text, Reaction::Bytes(chunked(&all[..cut])));
             let connection = begin(&tenant, path, model, &text);
