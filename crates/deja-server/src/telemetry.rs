@@ -226,10 +226,10 @@ mod tests {
             };
             round();
             let before = resident();
-            // 100 MB and more, if all of them were kept.
-            (0..50).for_each(|_| round());
+            // 400 MB and more, if all of them were kept; other tests of this process take some at the same time.
+            (0..200).for_each(|_| round());
             let grown = resident().saturating_sub(before);
-            assert!(grown < 50_000_000, "{grown} bytes more");
+            assert!(grown < 200_000_000, "{grown} bytes more");
         });
     }
 }
