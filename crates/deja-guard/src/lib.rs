@@ -22,6 +22,7 @@ mod align;
 mod exchange;
 mod features;
 mod foreign;
+mod key;
 mod languages;
 mod lexicon;
 mod literal;

@@ -2,12 +2,20 @@
 
 use deja_guard::{Prompt, Reason, Strictness, judge};
 
-use crate::reasons::verdict;
+use crate::reasons::{all_passed, verdict};
 
-fn assert_refused(a: &str, b: &str, cosine: f32, threshold: f32) {
-    for strictness in [Strictness::Standard, Strictness::Strict] {
-        let verdict = judge(&Prompt::read(a), &Prompt::read(b), cosine, threshold, strictness);
-        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+/// By standard and by strict.
+fn all_refused<'a, S: AsRef<str> + 'a>(
+    pairs: impl IntoIterator<Item = &'a (S, S)>,
+    cosine: f32,
+    threshold: f32,
+) {
+    for (a, b) in pairs {
+        let (a, b) = (a.as_ref(), b.as_ref());
+        for strictness in [Strictness::Standard, Strictness::Strict] {
+            let verdict = judge(&Prompt::read(a), &Prompt::read(b), cosine, threshold, strictness);
+            assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+        }
     }
 }
 
@@ -21,9 +29,7 @@ fn other_languages_pass_by_proof_only() {
         ),
         ("Bitte: Wie melde ich ein Gewerbe an?", "wie melde ich ein Gewerbe an"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
     let refused = [
         ("Wie melde ich ein Gewerbe an?", "Wie melde ich ein Gewerbe ab?", Reason::Words),
         ("novedades de PHP 7.4 para el servidor", "novedades de PHP 8.3 para el servidor", Reason::Numbers),
@@ -55,16 +61,12 @@ fn digits_of_every_script_are_numbers() {
         ("What is 7² in words?", "What is 7³ in words?"),
         ("What is x² called?", "What is x³ called?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 1.0, 1.0);
-    }
+    all_refused(&refused, 1.0, 1.0);
     let passed = [
         ("１２０円で何が買えますか？", "120円で何が買えますか？"),
         ("كم ساعة في ٤ أيام؟", "كم ساعة في 4 أيام؟"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 /// The same words, numbers and negations, each somewhere else.
@@ -91,9 +93,7 @@ fn numbers_and_negations_have_their_places_in_other_languages() {
         format!("{long}Heating is not included and water is included."),
         format!("{long}Heating is included and water is not included."),
     );
-    for (a, b) in texts.iter().chain([&moved]) {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(texts.iter().chain([&moved]), 0.99, 0.95);
     let passed = [
         ("二〇一三年发生了什么？", "2013年发生了什么？"),
         ("三百五十块够吗？", "350块够吗？"),
@@ -102,9 +102,7 @@ fn numbers_and_negations_have_their_places_in_other_languages() {
         ("1.5万元能买什么？", "一万五千元能买什么？"),
         ("Kann ich bis 9 Uhr nicht fahren?", "kann ich bis neun Uhr nicht fahren"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -135,9 +133,7 @@ fn signs_currencies_and_decimals_count_in_other_languages() {
         ("The rent changes by +8 percent.", "The rent changes by -8 percent."),
     ];
     let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
-    for (a, b) in texts.iter().chain(&ends) {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(texts.iter().chain(&ends), 0.99, 0.95);
     let passed = [
         ("¿Cuánto da 9 - 4?", "¿cuánto da 9 − 4?"),
         ("9×4是多少？", "9 * 4是多少"),
@@ -151,9 +147,7 @@ fn signs_currencies_and_decimals_count_in_other_languages() {
         ("Was geschah am 07.04.1999 mit dem Dom?", "Was geschah am 7.4.1999 mit dem Dom?"),
         ("Ist die 4-Tage-Woche von COVID-19 betroffen?", "Ist die 4 Tage Woche von COVID 19 betroffen?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -182,9 +176,7 @@ fn words_that_begin_alike_are_other_words() {
         ("It is about the employer.", "It is about the employee."),
     ];
     let ends = ends.map(|(a, b)| (format!("{long}{a}"), format!("{long}{b}")));
-    for (a, b) in texts.iter().chain(&ends) {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(texts.iter().chain(&ends), 0.99, 0.95);
     let passed = [
         ("Welche Versicherungen schützen kleine Betriebe?", "welche Versicherung schützt kleinen Betrieb"),
         ("Wo meldet man als Studenten einen Umzug an?", "Wo meldet man als Student einen Umzug an?"),
@@ -194,9 +186,7 @@ fn words_that_begin_alike_are_other_words() {
         ("Come funzionano contratti per la casa?", "Come funziona il contratto per la casa?"),
         ("¿Quién compuso este himno?", "¿Por quién fue compuesto este himno?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -212,9 +202,7 @@ fn directions_agents_and_courtesy_count_in_other_languages() {
         ("¿Cómo se escribe hola en griego?", "¿Cómo se escribe gracias en griego?"),
         ("Wie sagt man danke auf Polnisch?", "Wie sagt man hallo auf Polnisch?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(&refused, 0.99, 0.95);
     let passed = [
         (
             "¿Cuánto tarda el tren de Bilbao a Burgos?",
@@ -227,9 +215,7 @@ fn directions_agents_and_courtesy_count_in_other_languages() {
         ("Quem escreveu este livro?", "Este livro foi escrito por quem?"),
         ("『坊っちゃん』を書いたのは誰？", "『坊っちゃん』は誰に書かれた？"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -256,9 +242,7 @@ fn japanese_words_in_hiragana_count_and_polite_endings_do_not() {
         ("大阪だけ雪ですか", "大阪も雪ですか"),
         ("犬が母に怒られました", "犬が母に怒りました"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(&refused, 0.99, 0.95);
     let passed = [
         ("切手はいくらですか", "切手はいくら？"),
         ("写真を印刷する方法は？", "写真を印刷する方法を教えてください"),
@@ -266,9 +250,7 @@ fn japanese_words_in_hiragana_count_and_polite_endings_do_not() {
         ("三キロは何グラムですか", "3キロは何グラムですか"),
         ("中村が初めて山田に勝ったのはいつ？", "山田が初めて中村に負けたのはいつ？"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -279,9 +261,7 @@ fn chinese_numerals_end_in_tenths_and_small_words_count() {
         ("他来了吗", "他来吗"),
         ("南京的大学有多少人？", "南京大学有多少人？"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(&refused, 0.99, 0.95);
     let passed = [
         ("四千二是多少欧元？", "4200是多少欧元？"),
         ("两万六够吗", "26000够吗"),
@@ -289,9 +269,7 @@ fn chinese_numerals_end_in_tenths_and_small_words_count() {
         ("我的妈妈多大？", "我妈妈多大？"),
         ("这首歌是谁写的", "这首歌是由谁写的？"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -308,16 +286,12 @@ fn tenses_names_and_determiners_are_no_inflection() {
         ("¿Debes firmar el contrato?", "¿Debe firmar el contrato?"),
         ("Quanto pesi? Mangi tanto?", "Quanto peso? Mangio tanto?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(&refused, 0.99, 0.95);
     let passed = [
         ("Wo finde ich die Rechnungen?", "Wo finde ich die Rechnung?"),
         ("¿Dónde compro las entradas?", "¿Dónde compro la entrada?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -338,9 +312,7 @@ fn small_words_of_other_languages_say_something() {
         ("¿Cuándo se despide Ana?", "¿Cuándo despide Ana?"),
         ("Was bringt 2 mal Joggen für die Fitness?", "Was bringt 2 Joggen für die Fitness?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(&refused, 0.99, 0.95);
     let passed = [
         ("¿Dónde está el cine, por favor?", "¿Dónde está el cine?"),
         ("Dov'è il cinema, per favore?", "Dov'è il cinema?"),
@@ -349,9 +321,7 @@ fn small_words_of_other_languages_say_something() {
         ("Zeig mir mal die Liste der Orte", "Zeig mir die Liste der Orte"),
         ("¿Cuándo perdió Borg contra McEnroe?", "¿Cuándo le ganó McEnroe a Borg?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -363,17 +333,13 @@ fn parties_change_sides_only_if_they_change_places() {
         ("Qui a gagné le match à Nice ?", "À Nice, qui a perdu le match ?"),
         ("Welche Klasse hat heute gewonnen?", "Welche Klasse verlor heute?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(&refused, 0.99, 0.95);
     let passed = [
         ("¿Conquistó Esparta a Corinto?", "¿Fue Corinto conquistada por Esparta?"),
         ("Wie oft verlor Becker gegen Lendl?", "Wie oft gewann Lendl gegen Becker?"),
         ("Quem pintou a Primavera?", "A Primavera foi pintada por quem?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -390,13 +356,9 @@ fn marks_upon_letters_and_signs_between_letters_count_in_other_languages() {
         ("Traduce al griego: hola", "Traduce al griego: gracias"),
         ("¿Cómo se dice en griego, hola?", "¿Cómo se dice en griego, gracias?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 1.0, 0.95);
-    }
+    all_refused(&refused, 1.0, 0.95);
     let passed = [("كم ٨٪ من ٣٠٠؟", "كم 8% من 300؟"), ("كم ٢٫٥ كيلو؟", "كم 2.5 كيلو؟")];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.95);
 }
 
 #[test]
@@ -414,10 +376,8 @@ fn courtesy_of_many_languages_is_idle() {
         ("你好，博物馆在哪里？", "博物馆在哪里？"),
         ("Wanneer opent het museum, alstublieft?", "Wanneer opent het museum?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.95).refused, None, "{a} / {b}");
-    }
-    assert_refused("翻译：你好", "翻译：谢谢", 0.99, 0.95);
+    all_passed(&passed, 0.95);
+    all_refused(&[("翻译：你好", "翻译：谢谢")], 0.99, 0.95);
 }
 
 #[test]
@@ -428,20 +388,20 @@ fn short_prompts_of_unknown_words_are_not_english() {
         ("Ayşe neden gelmedi?", "Ayşe neden geldi?"),
         ("Apakah susu sehat?", "Apakah susu manis?"),
     ];
-    for (a, b) in refused {
-        assert_refused(a, b, 0.95, 0.85);
-    }
+    all_refused(&refused, 0.95, 0.85);
 }
 
 #[test]
 fn a_greeting_that_is_asked_about_is_no_courtesy() {
-    for (a, b) in [
-        ("你好", "谢谢"),
-        ("谢谢用法语怎么说？", "你好用法语怎么说？"),
-        ("Привет по-итальянски?", "Спасибо по-итальянски?"),
-        ("Как сказать по-чешски спасибо?", "Как сказать по-чешски пожалуйста?"),
-        ("Merhaba ne anlama gelir?", "Teşekkürler ne anlama gelir?"),
-    ] {
-        assert_refused(a, b, 0.99, 0.95);
-    }
+    all_refused(
+        &[
+            ("你好", "谢谢"),
+            ("谢谢用法语怎么说？", "你好用法语怎么说？"),
+            ("Привет по-итальянски?", "Спасибо по-итальянски?"),
+            ("Как сказать по-чешски спасибо?", "Как сказать по-чешски пожалуйста?"),
+            ("Merhaba ne anlama gelir?", "Teşekkürler ne anlama gelir?"),
+        ],
+        0.99,
+        0.95,
+    );
 }

@@ -4,6 +4,20 @@ pub(crate) fn verdict(a: &str, b: &str, cosine: f32) -> Verdict {
     judge(&Prompt::read(a), &Prompt::read(b), cosine, 0.85, Strictness::Standard)
 }
 
+pub(crate) fn all_refused(pairs: &[(&str, &str)], cosine: f32) {
+    for (a, b) in pairs {
+        let verdict = verdict(a, b, cosine);
+        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
+    }
+}
+
+pub(crate) fn all_passed(pairs: &[(&str, &str)], cosine: f32) {
+    for (a, b) in pairs {
+        let verdict = verdict(a, b, cosine);
+        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
+    }
+}
+
 #[test]
 fn each_reason_is_named() {
     let cases = [
@@ -152,9 +166,7 @@ fn numbers_in_each_others_place_are_other_numbers() {
         ("How do I double 2½ cups of flour?", "How do I double 2.5 cups of flour?"),
         ("How do I train for a half marathon?", "How can I train for a half marathon?"),
     ];
-    for (a, b) in same {
-        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
-    }
+    all_passed(&same, 0.97);
 }
 
 /// Rounding is for what was converted; in one unit each digit counts.
@@ -187,9 +199,7 @@ fn amounts_are_compared_to_the_last_digit() {
         ("Is 98.6 °F a fever?", "Is 37 °C a fever?"),
         ("Is there a bus at 9 pm?", "Is there a bus at 21:00?"),
     ];
-    for (a, b) in same {
-        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
-    }
+    all_passed(&same, 0.97);
 }
 
 /// The same letters in the same order, and another meaning.
@@ -215,10 +225,7 @@ fn marks_and_case_that_say_something_are_read() {
             "What is wrong?\nfor i in x:\n    f(i)\nreturn i",
         ),
     ];
-    for (a, b) in cases {
-        let verdict = verdict(a, b, 1.0);
-        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-    }
+    all_refused(&cases, 1.0);
 }
 
 /// The tokenizer drops accents, so the vectors are equal.
@@ -246,9 +253,7 @@ fn an_accent_makes_another_word_where_accents_are_written() {
         ("What is a vis-à-vis meeting?", "What is a vis-a-vis meeting?"),
         ("When is the café in São Paulo open?", "when is the café in são paulo open"),
     ];
-    for (a, b) in same {
-        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
-    }
+    all_passed(&same, 0.97);
 }
 
 #[test]
@@ -307,10 +312,7 @@ fn harmless_differences_pass() {
         ("Are you open on May 1st?", "Are you open on 1 May?"),
         ("Aren't there any trains on Sunday?", "Are there any trains on Sundays?"),
     ];
-    for (a, b) in cases {
-        let verdict = verdict(a, b, 0.93);
-        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
-    }
+    all_passed(&cases, 0.93);
 }
 
 #[test]
@@ -341,9 +343,7 @@ fn signs_between_values_are_words() {
         ("What is 5+3?", "What is 5-3?"),
         ("What is 5^2?", "What is 5*2?"),
     ];
-    for (a, b) in refused {
-        assert!(verdict(a, b, 0.97).refused.is_some(), "{a} / {b}");
-    }
+    all_refused(&refused, 0.97);
     let passed = [
         ("rows where price > 100", "rows where price is greater than 100"),
         ("What is 12 + 4?", "What is 12 plus 4?"),
@@ -353,9 +353,7 @@ fn signs_between_values_are_words() {
         ("List<String> to array in Java", "list<string> to array in java"),
         ("> How do I reset it?", "How do I reset it?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.97);
 }
 
 /// A complaint has many forms; the negation in it is none of its own.
@@ -410,18 +408,14 @@ fn quoted_text_is_compared_word_by_word() {
         ("What is the past tense of \"take\"?", "What is the past tense of \"make\"?"),
         ("Should I run in the morning?", "Should I run in the evening?"),
     ];
-    for (a, b) in refused {
-        assert!(verdict(a, b, 0.97).refused.is_some(), "{a} / {b}");
-    }
+    all_refused(&refused, 0.97);
     let passed = [
         ("Translate 'my cat' into Dutch", "translate \"My cat\" into Dutch."),
         ("Translate 'I don't know' into Dutch", "Translate \"I do not know\" into Dutch"),
         ("What rhymes with 'orange'?", "What rhymes with orange?"),
         ("Good morning, how do I reset it?", "How do I reset it?"),
     ];
-    for (a, b) in passed {
-        assert_eq!(verdict(a, b, 0.97).refused, None, "{a} / {b}");
-    }
+    all_passed(&passed, 0.97);
 }
 
 /// What is to be done with a long text, and who it is about, weighs as much as in a short one.

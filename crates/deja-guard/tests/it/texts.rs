@@ -1,19 +1,6 @@
 //! Numbers, values that change places, long texts and code.
 
-use crate::reasons::verdict;
-
-fn assert_refused(pairs: &[(&str, &str)], cosine: f32) {
-    for (a, b) in pairs {
-        assert!(verdict(a, b, cosine).refused.is_some(), "{a} / {b}");
-    }
-}
-
-fn assert_passed(pairs: &[(&str, &str)], cosine: f32) {
-    for (a, b) in pairs {
-        let verdict = verdict(a, b, cosine);
-        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
-    }
-}
+use crate::reasons::{all_passed, all_refused, verdict};
 
 /// A comma between digits is a point, a colon a ratio, a semicolon parts two numbers.
 #[test]
@@ -24,13 +11,13 @@ fn a_mark_between_digits_is_read() {
         ("Wie viel Prozent sind 2,5?", "Wie viel Prozent sind 2:5?"),
         ("¿Cuánto es 6,5 en porcentaje?", "¿Cuánto es 6:5 en porcentaje?"),
     ];
-    assert_refused(&refused, 0.97);
+    all_refused(&refused, 0.97);
     let passed = [
         ("How is 4,000 spelled?", "How is 4 000 spelled?"),
         ("Is there a bus at 9:40, or at 10?", "Is there a bus at 9:40 or at 10"),
         ("How much is 6,8 in percent?", "How much is 6.8 in percent?"),
     ];
-    assert_passed(&passed, 0.97);
+    all_passed(&passed, 0.97);
 }
 
 /// The same words and numbers, each in another clause.
@@ -59,7 +46,7 @@ fn values_of_two_clauses_do_not_change_places() {
             "Who leads?\nteam,points\nBlues,14\nReds,19\nGreens,7",
         ),
     ];
-    assert_refused(&refused, 0.99);
+    all_refused(&refused, 0.99);
     let passed = [
         ("Mia is 12 and Leo is 15. Who goes first?", "Leo is 15 and Mia is 12. Who goes first?"),
         ("Is green tea or black tea better for sleep?", "Is black tea or green tea better for sleep?"),
@@ -67,7 +54,7 @@ fn values_of_two_clauses_do_not_change_places() {
         ("Is it between 6 and 8 kg?", "Is it between 8 and 6 kg?"),
         ("Can cats, dogs and rabbits share a room?", "Can rabbits, dogs and cats share a room?"),
     ];
-    assert_passed(&passed, 0.97);
+    all_passed(&passed, 0.97);
 }
 
 /// The text beside two questions makes their vectors nearly equal.

@@ -1,34 +1,26 @@
 //! Single words that decide: by form, by a list, by where they stand.
 
-use crate::reasons::verdict;
-
-fn all_refused(pairs: &[(&str, &str)]) {
-    for (a, b) in pairs {
-        let verdict = verdict(a, b, 0.95);
-        assert!(verdict.refused.is_some(), "{a} / {b}: {verdict:?}");
-    }
-}
-
-fn all_passed(pairs: &[(&str, &str)]) {
-    for (a, b) in pairs {
-        let verdict = verdict(a, b, 0.95);
-        assert_eq!(verdict.refused, None, "{a} / {b}: {verdict:?}");
-    }
-}
+use crate::reasons::{all_passed, all_refused, verdict};
 
 #[test]
 fn two_parties_of_a_deal_are_two() {
-    all_refused(&[
-        ("Which form must the lessor sign?", "Which form must the lessee sign?"),
-        ("Who signs first, a payer?", "Who signs first, a payee?"),
-        ("What do licensors owe?", "What do licensees owe?"),
-        ("How does the interviewer prepare?", "How does the interviewee prepare?"),
-        ("When does the insurer send a letter?", "When does the insured send a letter?"),
-    ]);
-    all_passed(&[
-        ("Which forms must a lessee sign?", "Which form does a lessee have to sign?"),
-        ("What does a licensee owe?", "What does a licencee owe?"),
-    ]);
+    all_refused(
+        &[
+            ("Which form must the lessor sign?", "Which form must the lessee sign?"),
+            ("Who signs first, a payer?", "Who signs first, a payee?"),
+            ("What do licensors owe?", "What do licensees owe?"),
+            ("How does the interviewer prepare?", "How does the interviewee prepare?"),
+            ("When does the insurer send a letter?", "When does the insured send a letter?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("Which forms must a lessee sign?", "Which form does a lessee have to sign?"),
+            ("What does a licensee owe?", "What does a licencee owe?"),
+        ],
+        0.95,
+    );
 }
 
 /// The rest of the chat is the same, so that one word is little of it.
@@ -47,63 +39,84 @@ fn the_reply_at_the_end_of_a_chat_is_judged_alone() {
 
 #[test]
 fn words_that_stood_for_order_are_read_as_what_they_say() {
-    all_refused(&[
-        ("How do I replace a colon with a comma in Word?", "How do I replace a comma with a colon in Word?"),
-        ("How do I link an invoice to a contract?", "How do I link a contract to an invoice?"),
-        ("Should I rinse and then peel carrots?", "Should I peel and then rinse carrots?"),
-    ]);
-    all_passed(&[
-        ("Can I rinse and peel carrots?", "Can I peel and rinse carrots?"),
-        ("What is the link between sleep and weight?", "What is the link between weight and sleep?"),
-    ]);
+    all_refused(
+        &[
+            (
+                "How do I replace a colon with a comma in Word?",
+                "How do I replace a comma with a colon in Word?",
+            ),
+            ("How do I link an invoice to a contract?", "How do I link a contract to an invoice?"),
+            ("Should I rinse and then peel carrots?", "Should I peel and then rinse carrots?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("Can I rinse and peel carrots?", "Can I peel and rinse carrots?"),
+            ("What is the link between sleep and weight?", "What is the link between weight and sleep?"),
+        ],
+        0.95,
+    );
 }
 
 /// Words that say nothing by themselves, and decide where nothing else differs.
 #[test]
 fn small_words_are_contrasts() {
-    all_refused(&[
-        ("Is there a documentary about Hitchcock?", "Is there a documentary by Hitchcock?"),
-        ("Is the pool closed after June?", "Is the pool closed until June?"),
-        ("Must I pay before arrival?", "Must I pay on arrival?"),
-        ("How do I copy photos into iCloud?", "How do I copy photos out of iCloud?"),
-        ("Is the museum already open?", "Is the museum still open?"),
-        ("Which trains are currently late?", "Which trains are usually late?"),
-        ("How do I give a massage?", "How do I get a massage?"),
-        ("How do I put a sample on the slide?", "How do I take a sample on the slide?"),
-    ]);
-    all_passed(&[
-        ("How do I get a visa?", "How do I obtain a visa?"),
-        ("How do I make a cake?", "How can I bake a cake?"),
-        ("Is the museum still open?", "Is the museum open?"),
-        ("Where can I get help with my taxes?", "Where can I find help with my taxes?"),
-    ]);
+    all_refused(
+        &[
+            ("Is there a documentary about Hitchcock?", "Is there a documentary by Hitchcock?"),
+            ("Is the pool closed after June?", "Is the pool closed until June?"),
+            ("Must I pay before arrival?", "Must I pay on arrival?"),
+            ("How do I copy photos into iCloud?", "How do I copy photos out of iCloud?"),
+            ("Is the museum already open?", "Is the museum still open?"),
+            ("Which trains are currently late?", "Which trains are usually late?"),
+            ("How do I give a massage?", "How do I get a massage?"),
+            ("How do I put a sample on the slide?", "How do I take a sample on the slide?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("How do I get a visa?", "How do I obtain a visa?"),
+            ("How do I make a cake?", "How can I bake a cake?"),
+            ("Is the museum still open?", "Is the museum open?"),
+            ("Where can I get help with my taxes?", "Where can I find help with my taxes?"),
+        ],
+        0.95,
+    );
 }
 
 #[test]
 fn opposites_of_the_list_and_who_does_it_are_told_apart() {
-    all_refused(&[
-        ("How do I split a cell horizontally?", "How do I split a cell vertically?"),
-        ("Can I cook it with dried basil?", "Can I cook it with fresh basil?"),
-        ("How do I delete a column in Calc?", "How do I delete a row in Calc?"),
-        ("Which vegan dishes are there?", "Which vegetarian dishes are there?"),
-        ("How much is a round trip to Malta?", "How much is a one way trip to Malta?"),
-        ("How much does a translation cost?", "How much does a translator cost?"),
-        ("Who owns the invention?", "Who owns the inventor?"),
-    ]);
+    all_refused(
+        &[
+            ("How do I split a cell horizontally?", "How do I split a cell vertically?"),
+            ("Can I cook it with dried basil?", "Can I cook it with fresh basil?"),
+            ("How do I delete a column in Calc?", "How do I delete a row in Calc?"),
+            ("Which vegan dishes are there?", "Which vegetarian dishes are there?"),
+            ("How much is a round trip to Malta?", "How much is a one way trip to Malta?"),
+            ("How much does a translation cost?", "How much does a translator cost?"),
+            ("Who owns the invention?", "Who owns the inventor?"),
+        ],
+        0.95,
+    );
 }
 
 /// Rules of one word that would refuse rewordings.
 #[test]
 fn everyday_rewordings_pass() {
-    all_passed(&[
-        ("How do I take a screenshot on a Mac?", "How do I make a screenshot on a Mac?"),
-        ("Where should I keep my passport?", "Where should I put my passport?"),
-        ("Who painted The Night Watch?", "Who is the painter of The Night Watch?"),
-        ("How do I mix 3 eggs with milk?", "How do I mix milk with 3 eggs?"),
-        ("How far is (3,4) from the origin?", "How far is (3, 4) from the origin?"),
-        ("kim possible cast", "cast of kim possible"),
-        ("espresso macchiato", "macchiato espresso"),
-        ("Are cats and owls seen here now and then?", "Are owls and cats seen here now and then?"),
-        ("How many people attend Glastonbury?", "How many attendees does Glastonbury have?"),
-    ]);
+    all_passed(
+        &[
+            ("How do I take a screenshot on a Mac?", "How do I make a screenshot on a Mac?"),
+            ("Where should I keep my passport?", "Where should I put my passport?"),
+            ("Who painted The Night Watch?", "Who is the painter of The Night Watch?"),
+            ("How do I mix 3 eggs with milk?", "How do I mix milk with 3 eggs?"),
+            ("How far is (3,4) from the origin?", "How far is (3, 4) from the origin?"),
+            ("kim possible cast", "cast of kim possible"),
+            ("espresso macchiato", "macchiato espresso"),
+            ("Are cats and owls seen here now and then?", "Are owls and cats seen here now and then?"),
+            ("How many people attend Glastonbury?", "How many attendees does Glastonbury have?"),
+        ],
+        0.95,
+    );
 }
