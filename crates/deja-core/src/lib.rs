@@ -20,6 +20,7 @@ pub mod access_token;
 pub mod admin;
 pub mod analytics;
 pub mod api_key;
+mod aside;
 pub mod audit;
 pub mod cache;
 pub mod clock;
@@ -41,3 +42,5 @@ pub mod second_factor;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+
+pub use aside::aside;

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 pub use deja_guard::Reason;
 use deja_guard::{Prompt, Strictness};
-use tokio::runtime::{Handle, RuntimeFlavor};
 
+use crate::aside;
 use crate::cache::{Candidate, Entry};
 use crate::embedding::{Similarity, Threshold};
 use crate::id::EntryId;
@@ -145,7 +145,8 @@ impl<'a> Judge<'a> {
             Verdict::BelowThreshold
         } else {
             let objection = || self.objection(self.threshold, &Prompt::read(prompt), similarity);
-            let objection = self.guard.and_then(|_| aside(self.asked.len() + prompt.len(), objection));
+            let objection =
+                self.guard.and_then(|_| aside(self.asked.len() + prompt.len() > SHORT, objection));
             objection.unwrap_or(Verdict::Semantic)
         }
     }
@@ -175,7 +176,7 @@ impl<'a> Judge<'a> {
     pub fn first(&self, candidates: impl IntoIterator<Item = Candidate>) -> Judged {
         let candidates: Vec<_> = candidates.into_iter().collect();
         let read = candidates.iter().map(|candidate| candidate.entry.prompt.len()).sum::<usize>();
-        aside(self.asked.len() + read, || self.first_of(candidates))
+        aside(self.asked.len() + read > SHORT, || self.first_of(candidates))
     }
 
     fn first_of(&self, candidates: Vec<Candidate>) -> Judged {
@@ -200,7 +201,7 @@ impl<'a> Judge<'a> {
     /// verdict; it does not at any higher one. `None` if it always does.
     pub fn objection_from(&self, prompt: &str, similarity: Similarity) -> Option<(Threshold, Verdict)> {
         let at = |thousandths: u32| Threshold::new(f64::from(thousandths) / 1e3);
-        let read = aside(prompt.len(), || Prompt::read(prompt));
+        let read = aside(prompt.len() > SHORT, || Prompt::read(prompt));
         let objection = |thousandths: u32| self.objection(at(thousandths)?, &read, similarity);
         let (mut low, mut high) = (0, (similarity.get() * 1e3) as u32);
         let verdict = objection(high).filter(|_| prompt != self.asked)?;
@@ -221,17 +222,6 @@ impl<'a> Judge<'a> {
             return Some(Verdict::Uncertain { reason: refused.unwrap_or(Reason::Words), score });
         }
         refused.map(|reason| Verdict::Refused { reason, score })
-    }
-}
-
-/// Does `work` that reads so many bytes of text. Where that takes a millisecond and more other requests go on meanwhile, on
-/// another thread.
-fn aside<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    let has_workers = |runtime: Handle| matches!(runtime.runtime_flavor(), RuntimeFlavor::MultiThread);
-    if bytes > SHORT && Handle::try_current().is_ok_and(has_workers) {
-        tokio::task::block_in_place(work)
-    } else {
-        work()
     }
 }
 

@@ -84,6 +84,13 @@ struct Progress {
     ended: Option<Completed>,
 }
 
+impl Progress {
+    /// Whether there is an answer to read along, or none will be.
+    fn has_begun(&self) -> bool {
+        self.live.is_some() || self.ended.is_some()
+    }
+}
+
 /// Those who want the answer of a flight.
 #[derive(Default)]
 pub(super) struct Audience {
@@ -158,7 +165,7 @@ impl Watch {
 
     /// Waits until the answer is on its way, or for the end.
     pub(super) async fn begun(mut self) -> Begun {
-        let begun = self.progress.wait_for(|progress| progress.live.is_some() || progress.ended.is_some());
+        let begun = self.progress.wait_for(Progress::has_begun);
         match begun.await.ok().as_deref() {
             Some(Progress { live: Some(log), .. }) => {
                 let live = match self.first {
@@ -181,10 +188,8 @@ impl Watch {
     pub(super) fn uncounted(&self) -> impl Future<Output = Option<Completed>> + Send + use<> {
         let mut progress = self.progress.clone();
         async move {
-            let ended =
-                progress.wait_for(|progress| progress.live.is_some() || progress.ended.is_some()).await;
-            let ended = ended.ok();
-            match ended.as_deref() {
+            let begun = progress.wait_for(Progress::has_begun).await.ok();
+            match begun.as_deref() {
                 Some(Progress { live: Some(_), .. }) => None,
                 progress => Some(Self::end(progress)),
             }

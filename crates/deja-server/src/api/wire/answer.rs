@@ -10,11 +10,11 @@ use axum::http::header::{AGE, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
+use deja_core::aside;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt};
-use tokio::task::block_in_place;
 
 use super::error::WireError;
 use super::events;
@@ -141,7 +141,7 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
         let body = collect(&mut live).await?;
         let rendering = || other_rendering(wanted, &body);
         // As with requests: meanwhile others go on.
-        let other = if body.len() as u64 <= SHORT { rendering() } else { block_in_place(rendering) };
+        let other = aside(body.len() as u64 > SHORT, rendering);
         let other = other.unwrap_or(Whole { body, is_stream });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));
         Body::from(other.body)

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use deja_core::api_key::KeyHash;
+use deja_core::aside;
 use deja_core::engine::{Relay, Relayed};
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, ProjectSettings};
@@ -169,9 +170,7 @@ fn identify(
     let asked = Asked { endpoint, model, body, headers: &headers, query };
     let identify = || deja_wire::identify(&asked, &settings.identity_options(limits.prompt_bytes));
     // 1 MB takes some 3 ms, and a hostile 32 MiB a third of a second: meanwhile other requests go on, on another thread.
-    let identity =
-        if body.len() as u64 <= SHORT { identify() } else { tokio::task::block_in_place(identify) };
-    Ok(identity?)
+    Ok(aside(body.len() as u64 > SHORT, identify)?)
 }
 
 /// The members of a query that pass.
