@@ -34,10 +34,13 @@ pub struct Admission {
 }
 
 impl Admission {
+    /// What stands in the place of a key's id where somebody at the console asked, who has none.
+    pub const CONSOLE: KeyId = KeyId::from_bytes([0; 16]);
+
     /// Somebody at the console, who asks without a key. Counted for the project and for no key of it.
     pub fn of_console(project: Arc<Project>) -> Self {
         let key = ApiKey {
-            id: KeyId::from_bytes([0; 16]),
+            id: Self::CONSOLE,
             project: project.id,
             name: "console".into(),
             shown: String::new(),

@@ -8,6 +8,7 @@ use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Slice};
 use deja_core::api_key::ApiKey;
 use deja_core::id::KeyId;
 use deja_core::project::Project;
+use deja_core::store::Admission;
 
 use super::asked::Asked;
 use super::error::ConsoleError;
@@ -17,8 +18,6 @@ use super::ranking::{Counts, counts};
 
 /// Models, and contexts, that a filter offers at most.
 const OFFERED: usize = 200;
-/// Who asks at the console has no key.
-const CONSOLE: KeyId = KeyId::from_bytes([0; 16]);
 /// One more tells whether there are more.
 const READ: NonZeroUsize = NonZeroUsize::new(OFFERED + 1).unwrap();
 
@@ -59,13 +58,13 @@ impl Names {
 
     /// All keys, and the console.
     fn ids(&self) -> impl Iterator<Item = KeyId> {
-        self.keys.iter().map(|key| key.id).chain([CONSOLE])
+        self.keys.iter().map(|key| key.id).chain([Admission::CONSOLE])
     }
 
     pub(super) fn key(&self, id: KeyId) -> String {
         match self.keys.iter().find(|key| key.id == id) {
             Some(key) => format!("{} ({}…)", key.name, key.shown),
-            None if id == CONSOLE => "Console".into(),
+            None if id == Admission::CONSOLE => "Console".into(),
             None => "(unknown key)".into(),
         }
     }
