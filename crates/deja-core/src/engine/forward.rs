@@ -33,7 +33,7 @@ use crate::store::Unanswered;
 /// event of its own.
 const READ_ON_BYTES: usize = 1024 * 1024;
 /// A record of up to so many bytes is read in less time than another thread takes to begin.
-const SHORT: usize = 64 * 1024;
+pub(super) const SHORT: usize = 64 * 1024;
 /// How long the end of a body is waited for behind the end mark of its stream.
 const BEHIND_MARK: Duration = Duration::from_secs(1);
 

@@ -12,6 +12,7 @@ use deja_wire::{Identity, Mode, Rendering, STORED_RESPONSE, render};
 use opentelemetry::context::FutureExt as _;
 
 use crate::analytics::Surface;
+use crate::aside;
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
@@ -19,6 +20,7 @@ use crate::clock::Timestamp;
 use crate::embedding::{Similarity, Threshold};
 use crate::engine::count::Counting;
 use crate::engine::flight::{Completed, Fresh};
+use crate::engine::forward::SHORT;
 use crate::engine::live::{Live, Log};
 use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
@@ -250,7 +252,8 @@ impl Engine {
             labelled: wired.labels.map(|_| &*wired.forward.body),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();
-        match render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh) {
+        let is_long = record.len() + fresh.labelled.map_or(0, <[u8]>::len) > SHORT;
+        match aside(is_long, || render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh)) {
             Ok(body) => Some(body),
             Err(error) => {
                 tracing::error!(project.id = %project.id, entry.id = %entry.id, error = %error, "an entry is deleted");
