@@ -39,6 +39,7 @@ pub mod rate_limit;
 pub mod request_log;
 mod same_answer;
 pub mod second_factor;
+pub mod shares;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

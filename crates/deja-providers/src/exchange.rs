@@ -7,7 +7,7 @@
 use deja_core::provider::{Completion, ProviderError};
 use deja_wire::{StreamError, Unrecorded, Wire, is_error, is_event_stream};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Response, Url};
+use reqwest::{Method, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -65,6 +65,18 @@ impl Upstream {
     }
 }
 
+/// What an answer says before its body, which is read without it.
+struct Head {
+    status: StatusCode,
+    headers: HeaderMap,
+}
+
+impl Head {
+    fn of(response: &Response) -> Self {
+        Self { status: response.status(), headers: response.headers().clone() }
+    }
+}
+
 /// The provider's side of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer<'a> {
@@ -86,9 +98,10 @@ impl Peer<'_> {
     /// The JSON in answer to `request`.
     pub(crate) async fn json(&self, request: &Request) -> Result<Value, ProviderError> {
         self.retried(|| async {
-            let mut response = self.send(request).await?;
-            let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;
-            self.parse(&response, &body.bytes)
+            let response = self.send(request).await?;
+            let head = Head::of(&response);
+            let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
+            self.parse(&head, &body.bytes)
         })
         .await
     }
@@ -113,40 +126,40 @@ impl Peer<'_> {
         let mut headers = request.headers.clone();
         name_span(&mut headers);
         let call = call.headers(headers).json(&request.body);
-        let mut response = call.send().await.map_err(|error| Failure::send(self.provider, error))?;
+        let response = call.send().await.map_err(|error| Failure::send(self.provider, error))?;
         if response.status().is_success() {
             return Ok(response);
         }
+        let head = Head::of(&response);
         // The status alone is worth reporting, even if the body breaks off or is too large.
-        let body = self.client.body(&mut response).await.unwrap_or_default();
+        let body = self.client.body(response).await.unwrap_or_default();
         let body = serde_json::from_slice::<Value>(&body.bytes).ok();
-        Err(self.answered(&response, body.as_ref()))
+        Err(self.answered(&head, body.as_ref()))
     }
 
-    async fn read_completion(&self, mut response: Response, wire: Wire) -> Result<Completion, Failure> {
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    async fn read_completion(&self, response: Response, wire: Wire) -> Result<Completion, Failure> {
+        let head = Head::of(&response);
+        let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
         if is_event_stream(kind) {
-            return self.read_stream(response, wire).await;
+            return self.read_stream(response, &head, wire).await;
         }
-        let body = self.client.body(&mut response).await.map_err(|error| self.read(&error))?;
+        let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
         let record = deja_wire::record(wire, false, &body.bytes);
         record.map(|record| record.completion).map_err(|why| match why {
-            Unrecorded::Failed(body) => self.answered(&response, Some(&body)),
+            Unrecorded::Failed(body) => self.answered(&head, Some(&body)),
             why => self.unrecorded(&why),
         })
     }
 
-    async fn read_stream(&self, response: Response, wire: Wire) -> Result<Completion, Failure> {
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let record = deja_wire::read(wire, self.client.chunks(response)).await;
+    async fn read_stream(&self, response: Response, head: &Head, wire: Wire) -> Result<Completion, Failure> {
+        let chunks = self.client.chunks(response).map_err(|error| self.read(&error))?;
+        let record = deja_wire::read(wire, chunks).await;
         record.map(|record| record.completion).map_err(|error| match error {
             StreamError::Read(error @ ReadError::Broken(_)) => {
                 Failure::interrupted(self.provider, &self.read(&error).error.message)
             }
             StreamError::Read(error) => self.read(&error),
-            StreamError::Unrecorded(Unrecorded::Failed(body)) => {
-                Failure::answered(self.provider, status, &headers, Some(&body)).midway()
-            }
+            StreamError::Unrecorded(Unrecorded::Failed(body)) => self.answered(head, Some(&body)).midway(),
             StreamError::Unrecorded(why) => self.unrecorded(&why),
         })
     }
@@ -161,16 +174,16 @@ impl Peer<'_> {
     }
 
     /// The JSON in an answer with a good status, unless it says that the call failed.
-    fn parse(&self, response: &Response, body: &[u8]) -> Result<Value, Failure> {
+    fn parse(&self, head: &Head, body: &[u8]) -> Result<Value, Failure> {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             return Err(Failure::bad_response(self.provider, "the answer is not JSON"));
         };
-        if is_error(&value) { Err(self.answered(response, Some(&value))) } else { Ok(value) }
+        if is_error(&value) { Err(self.answered(head, Some(&value))) } else { Ok(value) }
     }
 
-    fn answered(&self, response: &Response, body: Option<&Value>) -> Failure {
-        Failure::answered(self.provider, response.status().as_u16(), response.headers(), body)
+    fn answered(&self, head: &Head, body: Option<&Value>) -> Failure {
+        Failure::answered(self.provider, head.status.as_u16(), &head.headers, body)
     }
 
     fn read(&self, error: &ReadError) -> Failure {

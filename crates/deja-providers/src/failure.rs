@@ -86,6 +86,9 @@ impl Failure {
         match error {
             ReadError::Idle => Self::timeout(provider),
             ReadError::TooLarge => Self::bad_response(provider, "the answer is larger than the limit"),
+            ReadError::Packed(error) => {
+                Self::bad_response(provider, &format!("the answer cannot be unpacked: {error}"))
+            }
             // The provider has answered: once more would be paid twice.
             ReadError::NoRoom => Self::new(
                 provider,

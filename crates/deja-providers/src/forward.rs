@@ -19,7 +19,6 @@ use crate::http::{Body, ReadError};
 use crate::quoted::{quotes, unquoted};
 use crate::retry;
 use crate::traces::name_span;
-use crate::unpack::{self, Unpacker};
 
 /// Headers of an answer that the application gets to see. The last two are the provider's own name of the request.
 const DOWN: [HeaderName; 6] = [
@@ -60,7 +59,7 @@ impl Upstream {
         let call = self.client.request(Method::POST, url.clone());
         let call = call.map_err(|error| Failure::forbidden(&self.name, &error))?;
         let call = call.headers(headers.clone()).body(body.clone());
-        let mut response = call.send().await.map_err(|error| Failure::send(&self.name, error))?;
+        let response = call.send().await.map_err(|error| Failure::send(&self.name, error))?;
         let status = response.status();
         if status.is_redirection() {
             return Err(Failure::bad_response(&self.name, "the provider sends the request elsewhere"));
@@ -68,8 +67,6 @@ impl Upstream {
         if status.is_informational() {
             return Err(Failure::bad_response(&self.name, "the provider switches to another protocol"));
         }
-        let unpacker = Unpacker::of(response.headers(), self.client.settings.max_response_bytes);
-        let unpacker = unpacker.map_err(|error| Failure::bad_response(&self.name, &error.to_string()))?;
         let mut headers = listed(response.headers(), &DOWN);
         // A server that quotes what it was sent. Without the type of its body an answer is none.
         for name in DOWN.iter().filter(|name| **name != CONTENT_TYPE) {
@@ -79,11 +76,9 @@ impl Upstream {
         }
         let mut error = None;
         let body = if status.is_success() {
-            // They would hold the buffer that they were read into as long as the answer lasts.
-            *response.headers_mut() = HeaderMap::new();
-            self.pass(response, unpacker)
+            self.pass(response)?
         } else {
-            let (body, is_json, class) = self.refusal(response, unpacker).await?;
+            let (body, is_json, class) = self.refusal(response).await?;
             error = Some(class);
             // Clients read JSON only under its name, and Go's `http.Error` calls every text plain.
             let named = |kind: &HeaderValue| {
@@ -99,17 +94,12 @@ impl Upstream {
 
     /// The body of an error, whole, whether it is an object or a list of JSON, and what kind of error it is; unless it is about
     /// the operator's account.
-    async fn refusal(
-        &self,
-        mut response: Response,
-        mut unpacker: Unpacker,
-    ) -> Result<(Bytes, bool, FailureClass), Failure> {
+    async fn refusal(&self, response: Response) -> Result<(Bytes, bool, FailureClass), Failure> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
         // The status alone is worth reporting, even if the body breaks off or is too large.
-        let Body { bytes, .. } = self.client.body(&mut response).await.unwrap_or_default();
-        let body = unpacker.whole(&bytes).unwrap_or_default();
+        let Body { bytes: body, .. } = self.client.body(response).await.unwrap_or_default();
         let said = serde_json::from_slice::<Value>(&body).ok();
-        let status = response.status().as_u16();
-        let mut failure = Failure::answered(&self.name, status, response.headers(), said.as_ref()).midway();
+        let mut failure = Failure::answered(&self.name, status, &headers, said.as_ref()).midway();
         if matches!(failure.error.class, FailureClass::Auth | FailureClass::Quota) {
             return Err(failure);
         }
@@ -122,22 +112,15 @@ impl Upstream {
     }
 
     /// The pieces of a good answer, as they come. One that says with a good status that the call failed may quote the key.
-    fn pass(
-        &self,
-        response: Response,
-        unpacker: Unpacker,
-    ) -> BoxStream<'static, Result<Bytes, ProviderError>> {
+    fn pass(&self, response: Response) -> Result<BoxStream<'static, Result<Bytes, ProviderError>>, Failure> {
         let (name, key) = (self.name.clone(), self.key.clone());
-        let pieces = unpack::unpacked(self.client.passed(response), unpacker);
+        let pieces = self.client.passed(response).map_err(|error| Failure::read(&name, &error))?;
         let quoted = Failure::bad_response(&name, "the answer quotes the provider's key");
-        let failed = move |error| match error {
-            unpack::Error::Read(error @ ReadError::Broken(_)) => {
-                Failure::interrupted(&name, &Failure::read(&name, &error).error.message)
-            }
-            unpack::Error::Read(error) => Failure::read(&name, &error),
-            unpack::Error::Packed(error) => Failure::bad_response(&name, &error.to_string()),
+        let failed = move |error: ReadError| match error {
+            ReadError::Broken(_) => Failure::interrupted(&name, &Failure::read(&name, &error).error.message),
+            error => Failure::read(&name, &error),
         };
         let pieces = unquoted(pieces.map_err(failed), key.clone(), quoted);
-        pieces.map_err(move |failure| failure.into_error(key.as_ref())).boxed()
+        Ok(pieces.map_err(move |failure| failure.into_error(key.as_ref())).boxed())
     }
 }

@@ -2,25 +2,29 @@
 //!
 //! Time limits, the size limit, redirects, proxies and the SSRF guard are decided here, so that no adapter can
 //! forget one of them. A redirect is never followed: it could lead a request, with its key, somewhere else.
-//! Compression is left off: a small compressed answer could grow without bound.
+//! Compression is not asked for. What comes packed all the same is unpacked in bounded pieces, and counts as what it unpacks to.
 
 use std::sync::Arc;
 use std::time::Duration;
+use std::{io, mem};
 
 use bytes::{Bytes, BytesMut};
-use futures::{Stream, stream};
+use deja_core::id::ProjectId;
+use deja_core::shares::Shares;
+use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url, redirect};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::ssrf::{self, Resolver, System, UrlError};
+use crate::unpack::{Pieces, unpacked};
 
 /// How long an answer that is being read waits for others to end, while all of them together are at their limit. Short:
 /// those that wait may hold what each of them waits for.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The first bytes of an answer find room of their own: most answers are no longer, and long ones that fall silent hold nothing
-/// of it. One project's calls take half of it at most, as all these limits are by default.
+/// of it.
 const FIRST_BYTES: usize = 32 * 1024;
 
 /// Limits of every call to a provider.
@@ -77,6 +81,8 @@ pub(crate) struct Client {
     http: reqwest::Client,
     trust: Trust,
     room: Arc<Room>,
+    /// The share of the project whose provider is called.
+    own: Option<Arc<Semaphore>>,
     pub(crate) settings: HttpSettings,
 }
 
@@ -92,9 +98,12 @@ pub(crate) enum ReadError {
     /// More than the size limit.
     #[error("the answer is larger than the limit")]
     TooLarge,
-    /// All answers together are at their limit.
+    /// All answers together are at their limit, or those of the project's own providers at theirs.
     #[error("too many bytes of answers are under way")]
     NoRoom,
+    /// It came packed, and not as it says.
+    #[error("the answer cannot be unpacked")]
+    Packed(#[source] io::Error),
 }
 
 /// Room for answers, a permit for each byte that they may still take.
@@ -104,6 +113,8 @@ struct Room {
     first: Arc<Semaphore>,
     /// For all others, and for the first where that is taken.
     rest: Arc<Semaphore>,
+    /// What one project's own providers may have of the rest.
+    shares: Shares,
 }
 
 impl Room {
@@ -111,41 +122,48 @@ impl Room {
         let all = settings.max_bytes_in_flight.min(Semaphore::MAX_PERMITS);
         // The longest answer has room whatever is set.
         let first = (all / 2).min(all.saturating_sub(settings.max_response_bytes));
-        Self { first: Arc::new(Semaphore::new(first)), rest: Arc::new(Semaphore::new(all - first)) }
+        let rest = all - first;
+        Self {
+            first: Arc::new(Semaphore::new(first)),
+            rest: Arc::new(Semaphore::new(rest)),
+            shares: Shares::new((rest / 2).max(settings.max_response_bytes)),
+        }
     }
 }
 
 /// What an answer has of the room.
 #[derive(Debug, Default)]
 struct Held {
-    first: Option<OwnedSemaphorePermit>,
-    rest: Option<OwnedSemaphorePermit>,
+    bytes: usize,
+    permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl Held {
-    fn bytes(&self) -> usize {
-        let permits =
-            |held: &Option<OwnedSemaphorePermit>| held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        permits(&self.first) + permits(&self.rest)
+    /// Takes room for so many bytes more, as soon as there is some.
+    async fn take(&mut self, bytes: usize, client: &Client) -> Result<(), ReadError> {
+        let Client { room, own, .. } = client;
+        let more = u32::try_from(bytes).map_err(|_| ReadError::TooLarge)?;
+        let is_first = self.bytes + bytes <= FIRST_BYTES;
+        let first = is_first.then(|| Arc::clone(&room.first).try_acquire_many_owned(more).ok()).flatten();
+        if let Some(first) = first {
+            self.hold(first);
+        } else {
+            let deadline = Instant::now() + ROOM_TIMEOUT;
+            // The project's own first: who waits for that keeps nothing from others.
+            for room in own.iter().chain([&room.rest]) {
+                let permits = timeout_at(deadline, Arc::clone(room).acquire_many_owned(more)).await;
+                self.hold(permits.map_err(|_| ReadError::NoRoom)?.map_err(|_| ReadError::NoRoom)?);
+            }
+        }
+        self.bytes += bytes;
+        Ok(())
     }
 
-    /// Takes room for so many bytes more, as soon as there is some.
-    async fn take(&mut self, bytes: usize, room: &Room) -> Result<(), ReadError> {
-        let more = u32::try_from(bytes).map_err(|_| ReadError::TooLarge)?;
-        let is_first = self.bytes() + bytes <= FIRST_BYTES;
-        let first = is_first.then(|| Arc::clone(&room.first).try_acquire_many_owned(more).ok()).flatten();
-        let (held, more) = match first {
-            Some(first) => (&mut self.first, first),
-            None => match timeout(ROOM_TIMEOUT, Arc::clone(&room.rest).acquire_many_owned(more)).await {
-                Ok(Ok(rest)) => (&mut self.rest, rest),
-                Ok(Err(_)) | Err(_) => return Err(ReadError::NoRoom),
-            },
-        };
-        match held {
+    fn hold(&mut self, more: OwnedSemaphorePermit) {
+        match self.permits.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), more.semaphore())) {
             Some(held) => held.merge(more),
-            None => *held = Some(more),
+            None => self.permits.push(more),
         }
-        Ok(())
     }
 }
 
@@ -168,12 +186,18 @@ impl Client {
         });
         let http = http.map_err(|error| ClientError(chain(&error)))?;
         let room = Arc::new(Room::new(&settings));
-        Ok(Self { http, trust, room, settings })
+        Ok(Self { http, trust, room, own: None, settings })
     }
 
     /// A client for other URLs with the same limits: what answers may take is shared.
     pub(crate) fn beside(&self, trust: Trust) -> Result<Self, ClientError> {
         Ok(Self { room: Arc::clone(&self.room), ..Self::new(trust, self.settings.clone())? })
+    }
+
+    /// The same client for a provider that a project brought itself: it may fall silent at will, so that what its answers take
+    /// is bounded by project too.
+    pub(crate) fn of(&self, project: ProjectId) -> Self {
+        Self { own: Some(self.room.shares.of(project)), ..self.clone() }
     }
 
     /// A request to `url`. The resolver never sees literal addresses, so they are checked here, every time.
@@ -184,57 +208,50 @@ impl Client {
         Ok(self.http.request(method, url))
     }
 
-    /// The next piece of the answer; `None` at its end.
-    async fn piece(&self, response: &mut Response) -> Result<Option<Bytes>, ReadError> {
-        let next = timeout(self.settings.idle_timeout, response.chunk()).await;
-        next.map_err(|_| ReadError::Idle)?.map_err(|error| ReadError::Broken(error.without_url()))
+    /// The pieces of an answer that is passed on, unpacked, one after the other: any number of them, for as long as they come.
+    /// They are not held here, so they do not count as under way.
+    pub(crate) fn passed(&self, mut response: Response) -> Result<Pieces, ReadError> {
+        // They would hold the buffer that they were read into as long as the answer lasts.
+        let headers = mem::take(response.headers_mut());
+        let idle = self.settings.idle_timeout;
+        let pieces = stream::try_unfold(response, move |mut response| async move {
+            let piece = timeout(idle, response.chunk()).await.map_err(|_| ReadError::Idle)?;
+            let piece = piece.map_err(|error| ReadError::Broken(error.without_url()))?;
+            Ok(piece.map(|piece| (piece, response)))
+        });
+        unpacked(&headers, pieces)
     }
 
-    /// The next piece of the answer; `None` at its end. `held` is room for all bytes so far.
-    async fn chunk(&self, response: &mut Response, held: &mut Held) -> Result<Option<Bytes>, ReadError> {
-        let Some(chunk) = self.piece(response).await? else { return Ok(None) };
-        if held.bytes() + chunk.len() > self.settings.max_response_bytes {
+    /// The pieces of the answer, unpacked, one after the other. All of them count as under way until the stream ends.
+    pub(crate) fn chunks(&self, response: Response) -> Result<Pieces, ReadError> {
+        let begun = (self.clone(), self.passed(response)?, Held::default());
+        let chunks = stream::try_unfold(begun, |(client, mut pieces, mut held)| async move {
+            let piece = client.next(&mut pieces, &mut held).await?;
+            Ok(piece.map(|piece| (piece, (client, pieces, held))))
+        });
+        Ok(chunks.boxed())
+    }
+
+    /// The next piece; `None` at the end. `held` is room for all bytes so far.
+    async fn next(&self, pieces: &mut Pieces, held: &mut Held) -> Result<Option<Bytes>, ReadError> {
+        let Some(piece) = pieces.try_next().await? else { return Ok(None) };
+        if held.bytes + piece.len() > self.settings.max_response_bytes {
             return Err(ReadError::TooLarge);
         }
-        held.take(chunk.len(), &self.room).await?;
-        Ok(Some(chunk))
+        held.take(piece.len(), self).await?;
+        Ok(Some(piece))
     }
 
-    /// The pieces of the answer, one after the other. All of them count as under way until the stream ends.
-    pub(crate) fn chunks(
-        &self,
-        response: Response,
-    ) -> impl Stream<Item = Result<Bytes, ReadError>> + Send + use<> {
-        stream::try_unfold(
-            (self.clone(), response, Held::default()),
-            |(client, mut response, mut held)| async move {
-                let chunk = client.chunk(&mut response, &mut held).await?;
-                Ok(chunk.map(|chunk| (chunk, (client, response, held))))
-            },
-        )
-    }
-
-    /// The pieces of an answer that is passed on, one after the other: any number of them, for as long as they come. They
-    /// are not held here, so they do not count as under way.
-    pub(crate) fn passed(
-        &self,
-        response: Response,
-    ) -> impl Stream<Item = Result<Bytes, ReadError>> + Send + use<> {
-        stream::try_unfold((self.clone(), response), |(client, mut response)| async move {
-            let piece = client.piece(&mut response).await?;
-            Ok(piece.map(|piece| (piece, (client, response))))
-        })
-    }
-
-    /// The whole answer.
-    pub(crate) async fn body(&self, response: &mut Response) -> Result<Body, ReadError> {
+    /// The whole answer, unpacked.
+    pub(crate) async fn body(&self, response: Response) -> Result<Body, ReadError> {
         // The length that the header claims is not believed before the bytes are there.
         if response.content_length().is_some_and(|n| n > self.settings.max_response_bytes as u64) {
             return Err(ReadError::TooLarge);
         }
         let (mut body, mut held) = (BytesMut::new(), Held::default());
-        while let Some(chunk) = self.chunk(response, &mut held).await? {
-            body.extend_from_slice(&chunk);
+        let mut pieces = self.passed(response)?;
+        while let Some(piece) = self.next(&mut pieces, &mut held).await? {
+            body.extend_from_slice(&piece);
         }
         Ok(Body { bytes: body.freeze(), _room: held })
     }

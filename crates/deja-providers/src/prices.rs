@@ -51,7 +51,7 @@ pub enum PriceFetchError {
     TooLarge,
 }
 
-/// The price map at `url`, unless it is the one with `etag`. Neither redirects nor compression are followed.
+/// The price map at `url`, unless it is the one with `etag`. Redirects are not followed, and compression is not asked for.
 /// Never takes longer than [`PRICE_TIMEOUT`] or reads more than [`MAX_PRICE_BYTES`].
 pub async fn fetch_prices(
     url: &str,
@@ -84,17 +84,18 @@ async fn fetch(client: &Client, url: Url, etag: Option<&str>) -> Result<Fetched,
             PriceFetchError::Connection(chain(&error.without_url()))
         }
     };
-    let mut response = request.send().await.map_err(broken)?;
+    let response = request.send().await.map_err(broken)?;
     match response.status() {
         StatusCode::NOT_MODIFIED => return Ok(Fetched::NotModified),
         StatusCode::OK => {}
         status => return Err(PriceFetchError::Status(status.as_u16())),
     }
     let etag = response.headers().get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
-    let body = client.body(&mut response).await.map_err(|error| match error {
+    let body = client.body(response).await.map_err(|error| match error {
         ReadError::Broken(error) => broken(error),
         ReadError::Idle => PriceFetchError::Timeout,
         ReadError::TooLarge | ReadError::NoRoom => PriceFetchError::TooLarge,
+        ReadError::Packed(error) => PriceFetchError::Connection(error.to_string()),
     })?;
     Ok(Fetched::Body { bytes: body.bytes, etag })
 }

@@ -126,7 +126,7 @@ impl Registry {
             name: config.name.clone(),
             base_url: check_url(&config.base_url, allow_private).map(|url| without(url, suffixes)),
             key,
-            client: client.clone(),
+            client: client.of(config.project),
         };
         match config.kind {
             ProviderKind::OpenAi => {

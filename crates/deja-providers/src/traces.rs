@@ -90,9 +90,10 @@ async fn send(client: Client, request: Request<Bytes>) -> Result<Response<Bytes>
     let (head, body) = request.into_parts();
     let call = client.request(head.method, Url::parse(&head.uri.to_string())?)?;
     let sent = call.headers(head.headers).body(body).send().await;
-    let mut answer = sent.map_err(reqwest::Error::without_url)?;
-    let body = client.body(&mut answer).await?;
+    let answer = sent.map_err(reqwest::Error::without_url)?;
+    let status = answer.status();
+    let body = client.body(answer).await?;
     let mut response = Response::new(body.bytes.clone());
-    *response.status_mut() = answer.status();
+    *response.status_mut() = status;
     Ok(response)
 }

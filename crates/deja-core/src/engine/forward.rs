@@ -72,7 +72,7 @@ impl Engine {
         let Forwarded { status, error, headers, asked_usage, body } = answer;
         let usage = asked_usage || wired.rendering.usage;
         let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };
-        let log = Log::new(head, Arc::clone(&self.room));
+        let log = Log::new(head, Arc::clone(&self.room), call.caller.project.id);
         leader.begin(Arc::clone(&log));
 
         // Gemini's streams have no end mark: more may come of one.

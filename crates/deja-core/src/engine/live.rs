@@ -16,7 +16,9 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::engine::Trace;
 use crate::engine::flight::Seat;
+use crate::id::ProjectId;
 use crate::provider::{FailureClass, ProviderError};
+use crate::shares::Shares;
 
 /// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
 const AHEAD: usize = 256 * 1024;
@@ -32,15 +34,26 @@ pub struct RecordLimits {
     pub all: usize,
 }
 
-/// Room for answers that are recorded.
+/// Room for answers that are recorded, a permit a byte. Those of one project have half of it at most, or as much as one answer
+/// may take.
 pub(super) struct Room {
     each: usize,
     all: Arc<Semaphore>,
+    shares: Shares,
 }
 
 impl Room {
     pub(super) fn new(limits: RecordLimits) -> Self {
-        Self { each: limits.each, all: Arc::new(Semaphore::new(limits.all.min(Semaphore::MAX_PERMITS))) }
+        let all = Arc::new(Semaphore::new(limits.all.min(Semaphore::MAX_PERMITS)));
+        Self { each: limits.each, all, shares: Shares::new((limits.all / 2).max(limits.each)) }
+    }
+
+    /// Room for so many bytes more of an answer of the project with this share; `None` if there is none.
+    fn take(&self, bytes: usize, own: &Arc<Semaphore>) -> Option<[OwnedSemaphorePermit; 2]> {
+        let bytes = u32::try_from(bytes).ok()?;
+        let own = Arc::clone(own).try_acquire_many_owned(bytes).ok()?;
+        let all = Arc::clone(&self.all).try_acquire_many_owned(bytes).ok()?;
+        Some([own, all])
     }
 }
 
@@ -58,6 +71,8 @@ pub(super) struct Head {
 pub(super) struct Log {
     pub head: Head,
     room: Arc<Room>,
+    /// The share of the project that asked.
+    own: Arc<Semaphore>,
     state: Mutex<State>,
     /// Told when the answer is no longer recorded.
     unrecorded: Notify,
@@ -74,7 +89,7 @@ struct State {
     /// When the first byte came.
     first_byte: Option<Instant>,
     /// Room for them, as long as the answer is recorded.
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<[OwnedSemaphorePermit; 2]>,
     unrecorded: bool,
     /// What is kept of it then.
     ends: Ends,
@@ -142,8 +157,9 @@ impl State {
 }
 
 impl Log {
-    pub(super) fn new(head: Head, room: Arc<Room>) -> Arc<Self> {
-        Arc::new(Self { head, room, state: Mutex::default(), unrecorded: Notify::new() })
+    pub(super) fn new(head: Head, room: Arc<Room>, project: ProjectId) -> Arc<Self> {
+        let own = room.shares.of(project);
+        Arc::new(Self { head, room, own, state: Mutex::default(), unrecorded: Notify::new() })
     }
 
     /// The reader for whom the call was made. It may come late: nothing is forgotten before.
@@ -185,10 +201,9 @@ impl Log {
             return;
         }
         let fits = state.kept + bytes <= self.room.each;
-        let more = u32::try_from(bytes).ok().filter(|_| fits);
-        let more = more.and_then(|bytes| Arc::clone(&self.room.all).try_acquire_many_owned(bytes).ok());
+        let more = if fits { self.room.take(bytes, &self.own) } else { None };
         match (more, &mut state.room) {
-            (Some(more), Some(room)) => room.merge(more),
+            (Some(more), Some(room)) => room.iter_mut().zip(more).for_each(|(room, more)| room.merge(more)),
             (Some(more), None) => state.room = Some(more),
             (None, _) => {
                 (state.unrecorded, state.room) = (true, None);
@@ -349,8 +364,12 @@ mod tests {
         Head { status: 200, error: None, headers: HeaderMap::new(), usage: false, provider: "p".into() }
     }
 
+    fn project(number: u8) -> ProjectId {
+        ProjectId::from_bytes([number; 16])
+    }
+
     fn log(each: usize, all: usize) -> Arc<Log> {
-        Log::new(head(), Arc::new(Room::new(RecordLimits { each, all })))
+        Log::new(head(), Arc::new(Room::new(RecordLimits { each, all })), project(1))
     }
 
     fn seat() -> Seat {
@@ -435,14 +454,28 @@ mod tests {
     #[tokio::test]
     async fn all_records_together_are_bounded_and_room_comes_back() {
         let room = Arc::new(Room::new(RecordLimits { each: 10, all: 10 }));
-        let first = Log::new(head(), room.clone());
+        let first = Log::new(head(), room.clone(), project(1));
         first.push(b"1234567").await;
-        let second = Log::new(head(), room.clone());
+        let second = Log::new(head(), room.clone(), project(2));
         second.push(b"1234567").await;
         assert!(first.whole().is_some() && second.whole().is_none());
         drop(first);
-        let third = Log::new(head(), room);
+        let third = Log::new(head(), room, project(1));
         third.push(b"1234567").await;
         assert!(third.whole().is_some());
+    }
+
+    #[tokio::test]
+    async fn the_records_of_one_project_leave_room_for_those_of_others() {
+        let room = Arc::new(Room::new(RecordLimits { each: 4, all: 20 }));
+        let mut logs = Vec::new();
+        for number in [1, 1, 1, 2] {
+            let log = Log::new(head(), room.clone(), project(number));
+            log.push(b"12").await;
+            log.push(b"34").await;
+            logs.push(log);
+        }
+        let recorded: Vec<bool> = logs.iter().map(|log| log.is_recorded()).collect();
+        assert_eq!(recorded, [true, true, false, true]);
     }
 }

@@ -1,10 +1,12 @@
 //! Places for calls to providers: so many for all projects together, and so many for each of them, so that one project
 //! cannot keep the others waiting.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::id::ProjectId;
+use crate::shares::Shares;
 
 /// Calls to providers at the same time, at most.
 #[derive(Clone, Copy, Debug)]
@@ -15,61 +17,34 @@ pub struct CallLimits {
     pub each: usize,
 }
 
-#[derive(Default)]
-struct Taken {
-    all: usize,
-    by_project: HashMap<ProjectId, usize>,
-}
-
 /// The places and who has them.
 pub(super) struct Slots {
-    limits: CallLimits,
-    taken: Mutex<Taken>,
+    most: usize,
+    all: Arc<Semaphore>,
+    shares: Shares,
 }
 
 impl Slots {
     pub(super) fn new(limits: CallLimits) -> Self {
-        Self { limits, taken: Mutex::default() }
+        let most = limits.all.min(Semaphore::MAX_PERMITS);
+        Self { most, all: Arc::new(Semaphore::new(most)), shares: Shares::new(limits.each) }
     }
 
     /// A place for a call of `project`; `None` if it has its share, or all are taken.
-    pub(super) fn take(self: &Arc<Self>, project: ProjectId) -> Option<Slot> {
-        let mut taken = self.lock();
-        let own = taken.by_project.get(&project).copied().unwrap_or(0);
-        if own >= self.limits.each || taken.all >= self.limits.all {
-            return None;
-        }
-        taken.by_project.insert(project, own + 1);
-        taken.all += 1;
-        Some(Slot { slots: Arc::clone(self), project })
+    pub(super) fn take(&self, project: ProjectId) -> Option<Slot> {
+        let own = self.shares.of(project).try_acquire_owned().ok()?;
+        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(Slot { _own: own, _all: all })
     }
 
     /// How many are taken.
     pub(super) fn taken(&self) -> usize {
-        self.lock().all
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        // The counts are whole after every statement under the lock.
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.most - self.all.available_permits()
     }
 }
 
 /// A place, until it is dropped.
 pub(super) struct Slot {
-    slots: Arc<Slots>,
-    project: ProjectId,
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let mut taken = self.slots.lock();
-        taken.all -= 1;
-        if let Some(own) = taken.by_project.get_mut(&self.project) {
-            *own -= 1;
-            if *own == 0 {
-                taken.by_project.remove(&self.project);
-            }
-        }
-    }
+    _own: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
 }

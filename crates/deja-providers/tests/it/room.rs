@@ -5,7 +5,8 @@ use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use deja_core::provider::{Endpoint, FailureClass, Provider, Route};
+use deja_core::id::ProjectId;
+use deja_core::provider::{Endpoint, FailureClass, Provider, ProviderConfig, Route};
 use deja_providers::{BuiltIn, HttpSettings, Registry};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -141,4 +142,41 @@ async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
     assert_eq!(refused.class, FailureClass::NoRoom);
     let provider = registry.custom(&config(&server.url, true), None);
     assert_eq!(provider.complete("gpt-4o", None, "Short?").await.unwrap().text.len(), 1000);
+}
+
+#[tokio::test]
+async fn long_answers_that_fall_silent_leave_room_for_long_ones_of_other_projects() {
+    const EACH: usize = 1 << 20;
+    let long = answer(EACH - 1024, false);
+    let server = Server::start(move |number, stream| {
+        if number >= 4 {
+            let _ = stream.write_all(&long);
+            return;
+        }
+        let _ = stream.write_all(&long[..long.len() - 1]);
+        std::thread::sleep(FOREVER);
+    });
+    let settings = HttpSettings {
+        attempt_timeout: Duration::from_mins(1),
+        idle_timeout: Duration::from_mins(1),
+        total_deadline: Duration::from_mins(10),
+        max_response_bytes: EACH,
+        max_bytes_in_flight: 4 * EACH,
+        max_attempts: 1,
+        ..settings()
+    };
+    let registry = Registry::new(BuiltIn::default(), settings, true, prices()).unwrap();
+    let mut silent = JoinSet::new();
+    for _ in 0..4 {
+        let provider = registry.custom(&config(&server.url, true), None);
+        silent.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
+    }
+    // One project's answers find no more room than for one of them.
+    for _ in 0..3 {
+        let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
+        assert_eq!(refused.class, FailureClass::NoRoom);
+    }
+    let other = ProviderConfig { project: ProjectId::from_bytes([3; 16]), ..config(&server.url, true) };
+    let whole = registry.custom(&other, None).complete("gpt-4o", None, "Long?").await.unwrap();
+    assert!(whole.text.len() > EACH / 2);
 }

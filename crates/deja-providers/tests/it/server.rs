@@ -10,6 +10,8 @@ use deja_core::id::{ProjectId, ProviderId};
 use deja_core::pricing::PriceBook;
 use deja_core::provider::{Endpoint, Provider, ProviderConfig, ProviderKind, Route};
 use deja_providers::{BuiltIn, Credentials, HttpSettings, Registry};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use secrecy::SecretString;
 
 pub(crate) const KEY: &str = "sk-test-5ecre7-5ecre7-5ecre7";
@@ -111,6 +113,13 @@ fn read_request(stream: &mut TcpStream) -> Option<Seen> {
             Ok(n) => bytes.extend_from_slice(&buffer[..n]),
         }
     }
+}
+
+/// `body` as gzip.
+pub(crate) fn gzip(body: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(body.as_ref()).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// A whole HTTP answer with `headers` (each with its line end) before the body.

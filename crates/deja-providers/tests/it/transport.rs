@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use deja_core::provider::{FailureClass, ProviderError};
 use deja_providers::HttpSettings;
+use serde_json::json;
 
-use crate::server::{FOREVER, SOON, Server, custom, http, json, one_attempt, settings};
+use crate::server::{FOREVER, SOON, Server, custom, gzip, http, json, one_attempt, settings};
 
 async fn fail(url: &str, settings: HttpSettings) -> ProviderError {
     custom(url, settings).complete("m", None, "Hi").await.unwrap_err()
@@ -229,15 +230,37 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn compressed_answers_are_neither_asked_for_nor_unpacked() {
-    let gzip = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x63, 0, 0];
-    let server = Server::start(move |_, stream| {
-        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 13\r\n\r\n");
-        let _ = stream.write_all(&gzip);
+async fn packed_answers_are_not_asked_for_and_read_all_the_same() {
+    let plain = json!({"choices": [{"index": 0, "finish_reason": "stop", "message": {"content": "Hello."}}]});
+    let streamed =
+        json!({"choices": [{"index": 0, "finish_reason": "stop", "delta": {"content": "Hello."}}]});
+    let streamed = format!("data: {streamed}\n\ndata: [DONE]\n\n");
+    let bodies = [("application/json", gzip(plain.to_string())), ("text/event-stream", gzip(streamed))];
+    let server = Server::start(move |number, stream| {
+        let (kind, body) = &bodies[number];
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-encoding: gzip\r\n");
+        let _ = stream.write_all(format!("{head}content-length: {}\r\n\r\n", body.len()).as_bytes());
+        let _ = stream.write_all(body);
     });
-    let error = fail(&server.url, settings()).await;
-    assert_eq!(error.class, FailureClass::BadResponse);
+    for _ in 0..2 {
+        let answer = custom(&server.url, settings()).complete("m", None, "Hi").await.unwrap();
+        assert_eq!(answer.text, "Hello.");
+    }
     let requests = server.requests();
     assert_eq!(requests[0].header("accept-encoding"), None);
     assert_eq!(requests[0].header("user-agent").unwrap(), concat!("deja/", env!("CARGO_PKG_VERSION")));
+}
+
+#[tokio::test]
+async fn what_a_packed_answer_unpacks_to_is_bounded() {
+    let settings = settings();
+    let bomb = gzip(vec![b' '; settings.max_response_bytes + 1]);
+    let server = Server::start(move |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n";
+        let _ = stream.write_all(format!("{head}content-length: {}\r\n\r\n", bomb.len()).as_bytes());
+        let _ = stream.write_all(&bomb);
+    });
+    let error = fail(&server.url, settings).await;
+    assert_eq!(error.class, FailureClass::BadResponse);
+    assert!(error.message.contains("larger than the limit"), "{error}");
 }

@@ -14,7 +14,7 @@ use deja_core::aside;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
-use futures::{StreamExt, TryStreamExt};
+use futures::{StreamExt, TryStreamExt, stream};
 
 use super::error::WireError;
 use super::events;
@@ -149,7 +149,10 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
         let drops_usage = wanted.wire == Wire::Chat && live.usage && !wanted.rendering.usage;
         events::body(live, wanted.wire, drops_usage.then(UsageFilter::default), wanted.keep_alive)
     } else {
-        Body::from_stream(live.map_err(io::Error::other))
+        // One that breaks off before its first byte can still be told as an error.
+        let first = live.next().await.transpose().map_err(QueryError::from)?;
+        let first = stream::iter(first.map(Ok));
+        Body::from_stream(first.chain(live.map_err(io::Error::other)))
     };
     if is_stream || wants_stream {
         unbuffered(&mut headers);

@@ -1,14 +1,14 @@
 //! Reading a body that goes to the provider as it is: of bounded size, at a bounded rate, and within what all bodies may
 //! take together.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use bytes::BytesMut;
 use deja_core::id::ProjectId;
+use deja_core::shares::Shares;
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
@@ -22,27 +22,14 @@ use crate::state::{App, RequestLimits};
 /// may take.
 pub(crate) struct Bodies {
     all: Arc<Semaphore>,
-    each: usize,
-    by_project: Mutex<HashMap<ProjectId, Weak<Semaphore>>>,
+    shares: Shares,
 }
 
 impl Bodies {
     pub(crate) fn new(limits: &RequestLimits) -> Self {
         let all = limits.wire_bytes_in_flight.min(Semaphore::MAX_PERMITS);
-        let each = (all / 2).max(limits.wire_body_bytes).min(all);
-        Self { all: Arc::new(Semaphore::new(all)), each, by_project: Mutex::default() }
-    }
-
-    /// The share of a project, which is there while a body has part of it.
-    fn of(&self, project: ProjectId) -> Arc<Semaphore> {
-        let mut by_project = self.by_project.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = by_project.get(&project).and_then(Weak::upgrade) {
-            return own;
-        }
-        by_project.retain(|_, own| own.strong_count() > 0);
-        let own = Arc::new(Semaphore::new(self.each));
-        by_project.insert(project, Arc::downgrade(&own));
-        own
+        let each = (all / 2).max(limits.wire_body_bytes);
+        Self { all: Arc::new(Semaphore::new(all)), shares: Shares::new(each) }
     }
 }
 
@@ -92,7 +79,7 @@ pub(super) async fn read(
     }
     // What is announced takes no room before it is there.
     let bodies = app.bodies();
-    let own = bodies.of(project);
+    let own = bodies.shares.of(project);
     Ok(Bytes::from_owner(collect(body, limits, bodies, own).await?))
 }
 

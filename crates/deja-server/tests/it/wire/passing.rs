@@ -323,6 +323,22 @@ fn answers_that_are_packed_all_the_same_are_unpacked() {
 }
 
 #[test]
+fn a_plain_answer_that_breaks_off_before_its_first_byte_is_an_error() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-empty");
+    for (n, (path, model)) in CACHED.into_iter().enumerate() {
+        let text = format!("wire-empty {n}");
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
+        world.provider.on(&text, Reaction::Bytes(head.into()));
+        let response =
+            send(&tenant, &address(path, false), &[], &question(path, model, &text, false).to_string());
+        assert_eq!(response.status, 502, "{path}: {}", response.text());
+        assert_eq!(response.header("x-deja-error"), Some("provider_stream_interrupted"), "{path}");
+        assert!(response.json()["error"].is_object(), "{path}");
+    }
+}
+
+#[test]
 fn a_projects_own_provider_serves_the_wire_of_its_kind() {
     let world = World::shared();
     let tenant = world.tenant("wire-own");
