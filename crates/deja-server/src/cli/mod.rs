@@ -23,7 +23,6 @@ use std::os::unix::fs::MetadataExt as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser;
 use clap::error::ErrorKind as ClapError;
 use deja_core::admin::AdminError;
 use deja_store::OpenError;
@@ -51,7 +50,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> u8 {
     let out = &mut Output { to: out, closed: false };
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match args::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => return not_parsed(&error, out),
     };

@@ -14,10 +14,11 @@ mod token;
 mod transfer;
 mod tune;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(super) use cache::CacheTask;
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 pub(super) use db::{CopyTask, DbTask};
 pub(super) use eval::EvalTask;
 pub(super) use key::KeyTask;
@@ -51,6 +52,21 @@ pub(super) struct Cli {
     pub(super) global: Global,
     #[command(subcommand)]
     pub(super) task: Option<Task>,
+}
+
+/// Reads a command line.
+pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let matches = numbers_below_zero(Cli::command()).try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// Has each option take `-1` as a value: what reads it says which are allowed. It were an unknown flag otherwise.
+fn numbers_below_zero(command: Command) -> Command {
+    let taken = |arg: Arg| {
+        let has_value = arg.get_long().is_some() && arg.get_action().takes_values();
+        arg.allow_negative_numbers(has_value)
+    };
+    command.mut_args(taken).mut_subcommands(numbers_below_zero)
 }
 
 #[derive(Debug, Args)]
@@ -186,18 +202,16 @@ pub(super) enum ConfigTask {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        numbers_below_zero(Cli::command()).debug_assert();
     }
 
     #[test]
     fn every_command_has_an_example() {
-        fn check(command: &clap::Command) {
+        fn check(command: &Command) {
             for sub in command.get_subcommands() {
                 if sub.has_subcommands() {
                     check(sub);

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use deja_core::operator::Role;
 
-use super::shared::Form;
+use super::shared::{Form, whole};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum OperatorTask {
@@ -52,7 +52,7 @@ pub(in crate::cli) enum AuditTask {
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
         /// Changes at most, up to 10,000
-        #[arg(long, value_name = "N", default_value_t = 50)]
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = whole::<usize>)]
         limit: usize,
         #[command(flatten)]
         form: Form,

@@ -9,7 +9,7 @@ use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier, UnknownChoice};
 
-use super::shared::{Form, Sure, dollars, seconds};
+use super::shared::{Form, Sure, dollars, seconds, whole};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProjectTask {
@@ -84,7 +84,7 @@ pub(in crate::cli) struct Wanted {
     #[arg(long, value_name = "TIME", value_parser = ttl)]
     pub(in crate::cli) ttl: Option<Ttl>,
     /// Entries kept at most
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(in crate::cli) max_entries: Option<u64>,
     /// Whether an answer of one model may be served for another
     #[arg(long, value_name = "true|false")]
@@ -99,7 +99,7 @@ pub(in crate::cli) struct Wanted {
     #[arg(long, value_parser = guard)]
     pub(in crate::cli) guard: Option<Guard>,
     /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(in crate::cli) samples: Option<u64>,
     /// Requests that the log keeps at most, for the console's page Requests; 0 keeps none and deletes what is there
     #[arg(long, value_name = "N")]
