@@ -57,7 +57,6 @@ async fn read(
     let (mut number, mut bytes) = (0, 0);
     let mut buffer = Vec::new();
     let mut missing = task.projects.clone();
-    lines::skip_mark(from).context("the file cannot be read")?;
     while let Some(read) = lines::read(from, &mut buffer).context("the file cannot be read")? {
         number += 1;
         bar.inc(if bar.length().is_some() { read.bytes } else { 1 });
