@@ -273,7 +273,11 @@ pub async fn open(settings: &StoreSettings) -> Result<Arc<dyn Store>, OpenError>
     let settings = settings.clone();
     let path = settings.data_dir.clone();
     match tokio::task::spawn_blocking(move || sqlite::SqliteStore::open(&settings)).await {
-        Ok(opened) => opened.map(|store| Arc::new(store) as Arc<dyn Store>),
+        Ok(opened) => opened.map(|store| {
+            #[expect(clippy::disallowed_methods, reason = "it ends at the close of the store")]
+            tokio::spawn(store.finish_deletions());
+            Arc::new(store) as Arc<dyn Store>
+        }),
         Err(error) => Err(OpenError::Failed { path, source: Box::new(error) }),
     }
 }

@@ -13,10 +13,10 @@ use deja_core::store::{Projects, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::audit;
-use super::entries::{purged, remove};
+use super::entries::{PURGED_AT_ONCE, remove, removed};
 use super::fault::{conflict, fault};
 use super::rows::{count, quota, time, unreadable};
-use super::{Done, SqliteStore, members, request_log, samples};
+use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
 
 #[async_trait]
 impl Projects for SqliteStore {
@@ -66,11 +66,11 @@ impl Projects for SqliteStore {
         self.writer
             .write(move |connection| {
                 let changed = connection
-                    .prepare_cached(
+                    .prepare_cached(&format!(
                         "UPDATE projects SET name = ?2, tier = ?3, quota_per_minute = ?4, quota_burst = ?5,
                                              suspended = ?6, settings = ?7
-                         WHERE project_id = ?1",
-                    )
+                         WHERE project_id = ?1 AND slug <> {MARK}"
+                    ))
                     .and_then(|mut update| {
                         update.execute(params![
                             given.id.as_bytes(),
@@ -102,31 +102,87 @@ impl Projects for SqliteStore {
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {
         let (change, memory, writer) = (change.clone(), Arc::clone(&self.memory), self.writer.clone());
-        // In parts first: what one transaction removes takes a time that grows with its square, and all others wait.
-        let rows = self.readers.read(move |connection| remove::rows_of(connection, project)).await?;
         let delete = async move {
-            purged(Arc::clone(&memory), writer.clone(), rows, None).await?;
-            let last = move |connection: &Connection| {
-                let rows = remove::rows_of(connection, project).map_err(fault)?;
-                let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
-                let deleted = connection
-                    .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
-                    .map_err(fault)?;
-                audit::write_if(connection, &change, deleted > 0)?;
-                Ok(Done::then(deleted > 0, move || {
-                    memory.catalog.remove_project(project);
-                    memory.buckets.forget(|of| *of == project);
-                    memory.key_buckets.forget(|(of, _)| *of == project);
-                    memory.feedback_buckets.forget(|of| *of == project);
-                    memory.forbidden.forget(project);
-                    memory.forget(&gone);
-                }))
-            };
-            writer.write(last).await
+            let marked = mark(Arc::clone(&memory), &writer, project, change).await?;
+            if marked {
+                remove_marked(memory, &writer, project).await?;
+            }
+            Ok(marked)
         };
-        #[expect(clippy::disallowed_methods, reason = "a caller that goes away leaves no half of a project")]
+        #[expect(clippy::disallowed_methods, reason = "a caller that goes away stops no deletion")]
         tokio::spawn(delete).await.map_err(|error| StoreError::Internal(Box::new(error)))?
     }
+}
+
+impl SqliteStore {
+    /// Removes what a stop left of projects whose deletion had begun.
+    pub(crate) fn finish_deletions(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (memory, writer) = (Arc::clone(&self.memory), self.writer.clone());
+        async move {
+            let all = |connection: &Connection| marked(connection).map(Done::quiet).map_err(fault);
+            // A store that is closed at once leaves them to the next.
+            for project in writer.write(all).await.unwrap_or_default() {
+                if let Err(error) = remove_marked(Arc::clone(&memory), &writer, project).await {
+                    tracing::warn!(%error, "what is left of a deleted project goes after the next start");
+                }
+            }
+        }
+    }
+}
+
+/// The slug of a project whose deletion has begun. It frees the one that the project had, and is the mark by which the next start
+/// finds what a stop left: nothing else of the row says so. Ids are not known beforehand, so nobody has one of these by chance.
+const MARK: &str = "'deleted-' || lower(hex(project_id))";
+
+/// Begins a deletion: from now on the project is not there for anybody. Whether it was.
+async fn mark(
+    memory: Arc<Memory>,
+    writer: &Writer,
+    project: ProjectId,
+    change: Change,
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "UPDATE projects SET slug = {MARK}, suspended = TRUE WHERE project_id = ?1 AND slug <> {MARK}"
+    );
+    let work = move |connection: &Connection| {
+        let begun = connection.execute(&sql, [project.as_bytes()]).map_err(fault)? > 0;
+        audit::write_if(connection, &change, begun)?;
+        Ok(Done::then(begun, move || memory.catalog.remove_project(project)))
+    };
+    writer.write(work).await
+}
+
+/// Projects whose deletion has begun.
+fn marked(connection: &Connection) -> rusqlite::Result<Vec<ProjectId>> {
+    connection
+        .prepare(&format!("SELECT project_id FROM projects WHERE slug = {MARK}"))?
+        .query_map([], |row| Ok(ProjectId::from_bytes(row.get(0)?)))?
+        .collect()
+}
+
+/// Removes a project that is marked: its entries in parts, since what one transaction removes takes a time that grows with its square,
+/// and all others wait. The last takes what came meanwhile, and all else with the project.
+async fn remove_marked(memory: Arc<Memory>, writer: &Writer, project: ProjectId) -> Result<(), StoreError> {
+    let part =
+        move |connection: &Connection| remove::rows_of(connection, project, PURGED_AT_ONCE).map_err(fault);
+    while removed(Arc::clone(&memory), writer, part).await? > 0 {}
+    let last = move |connection: &Connection| {
+        let rows = remove::rows_of(connection, project, usize::MAX).map_err(fault)?;
+        let gone = remove::remove(connection, memory.own_embedder(), &rows).map_err(fault)?;
+        connection
+            .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
+            .map_err(fault)?;
+        Ok(Done::then((), move || {
+            // Keys and providers that came meanwhile.
+            memory.catalog.remove_project(project);
+            memory.buckets.forget(|of| *of == project);
+            memory.key_buckets.forget(|(of, _)| *of == project);
+            memory.feedback_buckets.forget(|of| *of == project);
+            memory.forbidden.forget(project);
+            memory.forget(&gone);
+        }))
+    };
+    writer.write(last).await
 }
 
 const SELECT: &str =
@@ -142,9 +198,9 @@ pub(super) fn entry_counts(connection: &Connection) -> rusqlite::Result<HashMap<
         .collect()
 }
 
-/// All projects.
+/// All projects but those whose deletion has begun.
 pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<Project>> {
-    connection.prepare(SELECT)?.query_map([], from_row)?.collect()
+    connection.prepare(&format!("{SELECT} WHERE slug <> {MARK}"))?.query_map([], from_row)?.collect()
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
@@ -166,4 +222,72 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
 fn settings_json(project: &Project) -> rusqlite::Result<String> {
     serde_json::to_string(&project.settings)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use deja_core::api_key::{ApiKey, KeyHash};
+    use deja_core::id::KeyId;
+    use deja_core::store::{Entries as _, Keys as _, Store};
+    use deja_core::testing::change;
+
+    use super::*;
+    use crate::StoreSettings;
+    use crate::sqlite::fixtures::{NOW, embedder, entry, hash, project, scope};
+
+    #[tokio::test]
+    async fn a_deletion_that_was_stopped_serves_nothing_and_is_finished_by_the_next_start() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = StoreSettings { embedder: Some(embedder()), ..StoreSettings::new(directory.path()) };
+        let key = ApiKey {
+            id: KeyId::from_bytes([1; 16]),
+            project: project().id,
+            name: "k".into(),
+            shown: "dj_0".into(),
+            hash: KeyHash([1; 32]),
+            models: None,
+            quota: None,
+            expires: None,
+            created: NOW,
+            revoked: None,
+        };
+        let store = SqliteStore::open(&settings).unwrap();
+        store.create_project(&project(), &change()).await.unwrap();
+        store.create_key(&key, &change()).await.unwrap();
+        store.insert(entry(1)).await.unwrap();
+        let begin = async || mark(Arc::clone(&store.memory), &store.writer, project().id, change()).await;
+        assert_eq!((begin().await.unwrap(), begin().await.unwrap()), (true, false));
+
+        let is_away = async |store: &dyn Store| {
+            assert_eq!(store.projects().await.unwrap(), []);
+            assert!(store.admit(&key.hash).await.unwrap().is_none());
+            assert!(
+                !store.update_project(&project(), &change()).await.unwrap(),
+                "nor does a change bring it back"
+            );
+        };
+        is_away(&store).await;
+        // The slug is free at once.
+        let other = Project { id: ProjectId::from_bytes([2; 16]), ..project() };
+        store.create_project(&other, &change()).await.unwrap();
+        store.delete_project(other.id, &change()).await.unwrap();
+        is_away(&store).await;
+        store.close().await.unwrap();
+        let store = SqliteStore::open(&settings).unwrap();
+        is_away(&store).await;
+        store.close().await.unwrap();
+
+        let store = crate::open(&settings).await.unwrap();
+        let began = Instant::now();
+        // Its id is free once all of it is gone.
+        while let Err(error) = store.create_project(&project(), &change()).await {
+            assert!(matches!(error, StoreError::Conflict(_)) && began.elapsed() < Duration::from_mins(1));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(store.keys(project().id).await.unwrap(), []);
+        assert_eq!(store.count(project().id).await.unwrap(), 0);
+        assert_eq!(store.exact(&scope(), &hash(1), NOW).await.unwrap(), None);
+    }
 }

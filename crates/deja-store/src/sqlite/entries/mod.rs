@@ -24,8 +24,8 @@ use super::index::{Found, Gone, Near, Row, Search, Vector, settled};
 use super::{Done, EmbedderNumber, Memory, SqliteStore, Writer};
 use texts::FoundText;
 
-/// Entries that a purge removes in one transaction: other writes wait for so many only.
-const PURGED_AT_ONCE: usize = 512;
+/// Entries that a purge, or the deletion of a project, removes in one transaction: other writes wait for so many only.
+pub(super) const PURGED_AT_ONCE: usize = 512;
 
 #[async_trait]
 impl Entries for SqliteStore {
@@ -204,7 +204,7 @@ impl SqliteStore {
 }
 
 /// Removes the entries that `choose` names in one transaction, and says how many.
-async fn removed<F>(memory: Arc<Memory>, writer: &Writer, choose: F) -> Result<u64, StoreError>
+pub(super) async fn removed<F>(memory: Arc<Memory>, writer: &Writer, choose: F) -> Result<u64, StoreError>
 where
     F: FnOnce(&Connection) -> Result<Vec<Row>, StoreError> + Send + 'static,
 {

@@ -45,9 +45,16 @@ pub(in super::super) fn remove(
     Ok(gone)
 }
 
-/// All entries of a project.
-pub(in super::super) fn rows_of(connection: &Connection, project: ProjectId) -> rusqlite::Result<Vec<Row>> {
-    rows_that_pass(connection, project, &EntryFilter::default())
+/// Entries of a project, so many at most.
+pub(in super::super) fn rows_of(
+    connection: &Connection,
+    project: ProjectId,
+    limit: usize,
+) -> rusqlite::Result<Vec<Row>> {
+    connection
+        .prepare_cached("SELECT entry FROM entries WHERE project_id = ?1 LIMIT ?2")?
+        .query_map(params![project.as_bytes(), signed(limit as u64)], |row| row.get(0))?
+        .collect()
 }
 
 /// One entry of a project.
