@@ -1,10 +1,13 @@
 //! The part of a form that sets a tier and limits.
 
 use deja_core::project::{Project, Tier};
+use deja_core::rate_limit::Quota;
 use serde::Deserialize;
 
+use super::error::ConsoleError;
 use super::form::{Problem, at, number};
 use super::format;
+use super::page::Visit;
 
 /// Those of its fields that may be wrong.
 pub(super) const FIELDS: [&str; 2] = ["per_minute", "burst"];
@@ -16,7 +19,15 @@ pub(super) struct Limits {
     pub(super) tier: String,
     pub(super) per_minute: String,
     pub(super) burst: String,
+    /// What the form was filled with, sealed.
+    pub(super) before: String,
 }
+
+/// What is sealed in the form.
+const BEFORE: &str = "limits that a form was filled with";
+
+/// Tier, requests a minute, and at once.
+type Values = (Tier, Option<u32>, Option<u32>);
 
 impl Limits {
     /// Those of a new project.
@@ -26,12 +37,19 @@ impl Limits {
 
     /// Those of a project.
     pub(super) fn of(project: &Project) -> Self {
-        let own = project.custom_quota;
+        let (tier, per_minute, burst) = values_of(project);
+        let text = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
         Self {
-            tier: project.tier.as_str().into(),
-            per_minute: own.map(|quota| quota.per_minute().to_string()).unwrap_or_default(),
-            burst: own.map(|quota| quota.burst().to_string()).unwrap_or_default(),
+            tier: tier.as_str().into(),
+            per_minute: text(per_minute),
+            burst: text(burst),
+            before: String::new(),
         }
+    }
+
+    /// Those of a project, for a form that is sent back.
+    pub(super) fn kept_in_mind(visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
+        Ok(Self { before: visit.seal(BEFORE, &values_of(project))?, ..Self::of(project) })
     }
 
     /// The tiers, as a form offers them.
@@ -48,13 +66,29 @@ impl Limits {
             .collect()
     }
 
+    /// What the project is to have: what was not touched is left as it is, because somebody else may have changed it since.
+    pub(super) fn touched(&self, visit: &Visit, project: &Project) -> Result<Values, Problem> {
+        let (typed, now) = (self.read()?, values_of(project));
+        let Some(before) = visit.open::<Values>(BEFORE, &self.before) else { return Ok(typed) };
+        Ok((
+            if typed.0 == before.0 { now.0 } else { typed.0 },
+            if typed.1 == before.1 { now.1 } else { typed.1 },
+            if typed.2 == before.2 { now.2 } else { typed.2 },
+        ))
+    }
+
     /// The values, if they are ones.
-    pub(super) fn read(&self) -> Result<(Tier, Option<u32>, Option<u32>), Problem> {
+    pub(super) fn read(&self) -> Result<Values, Problem> {
         let tier = if self.tier.is_empty() { Tier::Free } else { self.tier.parse().map_err(at("form"))? };
         let per_minute = number("Requests a minute", &self.per_minute).map_err(at("per_minute"))?;
         let burst = number("Requests at once", &self.burst).map_err(at("burst"))?;
         Ok((tier, per_minute, burst))
     }
+}
+
+fn values_of(project: &Project) -> Values {
+    let own = project.custom_quota;
+    (project.tier, own.map(Quota::per_minute), own.map(Quota::burst))
 }
 
 /// A tier's name for people.

@@ -136,9 +136,9 @@ pub(super) struct Changed {
 pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
     let email = form.email;
     let (role, disabled, good) = match form.r#do.as_str() {
-        "owner" => (Some(Role::Owner), None, "The role is changed."),
+        "owner" => (Some(Role::Owner), None, "They are an owner of deja."),
         "member" => {
-            (Some(Role::Member), None, "The role is changed, and the links that they made are ended.")
+            (Some(Role::Member), None, "They are a member of deja, and the links that they made are ended.")
         }
         "disable" => (None, Some(true), "The account is disabled, and its sessions and links are ended."),
         "enable" => (None, Some(false), "The account may sign in again."),

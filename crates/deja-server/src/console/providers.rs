@@ -19,6 +19,7 @@ use super::form::{Form, Path, Problem};
 use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::prices::Price;
+use super::settings::UNCHANGED;
 
 /// What snippets and forms name where no other model is known.
 pub(super) const USUAL_MODEL: &str = "gpt-4o-mini";
@@ -397,6 +398,9 @@ pub(super) async fn save(
         allow_private: visit.is_owner().then_some(form.allow_private),
     };
     match providers::set(&visit.acting(), &slug, &name, patch).await {
+        Ok(provider) if provider == stored => {
+            visit.to(&format!("/console/p/{slug}/providers"), &Flash::good(UNCHANGED))
+        }
         Ok(provider) => {
             let gone: Vec<_> =
                 stored.models.into_iter().filter(|model| !provider.models.contains(model)).collect();

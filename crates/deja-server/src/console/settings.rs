@@ -91,6 +91,9 @@ pub(super) struct SettingsForm {
     before: String,
 }
 
+/// What is said of a form that changes nothing.
+pub(super) const UNCHANGED: &str = "Nothing was changed.";
+
 /// What is sealed in the form.
 pub(super) const BEFORE: &str = "settings that a form was filled with";
 
@@ -123,7 +126,7 @@ pub(super) async fn page(
         slug: project.slug.to_string(),
         form,
         guards: Guard::ALL.map(|guard| (guard.as_str(), title(guard))),
-        limits: Limits::of(project),
+        limits: Limits::kept_in_mind(visit, project)?,
         limit: limits::sentence(project),
         suspended: project.suspended,
         wires: wires.groups(),
@@ -166,11 +169,13 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
             format!("More entries are stored than that: {} would go for good.", entries_of(going)),
         ),
         Ok(patch) if patch == ProjectPatch::default() => {
-            return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good("Saved."));
+            return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good(UNCHANGED));
         }
         Ok(patch) => match projects::set(&visit.acting(), &slug, patch).await {
-            Ok(_) => {
-                let saved = if going > 0 {
+            Ok(after) => {
+                let saved = if after == project {
+                    UNCHANGED.to_owned()
+                } else if going > 0 {
                     format!(
                         "Saved. {} beyond the maximum go, the least recently hit first.",
                         entries_of(going)
@@ -313,15 +318,16 @@ fn hours(seconds: u64) -> String {
 /// `POST /console/p/{slug}/settings/limits`.
 pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): Form<Limits>) -> Answer {
     let project = visit.project()?;
-    let problem = match form.read() {
+    let problem = match form.touched(&visit, &project) {
         Ok((tier, per_minute, burst)) => {
             let patch = ProjectPatch { tier: Some(tier), per_minute, burst, ..ProjectPatch::default() };
             match projects::set(&visit.acting(), &slug, patch).await {
-                Err(error) => Problem::at(error, &limits::FIELDS)?,
-                done => {
-                    let place = format!("/console/p/{slug}/settings");
-                    return visit.done(&place, done, "The limits hold from the next request on.");
+                Ok(after) => {
+                    let saved = "The limits hold from the next request on.";
+                    let said = if after == project { UNCHANGED } else { saved };
+                    return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good(said));
                 }
+                Err(error) => Problem::at(error, &limits::FIELDS)?,
             }
         }
         Err(problem) => problem,

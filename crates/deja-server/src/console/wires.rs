@@ -108,10 +108,12 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
             return Ok(visit.again(&settings::page(&visit, &project, settings, &form, Some(problem)).await?));
         }
     };
-    let (place, saved) = (format!("/console/p/{slug}/settings"), "Saved. It holds from the next request on.");
+    let place = format!("/console/p/{slug}/settings");
     if patch == ProjectPatch::default() {
-        return visit.to(&place, &Flash::good(saved));
+        return visit.to(&place, &Flash::good(settings::UNCHANGED));
     }
     let done = projects::set(&visit.acting(), &slug, patch).await;
-    visit.done(&place, done, saved)
+    let is_same = done.as_ref().is_ok_and(|after| *after == project);
+    let said = if is_same { settings::UNCHANGED } else { "Saved. It holds from the next request on." };
+    visit.done(&place, done, said)
 }

@@ -121,6 +121,8 @@ async fn who_answers_for_models_that_a_provider_no_longer_has_is_said() {
         "{told}"
     );
     assert!(told.contains("answered by OpenAI from now on.") && !told.contains("refused"), "{told}");
+    let page = member.submit("/console/p/shop/providers/own/own", &form("claude-x\nblend")).await;
+    assert_eq!(page.one("[role=status].note"), "Nothing was changed.");
 }
 
 #[tokio::test]

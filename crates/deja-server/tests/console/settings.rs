@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deja_core::embedding::Threshold;
 use deja_core::operator::Role;
-use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn};
+use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
 
 use crate::util::World;
 
@@ -198,7 +198,7 @@ async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
     world.project("Shop").await;
     let mut owner = world.browser_of(Role::Owner).await;
     let place = "/console/p/shop/settings";
-    let before = owner.get(place).await.attributes("form:not(#wires) [name=before]", "value").remove(0);
+    let before = owner.get(place).await.attributes("form:not([id]) [name=before]", "value").remove(0);
     // Somebody else, with a form of their own.
     owner.submit(place, &[("name", "Shop"), ("max_entries", "500"), ("request_texts_days", "0")]).await;
     let form = |threshold| {
@@ -207,7 +207,7 @@ async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
     let stale = |threshold| [&form(threshold)[..], &[("before", before.as_str())]].concat();
     let page = owner.post(place, &stale("2")).await;
     assert_eq!(
-        page.attributes("form:not(#wires) [name=before]", "value"),
+        page.attributes("form:not([id]) [name=before]", "value"),
         [before.as_str()],
         "until it is saved"
     );
@@ -215,8 +215,13 @@ async fn settings_of_a_stale_form_leave_what_somebody_else_changed() {
     let settings = world.reload("shop").await.settings;
     assert_eq!((settings.max_entries, settings.default_threshold), (500, Threshold::new(0.9)));
     let page = owner.submit(place, &stale("")).await;
-    assert_eq!(page.one("[role=status].note"), "Saved.");
+    assert_eq!(page.one("[role=status].note"), "Nothing was changed.");
     assert_eq!(world.reload("shop").await.settings, settings, "nothing was touched");
+    // Nor is anything saved that is so already.
+    let page = owner.submit(place, &[("name", "Shop"), ("max_entries", "500"), ("threshold", "0.9")]).await;
+    assert_eq!(page.one("[role=status].note"), "Nothing was changed.");
+    let page = owner.submit(place, &[("name", "Shop"), ("max_entries", "501"), ("threshold", "0.9")]).await;
+    assert_eq!(page.one("[role=status].note"), "Saved.");
 }
 
 #[tokio::test]
@@ -244,7 +249,37 @@ async fn endpoints_of_a_stale_form_leave_what_somebody_else_changed() {
         "and takes what was touched"
     );
     let page = owner.submit(place, &stale).await;
-    assert!(page.one("[role=status].note").starts_with("Saved."), "also where nothing is touched any more");
+    assert_eq!(page.one("[role=status].note"), "Nothing was changed.", "where nothing is touched any more");
+}
+
+#[tokio::test]
+async fn limits_of_a_stale_form_leave_what_somebody_else_changed() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/shop/settings/limits";
+    owner.submit(place, &[("tier", "pro"), ("per_minute", "2,000"), ("burst", "3000")]).await;
+    let page = owner.get("/console/p/shop/settings").await;
+    let before = page.attributes("#limits [name=before]", "value").remove(0);
+    // Somebody else, with a form of their own.
+    let page = owner.submit(place, &[("tier", "pro"), ("per_minute", "1500"), ("burst", "3000")]).await;
+    assert_eq!(page.one("[role=status].note"), "The limits hold from the next request on.");
+    let stale =
+        |tier, burst| [("tier", tier), ("per_minute", "2000"), ("burst", burst), ("before", before.as_str())];
+    let page = owner.post(place, &stale("pro", "x")).await;
+    assert_eq!(page.attributes("#limits [name=before]", "value"), [before.as_str()], "until it is saved");
+    owner.submit(place, &stale("enterprise", "4000")).await;
+    let project = world.reload("shop").await;
+    let quota = project.quota();
+    assert_eq!((project.tier, quota.per_minute(), quota.burst()), (Tier::Enterprise, 1500, 4000));
+    let page = owner.submit(place, &stale("pro", "3000")).await;
+    assert_eq!(page.one("[role=status].note"), "Nothing was changed.");
+    assert_eq!(world.reload("shop").await, project);
+    // Emptied is touched.
+    let empty = [("tier", "pro"), ("per_minute", ""), ("burst", ""), ("before", before.as_str())];
+    owner.submit(place, &empty).await;
+    let project = world.reload("shop").await;
+    assert_eq!((project.tier, project.custom_quota), (Tier::Enterprise, None));
 }
 
 #[tokio::test]
