@@ -15,8 +15,8 @@ use opentelemetry::context::FutureExt as _;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::cache::Entry;
 use crate::cache::policy::{NotStored, may_store};
+use crate::cache::{Answer, Entry};
 use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
@@ -34,6 +34,9 @@ use crate::store::Unanswered;
 const READ_ON_BYTES: usize = 1024 * 1024;
 /// A record of up to so many bytes is read in less time than another thread takes to begin.
 pub(super) const SHORT: usize = 64 * 1024;
+/// The beginning of an answer that is not recorded, by which the tokens of all of it are estimated: what [`Log::ends`] has in one
+/// piece.
+const BEGINNING: usize = 64 * 1024;
 /// How long the end of a body is waited for behind the end mark of its stream.
 const BEHIND_MARK: Duration = Duration::from_secs(1);
 
@@ -45,6 +48,13 @@ enum Read {
     Broken(ProviderError),
     /// Nobody wants it any more, or calls are cut.
     Abandoned,
+}
+
+/// How an answer came.
+#[derive(Clone, Copy)]
+struct Came {
+    streamed: bool,
+    bytes: usize,
 }
 
 impl Engine {
@@ -87,10 +97,12 @@ impl Engine {
             }
             std::future::pending().await
         };
+        let mut bytes = 0;
         let ended = tokio::select! {
-            ended = read(body, &log, marked, &mut patience) => ended,
+            ended = read(body, &log, marked, &mut patience, &mut bytes) => ended,
             never = unshared => never,
         };
+        let came = Came { streamed, bytes };
         let provider_time = timed.end();
         let landed = match &ended {
             Read::Broken(error) => {
@@ -105,7 +117,7 @@ impl Engine {
             }
             // OpenAI's clients hang up at the end mark, often before the body ends. What has none is no record.
             Read::Whole | Read::Abandoned => {
-                self.land(call, wired, &log, streamed, provider_time, claim, upstream).await
+                self.land(call, wired, &log, came, provider_time, claim, upstream).await
             }
         };
         let began = wired.began(call.started, log.first_byte());
@@ -122,7 +134,7 @@ impl Engine {
         });
         if let Err(error) = &landed {
             // Its readers do not wait for the tokens to be counted.
-            let part = self.part(call, wired, &log, streamed, cut, provider_time).await;
+            let part = self.part(call, wired, &log, came, cut, provider_time).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
@@ -137,7 +149,7 @@ impl Engine {
         call: &Call,
         wired: &Wired,
         log: &Log,
-        streamed: bool,
+        came: Came,
         provider_time: Duration,
         claim: Option<&Claim<'_>>,
         upstream: Upstream,
@@ -150,11 +162,11 @@ impl Engine {
         }
         let Some(whole) = log.whole() else {
             upstream.end();
-            let part = self.part(call, wired, log, streamed, true, provider_time).await;
+            let part = self.part(call, wired, log, came, true, provider_time).await;
             return part.ok_or(QueryError::Unfinished);
         };
         let wire = wired.forward.endpoint.wire();
-        let record = reading(whole, move |body| record(wire, streamed, body)).await;
+        let record = reading(whole, move |body| record(wire, came.streamed, body)).await;
         let Record { body, completion, renderable } = match record.ok_or(QueryError::Unfinished)? {
             Ok(record) => record,
             Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined(None)),
@@ -178,46 +190,66 @@ impl Engine {
     }
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
-    /// all the same; `None` if nothing says so. What a plain one that is `cut` says cannot be read.
+    /// all the same; `None` if nothing says so. What a plain one that is `cut` says cannot be read. Where one that was too long tells no
+    /// tokens, they are those of its beginning, by its length.
     async fn part(
         &self,
         call: &Call,
         wired: &Wired,
         log: &Log,
-        streamed: bool,
+        came: Came,
         cut: bool,
         provider_time: Duration,
     ) -> Option<Fresh> {
         let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
-        if log.head.status != 200 || is_cached && !(streamed || cut) {
+        if log.head.status != 200 || is_cached && !(came.streamed || cut) {
             return None;
         }
-        let unread = |usage| Completion {
-            text: String::new(),
+        let unread = |text, usage| Completion {
+            text,
             besides: String::new(),
             finish: Finish::Unknown,
             choices: 1,
             model: None,
             usage,
         };
+        // Of how many bytes the text is that its tokens are counted of.
+        let mut read_of = came.bytes;
         let (completion, why) = match log.whole() {
             // Embeddings are no text, and a count of tokens is of none that were bought.
             whole if !is_cached => {
                 let body = whole.unwrap_or_else(|| log.ends());
                 let usage = reading(body, move |body| usage_in(wire, body)).await??;
-                (unread(Some(usage)), NotStored::NotRecorded)
+                (unread(String::new(), Some(usage)), NotStored::NotRecorded)
             }
             None => {
-                let usage = reading(log.ends(), move |ends| usage_in(wire, ends)).await?;
-                (unread(usage), NotStored::NotRecorded)
+                let ends = log.ends();
+                let told = reading(ends.clone(), move |ends| usage_in(wire, ends)).await?;
+                let completion = if told.is_some() {
+                    None
+                } else {
+                    let beginning = beginning(&ends, came.streamed);
+                    read_of = beginning.len();
+                    let text = move |body: &Bytes| unread(String::from_utf8_lossy(body).into_owned(), None);
+                    let said = move |body: &Bytes| {
+                        if came.streamed { so_far(wire, body) } else { Some(text(body)) }
+                    };
+                    reading(beginning, said).await?
+                };
+                (completion.unwrap_or_else(|| unread(String::new(), told)), NotStored::NotRecorded)
             }
             Some(body) if body.is_empty() => return None,
-            Some(body) if streamed => {
+            Some(body) if came.streamed => {
                 (reading(body, move |body| so_far(wire, body)).await??, NotStored::UnknownFinish)
             }
-            Some(_) => (unread(None), NotStored::UnknownFinish),
+            Some(_) => (unread(String::new(), None), NotStored::UnknownFinish),
         };
-        let entry = Arc::new(self.entry_of(call, &log.head.provider, completion, None).await.ok()?);
+        let mut entry = self.entry_of(call, &log.head.provider, completion, None).await.ok()?;
+        let Answer { output_tokens, tokens_estimated, .. } = &mut entry.answer;
+        if *tokens_estimated {
+            *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
+        }
+        let entry = Arc::new(entry);
         let (spent, stored) = (self.spent(call, &entry), wired.stores().and(Err(why)));
         Some(Fresh { entry, stored, spent, near: call.near, provider_time })
     }
@@ -256,6 +288,13 @@ fn given_up(head: &Head) -> ProviderError {
     }
 }
 
+/// What can be read of the beginning of an answer that is not recorded: a stream's up to the end of a line.
+fn beginning(ends: &Bytes, streamed: bool) -> Bytes {
+    let beginning = ends.slice(..ends.len().min(BEGINNING));
+    let line = beginning.iter().rposition(|byte| streamed && *byte == b'\n');
+    line.map_or_else(|| beginning.clone(), |end| beginning.slice(..=end))
+}
+
 /// What `read` makes of a body; `None` if it fails.
 async fn reading<T: Send + 'static>(
     body: Bytes,
@@ -291,14 +330,14 @@ async fn is_whole(log: &Log, wire: Wire) -> bool {
     reading(body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
 }
 
-/// Reads the answer to its end, or until nobody wants it.
+/// Reads the answer to its end, or until nobody wants it, and counts its bytes.
 async fn read(
     mut body: BoxStream<'static, Result<Bytes, ProviderError>>,
     log: &Log,
     marked: Option<Wire>,
     patience: &mut Patience<'_>,
+    bytes: &mut usize,
 ) -> Read {
-    let mut bytes = 0;
     loop {
         let next = async {
             let next = next(&mut body, log, marked).await;
@@ -311,9 +350,9 @@ async fn read(
             None => return Read::Abandoned,
             Some(None) => return Read::Whole,
             Some(Some(Err(error))) => return Read::Broken(error),
-            Some(Some(Ok(piece))) => bytes += piece.len(),
+            Some(Some(Ok(piece))) => *bytes += piece.len(),
         }
-        if bytes > READ_ON_BYTES && patience.leader.abandon() {
+        if *bytes > READ_ON_BYTES && patience.leader.abandon() {
             return Read::Abandoned;
         }
     }

@@ -415,7 +415,7 @@ async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored
     let counts = Bytes::from_static(
         b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":70,\"completion_tokens\":30}}\n\n",
     );
-    // Without the provider's own count the three tokens of "reset|1", by the counter of these tests.
+    // Without the provider's own count the three tokens of "reset|1", and one for each text, by the counter of these tests.
     for (asked, counts) in
         [(streamed("reset|1"), Some(counts.clone())), (bypass, Some(counts)), (streamed("reset|1"), None)]
     {
@@ -441,11 +441,25 @@ async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored
     let logged = bench.logged().await;
     let totals = bench.totals().await;
     assert_eq!((totals.misses, totals.passed, totals.errors), (4, 1, 0));
-    assert_eq!((totals.input_tokens, totals.output_tokens), (2 * 70 + 3, 2 * 30));
+    assert_eq!((totals.input_tokens, totals.output_tokens), (2 * 70 + 3, 2 * 30 + 20));
     assert_eq!(totals.spent, NanoUsd::from_nanos(1000 * totals.input_tokens + 2000 * totals.output_tokens));
     let misses = logged.into_iter().filter(|one| one.outcome == Outcome::Miss);
     let causes: Vec<_> = misses.map(|one| one.cause.unwrap()).collect();
     assert_eq!(causes, ["not_recorded"; 4]);
+}
+
+#[tokio::test]
+async fn tokens_of_a_plain_answer_beyond_the_limit_of_records_are_estimated_by_its_length() {
+    let bench = Bench::new().await;
+    // 16,384 words in 65,536 bytes.
+    let body = "one ".repeat(50_000);
+    let passing = body.clone();
+    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &passing)));
+    assert_eq!(text(bench.live(relay("reset|1")).await).await, body);
+    bench.until("it is counted", |bench| bench.heard().len() == 1).await;
+    bench.engine.flush_counts().await.unwrap();
+    let totals = bench.totals().await;
+    assert_eq!((totals.input_tokens, totals.output_tokens), (3, 50_000));
 }
 
 #[tokio::test]
