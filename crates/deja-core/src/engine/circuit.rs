@@ -147,6 +147,17 @@ impl Circuits {
         }
     }
 
+    /// Takes in that the try let pass at `began` was given up by who asked: that says nothing of what was tried.
+    fn given_up(&self, project: ProjectId, name: &str, place: &str, began: Timestamp) {
+        let mut failing = self.lock();
+        let found = failing.get_mut(&(project, name.to_owned())).filter(|found| found.place == place);
+        if let Some(Failing { state: State::Open(rest), .. }) = found
+            && rest.began == began
+        {
+            rest.trying = false;
+        }
+    }
+
     /// The rest after one of this length.
     fn longer(&self, rest: Duration) -> Duration {
         let (_, longest) = self.rest;
@@ -184,6 +195,21 @@ fn forget(failing: &mut HashMap<(ProjectId, String), Failing>, now: Timestamp) {
     });
 }
 
+/// A call that was let pass. Dropped before [`Circuits::heard`], it is given up.
+struct Try<'a> {
+    circuits: &'a Circuits,
+    project: ProjectId,
+    name: &'a str,
+    place: &'a str,
+    began: Timestamp,
+}
+
+impl Drop for Try<'_> {
+    fn drop(&mut self) {
+        self.circuits.given_up(self.project, self.name, self.place, self.began);
+    }
+}
+
 impl Engine {
     /// Makes `call` of `provider`, unless the last ones of the project had no answer at all. An error that the provider
     /// answered with is an answer: it came at once, and may be about the one request. What comes of the call may take more time.
@@ -194,7 +220,8 @@ impl Engine {
         call: impl Future<Output = Result<T, ProviderError>>,
     ) -> Result<(T, Timed<'_>), ProviderError> {
         let (name, place, clock) = (provider.name(), provider.base_url(), &self.parts.clock);
-        if let Err(left) = self.providers_down.admit(project, name, place, clock.now()) {
+        let (circuits, began) = (&*self.providers_down, clock.now());
+        if let Err(left) = circuits.admit(project, name, place, began) {
             return Err(ProviderError {
                 provider: name.to_owned(),
                 class: FailureClass::Down,
@@ -204,10 +231,11 @@ impl Engine {
                 message: format!("{MOST_CALLS} calls in a row had no answer"),
             });
         }
+        let _until_heard = Try { circuits, project, name, place, began };
         let timed = Timed::begin(&*self.parts.listener);
         let done = call.await;
         let silent = matches!(&done, Err(error) if error.class.is_silence());
-        self.providers_down.heard(project, name, place, silent, clock.now());
+        circuits.heard(project, name, place, silent, clock.now());
         Ok((done?, timed))
     }
 
@@ -291,6 +319,27 @@ mod tests {
         assert_eq!(left(&circuits, 25), 15, "it is as silent as one that failed");
         // Nor does a clock that was set back.
         assert_eq!(left(&circuits, -500), 0);
+    }
+
+    #[test]
+    fn a_try_that_was_given_up_says_nothing() {
+        let circuits = circuits();
+        let given_up = |at_seconds| circuits.given_up(ONE, "m", HERE, at(at_seconds));
+        given_up(0);
+        for _ in 0..3 {
+            circuits.heard(ONE, "m", HERE, true, at(0));
+        }
+        assert_eq!(left(&circuits, 10), 0);
+        given_up(10);
+        assert_eq!(
+            (left(&circuits, 11), left(&circuits, 20), left(&circuits, 20)),
+            (9, 0, 10),
+            "the rest is as long"
+        );
+        // A call from before says nothing of the try that is under way.
+        given_up(0);
+        circuits.heard(ONE, "m", HERE, true, at(21));
+        assert_eq!(left(&circuits, 21), 20);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::Outcome;
+use deja_core::clock::Clock as _;
 use deja_core::engine::QueryError;
 use deja_core::project::{OnHangup, ProjectSettings};
 use deja_core::provider::FailureClass;
@@ -157,6 +158,39 @@ async fn a_reader_keeps_the_call_going_that_another_began() {
     drop(feed);
     assert!(text(reader).await.ends_with("[DONE]\n\n"));
     assert_eq!((bench.provider.count(), bench.entries().await), (1, 1));
+}
+
+#[tokio::test]
+async fn who_hangs_up_neither_opens_the_circuit_of_a_provider_nor_lengthens_its_rest() {
+    let bench = Bench::new().await;
+    let mut bypass = relay("reset|1");
+    bypass.identity.mode = Mode::Bypass;
+    let hang_up = async || {
+        let (_held, before) = (bench.provider.hold(), bench.provider.count());
+        let waiting = bench.begin_relay(bypass.clone());
+        bench.until("the call", |bench| bench.provider.count() == before + 1).await;
+        waiting.abort();
+        bench.until("its end", |bench| bench.engine.upstream_calls() == 0).await;
+    };
+    for _ in 0..11 {
+        hang_up().await;
+    }
+    assert_eq!(bench.engine.providers_down(), []);
+
+    bench.provider.hold().add_permits(10);
+    *bench.provider.passing.lock().unwrap() = Arc::new(|_| Err(failure(FailureClass::Connection)));
+    for _ in 0..10 {
+        bench.relay(bypass.clone()).await.err().unwrap();
+    }
+    let rest = || {
+        let [down]: [_; 1] = bench.engine.providers_down().try_into().unwrap();
+        down.until.since(bench.clock.now())
+    };
+    for _ in 0..3 {
+        assert_eq!(rest(), Duration::from_secs(5));
+        bench.clock.advance(Duration::from_secs(5));
+        hang_up().await;
+    }
 }
 
 #[tokio::test]
