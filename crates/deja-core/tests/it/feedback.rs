@@ -144,6 +144,19 @@ async fn what_cannot_be_written_is_kept_for_the_next_try() {
 }
 
 #[tokio::test]
+async fn what_will_never_be_written_is_given_up_and_what_comes_later_is_written() {
+    let bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    bench.try_ask(named("reset|2", "lost")).await.unwrap();
+    bench.store.refuse_answered.store(true, Ordering::SeqCst);
+    bench.engine.flush_counts().await.unwrap();
+    bench.store.refuse_answered.store(false, Ordering::SeqCst);
+    bench.try_ask(named("reset|2", "hit")).await.unwrap();
+    assert!(matches!(said_wrong(&bench, "lost").await, Err(FeedbackError::Unknown)));
+    said_wrong(&bench, "hit").await.unwrap();
+}
+
+#[tokio::test]
 async fn what_another_process_answered_is_waited_for() {
     let bench = Bench::new().await;
     let replica = bench.replica(7);

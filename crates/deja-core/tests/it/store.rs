@@ -53,6 +53,8 @@ pub struct OddStore {
     pub shared: AtomicBool,
     /// Every `keep_answered` fails while this is set.
     pub fail_answered: AtomicBool,
+    /// Every `keep_answered` fails for good while this is set.
+    pub refuse_answered: AtomicBool,
     /// What `record` was given.
     pub recorded: Mutex<Vec<UsageBatch>>,
     /// Every request is over the limit while this is set.
@@ -329,6 +331,9 @@ impl Labels for OddStore {
     async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
         if self.fail_answered.load(Ordering::SeqCst) {
             return Err(down());
+        }
+        if self.refuse_answered.load(Ordering::SeqCst) {
+            return Err(StoreError::Internal("bigint out of range".into()));
         }
         self.inner.keep_answered(answered).await
     }
