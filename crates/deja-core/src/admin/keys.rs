@@ -95,8 +95,10 @@ pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey
     };
     let change = by.change("key.create").within(project.id).of(format!("{} {}", key.shown, key.name));
     let change = change.how(told(&key));
-    by.store().create_key(&key, &change).await?;
-    Ok(NewKey { plain, key })
+    match by.store().create_key(&key, &change).await {
+        Ok(()) => Ok(NewKey { plain, key }),
+        Err(error) => Err(by.refused(&project, error).await),
+    }
 }
 
 /// A key's own limit; `None` without one. What is left out of it follows from the other number, within the project's.

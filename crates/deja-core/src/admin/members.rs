@@ -17,8 +17,10 @@ pub async fn set(by: &Acting<'_>, slug: &str, email: &str, rank: Rank) -> Result
     let before = by.store().rank(project.id, operator.id).await?;
     let change = by.change("member.set").within(project.id).of(operator.email.as_str());
     let change = change.how(before.map_or(rank.to_string(), |before| format!("{before} -> {rank}")));
-    if before != Some(rank) {
-        by.store().set_rank(project.id, operator.id, rank, &change).await?;
+    if before != Some(rank)
+        && let Err(error) = by.store().set_rank(project.id, operator.id, rank, &change).await
+    {
+        return Err(by.refused(&project, error).await);
     }
     Ok(Member { operator: operator.id, email: operator.email, rank })
 }

@@ -39,6 +39,7 @@ use crate::embedding::EmbedderId;
 use crate::id::{Entropy, EntropyError};
 use crate::member::Rank;
 use crate::operator::{Operator, Role};
+use crate::project::Project;
 use crate::provider::Providers;
 use crate::store::{Store, StoreError};
 
@@ -108,6 +109,18 @@ impl<'a> Acting<'a> {
     /// The audit row of what is about to be done.
     fn change(&self, action: &'static str) -> Change {
         Change::new(self.now(), self.actor.clone(), action)
+    }
+
+    /// What it means that the store refused something of a project, which may have been deleted meanwhile.
+    async fn refused(&self, project: &Project, error: StoreError) -> AdminError {
+        let slug = project.slug.as_str();
+        if matches!(error, StoreError::Conflict(_))
+            && let Ok(there) = self.store().project(slug).await
+            && there.is_none_or(|there| there.id != project.id)
+        {
+            return AdminError::NotFound(format!("the project '{slug}' was deleted meanwhile"));
+        }
+        error.into()
     }
 
     /// The same one, with other changes held off, of this process and of all that share its store, until it is dropped:

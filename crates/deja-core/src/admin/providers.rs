@@ -83,8 +83,10 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
         created: now,
     };
     let change = by.change("provider.add").within(project.id).of(&provider.name).how(told(&provider));
-    by.store().add_provider(&provider, &change).await?;
-    Ok(provider)
+    match by.store().add_provider(&provider, &change).await {
+        Ok(()) => Ok(provider),
+        Err(error) => Err(by.refused(&project, error).await),
+    }
 }
 
 /// Changes a provider. Whether it may stand in a private network is for owners to say. They say it of one server: if a member

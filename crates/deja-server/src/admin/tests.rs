@@ -9,12 +9,14 @@ use deja_core::admin::projects::{NewProject, ProjectPatch, Ttl};
 use deja_core::admin::providers::{NewProvider, ProviderPatch};
 use deja_core::admin::sessions;
 use deja_core::audit::{Actor, Change};
+use deja_core::id::{Entropy, EntropyError};
 use deja_core::operator::{Invite, PlainToken, Purpose};
 use deja_core::pricing::{PicoUsdPerToken, PriceOrigin};
 use deja_core::project::Tier;
 use deja_core::provider::{ProviderKind, binding};
 use deja_core::store::{Invites as _, Keys as _, Projects as _, ProviderConfigs as _};
 use deja_core::testing::{ManualClock, MemoryStore, change};
+use futures::FutureExt as _;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
@@ -28,8 +30,12 @@ fn vault(byte: &str) -> Vault {
 
 fn admin() -> (Arc<MemoryStore>, Admin) {
     let store = MemoryStore::new();
+    (store.clone(), admin_of(store))
+}
+
+fn admin_of(store: Arc<MemoryStore>) -> Admin {
     let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
-    (store.clone(), over(store, vault("ab"), prices, "https://deja.example"))
+    over(store, vault("ab"), prices, "https://deja.example")
 }
 
 fn named(name: &str) -> NewProject {
@@ -68,6 +74,33 @@ async fn slugs_are_numbered_and_names_checked() {
         assert!(matches!(error, AdminError::Setting { name: about, .. } if about == "name"), "{name}");
     }
     assert_eq!(project(&by, "日本").await, "ri-ben", "a name of any script makes one");
+}
+
+/// Random bytes, for which a project is deleted.
+struct Deletes(Arc<MemoryStore>);
+
+impl Entropy for Deletes {
+    fn fill(&self, buffer: &mut [u8]) -> Result<(), EntropyError> {
+        let project = self.0.project("a").now_or_never().unwrap().unwrap();
+        if let Some(project) = project {
+            self.0.delete_project(project.id, &change()).now_or_never().unwrap().unwrap();
+        }
+        SystemEntropy.fill(buffer)
+    }
+}
+
+#[tokio::test]
+async fn what_is_added_to_a_project_while_it_is_deleted_finds_none() {
+    let (store, made) = admin();
+    let admin = Admin { entropy: Arc::new(Deletes(store.clone())), ..admin_of(store) };
+    let (makes, by) = (made.acting(Actor::Cli), admin.acting(Actor::Cli));
+    let wanted = AdminError::NotFound("the project 'a' was deleted meanwhile".into());
+    let slug = project(&makes, "a").await;
+    let wish = KeyWish { name: "ci".into(), ..KeyWish::default() };
+    assert_eq!(keys::create(&by, &slug, wish).await.err(), Some(wanted.clone()));
+    let slug = project(&makes, "a").await;
+    let added = providers::add(&by, provider(&slug, "https://llm.example.com/v1")).await;
+    assert_eq!(added.err(), Some(wanted));
 }
 
 #[tokio::test]
