@@ -32,9 +32,10 @@ sessions, links, access tokens, marked answers, labels and quarantine stay
 behind: an answer that was marked as wrong can be served again. What is there already stays as it is, so that a copy can be repeated;
 but what was taken away in the source since is taken away: keys are revoked,
 projects suspended (those that were deleted too), people disabled, roles and
-ranks lowered, second factors turned on. New passwords and the end of a
-membership do not go along. A project of the target that has the slug of another
-one in the source is named, and nothing comes into it.")]
+ranks lowered or ended, second factors turned on, passwords changed; providers
+have the models of the source, and none stands in a private network that may not
+there. A project of the target that has the slug of another one in the source is
+named, and nothing comes into it.")]
     Copy(CopyTask),
     /// Write a consistent copy of the embedded database, while the server runs or not
     #[command(after_help = "\

@@ -13,8 +13,10 @@ use deja_core::admin::{Acting, AdminError, keys, operators, projects};
 use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::id::{ProjectId, SystemEntropy};
-use deja_core::operator::Role;
-use deja_core::store::Store;
+use deja_core::operator::{Email, Operator, Role};
+use deja_core::project::Project;
+use deja_core::provider::ProviderConfig;
+use deja_core::store::{Store, StoreError};
 use deja_store::{PostgresSettings, StoreSettings};
 
 use super::import::{Bad, Sink};
@@ -30,6 +32,8 @@ use crate::secrets::vault::{self, Vault};
 
 /// Audit rows of a project among which its deletion is looked for. What comes behind it ended with it, and is little.
 const LAST_ROWS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
+/// Those among which is looked for what was done last.
+const MOST_ROWS: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     let (from, to) = (Place::of(&task.from, config)?, Place::of(&task.to, config)?);
@@ -45,7 +49,7 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
     let copied = copy_all(&task, config, (&from, &source), (&to, &target)).await;
     source.close().await?;
     target.close().await?;
-    let Copied { summary, refused, restricted: Restricted { suspended, others }, people } = copied?;
+    let Copied { summary, refused, restricted: Restricted { suspended, others, kept }, people } = copied?;
     summary.print(task.form.json, out)?;
     let People { copied, left } = people;
     if copied > 0 && !task.form.json {
@@ -59,7 +63,8 @@ pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn 
         |slug| format!("'{slug}' in the target is another project: delete it there, and copy again");
     let more = summary.skipped.saturating_sub(refused.len() as u64);
     let more = (more > 0).then(|| format!("and {more} more"));
-    let left: Vec<_> = others.iter().map(another).chain(left).chain(refused).chain(more).collect();
+    let left: Vec<_> =
+        others.iter().map(another).chain(kept).chain(left).chain(refused).chain(more).collect();
     anyhow::ensure!(left.is_empty(), "the copy is done, but for this: {}", left.join("; "));
     Ok(())
 }
@@ -80,6 +85,8 @@ struct Restricted {
     suspended: Vec<String>,
     /// Slugs that are those of different projects in source and target.
     others: Vec<String>,
+    /// Providers that kept other models than in the source, and why.
+    kept: Vec<String>,
 }
 
 /// What came of copying people.
@@ -176,8 +183,41 @@ async fn restrict(
                 keys::revoke(by, &key.id.to_string(), Some(slug)).await?;
             }
         }
+        done.kept.extend(models(source, target, &ours).await?);
     }
     Ok(done)
+}
+
+/// Has the providers of a project that were copied before answer for the models that they have in the source, and takes away that they
+/// may stand in private networks. All are taken from first, since a model may have moved from one to another. Those are named that cannot
+/// get theirs.
+async fn models(source: &dyn Store, target: &dyn Store, project: &Project) -> anyhow::Result<Vec<String>> {
+    let (theirs, mut kept) = (source.providers(project.id).await?, Vec::new());
+    let set = async |provider: &ProviderConfig| {
+        let change = Change::new(SystemClock.now(), Actor::Cli, "provider.set").within(project.id);
+        let how = format!("models {}, copied", provider.models.join(", "));
+        target.update_provider(provider, &change.of(&provider.name).how(how)).await
+    };
+    for gives in [false, true] {
+        for ours in target.providers(project.id).await? {
+            let Some(theirs) = theirs.iter().find(|theirs| theirs.id == ours.id) else { continue };
+            let models = theirs.models.iter().filter(|model| gives || ours.models.contains(model));
+            let (models, allow_private) =
+                (models.cloned().collect(), ours.allow_private && theirs.allow_private);
+            let wanted = ProviderConfig { models, allow_private, ..ours.clone() };
+            if wanted == ours {
+                continue;
+            }
+            match set(&wanted).await {
+                Ok(_) => {}
+                Err(StoreError::Conflict(why)) => {
+                    kept.push(format!("the provider '{}' of '{}': {why}", ours.name, project.slug));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(kept)
 }
 
 /// When a project that is not in the source was deleted there. One that was made in the target is nobody's to take away.
@@ -188,13 +228,27 @@ async fn deleted(source: &dyn Store, project: ProjectId) -> anyhow::Result<Optio
 
 /// Whether somebody resumed it in the target since: it was moved for good.
 async fn was_resumed(target: &dyn Store, project: ProjectId, since: Timestamp) -> anyhow::Result<bool> {
-    const MOST: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
-    let rows = target.changes(Some(project), None, MOST).await?;
-    Ok(rows.iter().any(|row| row.change.action == "project.resume" && row.change.at >= since))
+    let resumed = last(target, Some(project), None, &["project.resume"]).await?;
+    Ok(resumed.is_some_and(|at| at >= since))
+}
+
+/// When one of these was done last, of this subject if there is one.
+async fn last(
+    store: &dyn Store,
+    within: Option<ProjectId>,
+    subject: Option<&Email>,
+    actions: &[&str],
+) -> anyhow::Result<Option<Timestamp>> {
+    let rows = store.changes(within, None, MOST_ROWS).await?;
+    let is_it = |change: &Change| {
+        actions.contains(&&*change.action) && subject.is_none_or(|subject| change.subject == subject.as_str())
+    };
+    Ok(rows.into_iter().map(|row| row.change).filter(is_it).map(|change| change.at).max())
 }
 
 /// The people of the console, with their passwords and second factors. Sessions, open links and access tokens stay behind. Of those who
-/// are there already what the source has taken away since is taken away: the account, the role of an owner, signing in without a code.
+/// are there already what the source has taken away since is taken away: the account, the role of an owner, signing in without a code, or
+/// with an earlier password.
 async fn people(source: &dyn Store, target: &dyn Store, by: &Acting<'_>) -> anyhow::Result<People> {
     let mut people = People::default();
     let theirs = source.operators().await?;
@@ -204,6 +258,15 @@ async fn people(source: &dyn Store, target: &dyn Store, by: &Acting<'_>) -> anyh
             change.of(operator.email.as_str()).how("copied")
         };
         let id = if let Some(there) = target.operator(&operator.email).await? {
+            let password = &operator.password;
+            if there.id == operator.id
+                && there.password != *password
+                && is_newer(source, target, &there).await?
+            {
+                let change = change("operator.change-password");
+                let changed = Operator { password: password.clone(), ..there.clone() };
+                target.update_operator(&changed, &change).await?;
+            }
             there.id
         } else {
             target.create_operator(operator, &change("operator.create")).await?;
@@ -235,7 +298,15 @@ async fn people(source: &dyn Store, target: &dyn Store, by: &Acting<'_>) -> anyh
     Ok(people)
 }
 
-/// What these may do in each project, and no more than in the source where the target says it of them already.
+/// Whether the operator's password was changed in the source after it was in the target.
+async fn is_newer(source: &dyn Store, target: &dyn Store, operator: &Operator) -> anyhow::Result<bool> {
+    const CHANGES: [&str; 2] = ["operator.change-password", "operator.reset-password"];
+    let of = Some(&operator.email);
+    Ok(last(source, None, of, &CHANGES).await? > last(target, None, of, &CHANGES).await?)
+}
+
+/// What these may do in each project, and no more than in the source where the target says it of them already. Who was removed from a
+/// project there, after they came into it here, is removed.
 async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
     let ours = target.projects().await?;
     for theirs in source.projects().await? {
@@ -246,6 +317,17 @@ async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
                 let change = Change::new(SystemClock.now(), Actor::Cli, "member.set").within(project.id);
                 let change = change.of(operator.email.as_str()).how(format!("{}, copied", member.rank));
                 target.set_rank(project.id, operator.id, member.rank, &change).await?;
+            }
+        }
+        for member in target.members(project.id).await? {
+            let of = Some(&member.email);
+            let removed = last(source, Some(project.id), of, &["member.remove"]).await?;
+            if removed > last(target, Some(project.id), of, &["member.set"]).await?
+                && !source.members(project.id).await?.iter().any(|theirs| theirs.email == member.email)
+            {
+                let change = Change::new(SystemClock.now(), Actor::Cli, "member.remove").within(project.id);
+                let change = change.of(member.email.as_str()).how("copied");
+                target.remove_rank(project.id, member.operator, &change).await?;
             }
         }
     }
@@ -310,129 +392,4 @@ impl Place {
 }
 
 #[cfg(test)]
-mod tests {
-    use deja_core::admin::keys::KeyWish;
-    use deja_core::admin::projects::NewProject;
-    use deja_core::id::OperatorId;
-    use deja_core::member::Rank;
-    use deja_core::operator::{Operator, PasswordHash};
-    use deja_core::project::Tier;
-    use deja_core::second_factor::SecondFactor;
-    use deja_core::store::{Keys as _, Members as _, Operators as _, Projects as _, SecondFactors as _};
-    use deja_core::testing::{MemoryStore, change};
-
-    use super::*;
-    use crate::secrets::vault::MasterKey;
-
-    fn admin(store: Arc<MemoryStore>) -> deja_core::admin::Admin {
-        let key = MasterKey::parse(&"ab".repeat(32).into()).unwrap();
-        let prices = Arc::new(PriceFeed::open(None, "nowhere".as_ref()));
-        admin::over(store, Vault::new(&key, Arc::new(SystemEntropy)), prices, "https://deja.example")
-    }
-
-    fn person(number: u8, role: Role) -> Operator {
-        Operator {
-            id: OperatorId::from_bytes([number; 16]),
-            email: format!("o{number}@example.com").parse().unwrap(),
-            role,
-            password: PasswordHash::from_phc("none"),
-            created: SystemClock.now(),
-            disabled: None,
-        }
-    }
-
-    #[tokio::test]
-    async fn a_copy_that_is_repeated_takes_away_what_the_source_took_away() {
-        let (source, target) = (MemoryStore::new(), MemoryStore::new());
-        let (from, to) = (admin(source.clone()), admin(target.clone()));
-        let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
-        let all = async || {
-            assert_eq!(restrict(&*source, &*target, &by, &[]).await.unwrap(), Restricted::default());
-            let people = people(&*source, &*target, &by).await.unwrap();
-            ranks(&*source, &*target).await.unwrap();
-            (people.copied, people.left)
-        };
-        let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
-        let project = projects::create(&theirs, new).await.unwrap();
-        let wish = KeyWish { name: "ci".into(), ..KeyWish::default() };
-        let key = keys::create(&theirs, "shop", wish).await.unwrap().key;
-        target.create_project(&project, &change()).await.unwrap();
-        target.create_key(&key, &change()).await.unwrap();
-        let [ada, bob, eve] =
-            [(1, Role::Owner), (2, Role::Owner), (3, Role::Member)].map(|(n, role)| person(n, role));
-        for person in [&ada, &bob, &eve] {
-            source.create_operator(person, &change()).await.unwrap();
-        }
-        source.set_rank(project.id, eve.id, Rank::Owner, &change()).await.unwrap();
-        assert_eq!(all().await, (3, Vec::new()));
-        assert_eq!(target.rank(project.id, eve.id).await.unwrap(), Some(Rank::Owner));
-
-        keys::revoke(&theirs, &key.id.to_string(), None).await.unwrap();
-        projects::suspend(&theirs, "shop", true).await.unwrap();
-        source.set_rank(project.id, eve.id, Rank::Viewer, &change()).await.unwrap();
-        operators::set(&theirs, bob.email.as_str(), Some(Role::Member), Some(true)).await.unwrap();
-        let factor =
-            SecondFactor { sealed_secret: vec![1], since: bob.created, last_step: 1, recovery: Vec::new() };
-        source.create_second_factor(ada.id, &factor, None, &change()).await.unwrap();
-        assert_eq!(all().await, (0, Vec::new()));
-        assert!(target.project("shop").await.unwrap().unwrap().suspended);
-        assert!(target.keys(project.id).await.unwrap()[0].0.revoked.is_some());
-        assert_eq!(target.rank(project.id, eve.id).await.unwrap(), Some(Rank::Viewer));
-        let there = target.operator_by_id(bob.id).await.unwrap().unwrap();
-        assert!(there.role == Role::Member && there.disabled.is_some());
-        assert_eq!(target.second_factor(ada.id).await.unwrap(), Some(factor.clone()));
-        assert_eq!(all().await, (0, Vec::new()), "and once more");
-
-        // What cannot be done is named.
-        source.create_second_factor(eve.id, &factor, None, &change()).await.unwrap();
-        let (store, other) =
-            (MemoryStore::new(), Operator { id: OperatorId::from_bytes([9; 16]), ..eve.clone() });
-        store.create_operator(&Operator { role: Role::Owner, ..other }, &change()).await.unwrap();
-        let alone = admin(store.clone());
-        let left = people(&*source, &*store, &alone.acting(Actor::Cli)).await.unwrap().left;
-        assert!(left.len() == 1 && left[0].contains("turn its second factor on there"), "{left:?}");
-    }
-    #[tokio::test]
-    async fn a_copy_tells_projects_of_one_slug_apart() {
-        let (source, target) = (MemoryStore::new(), MemoryStore::new());
-        let (from, to) = (admin(source.clone()), admin(target.clone()));
-        let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
-        let make = async |by: &Acting<'_>, name: &str| {
-            let new = NewProject { name: name.into(), tier: Tier::Free, per_minute: None, burst: None };
-            projects::create(by, new).await.unwrap()
-        };
-        for name in ["Shop", "Zoo"] {
-            target.create_project(&make(&theirs, name).await, &change()).await.unwrap();
-        }
-        make(&by, "Own").await;
-        for slug in ["shop", "zoo"] {
-            projects::delete(&theirs, slug).await.unwrap();
-        }
-        let shop = make(&theirs, "Shop").await;
-        let eve = person(1, Role::Member);
-        for store in [&source, &target] {
-            store.create_operator(&eve, &change()).await.unwrap();
-        }
-        source.set_rank(shop.id, eve.id, Rank::Owner, &change()).await.unwrap();
-
-        let suspended = async || {
-            let all = target.projects().await.unwrap();
-            all.into_iter().map(|project| (project.slug.to_string(), project.suspended)).collect::<Vec<_>>()
-        };
-        let only = restrict(&*source, &*target, &by, &["own".into()]).await.unwrap();
-        assert_eq!(only, Restricted::default());
-        let done = restrict(&*source, &*target, &by, &[]).await.unwrap();
-        assert_eq!((done.suspended, done.others), (vec!["shop".into(), "zoo".into()], vec!["shop".into()]));
-        let expected = [("own", false), ("shop", true), ("zoo", true)];
-        assert_eq!(suspended().await, expected.map(|(slug, suspended)| (slug.to_owned(), suspended)));
-        let again = restrict(&*source, &*target, &by, &[]).await.unwrap();
-        assert_eq!(
-            (again.suspended, again.others),
-            (vec![], vec!["shop".into()]),
-            "until it is deleted there"
-        );
-        ranks(&*source, &*target).await.unwrap();
-        let ours = target.project("shop").await.unwrap().unwrap();
-        assert_eq!(target.rank(ours.id, eve.id).await.unwrap(), None, "a rank in another project");
-    }
-}
+mod tests;
