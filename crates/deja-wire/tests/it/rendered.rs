@@ -168,6 +168,31 @@ fn a_chat_stream_has_the_chunks_that_clients_check() {
     assert_eq!(events(&rendered(Wire::Chat, &stored, true, true, &FRESH)), expected);
 }
 
+/// DeepSeek and others tell the tokens in the last chunk with a choice, vLLM on request in each; OpenAI in a chunk of their own.
+#[test]
+fn tokens_that_came_with_content_stand_where_openai_has_them() {
+    let chunk = |delta: &str, finish: &str, usage: &str| {
+        format!(
+            r#"data: {{"id":"1","object":"chat.completion.chunk","created":5,"model":"m","choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]{usage}}}"#
+        ) + "\n\n"
+    };
+    let usage = |output: u64| format!(r#","usage":{{"prompt_tokens":5,"completion_tokens":{output}}}"#);
+    for at_first in [String::new(), usage(1)] {
+        let first = chunk(r#"{"role":"assistant","content":"Hi"}"#, "null", &at_first);
+        let body =
+            Bytes::from(first + &chunk(r#"{"content":""}"#, "\"stop\"", &usage(9)) + "data: [DONE]\n\n");
+        let stored = record(Wire::Chat, true, &body).unwrap();
+        let told = json!({"prompt_tokens": 5, "completion_tokens": 9});
+        assert_eq!(parsed(&rendered(Wire::Chat, &stored.body, false, false, &FRESH))["usage"], told);
+        let stream = events(&rendered(Wire::Chat, &stored.body, true, true, &FRESH));
+        let [rest @ .., last, done] = stream.as_slice() else { panic!("{stream:?}") };
+        assert_eq!((&last["choices"], &last["usage"], done), (&json!([]), &told, &json!("[DONE]")));
+        assert!(rest.iter().all(|chunk| chunk["usage"].is_null() && chunk["choices"][0].is_object()));
+        let unasked = events(&rendered(Wire::Chat, &stored.body, true, false, &FRESH));
+        assert!(unasked.iter().all(|chunk| chunk.get("usage").is_none()), "{unasked:?}");
+    }
+}
+
 #[test]
 fn a_plain_answer_to_a_request_for_a_stream_loses_nothing() {
     let calls = json!([{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{\"x\":1}"}},
