@@ -3,7 +3,8 @@
 
 Input is the price map of LiteLLM as published (HEADER says where) and scripts/prices_later.json, entries in the same
 shape that were gathered by hand, each with its source; they win. Kept are models that are billed by the token and
-have a price for input and for output, and of them only what deja-core/src/pricing reads. The output is the same for
+have a price for input and for output, which embedding models have none of, and of them only what
+deja-core/src/pricing reads. The output is the same for
 the same input, one model a line, so that a new snapshot gives a readable diff. Set the dates in HEADER.
 
     scripts/prices.py model_prices_and_context_window.json[.gz]
@@ -18,7 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LATER = ROOT / "scripts" / "prices_later.json"
 OUTPUT = ROOT / "crates" / "deja-core" / "data" / "prices.json"
-MODES = {"chat", "responses", "completion"}
+MODES = {"chat", "responses", "completion", "embedding"}
 NO_MODELS = {"sample_spec", "fallback_generalizations"}
 PRICE = re.compile(r"^(input|output)_cost_per_token(_above_\d+k_tokens)?$")
 HEADER = {
@@ -31,6 +32,8 @@ HEADER = {
 
 def reduced(entry):
     kept = {name: value for name, value in entry.items() if PRICE.match(name) and value is not None}
+    if entry["mode"] == "embedding":
+        kept.setdefault("output_cost_per_token", 0)
     if not {"input_cost_per_token", "output_cost_per_token"} <= kept.keys():
         return None
     if entry.get("max_output_tokens"):

@@ -19,7 +19,7 @@ impl PriceTable {
 
     /// The price of `model` at `provider`, and the key it was found under.
     pub fn find_model(&self, provider: &str, model: &str) -> Option<(&ModelPrice, &str)> {
-        find(&self.models, provider, model)
+        find(&self.models, provider, model).or_else(|| find(&self.embeddings, provider, model))
     }
 
     /// The most tokens that `model` at `provider` writes in one answer.

@@ -15,6 +15,8 @@ static COMPILED_IN: &[u8] = include_bytes!("../../data/prices.json");
 
 /// Modes that are billed by tokens of text. Others may have a price per token that means something else.
 const MODES: [&str; 3] = ["chat", "responses", "completion"];
+/// The mode of models that answer with vectors, billed by the tokens of what they read.
+const EMBEDDING: &str = "embedding";
 /// Not models: an example with strings for numbers, and rules without prices.
 const NO_MODELS: [&str; 2] = ["sample_spec", "fallback_generalizations"];
 /// Describes a table made by `scripts/prices.py`.
@@ -24,6 +26,8 @@ const HEADER: &str = "_deja";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PriceTable {
     pub(super) models: HashMap<Box<str>, ModelPrice>,
+    /// Apart, since they can be asked for no answer.
+    pub(super) embeddings: HashMap<Box<str>, ModelPrice>,
     pub(super) output_limits: HashMap<Box<str>, u32>,
     revision: Option<Box<str>>,
     as_of: Option<Timestamp>,
@@ -65,7 +69,8 @@ impl PriceTable {
     /// Reads a price map in LiteLLM's format: the whole one as published, or one reduced to what is read here.
     ///
     /// An entry is taken if its mode is chat, responses or completion and it has a price for input and one for
-    /// output; 0 is a price, an absent one is not. Prices are numbers, or strings that hold one. An entry with
+    /// output; 0 is a price, an absent one is not. One whose mode is embedding needs none for output. Prices are numbers, or
+    /// strings that hold one. An entry with
     /// a price that cannot be true is skipped and counted; one below zero or not finite spoils the map.
     pub fn parse(json: &[u8]) -> Result<Self, PriceTableError> {
         let map: Value =
@@ -77,13 +82,14 @@ impl PriceTable {
             if name == HEADER {
                 table.revision = entry.get("revision").and_then(Value::as_str).map(Into::into);
                 table.as_of = entry.get("as_of").and_then(Value::as_i64).map(Timestamp::from_secs);
-            } else if is_priced_by_token(name, entry) {
+            } else if let Some(mode) = mode_by_token(name, entry) {
                 if let Some(limit) = output_limit(entry) {
                     table.output_limits.insert(name.as_str().into(), limit);
                 }
-                match read_price(entry) {
+                match read_price(mode, entry) {
                     Ok(Some(price)) => {
-                        table.models.insert(name.as_str().into(), price);
+                        let of = if mode == EMBEDDING { &mut table.embeddings } else { &mut table.models };
+                        of.insert(name.as_str().into(), price);
                     }
                     Ok(None) => {}
                     Err(NoPrice::Unbelievable) => table.skipped += 1,
@@ -102,12 +108,12 @@ impl PriceTable {
         if lost * 5 > known { Err(PriceTableError::LosesModels { lost, known }) } else { Ok(()) }
     }
 
-    /// The names that have a price, in no order.
+    /// The names that have a price, in no order; those of embedding models apart.
     pub fn models(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(|name| &**name)
     }
 
-    /// Models with a price.
+    /// Models with a price, embedding models apart.
     pub fn len(&self) -> usize {
         self.models.len()
     }
@@ -141,14 +147,17 @@ enum NoPrice {
     Unbelievable,
 }
 
-fn is_priced_by_token(name: &str, entry: &Map<String, Value>) -> bool {
-    let mode = entry.get("mode").and_then(Value::as_str);
-    !NO_MODELS.contains(&name) && mode.is_some_and(|mode| MODES.contains(&mode))
+/// The mode of a model that is billed by the token.
+fn mode_by_token<'a>(name: &str, entry: &'a Map<String, Value>) -> Option<&'a str> {
+    let mode = entry.get("mode").and_then(Value::as_str)?;
+    let is_one = !NO_MODELS.contains(&name) && (MODES.contains(&mode) || mode == EMBEDDING);
+    is_one.then_some(mode)
 }
 
-fn read_price(entry: &Map<String, Value>) -> Result<Option<ModelPrice>, NoPrice> {
+fn read_price(mode: &str, entry: &Map<String, Value>) -> Result<Option<ModelPrice>, NoPrice> {
     let input = amount(entry.get("input_cost_per_token"))?;
-    let output = amount(entry.get("output_cost_per_token"))?;
+    let none = (mode == EMBEDDING).then(PicoUsdPerToken::default);
+    let output = amount(entry.get("output_cost_per_token"))?.or(none);
     let (Some(input), Some(output)) = (input, output) else { return Ok(None) };
     let mut above: Vec<LongInputPrice> = Vec::new();
     for (member, value) in entry {
@@ -240,6 +249,20 @@ mod tests {
         assert_eq!((table.len(), table.skipped()), (2, 0));
         assert_eq!(table.models["free"], ModelPrice::default());
         assert_eq!(table.models["good"].input, PicoUsdPerToken(1_000_000));
+        assert_eq!(table.embeddings["embedding"].input, PicoUsdPerToken(1_000_000));
+    }
+
+    #[test]
+    fn what_embeddings_cost_is_known_and_they_are_no_models_to_ask() {
+        let table = table(
+            r#"{"m":{"mode":"chat","input_cost_per_token":1e-6,"output_cost_per_token":1e-5},
+                "text-embedding-9":{"mode":"embedding","input_cost_per_token":2e-8},
+                "by-the-letter":{"mode":"embedding","input_cost_per_character":1e-8}}"#,
+        );
+        let (price, key) = table.find("openai", None, "text-embedding-9").unwrap();
+        assert_eq!((price.cost(1_000_000, 0).as_nanos(), key), (20_000_000, "text-embedding-9"));
+        assert_eq!(table.find("openai", None, "by-the-letter"), None);
+        assert_eq!((table.models().collect::<Vec<_>>(), table.len()), (vec!["m"], 1));
     }
 
     #[test]
