@@ -260,6 +260,14 @@ async fn who_sends_a_request_elsewhere_gives_no_answer() {
 }
 
 #[tokio::test]
+async fn who_switches_to_another_protocol_gives_no_answer() {
+    let switches = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+    let error = answer(switches).await.err().unwrap();
+    assert_eq!(error.class, FailureClass::BadResponse);
+    assert!(error.message.contains("another protocol"), "{}", error.message);
+}
+
+#[tokio::test]
 async fn a_refused_connection_is_tried_again_and_nothing_else() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let began = Instant::now();

@@ -284,6 +284,51 @@ fn all_bodies_together_have_one_budget() {
 }
 
 #[test]
+fn the_bodies_of_one_project_leave_room_for_those_of_others() {
+    let provider = FakeProvider::start();
+    // Half of all is for one project: two bodies.
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_WIRE_MAX_BODY_BYTES", "32768")
+        .env("DEJA_WIRE_MAX_BYTES_IN_FLIGHT", "131072")
+        .start();
+    let [greedy, other] =
+        ["wire-greedy", "wire-other"].map(|name| Tenant::create(&deja, name, &["--tier", "enterprise"]));
+    let ask = |tenant: &Tenant<'_>, blanks: usize| {
+        let body = question(CHAT, MODEL, "x", false).to_string() + &" ".repeat(blanks);
+        send(tenant, CHAT, &[], &body)
+    };
+    let head = format!(
+        "POST {CHAT} HTTP/1.1\r\nHost: x\r\nx-api-key: {}\r\nContent-Length: 32768\r\n\r\n{}",
+        greedy.key,
+        " ".repeat(32_767)
+    );
+    let held: Vec<_> = (0..2)
+        .map(|_| {
+            let mut connection = Connection::open(deja.address()).unwrap();
+            connection.send(head.as_bytes()).unwrap();
+            connection
+        })
+        .collect();
+    let began = Instant::now();
+    let refused = loop {
+        let response = ask(&greedy, 0);
+        if response.status != 200 {
+            break response;
+        }
+        assert!(began.elapsed() < crate::util::http::PATIENCE, "one project takes more than its half");
+        sleep(Duration::from_millis(20));
+    };
+    assert_eq!((refused.status, kind(CHAT, &refused).as_str()), (503, "service_unavailable_error"));
+    assert_eq!(ask(&other, 30_000).status, 200);
+    drop(held);
+    while ask(&greedy, 0).status != 200 {
+        assert!(began.elapsed() < 2 * crate::util::http::PATIENCE, "its room comes back");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn over_the_limit_is_429_with_when_to_come_back() {
     let world = World::shared();
     let tenant =
