@@ -3,9 +3,10 @@
 
 mod characters;
 mod marks;
+mod moved;
 
 use characters::{courtesy, ideograph, is_hiragana, request, unspaced};
-use marks::{digit, separator, sign, unit_name, unit_sign};
+use marks::{currency_code, digit, separator, sign, unit_name, unit_sign};
 
 use crate::languages::{
     FRENCH_PLACE, GERMAN_PLACE, Grammar, IS_BESIDE_WINS, IS_BY, IS_COURTESY, IS_ENGLISH, IS_FEMININE,
@@ -95,6 +96,10 @@ const LONGEST_NUMBER: usize = 15;
 /// Marks upon letters that are no letters of their own: é in two characters, the nukta and the virama of Hindi.
 fn combines(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{93c}' | '\u{94d}')
+}
+
+fn before_number(rest: &[char]) -> bool {
+    rest.iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit)
 }
 
 /// `Some` if the text is not English, is code, or is too long.
@@ -230,7 +235,11 @@ impl Foreign {
                     && broken
                     && !colon
                     && (starts || listed(IS_THANKS, &word) || chars[at..].iter().any(|c| c.is_alphabetic()));
-                if !(is_sign || courteous && listed(IS_GREETING, &word)) {
+                let code_of =
+                    currency_code(&word).filter(|_| !code && amount.is_none() && before_number(&chars[at..]));
+                if code_of.is_some() {
+                    currency = code_of;
+                } else if !(is_sign || courteous && listed(IS_GREETING, &word)) {
                     // "A$" is another dollar.
                     if chars.get(at) == Some(&'$') && at - begin <= 3 {
                         out.push(word);
@@ -250,15 +259,13 @@ impl Foreign {
                 colon |= matches!(c, ':' | '：') && !out.words.is_empty();
                 starts |= matches!(c, '.' | '!' | '?' | ':' | '\n' | '¿' | '¡' | '。');
                 broken |= starts || matches!(c, ',' | ';' | '(' | '–' | '—' | '、' | '，' | '！');
-                let before_number =
-                    || chars[at..].iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit);
                 if code {
                     if !c.is_whitespace() {
                         out.push(c.to_string());
                     }
                 } else if let Some(name) = unit_sign(c) {
                     let name = if c == '$' && matches!(before, 'R' | 'r') { "reais" } else { name };
-                    if amount.is_none() && c != '%' && before_number() {
+                    if amount.is_none() && c != '%' && before_number(&chars[at..]) {
                         currency = Some(name);
                     } else {
                         out.unit(name, &mut amount);
@@ -281,6 +288,15 @@ impl Foreign {
             out.words.retain(|w| !listed(IS_BESIDE_WINS, &w.text));
         }
         out.roles.sort_unstable();
+        if matches!(grammar, Grammar::Marked(_)) {
+            if grammar.is(GERMAN_PLACE) {
+                moved::negation(&mut out.words);
+                moved::how(&mut out.words, text);
+            }
+            moved::can(&mut out.words);
+            moved::sum(&mut out.words);
+            moved::difference(&mut out.words);
+        }
         out
     }
 

@@ -92,6 +92,18 @@ pub(super) fn unit_sign(c: char) -> Option<&'static str> {
     })
 }
 
+/// The unit that a code before an amount stands for: "EUR 20".
+pub(super) fn currency_code(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "eur" => "euro",
+        "usd" => "dollar",
+        "gbp" => "pound",
+        "jpy" => "yen",
+        "chf" => "franc",
+        _ => return None,
+    })
+}
+
 /// The name in `quantity.rs` of a unit in another language.
 pub(super) fn unit_name(word: &str) -> &str {
     match word {

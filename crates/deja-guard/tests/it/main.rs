@@ -7,5 +7,6 @@ mod pairs;
 mod proofs;
 mod properties;
 mod reasons;
+mod rewordings;
 mod texts;
 mod words;

@@ -1,0 +1,137 @@
+//! What may stand elsewhere in a text of another language and say the same. It is brought to one place, so that the order can be
+//! compared as it is.
+
+use super::{Kind, Token};
+
+/// Prepositions of what a verb is about: "nicht" before them denies the verb, as it does behind them. Time and cause are
+/// denied themselves: "nicht bis Freitag", "nicht wegen des Regens".
+const ABOUT: [&str; 4] = ["auf", "bei", "beim", "mit"];
+
+/// What German verbs lose to the end of a sentence.
+const PREFIXES: [&str; 16] = [
+    "ab", "an", "auf", "aus", "ein", "fest", "frei", "her", "hin", "los", "mit", "nach", "um", "vor", "weg",
+    "zurück",
+];
+
+/// What does not depend on the order of numbers.
+const SUMS: [&str; 14] = [
+    "summe",
+    "durchschnitt",
+    "mittelwert",
+    "ggt",
+    "kgv",
+    "suma",
+    "promedio",
+    "somme",
+    "moyenne",
+    "soma",
+    "média",
+    "somma",
+    "som",
+    "gemiddelde",
+];
+
+/// What lies between two things in any order.
+const DIFFERENCES: [&str; 6] =
+    ["unterschied", "diferencia", "différence", "diferença", "differenza", "verschil"];
+const BETWEEN: [&str; 5] = ["zwischen", "entre", "tra", "fra", "tussen"];
+const AND: [&str; 6] = ["und", "y", "e", "et", "ed", "en"];
+
+/// "Kann ich nicht mit Karte zahlen" is "kann ich mit Karte nicht zahlen": the only word of negation or quantity of a German
+/// text, before a thing with its preposition and the verb that ends it.
+pub(super) fn negation(words: &mut [Token]) {
+    let mut negations = (0..words.len()).filter(|at| words[*at].kind == Kind::Negation);
+    let (Some(at), None) = (negations.next(), negations.next()) else { return };
+    let noun = |word: &Token| word.kind == Kind::Word && (word.capital || word.noun);
+    let thing = match &words[at + 1..] {
+        [about, thing, verb] | [about, _, thing, verb]
+            if ABOUT.contains(&about.text.as_str())
+                && noun(thing)
+                && verb.kind == Kind::Word
+                && !verb.capital =>
+        {
+            words.len() - 1
+        }
+        _ => return,
+    };
+    if words[at].text == "nicht" {
+        words[at..thing].rotate_left(1);
+    }
+}
+
+/// "The sum of 9, 3 and 5" in another language: the numbers in one order, if there are no others and nothing but "and" is
+/// between them.
+pub(super) fn sum(words: &mut [Token]) {
+    let is_number = |word: &Token| word.kind == Kind::Number;
+    let (Some(first), Some(last)) = (words.iter().position(is_number), words.iter().rposition(is_number))
+    else {
+        return;
+    };
+    let asked = words.iter().any(|word| SUMS.contains(&word.text.as_str()));
+    let listed = |word: &Token| word.lead == 0 && (is_number(word) || AND.contains(&word.text.as_str()));
+    if asked && words[first + 1..=last].iter().all(listed) {
+        let numbers = || (first..=last).filter(|at| is_number(&words[*at]));
+        let mut sorted: Vec<String> = numbers().map(|at| words[at].text.clone()).collect();
+        sorted.sort_unstable();
+        let list = words[first..=last].iter_mut().filter(|word| word.kind == Kind::Number);
+        for (word, text) in list.zip(sorted) {
+            word.text = text;
+        }
+    }
+}
+
+/// "The difference between dogs and cats" in another language, where it ends the text.
+pub(super) fn difference(words: &mut [Token]) {
+    let asked = words.iter().any(|word| DIFFERENCES.contains(&word.text.as_str()));
+    if let [.., between, x, and, y] = words
+        && asked
+        && BETWEEN.contains(&between.text.as_str())
+        && AND.contains(&and.text.as_str())
+        && x.kind == Kind::Word
+        && y.kind == Kind::Word
+        && x.text > y.text
+    {
+        std::mem::swap(x, y);
+    }
+}
+
+/// "Wie setze ich mein Passwort zurück", "wie kann ich mein Passwort zurücksetzen": the verb to the end of a German question
+/// that is all of the text (`text`) but for a greeting, with its prefix, and no "kann".
+pub(super) fn how(words: &mut Vec<Token>, text: &str) {
+    let [how, verb, who, .., last] = &words[..] else { return };
+    let ends = |c: char| matches!(c, '?' | '.' | '!') || c.is_whitespace();
+    let marks = |c: char| matches!(c, '.' | ';' | ':' | '!' | '?' | '\n' | '(' | '–' | '—');
+    let lower = text.to_lowercase();
+    let begin = lower.find(how.text.as_str()).unwrap_or(0);
+    if lower[begin..].trim_end_matches(ends).contains(marks) {
+        return;
+    }
+    let asks =
+        matches!(how.text.as_str(), "wie" | "wo") && matches!(who.text.as_str(), "ich" | "man" | "wir");
+    if !asks || verb.kind != Kind::Word || verb.capital {
+        return;
+    }
+    let prefix = PREFIXES.contains(&last.text.as_str()) && last.kind == Kind::Word;
+    let infinitive = last.text.ends_with('n') && last.kind == Kind::Word && !last.capital;
+    let mut verb = words.remove(1);
+    if matches!(verb.text.as_str(), "kann" | "können") && infinitive {
+        return;
+    }
+    if prefix && let Some(prefix) = words.pop() {
+        verb.text.insert_str(0, &prefix.text);
+    }
+    words.push(verb);
+}
+
+/// "Comment puis-je payer ?" is "comment payer ?", and "¿cómo puedo pagar?" is "¿cómo pagar?".
+pub(super) fn can(words: &mut Vec<Token>) {
+    let text = |at: usize| words.get(at).map_or("", |word| word.text.as_str());
+    let length = match (text(0), text(1), text(2)) {
+        ("comment", "puis", "je") | ("comment", "peut", "on") => 2,
+        ("cómo" | "como", "puedo" | "podemos" | "posso", _) | ("come", "posso", _) => 1,
+        _ => return,
+    };
+    if text(length + 1).ends_with(['r', 'e']) && text(length + 1).trim_end_matches('e').ends_with('r') {
+        words.drain(1..=length);
+    }
+}
