@@ -145,12 +145,16 @@ pub(crate) struct Differences {
 
 impl Differences {
     pub(crate) fn of(a: &Prompt, b: &Prompt) -> Self {
-        let alignment = align(a, b);
+        let mut alignment = align(a, b);
+        let (mut numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
+        if numbers == [0, 0] {
+            alignment.left.retain(|word| !priced(&a.words[*word], [a, b]));
+            alignment.right.retain(|word| !priced(&b.words[*word], [a, b]));
+        }
         let order = order::compare(a, b, &alignment);
         let (left, right) = (words(a, &alignment.left), words(b, &alignment.right));
         let sides = [&left, &right];
         let heavy = |w: &&&Word| !light(w);
-        let (mut numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
         if traded(&a.quantities, &b.quantities) || reordered(a, b) {
             numbers = numbers.map(|count| count + 1);
         }
@@ -354,6 +358,14 @@ impl Differences {
 
 fn words<'a>(prompt: &'a Prompt, indices: &[usize]) -> Vec<&'a Word> {
     indices.iter().map(|i| &prompt.words[*i]).collect()
+}
+
+/// Whether a word is the currency of an amount on both sides: "$10" is read as a word and a number, "10 dollars" as a number.
+fn priced(word: &Word, prompts: [&Prompt; 2]) -> bool {
+    let currency = matches!(word.text.as_str(), "dollar" | "euro" | "pound" | "yen");
+    let dimension = unit(&word.text).filter(|_| currency).map(|(_, dimension, _)| dimension);
+    let amount = |prompt: &Prompt| prompt.quantities.iter().any(|q| Some(q.dimension) == dimension);
+    currency && prompts.into_iter().all(amount)
 }
 
 /// Numbers that only one side has, and how many both have.

@@ -1,12 +1,14 @@
 //! Who does what to whom: roles that two prompts of the same words may exchange.
 
 use crate::align::{Alignment, light, opposite};
-use crate::lexicon::class;
-use crate::prompt::{Governor, Prompt, Word};
+use crate::lexicon::{class, lexicon};
+use crate::prompt::{Governor, Prompt, Word, question};
 use crate::rules::LONG;
+use crate::scan::Piece;
 
 /// What the order of the shared words says.
 #[derive(Default, Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Order {
     /// Share of inverted pairs of shared words.
     pub(crate) inverted: f32,
@@ -18,6 +20,10 @@ pub(crate) struct Order {
     pub(crate) converse: bool,
     /// "I ... him" against "he ... me".
     pub(crate) persons: bool,
+    /// "How do I ... my" against "how do you ... my".
+    pub(crate) doers: bool,
+    /// "I can" against "I cannot".
+    pub(crate) able: bool,
 }
 
 /// Compares the roles of the words that both prompts have.
@@ -51,7 +57,10 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
                     && x.governor != x2.governor
                     && Governor::From == if a.passive { x.governor } else { x2.governor };
                 exchanged |= !crossed && x.place + 1 < y.place && (agent(y, y2) || agent(y2, y));
-            } else if crossed && !symmetric && !(unordered && [x, y, x2, y2].into_iter().any(joined)) {
+            } else if crossed
+                && !symmetric
+                && !(unordered && [x, y, x2, y2].into_iter().any(|w| joins(&w.lead)))
+            {
                 let governors = (x.governor, y.governor);
                 let traded = governors.0 != governors.1 && governors == (y2.governor, x2.governor);
                 let transposed = governors.0 == governors.1
@@ -59,7 +68,8 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
                     && ranks[k] == l
                     && ranks[l] == k
                     && (l > k + 1 || x.place + 1 < y.place && x2.place > y2.place + 1)
-                    && [x, y, x2, y2].into_iter().all(party);
+                    && [x, y, x2, y2].into_iter().all(party)
+                    && !(state(x, y, y2) || state(y2, x2, x));
                 let source =
                     |w: &Word, v: &Word| w.governor == Governor::From && v.governor == Governor::None;
                 exchanged |= traded
@@ -84,7 +94,58 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
     let only_objects = |p: &Prompt| p.objects > 0 && p.subjects == 0;
     let only_subjects = |p: &Prompt| p.subjects > 0 && p.objects == 0;
     order.persons = (only_objects(a) && only_subjects(b)) || (only_subjects(a) && only_objects(b));
+    order.doers = matches!((a.doer, b.doer), (Some(x), Some(y)) if x != y);
+    order.able = matches!((a.able, b.able), (Some(x), Some(y)) if x != y);
     order
+}
+
+/// Who does what a prompt asks about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doer {
+    Writer,
+    /// Whom the prompt is written to, about the writer: "how do you keep my data?" A "you" without "my" or "me" is anybody.
+    Reader,
+}
+
+/// The first one that a question names behind its auxiliary. "Can you" without a question word is a request.
+pub(crate) fn doer(pieces: &[Piece]) -> Option<Doer> {
+    pieces.chunk_by(|a, b| a.sentence == b.sentence).find_map(|sentence| {
+        let verb = sentence.windows(2).position(|two| {
+            matches!(two[0].text.as_str(), "do" | "did" | "will" | "must" | "have")
+                && matches!(two[1].text.as_str(), "i" | "we" | "you")
+        })?;
+        let behind = &sentence[verb + 2..];
+        let says = |words: &[&str]| behind.iter().any(|piece| words.contains(&piece.text.as_str()));
+        let asks = sentence[..verb].iter().any(|piece| question::named(&piece.text).is_some());
+        if sentence[verb + 1].text != "you" {
+            Some(Doer::Writer)
+        } else if (asks || matches!(sentence[verb].text.as_str(), "do" | "did"))
+            && says(&["my", "me", "our", "us"])
+            && !says(&["i", "we"])
+        {
+            Some(Doer::Reader)
+        } else {
+            None
+        }
+    })
+}
+
+/// Whether the writer says that they can do something, or in any sentence that they cannot. The phrases make questions of
+/// complaints ("I can't log in"), which have no negation.
+pub(crate) fn able(pieces: &[Piece]) -> Option<bool> {
+    let says = |sentence: &[Piece]| {
+        let text = |at: usize| sentence.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+        let behind = usize::from(matches!(text(0), "i" | "we"));
+        match (text(behind), text(behind + 1), text(behind + 2)) {
+            ("can", "not", _)
+            | ("unable", "to", _)
+            | ("am" | "are", "unable", "to")
+            | ("am" | "are", "not", "able") => Some(false),
+            ("can", ..) | ("am" | "are", "able", "to") if behind == 1 => Some(true),
+            _ => None,
+        }
+    };
+    pieces.chunk_by(|a, b| a.sentence == b.sentence).filter_map(says).min()
 }
 
 /// For each pair in the order of the first prompt, its place in the order of the second.
@@ -92,9 +153,18 @@ fn ranks(pairs: &[(usize, usize, crate::align::Link)]) -> Vec<usize> {
     pairs.iter().map(|(_, j, _)| pairs.iter().filter(|(_, other, _)| other < j).count()).collect()
 }
 
-/// "pine and oak": follows a coordination.
-fn joined(word: &Word) -> bool {
-    matches!(word.lead.as_str(), "and" | "or" | "vs" | "versus" | "nor")
+/// "pine and oak": what follows such a word is coordinated.
+pub(crate) fn joins(lead: &str) -> bool {
+    matches!(lead, "and" | "or" | "vs" | "versus" | "nor")
+}
+
+/// "It is lost", "I lost it": behind a thing what state it is in, and in the other prompt (`other`) how that came.
+fn state(thing: &Word, participle: &Word, other: &Word) -> bool {
+    let is = |word: &Word| lexicon().class(&word.lead) & class::PASSIVE != 0;
+    participle.is(class::PARTICIPLE)
+        && is(participle)
+        && participle.place.saturating_sub(thing.place) <= 3
+        && !is(other)
 }
 
 /// Nouns and names, as far as their form tells: no "-ing", no "-ed".

@@ -5,6 +5,7 @@ use crate::foreign::{self, Foreign};
 use crate::key::{key, wording};
 use crate::lexicon::{class, lexicon, stem};
 use crate::literal::{Accented, accented, literals};
+use crate::order::{Doer, able, doer, joins};
 use crate::places;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
@@ -161,6 +162,8 @@ pub struct Prompt {
     pub(crate) possessives: Vec<String>,
     pub(crate) subjects: u16,
     pub(crate) objects: u16,
+    pub(crate) doer: Option<Doer>,
+    pub(crate) able: Option<bool>,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -195,6 +198,7 @@ impl Prompt {
         let foreign = foreign::read(text, &pieces, pieces.len() > WORDS);
         let literals = literals(text, &pieces, foreign.is_none());
         let length = pieces.len();
+        let (doer, able) = (doer(&pieces), able(&pieces));
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
         let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
@@ -216,6 +220,8 @@ impl Prompt {
             possessives: Vec::new(),
             subjects: 0,
             objects: 0,
+            doer,
+            able,
             passive: passive(&pieces),
             past: false,
             future: false,
@@ -287,8 +293,11 @@ impl Prompt {
             let used = quantity::read(pieces, at, &mut self.quantities);
             if used > 0 {
                 if found < self.quantities.len() {
+                    // "Three cats and five dogs": the number is part of what is coordinated. "500 and 1000 euros" are two numbers.
+                    if !(joins(&lead) && matches!(self.said[..], [.., Said::Word(_), Said::Break])) {
+                        lead.clear();
+                    }
                     self.said.extend((found..self.quantities.len()).map(|at| Said::Number(at as u16)));
-                    lead.clear();
                     places::note(&mut self.quantities, found, pieces, at..at + used);
                 }
                 at += used;

@@ -141,8 +141,8 @@ const ORDINALS: [&str; 13] = [
 /// "The wrong one", "one another": no number.
 const BEFORE_NO_ONE: [&str; 12] =
     ["the", "this", "that", "which", "wrong", "another", "new", "other", "right", "no", "old", "each"];
-const BEHIND_NO_ONE: [&str; 11] =
-    ["is", "to", "another", "should", "can", "do", "does", "of", "that", "who", "may"];
+const BEHIND_NO_ONE: [&str; 12] =
+    ["", "is", "to", "another", "should", "can", "do", "does", "of", "that", "who", "may"];
 
 /// The unit called `word`: name, dimension and size in its base unit.
 pub(crate) fn unit(word: &str) -> Option<(&'static str, Dimension, f64)> {
@@ -494,9 +494,7 @@ fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
             }
             return Some((1.0, 1));
         }
-        "one"
-            if BEFORE_NO_ONE.contains(&before) || text(1).is_empty() || BEHIND_NO_ONE.contains(&text(1)) =>
-        {
+        "one" if BEFORE_NO_ONE.contains(&before) || before != "only" && BEHIND_NO_ONE.contains(&text(1)) => {
             return None;
         }
         "second"

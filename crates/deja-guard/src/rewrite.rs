@@ -1,7 +1,8 @@
 //! Brings phrases that say the same into one form: "how can I" and "what is the best way to", "turn ... off" and
 //! "disable".
 
-use crate::lexicon::lexicon;
+use crate::lexicon::{class, lexicon};
+use crate::prompt::question;
 use crate::quantity;
 use crate::scan::{Kind, Piece};
 
@@ -52,6 +53,8 @@ const COMPLAINED_OF: usize = 6;
 pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     drop_tag(&mut pieces);
     join_apart(&mut pieces);
+    take_along(&mut pieces);
+    unable(&mut pieces);
     complain(&mut pieces);
     say_first(&mut pieces);
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.len());
@@ -121,6 +124,52 @@ fn drop_tag(pieces: &mut Vec<Piece>) {
             pieces.truncate(from);
             return;
         }
+    }
+}
+
+/// "Can I take my dog on the train?" is "can I bring it": what the writer takes along to a place. What is taken away, or by
+/// somebody else, is not brought, and so is no picture, bath or pill.
+fn take_along(pieces: &mut [Piece]) {
+    const ELSEWHERE: [&str; 14] =
+        ["you", "he", "she", "they", "who", "me", "from", "off", "out", "away", "back", "over", "up", "down"];
+    const PLACES: [&str; 7] = ["on", "onto", "aboard", "in", "into", "to", "through"];
+    let says = |words: &[&str]| pieces.iter().any(|piece| words.contains(&piece.text.as_str()));
+    if !says(&["i", "we"]) || says(&ELSEWHERE) {
+        return;
+    }
+    let carried = |piece: &Piece| lexicon().class(&piece.text) & class::CARRIED != 0;
+    let place = |at: usize| pieces.get(at).is_some_and(|piece| PLACES.contains(&piece.text.as_str()));
+    let along = |take: &usize| {
+        let object = pieces[take + 1..].iter().take(4).position(carried);
+        matches!(pieces[*take].text.as_str(), "take" | "taking")
+            && object.map_or_else(
+                || (place(take + 1) || take + 1 == pieces.len()) && pieces[..*take].iter().any(carried),
+                |object| place(take + object + 2),
+            )
+    };
+    if let Some(take) = (0..pieces.len()).find(along) {
+        "bring".clone_into(&mut pieces[take].text);
+    }
+}
+
+/// "I am unable to" and "I'm not able to" say that one cannot: of now, since "could not" is another time.
+fn unable(pieces: &mut Vec<Piece>) {
+    let is = |at: usize, these: &[&str]| these.contains(&pieces[at].text.as_str());
+    let found = (0..pieces.len().saturating_sub(2)).find_map(|at| {
+        let rest = pieces.len() - at;
+        let not_able = rest > 3 && is(at + 1, &["not"]) && is(at + 2, &["able"]) && is(at + 3, &["to"]);
+        let unable = is(at + 1, &["unable"]) && is(at + 2, &["to"]);
+        let length = if unable { 3 } else { 4 };
+        let behind = at.checked_sub(1).is_some_and(|last| question::named(&pieces[last].text).is_none());
+        (behind && is(at, &["am", "is", "are"]) && (unable || not_able)).then_some((at, length))
+    });
+    if let Some((at, length)) = found {
+        "can".clone_into(&mut pieces[at].text);
+        "not".clone_into(&mut pieces[at + 1].text);
+        pieces.drain(at + 2..at + length);
+    } else if pieces.len() > 2 && pieces[0].text == "unable" && pieces[1].text == "to" {
+        "can".clone_into(&mut pieces[0].text);
+        "not".clone_into(&mut pieces[1].text);
     }
 }
 

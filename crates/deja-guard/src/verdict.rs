@@ -252,11 +252,16 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         Reason::Opposite
     } else if added_without(a, b, d) {
         Reason::ExtraCondition
-    } else if d.parity || (a.quantifiers ^ b.quantifiers) & class::NONE != 0 {
+    } else if d.parity || d.order.able || (a.quantifiers ^ b.quantifiers) & class::NONE != 0 {
         Reason::Negation
     } else if d.both(class::LANGUAGE) || d.letter || d.names[0] > 0 && d.names[1] > 0 {
         Reason::Name
-    } else if d.order.swapped || d.order.turned > 0 || d.order.persons || d.exchange.is_some() {
+    } else if d.order.swapped
+        || d.order.turned > 0
+        || d.order.persons
+        || d.order.doers
+        || d.exchange.is_some()
+    {
         Reason::Order
     } else if some(d.condition)
         || d.quantifier
