@@ -127,6 +127,8 @@ pub(crate) struct Differences {
     pub(crate) codes: [usize; 2],
     /// Opposites of which one is a function word or noise: "left" and "right", "even" and "odd".
     pub(crate) contrast: bool,
+    /// Words that are paired as if they said the same, and say another kind of it: "dog" and "puppy".
+    pub(crate) kind: bool,
     /// A single capital in another one's place: vitamin A, vitamin D.
     pub(crate) letter: bool,
     /// Another model of the same number: 14, 14 Pro.
@@ -203,6 +205,10 @@ impl Differences {
             exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),
             contrast: contrast(a, b, [&left, &right]),
+            kind: alignment.pairs.iter().any(|(i, j, link)| {
+                let contrasts = lexicon().contrasts(&a.words[*i].stem);
+                *link != Link::Same && contrasts.contains(&b.words[*j].stem)
+            }),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
             alignment,
             order,

@@ -51,10 +51,11 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 9] = [
+const BESIDE: [(Stands, [f32; 2]); 10] = [
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),
+    (|d| d.kind, [7.0, 0.0]),
     (|d| d.order.doers, [7.0, 0.0]),
     (|d| d.order.able, [7.0, 0.0]),
     (|d| d.measure, [7.0, 2.0]),
