@@ -102,15 +102,15 @@ fn before_number(rest: &[char]) -> bool {
     rest.iter().find(|c| **c != ' ').is_some_and(char::is_ascii_digit)
 }
 
-/// `Some` if the text is not English, is code, or is too long.
-pub(crate) fn read(text: &str, pieces: &[Piece], too_long: bool) -> Option<Foreign> {
-    let (mut letters, mut latin, mut code) = (0usize, 0usize, 0usize);
+/// `Some` if the text is not English, is code, or is too long. The signs of code that count stand `outside` of backticks.
+pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) -> Option<Foreign> {
+    let (mut letters, mut latin) = (0usize, 0usize);
     for c in text.chars().take(4000) {
         letters += usize::from(c.is_alphabetic());
         latin += usize::from(c.is_ascii_alphabetic());
-        code +=
-            usize::from(matches!(c, '{' | '}' | ';' | '=' | '<' | '>' | '|' | '\\' | '_' | '`' | '[' | ']'));
     }
+    let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '_', '`', '[', ']'];
+    let code = outside.chars().take(4000).filter(|c| signs.contains(c)).count();
     let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
     let other = count(IS_MARK);
     let english = count(IS_ENGLISH);

@@ -4,8 +4,8 @@
 //! "disable", "at altitude 1" beside "at altitude 2". The guard looks at the words. [`Prompt::read`] brings a prompt into
 //! one form: numbers with units, dates, question class, negations, content words with their roles. [`judge`] pairs the
 //! words of two prompts, and where they align almost wholly, facts decide: another number, a negation, an opposite,
-//! exchanged roles. Where they are reworded, trees over the same features do. Texts in another language, code and texts
-//! beyond the window pass by proof only.
+//! exchanged roles. Where they are reworded, trees over the same features do. Code must be the same letter by letter. Texts in
+//! another language and texts beyond the window pass by proof only.
 //!
 //! The guard can only refuse. It does no I/O and keeps nothing. `docs/adr/0050-guard.md` has the figures.
 //!
@@ -19,6 +19,7 @@
 //! ```
 
 mod align;
+mod code;
 mod exchange;
 mod features;
 mod foreign;

@@ -26,8 +26,8 @@ const READ: &str = "¡«»¿·®©¶™£¥€°−≠≤≥‐‑‒–—―�
 const CASED_UNITS: [&str; 9] = ["Kb", "Mb", "Gb", "Tb", "KBps", "MBps", "GBps", "mW", "mV"];
 
 /// What must be the same in `text` and in another one, in its order. `pieces` are those of the text. In an English text
-/// letters of other scripts are among it.
-pub(crate) fn literals(text: &str, pieces: &[Piece], english: bool) -> Vec<String> {
+/// letters of other scripts are among it. The indentation counts of what is `beside` blocks of code.
+pub(crate) fn literals(text: &str, beside: &str, pieces: &[Piece], english: bool) -> Vec<String> {
     let mut literals = unread(text, english);
     literals.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
     literals.extend(escapes(text));
@@ -38,13 +38,14 @@ pub(crate) fn literals(text: &str, pieces: &[Piece], english: bool) -> Vec<Strin
     if pieces.iter().any(|piece| piece.text.starts_with("op_")) {
         literals.extend(brackets(text));
     }
-    literals.extend(indentation(text));
+    literals.extend(indentation(beside));
     literals
 }
 
 /// `-d`, `--force`, `+x`: an option of a command. A dash before a word of the language is none.
 fn option(word: &str) -> Option<&str> {
-    let word = word.trim_end_matches(['?', '.', ',', '!', ';', ':', ')', '"', '\'']);
+    let word = word.trim_end_matches(['?', '.', ',', '!', ';', ':', ')', '"', '\'', '`']);
+    let word = word.trim_start_matches('`');
     let (name, longest) = match word.as_bytes() {
         [b'-', b'-', ..] => (&word[2..], usize::MAX),
         [b'-' | b'+', ..] => (&word[1..], 2),
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn options_escapes_units_brackets_and_indentation_are_literal() {
-        let of = |text: &str| literals(text, &scan(text, 100), true).join(" ");
+        let of = |text: &str| literals(text, text, &scan(text, 100), true).join(" ");
         assert_eq!(
             of("What do git branch -D, rm -rf and git push --force-with-lease do?"),
             "-D -rf --force-with-lease"

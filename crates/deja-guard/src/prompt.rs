@@ -1,5 +1,6 @@
 //! What the guard reads out of one prompt.
 
+use crate::code::Code;
 use crate::exchange::Said;
 use crate::foreign::{self, Foreign};
 use crate::key::{key, wording};
@@ -188,15 +189,26 @@ pub struct Prompt {
     pub(crate) literals: Vec<String>,
     /// Words with accents of an English prompt.
     pub(crate) accented: Vec<Accented>,
+    pub(crate) code: Code,
+    /// What it says beside its blocks of code, if it has some.
+    pub(crate) beside_code: Option<Box<Prompt>>,
 }
 
 impl Prompt {
     /// Reads a prompt. Takes time linear in the first few thousand characters; any text is fine.
     pub fn read(text: &str) -> Self {
+        let (code, beside) = Code::read(text);
+        let mut prompt = Self::of(text, code, beside.as_deref().unwrap_or(text));
+        prompt.beside_code = beside.map(|text| Box::new(Self::of(&text, Code::beside(&text), &text)));
+        prompt
+    }
+
+    /// Reads `text`, whose lines are indented as those `beside` its code are.
+    fn of(text: &str, code: Code, beside: &str) -> Self {
         let key = key(text);
         let pieces = scan(text, WORDS + 1);
-        let foreign = foreign::read(text, &pieces, pieces.len() > WORDS);
-        let literals = literals(text, &pieces, foreign.is_none());
+        let foreign = foreign::read(text, &code.outside, &pieces, pieces.len() > WORDS);
+        let literals = literals(text, beside, &pieces, foreign.is_none());
         let length = pieces.len();
         let (doer, able) = (doer(&pieces), able(&pieces));
         let pieces = rewrite(pieces);
@@ -241,16 +253,19 @@ impl Prompt {
             literals,
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },
             foreign,
+            code,
+            beside_code: None,
         };
         prompt.walk(&pieces);
         prompt
     }
 
-    /// Whether both prompts are one text but for case and punctuation that say nothing.
+    /// Whether both prompts are one text but for case and punctuation that say nothing, with the same code.
     pub fn same_text(&self, other: &Self) -> bool {
         // Letter case may make one of them English: then letters of other scripts are in the key alone.
         self.key == other.key
             && (self.literals == other.literals || self.foreign.is_some() != other.foreign.is_some())
+            && self.code.same(&other.code)
     }
 
     /// Whether the texts that both ask about are in both, word by word.
@@ -265,9 +280,10 @@ impl Prompt {
         of_x.iter().all(|quoted| has(y, quoted)) && of_y.iter().all(|quoted| has(x, quoted))
     }
 
-    /// Whether it is not English, is code, or is too long for the trees: then only proof counts.
+    /// Whether it is not English, is code, or is too long for the trees: then only proof counts. Of a prompt with blocks of
+    /// code what stands beside them is meant.
     pub fn proof_only(&self) -> bool {
-        self.foreign.is_some()
+        self.beside_code.as_deref().unwrap_or(self).foreign.is_some()
     }
 
     #[expect(clippy::too_many_lines, reason = "one step a kind of piece, in the order they are tried")]

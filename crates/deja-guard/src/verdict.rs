@@ -133,6 +133,8 @@ pub fn judge(
 #[derive(Clone, Copy, PartialEq)]
 enum Extent {
     Whole,
+    /// What they say beside the same code.
+    BesideCode,
     /// What they say beside the same sentences: nothing is looked for beside that.
     Part,
 }
@@ -152,6 +154,31 @@ fn judged(
     if threshold < LOWEST_THRESHOLD || is_same_text {
         return Verdict::PASS;
     }
+    if let (Some(x), Some(y)) = (&asked.beside_code, &candidate.beside_code) {
+        // Which of several blocks a sentence speaks of is not known.
+        let alone = asked.code.is_one_block() && candidate.code.is_one_block();
+        let other = x.key != y.key && (!alone || x.key.is_empty() || y.key.is_empty());
+        if other || !asked.code.same_blocks(&candidate.code) {
+            return Verdict::UNPROVED;
+        }
+        return judged(x, y, cosine.min(NEAR), threshold, strictness, Extent::BesideCode);
+    }
+    let verdict = said(asked, candidate, cosine, threshold, strictness, extent);
+    match asked.code.differs(&candidate.code) {
+        Some(reason) if verdict.refused.is_none() => Verdict { refused: Some(reason), ..Verdict::UNPROVED },
+        _ => verdict,
+    }
+}
+
+/// Judges what two prompts say, code aside.
+fn said(
+    asked: &Prompt,
+    candidate: &Prompt,
+    cosine: f32,
+    threshold: f32,
+    strictness: Strictness,
+    extent: Extent,
+) -> Verdict {
     // The pairing is greedy: a fixed order of the two makes it the same either way.
     let (a, b) = if asked.key <= candidate.key { (asked, candidate) } else { (candidate, asked) };
     match (&a.foreign, &b.foreign) {
@@ -162,14 +189,14 @@ fn judged(
     if !a.same_wording(b) {
         return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: false };
     }
-    if let Some((x, y)) = beside_same_text(a, b).filter(|_| extent == Extent::Whole) {
+    if let Some((x, y)) = beside_same_text(a, b).filter(|_| extent != Extent::Part) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
         let verdict = judged(&x, &y, cosine.min(NEAR), threshold, strictness, Extent::Part);
         if verdict.refused.is_some() {
             return verdict;
         }
     }
-    if let Some((x, y)) = last_lines(a, b).filter(|_| extent == Extent::Whole) {
+    if let Some((x, y)) = last_lines(a, b).filter(|_| extent != Extent::Part) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
         let verdict = judged(&x, &y, cosine.min(NEAR), threshold, strictness, Extent::Part);
         if verdict.refused.is_some() {
@@ -184,8 +211,12 @@ fn judged(
     let features = differences.vector(a, b, cosine);
     let score = rules::judged(trees::score(&features), &features, &differences);
     // Their cosine is that of the text beside them and says nothing: the words alone must tell that they ask the same.
-    let apart = extent == Extent::Part
-        && (differences.content.iter().all(|count| *count > 0) || differences.question_other);
+    let content = differences.content;
+    let apart = match extent {
+        Extent::Whole => false,
+        Extent::BesideCode => content != [0, 0] || differences.question_other,
+        Extent::Part => content.iter().all(|count| *count > 0) || differences.question_other,
+    };
     let enough = !apart && score >= required(cosine, threshold, strictness, a.length.max(b.length));
     let refused = (!enough).then(|| reason(a, b, &differences));
     Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }

@@ -111,8 +111,13 @@ proptest! {
 /// The work is bounded: a prompt of a megabyte is read as far as the limits go, not word against word.
 #[test]
 fn huge_texts_take_no_quadratic_time() {
-    for unit in ["word ", "猫", "1,", "if x == 1 { ", "a'", "nicht eins zwei "] {
-        let text = unit.repeat(1_000_000 / unit.len());
+    let prose = ["word ", "猫", "1,", "if x == 1 { ", "a'", "nicht eins zwei "].map(|unit| (unit, 1_000_000));
+    let code = [
+        "`a` ", "`` ` ", "```\n", "`", "f(", "( [ {", "x = ", "x + y ", "a.b", "mv a b ", "SUMIF ",
+        "$ a\n\n", "\tx\n",
+    ];
+    for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))) {
+        let text = unit.repeat(bytes / unit.len());
         let started = std::time::Instant::now();
         let (a, b) = (Prompt::read(&text), Prompt::read(&format!("{text}end")));
         judge(&a, &b, 0.99, 0.85, Strictness::Standard);

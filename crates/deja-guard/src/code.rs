@@ -1,0 +1,336 @@
+//! Code in a prompt. `mv a b` has the words of `mv b a`, and `x <= 3` all but a sign of `x < 3`: their vectors are nearly equal.
+//!
+//! Blocks (fences, lines that look like code) and what stands in backticks are compared letter by letter, but for line ends,
+//! blank lines, blanks at the end of a line, a common indentation and the name of the language. Code among prose
+//! ([`bare`]) is compared piece by piece, without case and blanks.
+
+mod bare;
+mod lines;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::verdict::Reason;
+use bare::{Run, capitals, is_signed, pieces, runs, words};
+use lines::blocks;
+
+/// Pieces of code that the other prompt has not, beyond which nothing more is looked for in its text.
+const MOST: usize = 16;
+
+/// What is code in a prompt.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    /// The text without marks at its end.
+    text: String,
+    /// What of it stands outside of fences and backticks.
+    pub(crate) outside: String,
+    /// Fenced blocks and lines of code, in order.
+    blocks: Vec<String>,
+    /// What stands in backticks.
+    spans: Vec<String>,
+    /// Calls, names, paths and terms among prose and in backticks, in lower case.
+    bare: Vec<String>,
+    /// Commands and statements among prose, word by word.
+    runs: Vec<Run>,
+    /// Words in capitals.
+    capitals: Vec<String>,
+}
+
+/// A part of a prompt.
+enum Part<'a> {
+    Prose(&'a str),
+    Span(&'a str),
+    Fence(&'a str),
+}
+
+impl Code {
+    /// Reads the code of `text`, and what the prompt says beside its blocks if it has some.
+    pub(crate) fn read(text: &str) -> (Self, Option<String>) {
+        let mut code = Self::beside(text);
+        let mut question = String::new();
+        let mut parts = parts(&code.text).into_iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                Part::Prose(prose) => {
+                    let begins = question.is_empty() || question.ends_with('\n');
+                    let ends = !matches!(parts.peek(), Some(Part::Span(_)));
+                    code.blocks.extend(blocks(prose, begins, ends, &mut question));
+                }
+                Part::Span(span) => question.extend(["`", span, "`"]),
+                Part::Fence(fence) => {
+                    code.blocks.push(normal(without_language(fence)));
+                    code.blocks.pop_if(|block| block.is_empty());
+                    question.push('\n');
+                }
+            }
+        }
+        let question = (!code.blocks.is_empty()).then(|| question.trim().to_owned());
+        (code, question)
+    }
+
+    /// Reads the code of a text whose blocks, if there are any, are prose.
+    pub(crate) fn beside(text: &str) -> Self {
+        let text = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '?' | '!'));
+        let (mut spans, mut outside) = (Vec::new(), String::with_capacity(text.len()));
+        for part in parts(text) {
+            outside.push_str(if let Part::Prose(prose) = part { prose } else { "\n" });
+            if let Part::Span(span) = part {
+                spans.push(called(span.trim()).to_owned());
+                spans.pop_if(|span| span.is_empty());
+            }
+        }
+        Self {
+            spans,
+            outside,
+            bare: pieces(text),
+            runs: runs(text),
+            capitals: capitals(text),
+            blocks: Vec::new(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// Whether both have the same code, the same way.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.same_blocks(other) && self.spans == other.spans && self.bare == other.bare
+    }
+
+    /// Whether both have the same lines in their blocks; a fence may part what another one does not.
+    pub(crate) fn same_blocks(&self, other: &Self) -> bool {
+        fn lines(code: &Code) -> impl Iterator<Item = &str> {
+            code.blocks.iter().flat_map(|block| block.lines())
+        }
+        lines(self).eq(lines(other))
+    }
+
+    pub(crate) fn is_one_block(&self) -> bool {
+        self.blocks.len() == 1
+    }
+
+    /// Why the code of one is not that of the other.
+    pub(crate) fn differs(&self, other: &Self) -> Option<Reason> {
+        if self.same(other) && self.runs == other.runs && self.capitals == other.capitals {
+            return None;
+        }
+        if self.quoted_differs(other) {
+            return Some(Reason::Words);
+        }
+        // The same words in another order, or with other signs beside them.
+        let differ = |(x, y): &(&Run, &Run)| x != y && sorted(x) == sorted(y);
+        if self.runs.len() == other.runs.len()
+            && let Some((x, y)) = self.runs.iter().zip(&other.runs).find(differ)
+        {
+            let turned = x.iter().all(|token| y.contains(token));
+            return Some(if turned { Reason::Order } else { Reason::Words });
+        }
+        if self.bare_differs(other) {
+            return Some(Reason::Words);
+        }
+        self.capitals_differ(other).then_some(Reason::Name)
+    }
+
+    fn quoted(&self) -> impl Iterator<Item = &str> {
+        self.blocks.iter().chain(&self.spans).map(String::as_str)
+    }
+
+    /// What `self` has in blocks and backticks and `other` has nowhere.
+    fn unmatched<'a>(&'a self, other: &Self, outside: &str) -> Vec<&'a str> {
+        let known: HashSet<&str> = other.quoted().collect();
+        let mut unmatched: Vec<&str> = self.quoted().filter(|code| !known.contains(code)).collect();
+        if unmatched.len() <= MOST {
+            unmatched.retain(|code| !holds(outside, &squeezed(&code.to_lowercase())));
+        }
+        unmatched
+    }
+
+    fn quoted_differs(&self, other: &Self) -> bool {
+        let quotes = [self, other].map(|code| code.quoted().next().is_some());
+        if quotes == [false, false] {
+            return false;
+        }
+        let outside = [self, other].map(|code| squeezed(&code.outside.to_lowercase()));
+        let (x, y) = (self.unmatched(other, &outside[1]), other.unmatched(self, &outside[0]));
+        if quotes == [true, true] {
+            return !x.is_empty() || !y.is_empty();
+        }
+        let (alone, text) = if quotes[0] { (x, &outside[1]) } else { (y, &outside[0]) };
+        let said: Vec<String> = words(text).collect();
+        alone.into_iter().take(MOST).any(|code| rearranged(code, &said))
+    }
+
+    /// Whether each has a piece that the other has not; or one has a term, and all words are the same.
+    fn bare_differs(&self, other: &Self) -> bool {
+        let (x, y) = (self.alone(other), other.alone(self));
+        !x.is_empty() && !y.is_empty()
+            || x.iter().chain(&y).any(|piece| is_signed(piece)) && words(&self.text).eq(words(&other.text))
+    }
+
+    /// The pieces that `other` has neither as pieces nor as words.
+    fn alone(&self, other: &Self) -> Vec<&str> {
+        let known: HashSet<&str> = other.bare.iter().map(String::as_str).collect();
+        let mut rest: Vec<&str> = self.bare.iter().map(String::as_str).collect();
+        rest.retain(|piece| !known.contains(piece));
+        if !rest.is_empty() {
+            let said: HashSet<String> = words(&other.text).collect();
+            rest.retain(|piece| !said.contains(*piece));
+        }
+        rest
+    }
+
+    /// Names of functions that differ in their beginning or end: SUMIF and SUMIFS, VLOOKUP and XLOOKUP.
+    fn capitals_differ(&self, other: &Self) -> bool {
+        const COMMON: usize = 3;
+        if self.capitals == other.capitals {
+            return false;
+        }
+        let alone = |x: &Self, y: &Self| {
+            let said: HashSet<String> = words(&y.text).collect();
+            let alone = x.capitals.iter().filter(|word| !said.contains(word.as_str()));
+            alone.take(MOST).cloned().collect::<Vec<_>>()
+        };
+        let (x, y) = (alone(self, other), alone(other, self));
+        let common = |a: &str, b: &str| {
+            let same = |(a, b): &(u8, u8)| a == b;
+            let begin = a.bytes().zip(b.bytes()).take_while(same).count();
+            let end = a.bytes().rev().zip(b.bytes().rev()).take_while(same).count();
+            begin.max(end) >= COMMON
+        };
+        x.iter().any(|a| y.iter().any(|b| common(a, b)))
+    }
+}
+
+/// The words of a command, whatever their order and the signs beside them.
+fn sorted(run: &Run) -> Vec<String> {
+    let mut sorted: Vec<String> = run.iter().flat_map(|token| words(token)).collect();
+    sorted.sort_unstable();
+    sorted
+}
+
+/// What stands between backticks, and what does not. A mark behind a letter opens nothing, and one or two close in their
+/// line.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut begun, mut at, mut line) = (0, 0, 0);
+    let marks = |text: &str| text.bytes().take_while(|byte| *byte == b'`').count();
+    while let Some(found) = text[at..].find('`') {
+        let opened = at + found;
+        let length = marks(&text[opened..]);
+        let inner = opened + length;
+        at = inner;
+        if length < 3 && text[..opened].ends_with(char::is_alphanumeric) {
+            continue;
+        }
+        if line < inner {
+            line = text[inner..].find('\n').map_or(text.len(), |end| inner + end);
+        }
+        let end = if length < 3 { line } else { text.len() };
+        let mut closed = None;
+        let mut next = inner;
+        while let Some(found) = text[next..end].find('`') {
+            let count = marks(&text[next + found..]);
+            if count == length || length >= 3 && count >= 3 {
+                closed = Some((next + found, next + found + count));
+                break;
+            }
+            next += found + count;
+        }
+        let Some((close, behind)) = closed.or((length >= 3).then_some((end, end))) else { continue };
+        // A quotation: `so' and ``so''.
+        let quotes = text[inner..close].matches('\'').count();
+        if length == 1 && quotes % 2 == 1 || length == 2 && text[inner..close].contains("''") {
+            continue;
+        }
+        parts.push(Part::Prose(&text[begun..opened]));
+        let inner = &text[inner..close];
+        parts.push(if length >= 3 && inner.contains('\n') { Part::Fence(inner) } else { Part::Span(inner) });
+        (begun, at) = (behind, behind);
+    }
+    parts.push(Part::Prose(&text[begun..]));
+    parts
+}
+
+/// A fence begins with the name of the language.
+fn without_language(fence: &str) -> &str {
+    match fence.split_once('\n') {
+        Some((name, code)) if !name.trim().contains(char::is_whitespace) => code,
+        _ => fence,
+    }
+}
+
+/// The lines of `code` without blanks at their end and without their common indentation; blank lines are none.
+pub(crate) fn normal(code: &str) -> String {
+    let lines = || code.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let blanks = |line: &'_ str| line.len() - line.trim_start().len();
+    let common = lines().map(|line| &line[..blanks(line)]).reduce(|x, y| {
+        let same = x.char_indices().zip(y.chars()).take_while(|((_, c), d)| c == d);
+        &x[..same.map(|((at, c), _)| at + c.len_utf8()).last().unwrap_or(0)]
+    });
+    let common = common.map_or(0, str::len);
+    lines().map(|line| &line[common..]).collect::<Vec<_>>().join("\n")
+}
+
+/// "len()" names what "len" does.
+fn called(name: &str) -> &str {
+    let bare = name.strip_suffix("()").unwrap_or(name);
+    if bare.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':')) { bare } else { name }
+}
+
+/// The text with blanks between two words alone.
+fn squeezed(text: &str) -> String {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut blank = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            blank = true;
+            continue;
+        }
+        if blank && word(c) && out.ends_with(word) {
+            out.push(' ');
+        }
+        blank = false;
+        out.push(c);
+    }
+    out
+}
+
+/// Whether `code` stands in `text` as a whole, both squeezed.
+fn holds(text: &str, code: &str) -> bool {
+    let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let (first, last) = (code.chars().next(), code.chars().next_back());
+    text.match_indices(code).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + code.len()..].chars().next());
+        !(goes_on(first) && goes_on(before) || goes_on(last) && goes_on(after))
+    })
+}
+
+/// Whether the words of `code`, two at least, stand together among those that are `said`: then other signs are between
+/// them, or they have another order.
+fn rearranged(code: &str, said: &[String]) -> bool {
+    let mut counts: HashMap<String, isize> = HashMap::new();
+    let mut length = 0;
+    for word in words(code) {
+        *counts.entry(word).or_default() += 1;
+        length += 1;
+    }
+    if length < 2 || said.len() < length {
+        return false;
+    }
+    // How many words occur more or less often in the window than in the code.
+    let mut wrong = counts.len();
+    let mut note = |word: &str, by: isize, wrong: &mut usize| {
+        let count = counts.entry(word.to_owned()).or_default();
+        *wrong -= usize::from(*count != 0);
+        *count += by;
+        *wrong += usize::from(*count != 0);
+    };
+    for at in 0..said.len() {
+        note(&said[at], -1, &mut wrong);
+        if let Some(left) = at.checked_sub(length) {
+            note(&said[left], 1, &mut wrong);
+        }
+        if wrong == 0 {
+            return true;
+        }
+    }
+    false
+}
