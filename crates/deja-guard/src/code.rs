@@ -9,6 +9,7 @@ mod lines;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::lexicon::stem;
 use crate::verdict::Reason;
 use bare::{Run, capitals, is_signed, pieces, runs, words};
 use lines::blocks;
@@ -114,8 +115,11 @@ impl Code {
         if self.quoted_differs(other) {
             return Some(Reason::Words);
         }
-        // The same words in another order, or with other signs beside them.
-        let differ = |(x, y): &(&Run, &Run)| x != y && sorted(x) == sorted(y);
+        // The same words in another order or with other signs beside them, or as many words of which one is another.
+        let other_word = |x: &Run, y: &Run| {
+            x.len() == y.len() && x[0] == y[0] && x.iter().zip(y).any(|(x, y)| stem(x) != stem(y))
+        };
+        let differ = |(x, y): &(&Run, &Run)| x != y && (sorted(x) == sorted(y) || other_word(x, y));
         if self.runs.len() == other.runs.len()
             && let Some((x, y)) = self.runs.iter().zip(&other.runs).find(differ)
         {

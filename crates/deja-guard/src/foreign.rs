@@ -109,7 +109,7 @@ pub(crate) fn read(text: &str, outside: &str, pieces: &[Piece], too_long: bool) 
         letters += usize::from(c.is_alphabetic());
         latin += usize::from(c.is_ascii_alphabetic());
     }
-    let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '_', '`', '[', ']'];
+    let signs = ['{', '}', ';', '=', '<', '>', '|', '\\', '`', '[', ']'];
     let code = outside.chars().take(4000).filter(|c| signs.contains(c)).count();
     let count = |list: u32| pieces.iter().take(60).filter(|p| listed(list, &p.text)).count();
     let other = count(IS_MARK);

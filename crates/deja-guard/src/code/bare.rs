@@ -216,7 +216,7 @@ fn is_code(token: &str) -> bool {
     let digits = token.contains(|c: char| c.is_ascii_digit());
     let types = token.contains('<') && token.contains('>');
     let camel = token.chars().take_while(|c| c.is_lowercase()).nth(1).is_some();
-    let mut before = ' ';
+    let (mut before, mut humps) = (' ', 0);
     let mut chars = token.chars().peekable();
     while let Some(c) = chars.next() {
         let after = chars.peek().copied().unwrap_or(' ');
@@ -237,8 +237,12 @@ fn is_code(token: &str) -> bool {
             '.' => after == '.' && before.is_ascii_digit(),
             '?' => after == '.',
             ':' => after == ':',
-            // Not "iPhone".
-            c => c.is_uppercase() && before.is_lowercase() && camel,
+            // Not "iPhone" nor "PayPal".
+            c if c.is_uppercase() && before.is_lowercase() => {
+                humps += 1;
+                camel || humps > 1
+            }
+            _ => false,
         };
         if is_sign {
             return true;
@@ -305,7 +309,11 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
                 continue;
             }
             let mut run = vec![token.to_lowercase()];
-            while let Some(next) = tokens.next_if(|next| !goes_on_in_english(next)) {
+            // "git show" and "kubectl get": these verbs are a program's too.
+            let goes_on = |next: &str, second: bool| {
+                second && matches!(next, "get" | "show") || !goes_on_in_english(next)
+            };
+            while let Some(next) = tokens.next_if(|next| goes_on(next, run.len() == 1)) {
                 let named = next.trim_end_matches([',', ';', '?', '.']);
                 run.push(if named.is_empty() { next } else { named }.to_lowercase());
             }
