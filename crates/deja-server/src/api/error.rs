@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::http::StatusCode;
-use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
 use deja_core::provider::FailureClass;
@@ -136,6 +136,10 @@ impl IntoResponse for ApiError {
         let mut response = (status, Json(ErrorBody { detail: detail.to_owned() })).into_response();
         let headers = response.headers_mut();
         headers.insert(ERROR_CODE, HeaderValue::from_static(code));
+        // Some HTTP clients take a 401 without it for a broken answer (RFC 9110, 11.6.1).
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -58,6 +58,7 @@ fn missing_malformed_unknown_and_revoked_keys_give_the_same_bytes() {
         }
         let response = tenant.deja.request("POST", PATH, &sent, &body());
         assert_eq!(response.detail(401), UNAUTHORIZED, "{value:?}");
+        assert_eq!(response.header("www-authenticate"), Some("Bearer"), "{value:?}");
         let mut names: Vec<&str> = response.headers.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         assert!(!names.iter().any(|name| name.starts_with("x-ratelimit")), "{value:?}: {names:?}");
