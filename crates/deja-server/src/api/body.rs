@@ -38,9 +38,10 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
 /// A body of up to so many bytes is read in less than a millisecond.
 pub(crate) const SHORT: u64 = 128 * 1024;
 
-/// Whether the body is compressed.
+/// Whether the body is compressed. The names of encodings have no case (RFC 9110, 8.4.1).
 pub(super) fn is_packed(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_ENCODING).iter().any(|encoding| encoding != "identity")
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// How long the body says it is.

@@ -162,6 +162,15 @@ fn a_packed_body_is_400_and_says_what_to_send() {
         let detail = tenant.deja.request("POST", PATH, &headers, body).detail(400);
         assert!(detail.contains("send no Content-Encoding"), "{encoding}: {detail}");
     }
+    let body = json!({"prompt": "Who wrote Faust?", "model": MODEL}).to_string();
+    for encoding in ["identity", "Identity"] {
+        let headers = [
+            ("Authorization", key.as_str()),
+            ("Content-Type", "application/json"),
+            ("Content-Encoding", encoding),
+        ];
+        assert_eq!(tenant.deja.request("POST", PATH, &headers, body.as_bytes()).status, 200, "{encoding}");
+    }
 }
 
 #[test]
