@@ -74,11 +74,7 @@ pub struct FeedbackResponse {
     post, path = "/v1/cache/feedback", tag = "cache", request_body = FeedbackRequest,
     security(("api_key" = [])),
     responses(
-        (status = 200, description = "Kept.", body = inline(FeedbackResponse),
-            headers(("X-RateLimit-Limit" = u32, description = "Words of feedback allowed a minute."),
-                    ("X-RateLimit-Remaining" = u32, description = "Words left now."),
-                    ("X-RateLimit-Reset" = i64, description = "Epoch second at which the limit is whole again."),
-                    ("X-Request-Id" = String, description = "Names this request in the log."))),
+        (status = 200, description = "Kept.", body = inline(FeedbackResponse)),
         (status = 400, description = "The request's shape, or nothing that can be judged.", body = crate::api::error::ErrorBody),
         (status = 401, description = "No API key, or none that is active.", body = crate::api::error::ErrorBody),
         (status = 403, description = "The key may not access this project.", body = crate::api::error::ErrorBody),

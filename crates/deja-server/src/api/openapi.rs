@@ -1,8 +1,9 @@
 //! The OpenAPI document and its page.
 
+use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ObjectBuilder, Required, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr, Required, Type};
 use utoipa::{Modify, OpenApi};
 
 use crate::api::admin::openapi::Administration;
@@ -15,7 +16,7 @@ use crate::api::{error, feedback, health, query};
     info(title = "deja", description = "A semantic cache for LLM answers.", license(name = "Apache-2.0")),
     paths(query::query, feedback::feedback, health::livez, health::readyz),
     components(schemas(error::ErrorBody, query::QueryRequest, feedback::FeedbackRequest)),
-    modifiers(&ApiKeyScheme, &ProjectBase, &Wires, &Administration),
+    modifiers(&ApiKeyScheme, &AnswerHeaders, &ProjectBase, &Wires, &Administration),
 )]
 pub struct ApiDoc;
 
@@ -29,6 +30,56 @@ impl Modify for ApiKeyScheme {
             .build();
         let components = openapi.components.get_or_insert_default();
         components.add_security_scheme("api_key", SecurityScheme::Http(scheme));
+    }
+}
+
+/// Whether a header comes with a status.
+type Comes = fn(&str) -> bool;
+
+/// Headers of answers: name, kind, with which statuses they come, and what they say.
+const HEADERS: [(&str, Type, Comes, &str); 7] = [
+    ("X-RateLimit-Limit", Type::Integer, is_admitted, "Requests allowed a minute."),
+    (
+        "X-RateLimit-Remaining",
+        Type::Integer,
+        is_admitted,
+        "Requests left now, and never more than are allowed a minute.",
+    ),
+    ("X-RateLimit-Reset", Type::Integer, is_admitted, "Epoch second at which the limit is whole again."),
+    ("X-Request-Id", Type::String, |_| true, "Names this request in the log, and for feedback."),
+    ("WWW-Authenticate", Type::String, |status| status == "401", "How to say who asks: `Bearer`."),
+    ("X-Deja-Error", Type::String, |status| status != "200", "The cause, for programs."),
+    (
+        "Retry-After",
+        Type::Integer,
+        |status| matches!(status, "429" | "500" | "503"),
+        "Seconds, where it makes sense to ask again.",
+    ),
+];
+
+/// Whether the key is known, and with it whose limit it is.
+fn is_admitted(status: &str) -> bool {
+    status != "401"
+}
+
+/// The headers that answers of deja's own API have in common, described once.
+struct AnswerHeaders;
+
+impl Modify for AnswerHeaders {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        for (name, _) in OF_PROJECT {
+            let item = openapi.paths.paths.get_mut(&format!("/v1/cache/{name}"));
+            let Some(post) = item.and_then(|item| item.post.as_mut()) else { continue };
+            for (status, response) in &mut post.responses.responses {
+                let RefOr::T(response) = response else { continue };
+                let headers = HEADERS.into_iter().filter(|(_, _, comes, _)| comes(status));
+                response.headers.extend(headers.map(|(name, kind, _, about)| {
+                    let schema = ObjectBuilder::new().schema_type(kind).build();
+                    let header = HeaderBuilder::new().schema(Some(schema)).description(Some(about));
+                    (name.to_owned(), header.build().into())
+                }));
+            }
+        }
     }
 }
 

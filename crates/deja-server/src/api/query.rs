@@ -65,13 +65,16 @@ pub struct QueryResponse<'a> {
     /// The response text.
     response: &'a str,
     /// Cosine similarity between 0 and 1; null on a miss.
+    #[schema(required = true, minimum = 0, maximum = 1)]
     similarity_score: Option<f32>,
     /// Estimated saving in USD; 0 on a miss.
+    #[schema(minimum = 0)]
     cost_saved: f64,
     /// `cache` on a hit; on a miss, the name of the LLM provider.
     llm_provider: &'a str,
     /// Present only when `include_debug` is true.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = DebugInfo, required = false)]
     debug: Option<DebugInfo>,
 }
 
@@ -87,18 +90,21 @@ pub struct DebugInfo {
     /// Total time, in milliseconds.
     total_time_ms: f64,
     /// Identifier (UUID) of the matched cache entry; null on a miss.
+    #[schema(required = true, format = "uuid")]
     matched_cache_entry_id: Option<String>,
     /// Number of entries in the project's cache; left out in the rare case that it cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false)]
     cache_entry_count: Option<u64>,
     /// Time the provider took, in milliseconds; null when none was asked.
+    #[schema(required = true)]
     provider_time_ms: Option<f64>,
     /// What answered: `exact`, `semantic` or `provider`.
     matched_by: &'static str,
     /// The threshold that a hit had to reach: the one asked for, or the project's.
     threshold_used: f64,
     /// Cosine similarity of the nearest entry, between 0 and 1; null if none is known.
+    #[schema(required = true)]
     nearest_similarity: Option<f32>,
     /// Members of the request that deja does not know, 20 at most: a name that is misspelt is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -107,12 +113,16 @@ pub struct DebugInfo {
     /// Whether the answer came from a provider call that another request had begun.
     joined_request_in_flight: bool,
     /// Why the answer was not stored; null if it was, or came from the cache.
+    #[schema(required = true)]
     not_stored: Option<&'static str>,
     /// Why the prompt was not searched by meaning; null if it was, or did not need to be.
+    #[schema(required = true)]
     not_searched: Option<String>,
     /// The best entry that was similar enough and that the guard refused; null if there was none, and on a hit.
+    #[schema(required = true)]
     guard: Option<GuardInfo>,
     /// What the project's model said where the guard was uncertain; null if it was not asked about.
+    #[schema(required = true)]
     judge: Option<JudgeInfo>,
     /// Tokens of prompt and context.
     prompt_tokens: u64,
@@ -185,11 +195,7 @@ impl From<Refusal> for GuardInfo {
     security(("api_key" = [])),
     responses(
         (status = 200, description = "Answered, from the cache or from the provider.", body = inline(QueryResponse<'static>),
-            headers(("X-RateLimit-Limit" = u32, description = "Requests allowed a minute."),
-                    ("X-RateLimit-Remaining" = u32, description = "Requests left now."),
-                    ("X-RateLimit-Reset" = i64, description = "Epoch second at which the limit is whole again."),
-                    ("X-Request-Id" = String, description = "Names this request in the log, and for feedback."),
-                    ("X-Deja-Entry" = String, description = "On a hit, the matched cache entry (UUID)."),
+            headers(("X-Deja-Entry" = String, description = "On a hit, the matched cache entry (UUID)."),
                     ("X-Deja-Guard" = String, description = "On a miss that the guard caused, what is different in the nearest prompt; see `debug.guard`."))),
         (status = 400, description = "The request's shape, or a model that is not supported.", body = crate::api::error::ErrorBody),
         (status = 401, description = "No API key, or none that is active.", body = crate::api::error::ErrorBody),

@@ -2,6 +2,7 @@
 
 mod auth;
 mod debug;
+mod document;
 mod errors;
 mod limits;
 mod request;
