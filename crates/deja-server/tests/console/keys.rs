@@ -24,7 +24,13 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     assert!(shown.one("dialog").contains("cannot be shown again"));
     let page = member.get("/console/p/shop/keys").await;
     assert!(page.all("dialog").is_empty() && !page.body.contains(key.reveal()));
-    assert!(page.one("tbody tr").contains("gpt-4o, gpt-4o-mini") && page.one("tbody .badge") == "Active");
+    let told = ["Prefix", "Created", "Last used", "Requests", "Models", "Expires", "Status"];
+    assert_eq!(page.attributes("tbody td[data-label]", "data-label"), told);
+    let cell = |name: &str| page.one(&format!("tbody td[data-label='{name}']"));
+    assert_eq!((page.one("tbody th"), cell("Prefix")), ("ci".into(), format!("{}…", &key.reveal()[..7])));
+    assert_eq!((cell("Last used"), cell("Requests")), ("never".into(), "0".into()));
+    assert_eq!((cell("Models"), cell("Status")), ("gpt-4o, gpt-4o-mini".into(), "Active".into()));
+    assert_eq!(page.all("tbody time").len(), 1, "when it was made: {}", page.text());
     assert!(world.wired.store.admit(&key.hash()).await.unwrap().is_some());
     let revoke = page.attributes("td.do a", "href").remove(0);
     let asked = member.get(&revoke).await;

@@ -79,6 +79,8 @@ fn a_paraphrase_of_a_prompt_in_flight_waits_for_it() {
     assert_eq!((&led["cache_hit"], &led["llm_provider"]), (&json!(false), &json!("openai")));
     assert_eq!((&followed["cache_hit"], &followed["llm_provider"]), (&json!(true), &json!("cache")));
     assert_eq!(followed["response"], "Click 'forgot'.");
+    let joined = [&led, &followed].map(|answer| answer["debug"]["joined_request_in_flight"] == true);
+    assert_eq!(joined, [false, true]);
     let similarity = followed["similarity_score"].as_f64().unwrap();
     assert!((0.85..1.0).contains(&similarity), "{similarity}");
     assert_eq!(world.provider.calls("flight-paraphrase").len(), 1);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::util::World;
+use crate::util::provider::{INPUT_TOKENS, OUTPUT_TOKENS};
 use crate::util::tenant::{MODEL, Tenant};
 
 fn ask(tenant: &Tenant<'_>, prompt: &str) -> Value {
@@ -49,6 +50,10 @@ fn debug_of_a_miss_names_no_entry() {
     assert!(debug["embedding_time_ms"].as_f64().unwrap() > 0.0, "{debug}");
     assert_eq!(debug["cache_entry_count"].as_u64(), Some(1), "the new entry is stored before the answer");
     assert_eq!(debug["matched_by"], "provider");
+    assert!(debug["provider_time_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{debug}");
+    let tokens = (debug["prompt_tokens"].as_u64(), debug["completion_tokens"].as_u64());
+    assert_eq!(tokens, (Some(INPUT_TOKENS), Some(OUTPUT_TOKENS)));
+    assert_eq!((&debug["price_source"], &debug["not_stored"]), (&json!("table"), &Value::Null));
 }
 
 #[test]
@@ -64,7 +69,9 @@ fn debug_of_a_hit_names_the_entry() {
         assert!(is_uuid(debug["matched_cache_entry_id"].as_str().unwrap()), "{debug}");
         assert_eq!(debug["cache_entry_count"].as_u64(), Some(2));
         assert_eq!(debug["matched_by"], by);
+        assert_eq!(debug["provider_time_ms"], Value::Null, "none was asked");
     }
+    assert_eq!(exact["debug"]["embedding_time_ms"].as_f64(), Some(0.0), "none was needed");
     assert_eq!(exact["debug"]["matched_cache_entry_id"], semantic["debug"]["matched_cache_entry_id"]);
     let other = ask(&tenant, "Why is the sky blue?");
     assert_ne!(other["debug"]["matched_cache_entry_id"], exact["debug"]["matched_cache_entry_id"]);
