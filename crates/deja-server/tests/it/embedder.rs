@@ -1,5 +1,7 @@
 //! Another embedder: old entries get new vectors in the background and are never compared across models.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 use crate::util::http::PATIENCE;
 use crate::util::provider::json_response;
 use crate::util::server::listen;
+use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Gate, Tenant};
 
 const OLD: &str = "How do I reset my password?";
@@ -15,9 +18,12 @@ const OLD: &str = "How do I reset my password?";
 const WINDOW: usize = 64;
 
 /// An `/embeddings` server for which all texts with the same first word are alike, whatever all-MiniLM-L6-v2
-/// thinks. Texts that it is asked to embed again wait at `gate`.
-fn by_first_word(gate: Gate) -> String {
+/// thinks. Texts that it is asked to embed again wait at `gate`. While it is `broken` it embeds nothing.
+fn by_first_word(gate: Gate, broken: Arc<AtomicBool>) -> String {
     let address = listen(move |asked| {
+        if broken.load(Ordering::SeqCst) {
+            return json_response(500, &json!({"error": {"message": "out of memory"}}));
+        }
         let body: Value = serde_json::from_slice(&asked.body).unwrap();
         let texts: Vec<&str> =
             body["input"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
@@ -54,7 +60,7 @@ fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
     deja.stop();
 
     let gate = Gate::default();
-    deja.set("DEJA_EMBEDDER", &by_first_word(gate.clone()));
+    deja.set("DEJA_EMBEDDER", &by_first_word(gate.clone(), Arc::default()));
     deja.set("DEJA_EMBEDDER_MODEL", "first-word");
     deja.set("DEJA_EMBEDDER_WINDOW", &WINDOW.to_string());
     deja.restart();
@@ -79,6 +85,36 @@ fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
     let hit = tenant.ask_for("How heavy is a blue whale?");
     assert_eq!((&hit["cache_hit"], &hit["similarity_score"]), (&json!(true), &json!(1.0)), "{hit}");
     assert_eq!(tenant.ask_for("Where do whales sleep?")["cache_hit"], false);
+}
+
+#[test]
+fn while_the_embedding_server_is_broken_the_same_prompts_are_answered() {
+    let (provider, broken) = (FakeProvider::start(), Arc::new(AtomicBool::new(false)));
+    let gate = Gate::default();
+    gate.open();
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_EMBEDDER", by_first_word(gate, Arc::clone(&broken)))
+        .env("DEJA_EMBEDDER_MODEL", "first-word")
+        .env("DEJA_EMBEDDER_WINDOW", WINDOW.to_string())
+        .start();
+    let tenant = Tenant::create(&deja, "broken", &[]);
+    tenant.ask_for(OLD);
+    broken.store(true, Ordering::SeqCst);
+    let ask = |prompt: &str| tenant.send(&json!({"prompt": prompt, "model": MODEL}));
+    assert_eq!(ask(OLD).json()["cache_hit"], true);
+    let refused = ask("How tall is the Eiffel Tower?");
+    refused.detail(503);
+    assert_eq!((refused.header("x-deja-error"), refused.number("retry-after")), (Some("unavailable"), 1));
+    assert!(refused.header("x-ratelimit-remaining").is_some());
+    // A replica that balancers leave out would answer nothing at all.
+    assert_eq!(deja.get("/readyz").status, 200);
+    let chat =
+        json!({"model": MODEL, "messages": [{"role": "user", "content": "How tall is the Eiffel Tower?"}]});
+    let passed = tenant.post_as(&tenant.key, "/v1/chat/completions", chat.to_string().as_bytes());
+    assert_eq!((passed.status, passed.header("x-deja-cache")), (200, Some("miss")), "{}", passed.text());
+    broken.store(false, Ordering::SeqCst);
+    assert_eq!(ask("How tall is the Eiffel Tower?").status, 200);
 }
 
 #[test]
