@@ -4,8 +4,8 @@ use super::Options;
 use super::document::{Kind, Value};
 use super::openai;
 use super::place::{
-    Place, answers, bypass_if_given, bypass_if_true, content, ignored_if, json, kept_if, list, number, text,
-    texts, tools,
+    Place, answers, bypass_if_given, bypass_if_true, content, exact, ignored_if, json, kept_if, list, number,
+    text, texts, tools,
 };
 use super::reason::{
     HOSTED_TOOLS, MEDIA, OTHER_OUTPUT, SAMPLING, SERVER_STATE, SEVERAL_ANSWERS, TOKEN_DATA, TOOLS,
@@ -31,11 +31,11 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "stop" if value.kind() == Kind::Text => Place::Kept,
         "stop" => texts(value),
         "verbosity" | "reasoning_effort" => text(value),
-        "seed" | "logit_bias" => Place::Exact(SAMPLING),
-        "response_format" if value.is_null() || is_plain_text(value) => Place::Kept,
-        "response_format" => json(options),
+        "seed" | "logit_bias" => exact(value, SAMPLING),
+        "response_format" if is_plain_text(value) => Place::Kept,
+        "response_format" => json(value, options),
         "tools" => list(value, openai::tool, Place::Kept),
-        "functions" | "function_call" => tools(options),
+        "functions" | "function_call" => tools(value, options),
         "web_search_options" => bypass_if_given(value, HOSTED_TOOLS),
         "n" => answers(value, SEVERAL_ANSWERS),
         "logprobs" => bypass_if_true(value, TOKEN_DATA),
@@ -58,9 +58,12 @@ pub(super) fn is_plain_text(format: Value<'_>) -> bool {
 fn message(_: Value<'_>, _: &Options) -> Place {
     Place::Object(|name, value, _| match name {
         "role" if matches!(value.text().as_deref(), Some("tool" | "function")) => Place::Exact(TOOLS),
-        "role" => text(value),
+        "role" | "refusal" => text(value),
         "content" => content(value, "text", part),
-        "tool_calls" | "tool_call_id" | "function_call" => Place::Exact(TOOLS),
+        "tool_calls" | "tool_call_id" | "function_call" => exact(value, TOOLS),
+        // Libraries send an answer back as it was, with members that say nothing.
+        "annotations" => list(value, |_, _| Place::Exact(UNKNOWN_MEMBER), Place::Kept),
+        "audio" => exact(value, MEDIA),
         _ => Place::Exact(UNKNOWN_MEMBER),
     })
 }

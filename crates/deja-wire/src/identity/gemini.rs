@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Options;
 use super::document::{Kind, Value};
 use super::place::{
-    Place, answers, bypass_if_given, bypass_if_true, ignored_if, json, kept_if, list, number, object,
+    Place, answers, bypass_if_given, bypass_if_true, exact, ignored_if, json, kept_if, list, number, object,
     object_if_any, text, texts, tools,
 };
 use super::reason::{
@@ -47,7 +47,7 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "generationConfig" => object_if_any(value, generation, options),
         "safetySettings" => list(value, |_, _| Place::Object(safety), Place::Ignored),
         "tools" => list(value, |_, _| Place::Object(tool), Place::Kept),
-        "toolConfig" => tools(options),
+        "toolConfig" => tools(value, options),
         "cachedContent" => bypass_if_given(value, SERVER_STATE),
         "labels" => ignored_if(matches!(value.kind(), Kind::Object | Kind::Null)),
         "serviceTier" => ignored_if(matches!(value.kind(), Kind::Text | Kind::Null)),
@@ -61,10 +61,10 @@ fn generation(name: &str, value: Value<'_>, options: &Options) -> Place {
             number(value)
         }
         "stopSequences" => texts(value),
-        "seed" => Place::Exact(SAMPLING),
-        "thinkingConfig" => Place::Exact(REASONING),
-        "responseMimeType" if value.is_null() || value.is_text("text/plain") => Place::Kept,
-        "responseMimeType" | "responseSchema" | "responseJsonSchema" => json(options),
+        "seed" => exact(value, SAMPLING),
+        "thinkingConfig" => exact(value, REASONING),
+        "responseMimeType" if value.is_text("text/plain") => Place::Kept,
+        "responseMimeType" | "responseSchema" | "responseJsonSchema" => json(value, options),
         "candidateCount" => answers(value, SEVERAL_ANSWERS),
         "responseLogprobs" => bypass_if_true(value, TOKEN_DATA),
         "logprobs" => bypass_if_given(value, TOKEN_DATA),
@@ -107,9 +107,9 @@ fn part(name: &str, value: Value<'_>, _: &Options) -> Place {
 }
 
 /// A tool: functions are run by the application, all else by the provider.
-fn tool(name: &str, _: Value<'_>, options: &Options) -> Place {
+fn tool(name: &str, value: Value<'_>, options: &Options) -> Place {
     match &*camel(name) {
-        "functionDeclarations" => tools(options),
+        "functionDeclarations" => tools(value, options),
         _ => Place::Bypass(HOSTED_TOOLS),
     }
 }

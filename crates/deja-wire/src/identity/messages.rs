@@ -3,7 +3,7 @@
 use super::Options;
 use super::document::{Kind, Value};
 use super::place::{
-    Place, bypass_if_given, content, end_user, ignored_flag, ignored_if, json, list, number, object,
+    Place, bypass_if_given, content, end_user, exact, ignored_flag, ignored_if, json, list, number, object,
     object_if_any, text, texts, tools,
 };
 use super::reason::{
@@ -29,11 +29,11 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
         "system" => content(value, "text", instruction),
         "temperature" | "top_p" | "top_k" | "max_tokens" => number(value),
         "stop_sequences" => texts(value),
-        "thinking" => Place::Exact(REASONING),
+        "thinking" => exact(value, REASONING),
         "output_config" => object(value, output),
-        "output_format" => json(options),
+        "output_format" => json(value, options),
         "tools" => list(value, tool, Place::Kept),
-        "tool_choice" => tools(options),
+        "tool_choice" => tools(value, options),
         "mcp_servers" => list(value, |_, _| Place::Bypass(HOSTED_TOOLS), Place::Bypass(HOSTED_TOOLS)),
         "container" => bypass_if_given(value, HOSTED_TOOLS),
         "metadata" => object_if_any(value, metadata, options),
@@ -51,10 +51,10 @@ fn metadata(name: &str, value: Value<'_>, options: &Options) -> Place {
     }
 }
 
-fn output(name: &str, _: Value<'_>, options: &Options) -> Place {
+fn output(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
-        "format" => json(options),
-        "effort" => Place::Exact(REASONING),
+        "format" => json(value, options),
+        "effort" => exact(value, REASONING),
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }
@@ -90,6 +90,8 @@ fn text_block(name: &str, value: Value<'_>, _: &Options) -> Place {
     match name {
         "type" | "text" => text(value),
         "cache_control" => Place::Ignored,
+        // So it stands in answers, which libraries send back as they were.
+        "citations" if value.is_null() => Place::Ignored,
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }
@@ -133,8 +135,8 @@ fn tool(tool: Value<'_>, _: &Options) -> Place {
     if hosted {
         return Place::Bypass(HOSTED_TOOLS);
     }
-    Place::Object(|name, _, options| match name {
+    Place::Object(|name, value, options| match name {
         "cache_control" => Place::Ignored,
-        _ => tools(options),
+        _ => tools(value, options),
     })
 }

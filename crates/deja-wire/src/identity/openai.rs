@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::document::{Kind, Value};
-use super::place::{Place, bypass_if_given, end_user, ignored_flag, ignored_if, number, text, tools};
+use super::place::{Place, bypass_if_given, end_user, exact, ignored_flag, ignored_if, number, text, tools};
 use super::reason::{
     HOSTED_TOOLS, MEDIA, REMOTE_MEDIA, SAFETY, TOKEN_DATA, UNEXPECTED_VALUE, UNKNOWN_MEMBER,
 };
@@ -13,8 +13,8 @@ pub(super) fn members(name: &str, value: Value<'_>, options: &Options) -> Place 
         "model" => Place::Kept,
         "temperature" | "top_p" => number(value),
         "top_logprobs" => bypass_if_given(value, TOKEN_DATA),
-        "tool_choice" | "parallel_tool_calls" => tools(options),
-        "moderation" => Place::Exact(SAFETY),
+        "tool_choice" | "parallel_tool_calls" => tools(value, options),
+        "moderation" => exact(value, SAFETY),
         "user" | "safety_identifier" => end_user(value, options),
         "metadata" | "stream_options" => ignored_if(matches!(value.kind(), Kind::Object | Kind::Null)),
         "stream" => ignored_flag(value),
@@ -27,7 +27,7 @@ pub(super) fn members(name: &str, value: Value<'_>, options: &Options) -> Place 
 /// A tool: functions and custom tools are run by the application, any other by the provider.
 pub(super) fn tool(tool: Value<'_>, options: &Options) -> Place {
     match tool.get("type").and_then(Value::text).as_deref() {
-        Some("function" | "custom") => tools(options),
+        Some("function" | "custom") => tools(tool, options),
         _ => Place::Bypass(HOSTED_TOOLS),
     }
 }

@@ -131,6 +131,11 @@ pub(super) fn ignored_if(right: bool) -> Place {
     if right { Place::Ignored } else { Place::Exact(UNEXPECTED_VALUE) }
 }
 
+/// A member with which only the same request may be answered from the cache.
+pub(super) fn exact(value: Value<'_>, reason: &'static str) -> Place {
+    if value.is_null() { Place::Kept } else { Place::Exact(reason) }
+}
+
 /// `true` or `false`, where it changes nothing which.
 pub(super) fn ignored_flag(value: Value<'_>) -> Place {
     ignored_if(matches!(value.kind(), Kind::Flag | Kind::Null))
@@ -192,11 +197,11 @@ pub(super) fn end_user(value: Value<'_>, options: &Options) -> Place {
 }
 
 /// JSON mode and schemas.
-pub(super) fn json(options: &Options) -> Place {
-    if options.semantic_json { Place::Kept } else { Place::Exact(reason::JSON) }
+pub(super) fn json(value: Value<'_>, options: &Options) -> Place {
+    if options.semantic_json { Place::Kept } else { exact(value, reason::JSON) }
 }
 
 /// Tools that the application runs, and how they are chosen.
-pub(super) fn tools(options: &Options) -> Place {
-    if options.semantic_tools { Place::Kept } else { Place::Exact(reason::TOOLS) }
+pub(super) fn tools(value: Value<'_>, options: &Options) -> Place {
+    if options.semantic_tools { Place::Kept } else { exact(value, reason::TOOLS) }
 }

@@ -6,7 +6,8 @@ use super::chat::is_plain_text;
 use super::document::{Kind, Sink as _, Value};
 use super::openai;
 use super::place::{
-    Place, bypass_if_given, bypass_if_true, content, ignored_if, json, kept_if, list, number, object, text,
+    Place, bypass_if_given, bypass_if_true, content, exact, ignored_if, json, kept_if, list, number, object,
+    text,
 };
 use super::reason::{
     INCLUDE, MEDIA, OTHER_OUTPUT, REASONING, SERVER_STATE, STORED_RESPONSE, TOOLS, UNEXPECTED_VALUE,
@@ -83,8 +84,8 @@ fn members(name: &str, value: Value<'_>, options: &Options) -> Place {
 fn text_settings(name: &str, value: Value<'_>, options: &Options) -> Place {
     match name {
         "verbosity" => text(value),
-        "format" if value.is_null() || is_plain_text(value) => Place::Kept,
-        "format" => json(options),
+        "format" if is_plain_text(value) => Place::Kept,
+        "format" => json(value, options),
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }
@@ -92,6 +93,7 @@ fn text_settings(name: &str, value: Value<'_>, options: &Options) -> Place {
 fn reasoning(name: &str, value: Value<'_>, _: &Options) -> Place {
     match name {
         "effort" => text(value),
+        "summary" | "generate_summary" => exact(value, REASONING),
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
 }
@@ -111,7 +113,7 @@ fn item(item: Value<'_>, _: &Options) -> Place {
 fn message(name: &str, value: Value<'_>, _: &Options) -> Place {
     match name {
         "type" => ignored_if(value.kind() == Kind::Text),
-        "role" => text(value),
+        "role" | "id" | "status" | "phase" => text(value),
         "content" => content(value, "input_text", part),
         _ => Place::Exact(UNKNOWN_MEMBER),
     }
@@ -126,12 +128,21 @@ fn tool_output(name: &str, value: Value<'_>, _: &Options) -> Place {
 
 fn part(part: Value<'_>, _: &Options) -> Place {
     match part.get("type").and_then(Value::text).as_deref() {
-        Some("input_text" | "output_text") => Place::Object(openai::text_part),
+        Some("input_text") => Place::Object(openai::text_part),
+        Some("output_text") => Place::Object(said),
         Some("input_image") => file(part, "image_url"),
         Some("input_file") => file(part, "file_url"),
         Some("input_audio") => openai::unless_remote(part, MEDIA),
         Some(_) => openai::unless_remote(part, UNKNOWN_MEMBER),
         None => Place::Exact(UNEXPECTED_VALUE),
+    }
+}
+
+/// A text of an answer. Libraries send it back as it was, with lists that say nothing.
+fn said(name: &str, value: Value<'_>, options: &Options) -> Place {
+    match name {
+        "annotations" | "logprobs" => list(value, |_, _| Place::Exact(UNKNOWN_MEMBER), Place::Ignored),
+        _ => openai::text_part(name, value, options),
     }
 }
 

@@ -134,6 +134,27 @@ fn what_is_no_talk_is_no_history() {
     assert_eq!(turns(json!({"role": "critic", "content": "b"})).reasons, ["multi_turn"]);
 }
 
+/// Libraries put the answer into the next request as they got it.
+#[test]
+fn an_answer_that_is_sent_back_is_talk() {
+    let options = Options { semantic_history: true, ..OPTIONS };
+    let chat = json!({"role": "assistant", "content": "b", "refusal": null, "annotations": [], "audio": null,
+        "function_call": null, "tool_calls": null});
+    let message = json!({"role": "assistant", "content": [{"type": "text", "text": "b", "citations": null}]});
+    let item = json!({"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+        "content": [{"type": "output_text", "text": "b", "annotations": [], "logprobs": []}]});
+    for (wire, turns, answer) in [
+        (Wire::Chat, "messages", chat),
+        (Wire::Messages, "messages", message),
+        (Wire::Responses, "input", item),
+    ] {
+        let talk = json!([{"role": "user", "content": "a"}, answer, {"role": "user", "content": "c"}]);
+        let body = with(plain(wire), &json!({turns: talk})).to_string();
+        let reasons = |options| ask(wire, body.as_bytes(), options).unwrap().reasons;
+        assert_eq!((reasons(&OPTIONS), reasons(&options)), (vec!["multi_turn"], vec![]), "{wire:?}");
+    }
+}
+
 #[test]
 fn end_users_share_answers_where_the_project_says_so() {
     let share = Options { share_end_users: true, ..OPTIONS };

@@ -169,10 +169,15 @@ fn meaning(wire: Wire, mut body: Value) -> Value {
                 members["input"] = json!([{"role": "user", "content": input}]);
             }
             each(members, "input", |item| {
-                let kind = item.get("type").and_then(Value::as_str);
-                if kind.is_none_or(|kind| kind == "message") {
-                    drop_if(item, &["type"], Value::is_string);
-                    spell_out(item, "content", "input_text");
+                let kind = item.get("type").and_then(Value::as_str).unwrap_or("message").to_owned();
+                match &*kind {
+                    "message" => {
+                        drop_if(item, &["type"], Value::is_string);
+                        spell_out(item, "content", "input_text");
+                        each(item, "content", said);
+                    }
+                    "function_call_output" | "custom_tool_call_output" => each(item, "output", said),
+                    _ => {}
                 }
             });
         }
@@ -188,6 +193,7 @@ fn meaning(wire: Wire, mut body: Value) -> Value {
             each(members, "system", |block| {
                 if block.get("type") == Some(&json!("text")) {
                     drop_if(block, &["cache_control"], |_| true);
+                    drop_if(block, &["citations"], Value::is_null);
                 }
             });
             each(members, "messages", |message| blocks(message, "content"));
@@ -222,6 +228,13 @@ fn spell_out(members: &mut Map<String, Value>, name: &str, kind: &str) {
     }
 }
 
+/// A part of an answer of Responses, without lists that say nothing.
+fn said(part: &mut Map<String, Value>) {
+    if part.get("type") == Some(&json!("output_text")) {
+        drop_if(part, &["annotations", "logprobs"], |value| value == &json!([]));
+    }
+}
+
 /// Anthropic's blocks, those that hold blocks too.
 fn blocks(members: &mut Map<String, Value>, list: &str) {
     spell_out(members, list, "text");
@@ -231,6 +244,7 @@ fn blocks(members: &mut Map<String, Value>, list: &str) {
             drop_if(block, &["cache_control"], |_| true);
         }
         match &*kind {
+            "text" => drop_if(block, &["citations"], Value::is_null),
             "tool_use" | "tool_result" => blocks(block, "content"),
             "image" | "document" => {
                 let source = block.get_mut("source").and_then(Value::as_object_mut);
