@@ -27,6 +27,8 @@ pub enum ErrorKind {
     Unsupported,
     /// Too many requests of this caller.
     RateLimited,
+    /// deja's account at the provider has no credit left.
+    Quota,
     /// deja itself has no room.
     Overloaded,
     /// The provider cannot be reached, or its answer cannot be used.
@@ -54,7 +56,7 @@ impl ErrorKind {
             (Self::Method, _) => 405,
             (Self::TooLarge, _) => 413,
             (Self::Unsupported, _) => 415,
-            (Self::RateLimited, _) => 429,
+            (Self::RateLimited | Self::Quota, _) => 429,
             (Self::Late | Self::NotCached, _) => 504,
         }
     }
@@ -70,6 +72,7 @@ impl ErrorKind {
             Self::TooLarge => ("invalid_request_error", Some("request_too_large")),
             Self::Unsupported => ("invalid_request_error", Some("unsupported_media_type")),
             Self::RateLimited => ("requests", Some("rate_limit_exceeded")),
+            Self::Quota => ("insufficient_quota", Some("insufficient_quota")),
             Self::Overloaded => ("service_unavailable_error", Some("server_is_overloaded")),
             Self::Unreachable => ("server_error", Some("provider_connection")),
             Self::Late => ("server_error", Some("provider_timeout")),
@@ -86,7 +89,7 @@ impl ErrorKind {
             Self::Invalid | Self::Method | Self::Unsupported => "invalid_request_error",
             Self::NotFound => "not_found_error",
             Self::TooLarge => "request_too_large",
-            Self::RateLimited => "rate_limit_error",
+            Self::RateLimited | Self::Quota => "rate_limit_error",
             Self::Overloaded => "overloaded_error",
             Self::Late | Self::NotCached => "timeout_error",
             Self::Unreachable | Self::Internal => "api_error",
@@ -100,7 +103,7 @@ impl ErrorKind {
             Self::Forbidden => "PERMISSION_DENIED",
             Self::Invalid | Self::TooLarge | Self::Method | Self::Unsupported => "INVALID_ARGUMENT",
             Self::NotFound => "NOT_FOUND",
-            Self::RateLimited => "RESOURCE_EXHAUSTED",
+            Self::RateLimited | Self::Quota => "RESOURCE_EXHAUSTED",
             Self::Overloaded | Self::Unreachable => "UNAVAILABLE",
             Self::Late | Self::NotCached => "DEADLINE_EXCEEDED",
             Self::Internal => "INTERNAL",
@@ -225,6 +228,16 @@ mod tests {
                 429,
                 "requests",
                 "rate_limit_exceeded",
+                429,
+                "rate_limit_error",
+                429,
+                "RESOURCE_EXHAUSTED",
+            ),
+            (
+                Quota,
+                429,
+                "insufficient_quota",
+                "insufficient_quota",
                 429,
                 "rate_limit_error",
                 429,

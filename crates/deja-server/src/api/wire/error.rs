@@ -161,7 +161,7 @@ fn of_provider(code: &'static str) -> (ErrorKind, Cow<'static, str>, Option<&'st
         }
         "provider_quota" => {
             let text = "deja's account at the provider has no credit left. Tell deja's operator.";
-            (ErrorKind::RateLimited, text, "insufficient_quota", Some(false))
+            (ErrorKind::Quota, text, "insufficient_quota", Some(false))
         }
         "provider_not_configured" => {
             let text = "deja has no credentials for this model's provider. Tell deja's operator.";

@@ -213,8 +213,12 @@ fn errors_of_the_operators_account_are_told_without_their_words() {
         );
         let error = &response.json()["error"];
         assert!(!response.text().contains("their own") && !response.text().contains("sk-"), "{error}");
-        let named = if told == 429 { "insufficient_quota" } else { "provider_auth" };
-        assert_eq!(error["code"], named);
+        let named = if told == 429 {
+            ["insufficient_quota", "insufficient_quota"]
+        } else {
+            ["server_error", "provider_auth"]
+        };
+        assert_eq!([&error["type"], &error["code"]], named);
         assert_eq!(response.header("x-should-retry"), Some("false"));
     }
 }
