@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use deja_core::engine::{Cause, QueryError};
+use deja_core::engine::{Cause, NotAllowed, QueryError};
 use deja_core::provider::listed;
 use deja_core::store::StoreError;
 use deja_wire::{ErrorKind, Malformed, Wire, error_body};
@@ -132,7 +132,15 @@ fn of_any(error: &ApiError) -> (ErrorKind, Cow<'_, str>, Option<&'static str>, O
     match error {
         ApiError::BadRequest(_) | ApiError::ModelNotSupported(_) => (ErrorKind::Invalid, text, None, None),
         ApiError::Unauthorized(_) => (ErrorKind::Unauthenticated, text, None, None),
-        ApiError::Forbidden(_) => (ErrorKind::Forbidden, text, None, None),
+        ApiError::Forbidden(why) => {
+            let text = match why {
+                NotAllowed::Model => "This API key is for other models. GET /v1/models lists them.".into(),
+                NotAllowed::Suspended => "The project of this API key is suspended.".into(),
+                NotAllowed::OtherProject => text,
+            };
+            // Clients ask for another model where the code says that this one is not allowed.
+            (ErrorKind::Forbidden, text, Some(why.code()), None)
+        }
         ApiError::NotFound | ApiError::Unknown(_) => (ErrorKind::NotFound, text, None, None),
         ApiError::MethodNotAllowed => (ErrorKind::Method, text, None, None),
         ApiError::RateLimited(_) => (ErrorKind::RateLimited, text, None, None),
@@ -226,7 +234,6 @@ impl From<Malformed> for WireError {
 
 #[cfg(test)]
 mod tests {
-    use deja_core::engine::NotAllowed;
     use deja_core::provider::{FailureClass, ProviderError};
 
     use super::*;

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{EXACT, cache, question};
-use crate::util::World;
 use crate::util::tenant::MODEL;
+use crate::util::{Response, World};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -89,16 +89,29 @@ fn a_key_in_the_address_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_key_of_another_project_and_a_model_that_is_not_for_the_key_are_403() {
+fn what_a_key_is_not_for_is_403_and_says_what_it_is() {
     let world = World::shared();
     let (tenant, other) = (world.tenant("wire-mine"), world.tenant("wire-theirs"));
     let refused = "What a foreign key asks";
     let path = format!("/p/{}{CHAT}", other.slug);
     let response = tenant.deja.request("POST", &path, &[("x-api-key", &tenant.key)], &body(refused));
-    assert_eq!((response.status, &response.json()["error"]["code"]), (403, &json!("model_not_allowed")));
+    let told = |response: &Response| {
+        let error = response.json()["error"].take();
+        (response.status, error["code"].clone(), error["message"].as_str().unwrap().to_owned())
+    };
+    let (status, code, message) = told(&response);
+    assert_eq!((status, code), (403, json!("other_project")));
+    assert_eq!(message, "API key does not have permission to access this project");
     let narrow = tenant.new_key(&["--model", "gpt-4o"]);
     let response = tenant.deja.request("POST", CHAT, &[("x-api-key", &narrow)], &body(refused));
-    assert_eq!(response.status, 403);
+    let (status, code, message) = told(&response);
+    assert_eq!((status, code), (403, json!("model_not_allowed")));
+    assert!(message.contains("GET /v1/models"), "{message}");
+    tenant.deja.cli(&["project", "suspend", &tenant.slug]);
+    let response = tenant.deja.request("POST", CHAT, &[("x-api-key", &tenant.key)], &body(refused));
+    let (status, code, message) = told(&response);
+    assert_eq!((status, code), (403, json!("suspended")));
+    assert!(message.contains("suspended"), "{message}");
     assert!(world.provider.calls(refused).is_empty());
 }
 
