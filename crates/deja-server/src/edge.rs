@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONNECTION};
+use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 use deja_wire::Wire;
@@ -19,6 +19,8 @@ use crate::api::error::{ApiError, ERROR_CODE};
 use crate::api::wire::{refuse, shape_of};
 use crate::state::App;
 
+/// Where Anthropic's SDKs read the name of a request.
+const ANTHROPICS_ID: HeaderName = HeaderName::from_static("request-id");
 /// Causes of refusals that have no line each in the log.
 const TOLD_APART: [&str; 2] = ["overloaded", "provider_down"];
 
@@ -33,6 +35,7 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     let method = request.method().clone();
     let uri = request.uri().clone();
     let wire = shape_of(&request);
+    let named = request.extensions().get::<RequestId>().filter(|_| wire == Some(Wire::Messages)).cloned();
     let traced = app.traces().and_then(|traces| traces.begin(&request));
     let answering = caught(wire, next.run(request)).instrument(span.clone());
     let mut response = match traced {
@@ -44,6 +47,9 @@ pub async fn edge(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     };
     let headers = response.headers_mut();
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));
+    if let Some(id) = named {
+        headers.insert(ANTHROPICS_ID, id.into_header_value());
+    }
     if app.is_leaving() {
         // The client connects anew for its next request, by then to another replica.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use deja_core::analytics::Surface;
@@ -30,7 +30,6 @@ use deja_wire::{Endpoint, Malformed, Wire};
 
 use crate::api::error::ApiError;
 use crate::auth::{self, Base, Refused};
-use crate::request_id;
 use crate::state::App;
 use error::WireError;
 
@@ -152,12 +151,6 @@ where
     };
     if let Some(limit) = &limit {
         auth::write_limit(limit, response.headers_mut());
-    }
-    // Anthropic's SDKs read the name of a request here.
-    if wire == Wire::Messages
-        && let Ok(id) = HeaderValue::from_str(request_id::of(&head.extensions))
-    {
-        response.headers_mut().insert(HeaderName::from_static("request-id"), id);
     }
     response
 }
