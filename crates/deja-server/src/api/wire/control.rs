@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderName};
 use deja_core::embedding::Threshold;
 use deja_core::engine::Control;
 use deja_core::project::{ClientControl, ProjectSettings};
+use deja_wire::Malformed;
 
 use super::error::WireError;
 use crate::state::RequestLimits;
@@ -93,12 +94,15 @@ impl Asked<'_> {
     ) -> Result<Option<T>, WireError> {
         let mut values = self.headers.get_all(name).iter();
         let Some(value) = values.next() else { return Ok(None) };
+        let refuse = |message: String| {
+            WireError::Malformed(Malformed { message, param: Some(name.to_string()), code: None })
+        };
         if !self.allows(control) {
-            return Err(WireError::malformed(format!("This project does not let its keys send {name}.")));
+            return Err(refuse(format!("This project does not let its keys send {name}.")));
         }
         let value = std::str::from_utf8(value.as_bytes()).ok().filter(|_| values.next().is_none());
         let read = value.map(str::trim).and_then(read);
-        read.map(Some).ok_or_else(|| WireError::malformed(format!("{name} must be {must_be}.")))
+        read.map(Some).ok_or_else(|| refuse(format!("{name} must be {must_be}.")))
     }
 }
 

@@ -110,8 +110,10 @@ fn values_that_say_nothing_are_400_and_named() {
     ] {
         let response = with(&tenant, "x", &[(name, value)]);
         assert_eq!(response.status, 400, "{name}: {}", response.text());
-        let message = response.json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(message.to_lowercase().contains(&name.to_lowercase()), "{message}");
+        let error = response.json()["error"].take();
+        assert_eq!(error["param"], name.to_lowercase());
+        let message = error["message"].as_str().unwrap().to_lowercase();
+        assert!(message.contains(&name.to_lowercase()), "{message}");
     }
 }
 
