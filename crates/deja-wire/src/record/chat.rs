@@ -178,6 +178,28 @@ mod tests {
     }
 
     #[test]
+    fn finish_reasons_follow_the_table() {
+        for (reason, finish) in [
+            ("stop", Finish::Stop),
+            ("eos", Finish::Stop),
+            ("length", Finish::Length),
+            ("model_length", Finish::Length),
+            ("tool_calls", Finish::ToolCalls),
+            ("function_call", Finish::ToolCalls),
+            ("content_filter", Finish::ContentFilter),
+            ("insufficient_system_resource", Finish::Unknown),
+            ("error", Finish::Unknown),
+            ("load", Finish::Unknown),
+            ("", Finish::Unknown),
+        ] {
+            let choice = json!({"finish_reason": reason, "message": {"content": "x"}});
+            assert_eq!(completion(answer(&choice)).unwrap().finish, finish, "{reason}");
+        }
+        let refused = json!({"finish_reason": "stop", "message": {"content": null, "refusal": "No."}});
+        assert_eq!(completion(answer(&refused)).unwrap().finish, Finish::Refusal);
+    }
+
+    #[test]
     fn only_text_is_given_again() {
         let message = json!({"role": "assistant", "content": "x"});
         assert!(renderable(&answer(&json!({"index": 0, "message": message, "finish_reason": "stop"}))));

@@ -18,6 +18,7 @@ pub(super) fn stream(message: &Object<'_>) -> Option<String> {
     for name in ["stop_reason", "stop_sequence"] {
         delta.raw(name, message.get(name).map_or("null", RawValue::get));
     }
+    delta.some("stop_details", message.get("stop_details"));
     let delta = delta.end();
     events.push("message_delta", |event| {
         event.raw("delta", &delta).raw("usage", &totals(&message.object("usage").unwrap_or_default()))
@@ -32,7 +33,7 @@ fn start(message: &Object<'_>) -> String {
     for (name, value) in message.members() {
         match name {
             "content" => start.raw(name, "[]"),
-            "stop_reason" | "stop_sequence" => start.raw(name, "null"),
+            "stop_reason" | "stop_sequence" | "stop_details" => start.raw(name, "null"),
             "usage" => start.raw(name, &at_first(value)),
             _ => start.raw(name, value.get()),
         };

@@ -424,6 +424,45 @@ fn tools_and_thoughts_in_a_plain_answer_are_streamed_where_a_stream_was_asked_fo
     }
 }
 
+/// A fold keeps no citations.
+#[test]
+fn a_streamed_text_with_citations_is_not_given_again() {
+    let streamed = |delta: &Value| {
+        let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+            "stop_reason": null, "usage": {"input_tokens": 3, "output_tokens": 1}});
+        let events = [
+            json!({"type": "message_start", "message": message}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Blue."}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": delta}),
+            json!({"type": "content_block_stop", "index": 0}),
+            json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+            json!({"type": "message_stop"}),
+        ];
+        let stream = events.map(|event| format!("data: {event}\n\n")).concat();
+        again(Wire::Messages, &stream.into()).renderable
+    };
+    assert!(streamed(&json!({"type": "text_delta", "text": ""})));
+    assert!(!streamed(&json!({"type": "citations_delta", "citation": {"type": "char_location"}})));
+}
+
+#[test]
+fn why_a_message_ended_stands_at_its_end() {
+    let details = json!({"type": "refusal", "category": "cyber", "explanation": null});
+    let answer = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "stop_reason": "refusal", "stop_sequence": null, "stop_details": details,
+        "usage": {"input_tokens": 3, "output_tokens": 5}});
+    let body = serde_json::to_vec(&answer).unwrap();
+    let stream = json_as_stream(Wire::Messages, &body, &Rendering { stream: true, usage: false }).unwrap();
+    let events = events(&stream);
+    assert_eq!(events[0]["message"]["stop_details"], Value::Null);
+    assert_eq!(
+        events[1]["delta"],
+        json!({"stop_reason": "refusal", "stop_sequence": null, "stop_details": details})
+    );
+    assert_eq!(parsed(&again(Wire::Messages, &stream).body), answer);
+}
+
 /// Text with all that renderings of others have lost.
 const TEXT: &str = "([ \t\n\r\"\\\\{}:,a-c]|\n\n|data: |\\[DONE\\]|[é☃]|👩‍🔧|\u{2028}|\u{0}){0,200}";
 
