@@ -53,6 +53,15 @@ impl Upstream {
             let tokens = |count| i64::try_from(count).unwrap_or(i64::MAX);
             self.set("gen_ai.usage.input_tokens", tokens(usage.input_total));
             self.set("gen_ai.usage.output_tokens", tokens(usage.output_total));
+            // Parts of these, of which the first two have prices of their own.
+            let parts = [
+                ("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
+                ("gen_ai.usage.cache_creation.input_tokens", usage.cache_write),
+                ("gen_ai.usage.reasoning.output_tokens", usage.reasoning.unwrap_or(0)),
+            ];
+            for (name, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
+                self.set(name, tokens(count));
+            }
         }
         let reasons = Array::String(vec![StringValue::from(finish_reason(completion.finish))]);
         self.set("gen_ai.response.finish_reasons", Value::Array(reasons));

@@ -102,6 +102,7 @@ fn a_request_and_its_call_of_a_provider_are_spans_of_the_callers_trace() {
     }
     assert_eq!(number(told, "gen_ai.usage.input_tokens"), i64::try_from(INPUT_TOKENS).ok());
     assert_eq!(number(told, "gen_ai.usage.output_tokens"), i64::try_from(OUTPUT_TOKENS).ok());
+    assert_eq!(number(told, "gen_ai.usage.cache_read.input_tokens"), None);
     assert_eq!(texts(told, "gen_ai.response.finish_reasons"), ["stop"]);
     // The provider's own spans are children of the call's.
     let sent = &provider.calls("What is a span?")[0];
@@ -123,6 +124,37 @@ fn a_request_and_its_call_of_a_provider_are_spans_of_the_callers_trace() {
     let calls = below(&spans, failed);
     assert_eq!(text(&calls[0].attributes, "error.type").as_deref(), Some("provider_server_error"));
     assert_eq!(spans.len(), 6, "{spans:#?}");
+}
+
+#[test]
+fn tokens_with_a_price_of_their_own_are_told_apart() {
+    let (provider, collector) = (FakeProvider::start(), Collector::start());
+    let mut deja = traced(&provider, &collector);
+    {
+        let usage = json!({"prompt_tokens": 40, "prompt_tokens_details": {"cached_tokens": 30, "cache_write_tokens": 6},
+            "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 5}});
+        let answer = json!({"model": MODEL, "usage": usage, "choices": [{"index": 0, "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "Both."}}]});
+        provider.on("a dear span", Reaction::Json(200, answer));
+        let tenant = Tenant::create(&deja, "dear", &[]);
+        assert_eq!(
+            ask(&tenant, PATH, "01", &json!({"prompt": "Who pays for a dear span?", "model": MODEL})),
+            200
+        );
+    }
+    assert!(deja.stop().success(), "{}", deja.log());
+
+    let spans = collector.spans();
+    let told = &below(&spans, ended(&spans, PATH, "miss"))[0].attributes;
+    for (name, tokens) in [
+        ("input_tokens", 40),
+        ("cache_read.input_tokens", 30),
+        ("cache_creation.input_tokens", 6),
+        ("output_tokens", 9),
+        ("reasoning.output_tokens", 5),
+    ] {
+        assert_eq!(number(told, &format!("gen_ai.usage.{name}")), Some(tokens), "{name}");
+    }
 }
 
 #[test]
