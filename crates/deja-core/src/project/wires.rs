@@ -69,7 +69,7 @@ choices! {
     Threshold = "threshold", "X-Deja-Threshold: how similar a question must be, down to the project's minimum.";
     Context = "context", "X-Deja-Context: keep answers apart by a name.";
     Ttl = "ttl", "X-Deja-TTL: serve an answer for a shorter time than the project does.";
-    Debug = "debug", "X-Deja-Debug: times and reasons in headers of the answer.";
+    Debug = "debug", "X-Deja-Debug: times, in the header Server-Timing of the answer.";
     Pace = "pace", "X-Deja-Pace: a streamed answer from the cache comes at this many tokens a second.";
 }
 

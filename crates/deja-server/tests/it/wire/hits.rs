@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{CACHED, address, ask, ask_freely, cache, counted, events, id, question, said, send};
 use crate::util::provider::{answer_to, stream_response};
-use crate::util::{Reaction, Tenant, World};
+use crate::util::{FakeProvider, Reaction, Tenant, World};
 
 /// White space and characters that renderings have lost elsewhere.
 const TEXT: &str = "  fn main() {\n\tprintln!(\"h\u{e9}llo \u{1f980}\");\n\n}\t\n and a tail that is longer than one piece of a stream is, twice over, to be sure \n ";
@@ -60,6 +60,18 @@ fn a_hit_says_what_it_is_in_headers() {
     let similarity: f64 = close.header("x-deja-similarity").unwrap().parse().unwrap();
     assert!((0.85..1.0).contains(&similarity));
     assert_eq!(world.provider.calls("wire-evidence").len(), 1);
+}
+
+#[test]
+fn a_hit_whose_price_is_not_known_says_nothing_of_savings() {
+    let world = World::shared();
+    let (tenant, own) = (world.tenant("wire-unpriced"), FakeProvider::start());
+    let url = format!("{}/v1", own.url());
+    tenant.deja.cli(&tenant.provider_add("house", &url, "house/model-1", &["--allow-private"]));
+    for expected in ["miss", "hit"] {
+        let response = ask(&tenant, CACHED[0].0, "house/model-1", "wire-unpriced", false);
+        assert_eq!((cache(&response), response.header("x-deja-saved")), (expected, None));
+    }
 }
 
 #[test]
