@@ -15,7 +15,7 @@ use deja_providers::TokenCounter;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::config::Config;
+use crate::config::{Account, Config, Credentials};
 use crate::lifecycle::{Server, Signals};
 
 const MODEL: &str = "gpt-4o-mini";
@@ -48,8 +48,9 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
     }
     let sandbox = TcpListener::bind("127.0.0.1:0").await?;
     let base = format!("http://{}/v1", sandbox.local_addr()?);
-    config.credentials.openai.api_key = Some("sandbox".into());
-    config.credentials.openai.base_url = Some(base.parse()?);
+    // A try costs nothing: no account of the environment is asked.
+    let openai = Account { api_key: Some("sandbox".into()), base_url: Some(base.parse()?) };
+    config.credentials = Credentials { openai, ..Credentials::default() };
     let router = Router::new().route("/v1/chat/completions", post(sandbox_answer));
     let server = Server::start(config).await?;
     server.also_serve(sandbox, router);

@@ -1,6 +1,6 @@
 //! Running it: health, metrics, documents, start, stop, and the command line against a running server.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -494,6 +494,29 @@ fn the_demo_prints_a_table_and_exits() {
     let rows = out.lines().filter(|line| line.contains("hit") || line.contains("miss")).count();
     assert!(rows >= 3 && out.contains("hit") && out.contains("miss"), "{out}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "it leaves nothing behind");
+}
+
+#[test]
+fn the_demo_asks_no_account_of_the_environment() {
+    let provider = FakeProvider::start();
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(crate::util::deja::DEJA);
+    command.arg("demo").env_clear().env("DEJA_LISTEN", format!("127.0.0.1:{}", free_port()));
+    command.env("ANTHROPIC_API_KEY", "sk-ant-paid").env("ANTHROPIC_BASE_URL", provider.url());
+    command.env("DEJA_PRICES_URL", "").env("DEJA_EMBED_TIMEOUT_MS", "60000").current_dir(directory.path());
+    let mut demo = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // curl http://ADDRESS/v1/cache/query -H 'Authorization: Bearer KEY' ...
+    let lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let curl = { lines }.find(|line| line.starts_with("curl ")).unwrap();
+    let between = |before: &str, after: char| curl.split_once(before).unwrap().1.split(after).next().unwrap();
+    let (address, bearer) = (between("http://", '/'), between("Authorization: ", '\''));
+    let headers = [("Authorization", bearer), ("Content-Type", "application/json")];
+    let body = json!({"prompt": "Is this paid?", "model": "claude-haiku-4-5"}).to_string();
+    let answer = http::once(address.parse().unwrap(), "POST", PATH, &headers, body.as_bytes()).unwrap();
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+    assert_eq!(answer.status, 500, "{}", answer.text());
+    assert!(provider.calls("Is this paid?").is_empty());
 }
 
 #[test]
