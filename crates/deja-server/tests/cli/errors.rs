@@ -5,12 +5,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use deja_server::admin::socket;
-
-use super::{Deja, PATIENCE, terminate};
+use super::{Deja, terminate};
 
 #[test]
 fn wrong_usage_is_one_line_and_code_2() {
@@ -305,12 +301,7 @@ fn a_server_goes_on_whose_log_cannot_be_written() {
     for (out, log) in [(full().into(), full().into()), (closed().into(), Stdio::from(closed()))] {
         let deja = Deja::new().env("DEJA_LISTEN", "127.0.0.1:0").env("DEJA_LOG", "debug");
         let mut server = deja.command(&["serve"]).stdout::<Stdio>(out).stderr(log).spawn().unwrap();
-        let began = Instant::now();
-        while !socket::path_in(&deja.path().join("deja-data")).exists() {
-            assert_eq!(server.try_wait().unwrap(), None, "it gave up");
-            assert!(began.elapsed() < PATIENCE, "it never serves");
-            sleep(Duration::from_millis(20));
-        }
+        deja.until_served_by(&mut server);
         // A line in the log each.
         assert_eq!(deja.last_line(&["project", "create", "a"]), "a");
         deja.ok(&["project", "list"]);

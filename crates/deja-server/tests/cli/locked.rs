@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::thread::{self, sleep};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use deja_core::api_key::PlainKey;
 use deja_core::id::SystemEntropy;
@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Deja, PATIENCE, terminate};
+use super::{Deja, terminate};
 
 /// A server's store, held by this process.
 fn hold(deja: &Deja) -> (Runtime, Arc<dyn Store>) {
@@ -151,12 +151,7 @@ fn a_server_waits_for_a_command_that_has_the_store() {
     assert_eq!(server.try_wait().unwrap(), None, "it gave up");
     runtime.block_on(store.close()).unwrap();
     drop(store);
-    let began = Instant::now();
-    while !socket::path_in(&deja.path().join("deja-data")).exists() {
-        assert_eq!(server.try_wait().unwrap(), None, "it gave up");
-        assert!(began.elapsed() < PATIENCE, "it never serves");
-        sleep(Duration::from_millis(20));
-    }
+    deja.until_served_by(&mut server);
     assert_eq!(terminate(server).code(), Some(0));
 }
 

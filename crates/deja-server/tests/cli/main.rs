@@ -7,9 +7,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
+use deja_server::admin::socket;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -17,10 +16,11 @@ mod errors;
 mod eval;
 mod import;
 mod locked;
+#[path = "../it/util/patience.rs"]
+mod patience;
 mod reference;
 
-/// How long a server may take to begin or to end.
-const PATIENCE: Duration = Duration::from_mins(1);
+use patience::{PATIENCE, eventually, within};
 
 struct Deja {
     root: TempDir,
@@ -50,6 +50,15 @@ impl Deja {
 
     fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
+    }
+
+    /// Waits until this server takes commands.
+    #[track_caller]
+    fn until_served_by(&self, server: &mut Child) {
+        eventually("it serves", || {
+            assert_eq!(server.try_wait().unwrap(), None, "it gave up");
+            socket::path_in(&self.path().join("deja-data")).exists()
+        });
     }
 
     /// What it prints; it must succeed and complain about nothing.
@@ -103,13 +112,7 @@ fn mode(path: &Path) -> u32 {
 fn terminate(mut server: Child) -> ExitStatus {
     let sent = Command::new("kill").arg("-TERM").arg(server.id().to_string()).status().unwrap();
     assert!(sent.success());
-    let began = Instant::now();
-    let ended = loop {
-        match server.try_wait().unwrap() {
-            None if began.elapsed() < PATIENCE => sleep(Duration::from_millis(20)),
-            ended => break ended,
-        }
-    };
+    let ended = within(PATIENCE, || server.try_wait().unwrap());
     if ended.is_none() {
         server.kill().unwrap();
     }

@@ -2,15 +2,14 @@
 //! line, and a download that the command line takes in.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use scraper::{Html, Selector};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use crate::util::http::{Connection, PATIENCE, request};
+use crate::util::http::{Connection, request};
 use crate::util::provider::answer_to;
-use crate::util::{Deja, FakeProvider, Response, Tenant};
+use crate::util::{Deja, FakeProvider, PATIENCE, Response, Tenant, within};
 
 const PASSWORD: &str = "correct horse battery staple";
 const EMAIL: &str = "ada@example.com";
@@ -58,12 +57,8 @@ fn links(deja: &Deja) -> Vec<String> {
 /// The path of the link that the start number `start` prints, a moment after it began to answer.
 #[track_caller]
 fn link_of_start(deja: &Deja, start: usize) -> String {
-    let began = Instant::now();
-    while links(deja).len() < start {
-        assert!(began.elapsed() < PATIENCE, "no link: {}", deja.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    path(deja, &links(deja)[start - 1])
+    let link = within(PATIENCE, || links(deja).into_iter().nth(start - 1));
+    path(deja, &link.unwrap_or_else(|| panic!("no link: {}", deja.log())))
 }
 
 /// Makes the first owner by the printed link, and gives their session.

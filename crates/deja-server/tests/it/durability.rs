@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
-use crate::util::http::{Connection, PATIENCE};
+use crate::util::http::Connection;
 use crate::util::tenant::{MODEL, PATH, Tenant};
-use crate::util::{Deja, FakeProvider, Random};
+use crate::util::{Deja, FakeProvider, PATIENCE, Random, within};
 
 const ROUNDS: u64 = 6;
 const WRITERS: usize = 3;
@@ -99,10 +99,8 @@ pub fn kill_under_load(deja: &mut Deja, slug: &str, key: &str, ledger: &Ledger, 
         scope.spawn(|| keep_writing(running, slug, key, ledger, round, &stop));
         // Something was acknowledged, however busy the machine is. From then on the moment of the kill is what is
         // drawn at random here, so a plain pause is right.
-        let began = Instant::now();
-        while ledger.answers.lock().unwrap().len() == before && began.elapsed() < PATIENCE {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let _asserted_below =
+            within(PATIENCE, || (ledger.answers.lock().unwrap().len() > before).then_some(()));
         std::thread::sleep(pause);
         running.signal("KILL");
         stop.store(true, Ordering::SeqCst);

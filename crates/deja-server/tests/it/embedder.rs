@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::util::http::PATIENCE;
 use crate::util::provider::json_response;
 use crate::util::server::listen;
 use crate::util::tenant::MODEL;
@@ -75,11 +73,7 @@ fn entries_of_another_embedder_are_embedded_again_and_never_compared() {
 
     // Then it is found as the new model sees it.
     gate.open();
-    let began = Instant::now();
-    while !deja.log().contains("re-embedding is complete") {
-        assert!(began.elapsed() < PATIENCE, "no end of re-embedding; log:\n{}", deja.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    deja.until_logged("re-embedding is complete", 1);
     let log = deja.log();
     assert!(log.contains("re-embedding entries of another embedder"), "{log}");
     let hit = tenant.ask_for("How heavy is a blue whale?");

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 
-use crate::util::http::{Connection, PATIENCE, request};
+use crate::util::http::{Connection, request};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Tenant};
+use crate::util::{Deja, FakeProvider, Tenant, eventually};
 
 const CLIENTS: usize = 4;
 const RESTARTS: usize = 3;
@@ -51,11 +51,8 @@ fn whoever_connects_during_a_restart_waits_and_is_answered() {
         }
         let restarts = || {
             for _ in 0..RESTARTS {
-                let (before, began) = (answers.load(Ordering::SeqCst), std::time::Instant::now());
-                while answers.load(Ordering::SeqCst) < before + 50 {
-                    assert!(began.elapsed() < PATIENCE, "no answers");
-                    std::thread::sleep(std::time::Duration::from_millis(5));
-                }
+                let before = answers.load(Ordering::SeqCst);
+                eventually("there are answers", || answers.load(Ordering::SeqCst) >= before + 50);
                 deja.stop();
                 deja.restart();
             }
@@ -78,11 +75,7 @@ fn who_connected_just_before_the_stop_is_answered() {
         // It is accepted once a later one has its answer.
         deja.get("/livez");
         deja.signal("TERM");
-        let began = std::time::Instant::now();
-        while deja.log().matches("shutting down").count() <= attempt {
-            assert!(began.elapsed() < PATIENCE, "{}", deja.log());
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        deja.until_logged("shutting down", attempt + 1);
         let answer =
             connection.send(&request("GET", "/livez", &[], b"")).and_then(|()| connection.receive(false));
         drop(connection);

@@ -5,12 +5,11 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::admin_api::with_input;
-use crate::util::http::PATIENCE;
 use crate::util::provider::answer_to;
 use crate::util::tenant::MODEL;
 use crate::util::{Deja, FakeProvider, Tenant};
@@ -346,11 +345,7 @@ fn vectors_of_another_embedder_are_made_again() {
     fs::write(file(&deja, "foreign"), foreign).unwrap();
     deja.cli(&["import", &file(&deja, "foreign")]);
     assert_eq!(tenant.ask_for(PROMPT)["response"], "from elsewhere");
-    let began = Instant::now();
-    while !deja.log().contains("re-embedding is complete") {
-        assert!(began.elapsed() < PATIENCE, "{}", deja.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    deja.until_logged("re-embedding is complete", 1);
     let hit = tenant.ask_for(REWORDED);
     assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!("from elsewhere")));
 }

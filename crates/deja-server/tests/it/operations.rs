@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::util::deja::{free_port, wait};
-use crate::util::http::{self, Connection, PATIENCE};
+use crate::util::http::{self, Connection};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, World, metrics};
+use crate::util::{Deja, FakeProvider, Gate, PATIENCE, Reaction, Tenant, World, eventually, metrics};
 use crate::wire::counted;
 
 #[test]
@@ -135,13 +135,12 @@ fn a_query_in_flight_at_sigterm_is_answered() {
         provider.wait_for_calls("operations-sigterm", 1);
         deja.signal("TERM");
         // Nobody new gets in, and who only keeps a connection open is sent off.
-        let closed = Instant::now();
-        while Connection::open(deja.address()).is_ok_and(|mut c| {
+        let is_served = |mut c: Connection| {
             c.send(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n").is_ok() && c.receive(false).is_ok()
-        }) {
-            assert!(closed.elapsed() < PATIENCE, "new connections are still served");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        };
+        eventually("new connections are not served", || {
+            !Connection::open(deja.address()).is_ok_and(is_served)
+        });
         assert!(idle.receive(false).is_err());
         gate.open();
         let answer = waiting.receive(false).unwrap();
@@ -173,9 +172,7 @@ fn what_is_answered_while_the_server_stops_is_counted_also_if_it_is_killed() {
             waiting
         });
         deja.signal("TERM");
-        while !deja.log().contains("shutting down") {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        deja.until_logged("shutting down", 1);
         gates[0].open();
         assert_eq!(answered.receive(false).unwrap().status, 200);
         // Counts are written once a second.
@@ -199,11 +196,7 @@ fn a_replica_leaves_before_it_stops() {
     open.send(&request("/livez")).unwrap();
     assert_eq!(open.receive(false).unwrap().header("connection"), None);
     deja.signal("TERM");
-    let began = Instant::now();
-    while deja.get("/readyz").status != 503 {
-        assert!(began.elapsed() < PATIENCE, "it is still ready");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("it is not ready any more", || deja.get("/readyz").status == 503);
     assert_eq!(deja.get("/readyz").header("x-deja-error"), Some("unavailable"));
     // New requests are answered, on old connections and on new ones, and each connection ends with its answer.
     assert_eq!(tenant.ask_for("Who wrote Faust?")["cache_hit"], false);
@@ -259,13 +252,11 @@ fn slow_heads_and_bodies_are_cut() {
     }
     // One that never stops, a byte at a time.
     let mut drip = Connection::open(deja.address()).unwrap();
-    let began = Instant::now();
-    let mut byte = 0;
-    while drip.send(&whole[byte..=byte]).is_ok() {
-        assert!(began.elapsed() < PATIENCE, "a head that drips is read for ever");
-        byte = (byte + 1).min(body_at - 6);
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let mut bytes = (0..body_at - 5).chain(std::iter::repeat(body_at - 6));
+    eventually("a head that drips is not read for ever", || {
+        let byte = bytes.next().unwrap();
+        drip.send(&whole[byte..=byte]).is_err()
+    });
     // A body that stops: 400 in the usual form.
     let mut body = Connection::open(deja.address()).unwrap();
     body.send(&whole[..body_at + 5]).unwrap();
@@ -442,11 +433,9 @@ fn listings_show_the_published_attributes_of_keys() {
     let line =
         |text: &str, word: &str| text.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
     // Counts are written in batches, a second or so later.
-    let began = Instant::now();
-    while !line(&listed(), "checkout service").split_whitespace().any(|word| word == "8") {
-        assert!(began.elapsed() < PATIENCE, "no count of 8 in\n{}", listed());
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    eventually("8 are counted", || {
+        line(&listed(), "checkout service").split_whitespace().any(|word| word == "8")
+    });
     let text = listed();
     let active = line(&text, "checkout service");
     assert!(active.contains(&key[..7]) && active.contains("Active"), "{active}");

@@ -2,10 +2,9 @@
 
 use serde_json::json;
 
-use crate::util::http::PATIENCE;
 use crate::util::provider::{Family, completion, json_response};
 use crate::util::tenant::MODEL;
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
+use crate::util::{Deja, FakeProvider, Gate, PATIENCE, Reaction, Tenant, eventually};
 
 const BIG: [&str; 6] = ["--tier", "enterprise", "--rpm", "100000", "--burst", "100000"];
 
@@ -123,10 +122,7 @@ fn times_out(database: Option<String>) {
     }
     assert_eq!(provider.calls("deadline").len(), 1);
     gate.open();
-    let began = std::time::Instant::now();
-    while tenant.send(&query).status != 200 {
-        assert!(began.elapsed() < crate::util::http::PATIENCE, "the answer is never there");
-    }
+    eventually("the answer is there", || tenant.send(&query).status == 200);
     assert_eq!(tenant.ask(&query)["response"], "At last.");
     assert_eq!(provider.calls("deadline").len(), 1, "the call under way went on");
 }

@@ -1,14 +1,12 @@
 //! The price table: fetched with an ETag, checked before it replaces the old one, and kept over a restart.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::util::deja::Deja;
-use crate::util::http::PATIENCE;
 use crate::util::server::listen;
-use crate::util::{FakeProvider, World};
+use crate::util::{FakeProvider, PATIENCE, World, eventually, within};
 
 /// What the source of prices says at the moment, and what it was asked.
 #[derive(Default)]
@@ -66,11 +64,7 @@ fn fresh_prices_are_checked_kept_and_asked_for_by_their_etag() {
     // Who may fetch them is nobody's to see.
     let secret = url.replace("http://", "http://me:hush@") + "?token=hush";
     let mut deja = Deja::builder().env("DEJA_PRICES_URL", secret).start();
-    let began = Instant::now();
-    while price(&deja) != (5.0, url.clone()) {
-        assert!(began.elapsed() < PATIENCE, "the prices are never taken over: {:?}", price(&deja));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("the prices are taken over", || price(&deja) == (5.0, url.clone()));
 
     // The same table again costs the source no body.
     let kept = || -> Value {
@@ -125,11 +119,7 @@ fn fresh_prices_are_checked_kept_and_asked_for_by_their_etag() {
     state.lock().unwrap().asked.clear();
     deja.restart();
     assert_eq!(price(&deja), (6.0, "last-known-good".into()));
-    let began = Instant::now();
-    while state.lock().unwrap().asked.is_empty() {
-        assert!(began.elapsed() < PATIENCE, "the source is not asked at start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("the source is asked at start", || !state.lock().unwrap().asked.is_empty());
     assert_eq!(state.lock().unwrap().asked[0], "\"v3\"", "the ETag survives with its table");
 }
 
@@ -169,15 +159,9 @@ fn savings_without_a_price_are_not_told_as_zero() {
     for _ in 0..2 {
         tenant.ask(&json!({"prompt": "Who wrote Faust?", "model": "house-model"}));
     }
-    let began = Instant::now();
-    let week = loop {
-        let week = serde_json::from_str::<Value>(&stats(&["--json"])).unwrap()["week"].take();
-        if week["requests"] == 2 {
-            break week;
-        }
-        assert!(began.elapsed() < PATIENCE, "{week}");
-        std::thread::sleep(Duration::from_millis(100));
-    };
+    let week = || serde_json::from_str::<Value>(&stats(&["--json"])).unwrap()["week"].take();
+    let week = within(PATIENCE, || Some(week()).filter(|week| week["requests"] == 2));
+    let week = week.expect("both are counted");
     assert_eq!(
         (&week["exact_hits"], &week["saved_usd"], &week["unpriced"]),
         (&json!(1), &json!(0.0), &json!(2))

@@ -11,9 +11,9 @@ use serde_json::json;
 use crate::feedback::FEEDBACK;
 use crate::postgres::{Database, Server, connect};
 use crate::util::deja::{Builder, new_database};
-use crate::util::http::{Connection, PATIENCE, request};
+use crate::util::http::{Connection, request};
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, eventually};
 
 fn three(provider: &FakeProvider) -> [Deja; 3] {
     let url = new_database();
@@ -230,11 +230,8 @@ fn without_postgres_it_is_not_ready_and_answers_503_until_it_is_back() {
     let slug = deja.cli(&["project", "create", "down"]);
     let key = deja.cli(&["key", "create", "--project", &slug, "--name", "k"]);
     let served_again = |after: &str| {
-        let began = Instant::now();
-        while ask(&deja, &key, "Who wrote Faust?").0 != 200 {
-            assert!(began.elapsed() < PATIENCE, "{after}: it is never served again");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let what = format!("{after}: it is served again");
+        eventually(&what, || ask(&deja, &key, "Who wrote Faust?").0 == 200);
         becomes(&deja, 200);
     };
     served_again("start");
@@ -258,11 +255,7 @@ fn as_patient_as_by_itself(url: &str, provider: &FakeProvider) -> Deja {
 
 /// Waits until `/readyz` says this: its answer is a second old at most, and a check may take two.
 fn becomes(deja: &Deja, ready: u16) {
-    let began = Instant::now();
-    while deja.get("/readyz").status != ready {
-        assert!(began.elapsed() < PATIENCE, "/readyz never says {ready}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually(&format!("/readyz says {ready}"), || deja.get("/readyz").status == ready);
 }
 
 #[test]
@@ -302,13 +295,11 @@ fn readiness_is_checked_once_at_a_time_and_once_a_second() {
         }
         let waiting = "SELECT count(*) FROM pg_stat_activity
                        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%facts%'";
-        let began = Instant::now();
-        while asked.iter().any(|asked| !asked.is_finished()) {
+        eventually("a check has a deadline", || {
             let waiting: i64 = runtime.block_on(transaction.query_one(waiting, &[])).unwrap().get(0);
             assert!(waiting <= 1, "{waiting} checks at a time");
-            assert!(began.elapsed() < PATIENCE, "a check has a deadline");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            asked.iter().all(std::thread::ScopedJoinHandle::is_finished)
+        });
         let said: Vec<u16> = asked.into_iter().map(|asked| asked.join().unwrap()).collect();
         assert_eq!(said, [503; 8]);
     });
@@ -388,11 +379,7 @@ fn replicas_that_start_together_print_one_link_and_the_others_say_so() {
     let said = |deja: &Deja| {
         deja.log().contains("The console has no operator") || deja.log().contains("another replica")
     };
-    let began = Instant::now();
-    while !replicas.iter().all(said) {
-        assert!(began.elapsed() < PATIENCE, "each says how to begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("each says how to begin", || replicas.iter().all(said));
     let link_of = |deja: &Deja| {
         let log = deja.log();
         let link = log
@@ -412,11 +399,7 @@ fn replicas_that_start_together_print_one_link_and_the_others_say_so() {
     replicas[maker].stop();
     assert_eq!(replicas[other].get(&link).status, 410);
     replicas[maker].restart();
-    let began = Instant::now();
-    while link_of(&replicas[maker]).unwrap() == link {
-        assert!(began.elapsed() < PATIENCE, "it prints another one");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually("it prints another one", || link_of(&replicas[maker]).unwrap() != link);
     assert_eq!(replicas[other].get(&link_of(&replicas[maker]).unwrap()).status, 200);
 }
 

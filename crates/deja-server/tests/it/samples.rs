@@ -1,13 +1,10 @@
 //! Samples of what was asked and came near, from a query to an export.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use crate::util::http::PATIENCE;
 use crate::util::provider::Reaction;
 use crate::util::tenant::MODEL;
-use crate::util::{Deja, FakeProvider, Tenant};
+use crate::util::{Deja, FakeProvider, PATIENCE, Tenant, within};
 
 const PROMPT: &str = "How do I reset my password?";
 const REWORDED: &str = "How can I reset my password?";
@@ -25,14 +22,7 @@ fn tune(deja: &Deja, slug: &str) -> Value {
 }
 
 fn until_sampled(deja: &Deja) -> Value {
-    let began = Instant::now();
-    loop {
-        if let Some(sample) = samples(deja, &["--with-samples"]).pop() {
-            return sample;
-        }
-        assert!(began.elapsed() < PATIENCE, "no sample is written");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    within(PATIENCE, || samples(deja, &["--with-samples"]).pop()).expect("a sample is written")
 }
 
 #[test]

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use crate::durability::{Ledger, check, keep_writing};
 use crate::postgres::program;
 use crate::trial::{Goals, Rounds, Trial};
-use crate::util::Tenant;
 use crate::util::deja::new_database;
-use crate::worlds::{Pair, Stop, World, eventually};
+use crate::util::{Tenant, eventually};
+use crate::worlds::{Pair, Stop, World};
 
 pub const TRIAL: Trial =
     Trial { name: "backup", counts: "backups", goals: Goals { few: 2, short: 30, long: 100 }, play };

@@ -10,11 +10,11 @@ use crate::durability::{Ledger, check};
 use crate::postgres::{Database, Server};
 use crate::proxy::{Proxy, Weather};
 use crate::trial::{Goals, Rounds, Trial};
-use crate::util::http::{PATIENCE, once};
+use crate::util::http::once;
 use crate::util::provider::answer_to;
 use crate::util::tenant::MODEL;
-use crate::util::{Random, Tenant};
-use crate::worlds::{Stop, World, eventually};
+use crate::util::{PATIENCE, Random, Tenant, eventually};
+use crate::worlds::{Stop, World};
 
 pub const TRIAL: Trial =
     Trial { name: "database", counts: "faults", goals: Goals { few: 2, short: 21, long: 700 }, play };

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::points::sound;
 use crate::trial::{Goals, Rounds, Trial};
 use crate::util::tenant::{MODEL, key_of};
-use crate::util::{Random, Reaction, Tenant};
-use crate::worlds::{Backend, UNLIMITED, World, eventually};
+use crate::util::{Random, Reaction, Tenant, eventually};
+use crate::worlds::{Backend, UNLIMITED, World};
 
 /// Not in each usual test run: not every machine lets a test mount something.
 pub const TRIAL: Trial =

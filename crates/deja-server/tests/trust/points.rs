@@ -4,15 +4,15 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::trial::{Goals, Rounds, Trial};
 use crate::util::deja::{DEJA, free_port, wait};
-use crate::util::http::{PATIENCE, once};
+use crate::util::http::once;
 use crate::util::tenant::{MODEL, PATH};
-use crate::util::{FakeProvider, Random, Response};
+use crate::util::{FakeProvider, PATIENCE, Random, Response, within};
 
 /// Not in each usual test run: not every machine lets a test trace a process.
 pub const TRIAL: Trial =
@@ -194,10 +194,7 @@ impl Data {
         let mut strace = strace.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         let status = |path| once(address, "GET", path, &[], b"").map(|response| response.status).ok();
         let mut until = |longest: Duration, holds: &dyn Fn() -> bool| {
-            let began = Instant::now();
-            while !holds() && began.elapsed() < longest && strace.try_wait().unwrap().is_none() {
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            within(longest, || (holds() || strace.try_wait().unwrap().is_some()).then_some(()))
         };
         until(PATIENCE, &|| status("/livez").is_some());
         // With a disk that failed once it may never be ready: it is asked all the same.

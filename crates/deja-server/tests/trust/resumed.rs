@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::trial::{Goals, Limit, Progress, Rounds, Trial};
-use crate::worlds::eventually;
+use crate::util::eventually;
 
 pub const TRIAL: Trial =
     Trial { name: "resumed", counts: "runs killed", goals: Goals { few: 2, short: 2, long: 20 }, play };

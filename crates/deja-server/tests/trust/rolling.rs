@@ -13,7 +13,8 @@ use crate::trial::{Goals, Rounds, Trial};
 use crate::util::http::{Connection, once, request};
 use crate::util::provider::answer_to;
 use crate::util::tenant::{MODEL, PATH};
-use crate::worlds::{Backend, Stop, World, eventually};
+use crate::util::{PATIENCE, eventually, within};
+use crate::worlds::{Backend, Stop, World};
 
 pub const TRIAL: Trial =
     Trial { name: "rolling", counts: "restarts", goals: Goals { few: 2, short: 20, long: 100 }, play };
@@ -108,12 +109,6 @@ fn connect(addresses: &[SocketAddr], turn: u64) -> Connection {
         once(*address, "GET", "/readyz", &[], b"").is_ok_and(|response| response.status == 200)
     };
     let others = || addresses.iter().cycle().skip(turn as usize % addresses.len()).take(addresses.len());
-    loop {
-        if let Some(connection) =
-            others().filter(|address| ready(address)).find_map(|a| Connection::open(*a).ok())
-        {
-            return connection;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let connect = || others().filter(|address| ready(address)).find_map(|a| Connection::open(*a).ok());
+    within(PATIENCE, connect).expect("somebody is ready")
 }

@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use crate::util::deja::{Builder, free_port, new_database};
-use crate::util::http::{self, PATIENCE};
 use crate::util::{Deja, FakeProvider, Tenant};
+use crate::util::{eventually, http};
 
 /// A limit that is out of the way.
 pub const UNLIMITED: [&str; 6] = ["--tier", "enterprise", "--rpm", "1000000", "--burst", "1000000"];
@@ -152,14 +151,4 @@ impl Drop for Stop<'_> {
 /// Runs what is async to its end.
 pub fn in_runtime<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
-}
-
-/// Waits until `holds`, with the patience of a busy machine.
-#[track_caller]
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "not after {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

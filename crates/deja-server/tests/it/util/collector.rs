@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -11,7 +9,7 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 
-use super::http::PATIENCE;
+use super::eventually;
 use super::server::listen;
 
 /// A collector.
@@ -53,11 +51,8 @@ impl Collector {
 
     /// Waits until it was asked so many times.
     pub fn wait_for_calls(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.asked.load(Ordering::SeqCst) < count {
-            assert!(Instant::now() < deadline, "the collector was asked fewer than {count} times");
-            sleep(Duration::from_millis(20));
-        }
+        let what = format!("the collector is asked {count} times");
+        eventually(&what, || self.asked.load(Ordering::SeqCst) >= count);
     }
 
     /// All spans.

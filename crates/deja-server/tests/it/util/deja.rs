@@ -8,12 +8,13 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use socket2::Socket;
 
-use super::http::{self, PATIENCE, Response};
+use super::http::{self, Response};
 use super::provider::FakeProvider;
+use super::{PATIENCE, within};
 
 /// The binary under test.
 pub const DEJA: &str = env!("CARGO_BIN_EXE_deja");
@@ -317,18 +318,23 @@ impl Deja {
     }
 
     fn wait_until(&mut self, well: &str) {
-        let began = Instant::now();
-        loop {
-            if let Ok(response) = http::once(self.address(), "GET", well, &[], b"")
-                && response.status == 200
-            {
-                return;
+        let began = within(PATIENCE, || {
+            let said = http::once(self.address(), "GET", well, &[], b"").ok();
+            let began = said.filter(|response| response.status == 200);
+            if began.is_none() {
+                let ended = self.process.as_mut().unwrap().child.try_wait().unwrap();
+                assert!(ended.is_none(), "the server ended ({ended:?}); log:\n{}", self.log());
             }
-            let ended = self.process.as_mut().unwrap().child.try_wait().unwrap();
-            assert!(ended.is_none(), "the server ended ({ended:?}); log:\n{}", self.log());
-            assert!(began.elapsed() < PATIENCE, "the server is not ready; log:\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            began
+        });
+        assert!(began.is_some(), "the server is not ready; log:\n{}", self.log());
+    }
+
+    /// Waits until it has logged `text` so many times.
+    #[track_caller]
+    pub fn until_logged(&self, text: &str, times: usize) {
+        let logged = within(PATIENCE, || (self.log().matches(text).count() >= times).then_some(()));
+        assert!(logged.is_some(), "no {text:?} in the log:\n{}", self.log());
     }
 
     /// A number of kilobytes from `/proc/<pid>/status`, such as `VmRSS` or `VmHWM`.
@@ -350,14 +356,7 @@ impl Drop for Deja {
 
 /// Waits for a child's end; `None` if it does not come in time.
 pub fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
-    let began = Instant::now();
-    while began.elapsed() < patience {
-        if let Some(status) = child.try_wait().unwrap() {
-            return Some(status);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    None
+    within(patience, || child.try_wait().unwrap())
 }
 
 fn collect(mut from: impl Read + Send + 'static, log: Log) -> JoinHandle<()> {

@@ -3,15 +3,13 @@
 use std::fmt::Write as _;
 use std::io::{self, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 use serde_json::Value;
 
+use super::PATIENCE;
+
 /// Each cause of an error that any test meets stands there.
 const ERRORS: &str = include_str!("../../../../../docs/reference/errors.md");
-
-/// Longer than anything may take on a slow machine; a test that waits this long has failed.
-pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// An answer.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::http::PATIENCE;
+use super::PATIENCE;
 use super::server::Asked;
 
 /// Input tokens that the fake reports for every answer of its own making.

@@ -1,11 +1,9 @@
 //! A project and a key of a test's own, and the ways to ask with it.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use super::deja::Deja;
+use super::eventually;
 use super::http::{Connection, Response, request};
 
 /// The model most tests ask for: its price is in every price table.
@@ -96,12 +94,9 @@ impl<'a> Tenant<'a> {
     /// Returns when tokens are counted and no longer estimated: a vocabulary is loaded beside the first hit by meaning.
     #[track_caller]
     pub fn until_tokens_are_counted(&self) {
-        let deadline = Instant::now() + Duration::from_mins(1);
         self.ask_for("How do I open the red door?");
-        while self.ask_for("How can I open the red door?")["debug"]["tokens_estimated"] != false {
-            assert!(Instant::now() < deadline, "the vocabulary is loaded");
-            sleep(Duration::from_millis(500));
-        }
+        let estimated = || self.ask_for("How can I open the red door?")["debug"]["tokens_estimated"].take();
+        eventually("the vocabulary is loaded", || estimated() == false);
     }
 
     /// The bytes of a query's request.

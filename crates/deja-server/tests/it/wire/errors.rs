@@ -10,7 +10,7 @@ use super::{CACHED, question, send};
 use crate::util::deja::Deja;
 use crate::util::http::Connection;
 use crate::util::tenant::MODEL;
-use crate::util::{FakeProvider, Response, Tenant, World};
+use crate::util::{FakeProvider, PATIENCE, Response, Tenant, World, eventually, within};
 
 const CHAT: &str = "/v1/chat/completions";
 
@@ -258,27 +258,21 @@ fn all_bodies_together_have_one_budget() {
     silent.send(announced.as_bytes()).unwrap();
     sleep(Duration::from_millis(50));
     assert_eq!(ask(CHAT, MODEL).status, 200);
-    let began = Instant::now();
-    let (first, refused) = loop {
+    let refused = within(PATIENCE, || {
         let mut first = Connection::open(deja.address()).unwrap();
         first.send(head.as_bytes()).unwrap();
         sleep(Duration::from_millis(50));
         let response = ask(CHAT, MODEL);
-        if response.status != 200 {
-            break (first, response);
-        }
-        // It came before the announced body.
-        assert!(began.elapsed() < crate::util::http::PATIENCE, "an announced body takes all the room");
-    };
+        // Otherwise it came before the announced body.
+        (response.status != 200).then_some((first, response))
+    });
+    let (first, refused) = refused.expect("a body that came takes all the room");
     assert_eq!((refused.status, kind(CHAT, &refused).as_str()), (503, "service_unavailable_error"));
     assert!(refused.header("retry-after").is_some());
     let refused = ask("/v1/messages", "claude-haiku-4-5");
     assert_eq!((refused.status, kind("/v1/messages", &refused).as_str()), (529, "overloaded_error"));
     drop(first);
-    while ask(CHAT, MODEL).status != 200 {
-        assert!(began.elapsed() < 2 * crate::util::http::PATIENCE, "its room comes back");
-        sleep(Duration::from_millis(20));
-    }
+    eventually("its room comes back", || ask(CHAT, MODEL).status == 200);
 }
 
 #[test]

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::streams::{begin, begin_with, call, until};
 use super::{CACHED, EXACT, address, cache, place, question, said, send};
-use crate::util::http::{PATIENCE, find};
+use crate::util::http::find;
 use crate::util::provider::{chunked, json_response, stream_response};
 use crate::util::stream::{events, whole};
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, World};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, World, eventually};
 
 /// The first event of an answer; then the provider waits until deja hangs up, which opens the gate.
 fn begun(path: &str, model: &str, gone: &Gate) -> Reaction {
@@ -48,11 +48,8 @@ fn with_tool(wire: Wire, text: &str) -> Value {
 #[track_caller]
 fn until_kept(tenant: &Tenant<'_>, path: &str, model: &str, text: &str) {
     let body = question(path, model, text, false).to_string();
-    let began = std::time::Instant::now();
-    while send(tenant, &address(path, false), &[("X-Deja-Cache", "only")], &body).status != 200 {
-        assert!(began.elapsed() < PATIENCE, "the answer is kept");
-        thread::sleep(Duration::from_millis(20));
-    }
+    let only = || send(tenant, &address(path, false), &[("X-Deja-Cache", "only")], &body).status;
+    eventually("the answer is kept", || only() == 200);
 }
 
 #[test]

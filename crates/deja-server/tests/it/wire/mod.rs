@@ -14,15 +14,11 @@ mod passing;
 mod streams;
 mod traps;
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use deja_wire::Wire;
 use serde_json::{Value, json};
 
-use crate::util::http::PATIENCE;
 use crate::util::provider::answer_to;
-use crate::util::{FakeProvider, Response, Tenant};
+use crate::util::{FakeProvider, Response, Tenant, eventually};
 
 /// Where each cached format is asked ([`address`]), and a model of it.
 pub const CACHED: [(&str, &str); 4] = [
@@ -104,17 +100,14 @@ fn ask_with(
 /// What was counted of a tenant's requests, as soon as there are so many of them.
 #[track_caller]
 pub fn counted(tenant: &Tenant<'_>, requests: u64) -> Value {
-    let began = Instant::now();
-    loop {
+    let mut week = Value::Null;
+    eventually("they are counted", || {
         let stats = tenant.deja.try_cli(&["cache", "stats", "--project", &tenant.slug, "--json"]).stdout;
-        let week = serde_json::from_slice::<Value>(&stats).unwrap()["week"].take();
-        if week["requests"].as_u64() >= Some(requests) {
-            assert_eq!(week["requests"], requests, "{week}");
-            return week;
-        }
-        assert!(began.elapsed() < PATIENCE, "{week}");
-        sleep(Duration::from_millis(100));
-    }
+        week = serde_json::from_slice::<Value>(&stats).unwrap()["week"].take();
+        week["requests"].as_u64() >= Some(requests)
+    });
+    assert_eq!(week["requests"], requests, "{week}");
+    week
 }
 
 /// What the cache did.

@@ -1,12 +1,8 @@
 //! `GET /v1/models` in both shapes.
 
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 
-use crate::util::http::PATIENCE;
-use crate::util::{FakeProvider, Response, Tenant, World};
+use crate::util::{FakeProvider, Response, Tenant, World, eventually};
 
 fn get(tenant: &Tenant<'_>, key: &str, path: &str, more: &[(&str, &str)]) -> Response {
     let headers = [&[("x-api-key", key)], more].concat();
@@ -75,16 +71,11 @@ fn a_key_for_some_models_sees_those_and_a_stranger_none() {
     let narrow = tenant.new_key(&["--model", "gpt-4o-mini"]);
     assert_eq!(ids(&get(&tenant, &narrow, "/v1/models", &[])), ["gpt-4o-mini"]);
     // Whoever looks for keys that nobody uses finds that this one is used. It is counted within a second or so.
-    let began = Instant::now();
-    let used = || {
+    eventually("a key was used", || {
         let listed = tenant.deja.try_cli(&["key", "list", "--project", &tenant.slug, "--json"]).stdout;
         let keys: Vec<Value> = serde_json::from_slice(&listed).unwrap();
         keys.iter().any(|key| key["requests"] == 1 && key["last_used"].is_string())
-    };
-    while !used() {
-        assert!(began.elapsed() < PATIENCE, "no key was used");
-        sleep(Duration::from_millis(100));
-    }
+    });
     assert_eq!(get(&tenant, "dj_nobody", "/v1/models", &[]).status, 401);
     for (id, headers) in [("gpt-4o", &[][..]), ("no-such", &[]), ("claude-haiku-4-5", &ANTHROPIC)] {
         let response = get(&tenant, &narrow, &format!("/v1/models/{id}"), headers);

@@ -2,15 +2,15 @@
 
 use std::io::Read;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{CACHED, EXACT, address, ask, cache, counted, question, said, send};
-use crate::util::http::{Connection, PATIENCE, find, request};
+use crate::util::http::{Connection, find, request};
 use crate::util::provider::{Call, Family, chunked, stream_response};
 use crate::util::stream::events;
-use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, Tenant, World};
+use crate::util::{Deja, FakeProvider, Gate, Reaction, Response, Tenant, World, eventually};
 
 /// A call such as the fake gets, to make its answers beforehand.
 pub(super) fn call(path: &str, model: &str, text: &str) -> Call {
@@ -259,15 +259,11 @@ fn an_answer_that_nobody_waits_for_any_more_is_kept() {
     until(&leader, "\"role\":\"assistant\"");
     drop(leader);
     gate.open();
-    let began = Instant::now();
     let only = || {
         let body = question(path, model, "wire-alone", false).to_string();
         send(&tenant, path, &[("X-Deja-Cache", "only")], &body).status
     };
-    while only() != 200 {
-        assert!(began.elapsed() < PATIENCE, "the answer is kept");
-        thread::sleep(Duration::from_millis(50));
-    }
+    eventually("the answer is kept", || only() == 200);
     assert_eq!(world.provider.calls("wire-alone").len(), 1);
 }
 
