@@ -10,8 +10,8 @@ use deja_core::admin::providers::NewProvider;
 use deja_core::admin::{AdminError, Hidden};
 
 use super::args::{
-    AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
-    SecretFrom, Sure, Task, TokenTask,
+    AdminTask, AuditTask, CacheTask, KeyTask, MemberTask, OperatorTask, PriceTask, ProjectTask, ProviderTask,
+    SecretFrom, Sure, TokenTask,
 };
 use super::{print, reach};
 use crate::admin::{Command, ContextFilter};
@@ -21,33 +21,23 @@ use crate::config::Config;
 const MAX_SECRET_BYTES: u64 = 64 * 1024;
 
 pub(super) async fn run(
-    task: Task,
+    task: AdminTask,
     config: &Config,
     env: &BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let (command, json) = match task {
-        Task::Project(task) => project(task)?,
-        Task::Key(task) => key(task),
-        Task::Provider(task) => provider(task, env)?,
-        Task::Price(task) => price(task),
-        Task::Cache(task) => cache(task)?,
-        Task::Operator(task) => operator(task)?,
-        Task::Member(task) => member(task),
-        Task::Token(task) => token(task),
-        Task::Audit(AuditTask::List { project, limit, form }) => {
+        AdminTask::Project(task) => project(task)?,
+        AdminTask::Key(task) => key(task),
+        AdminTask::Provider(task) => provider(task, env)?,
+        AdminTask::Price(task) => price(task),
+        AdminTask::Cache(task) => cache(task)?,
+        AdminTask::Operator(task) => operator(task)?,
+        AdminTask::Member(task) => member(task),
+        AdminTask::Token(task) => token(task),
+        AdminTask::Audit(AuditTask::List { project, limit, form }) => {
             (Command::AuditList { project, limit }, form.json)
         }
-        Task::Serve
-        | Task::Demo { .. }
-        | Task::Config(_)
-        | Task::Export(_)
-        | Task::Import(_)
-        | Task::Tune(_)
-        | Task::Db(_)
-        | Task::Eval(_)
-        | Task::Openapi
-        | Task::Health => anyhow::bail!("this is not an admin command"),
     };
     let reply = reach::execute_somewhere(config, command).await?;
     print::reply(&reply, json, out)

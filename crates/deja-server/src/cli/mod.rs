@@ -109,25 +109,24 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
             say(&warning);
         }
     }
-    let task = match task {
+    let runtime = || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        runtime.context("the threads of the server cannot be started")
+    };
+    match task {
         Task::Config(ConfigTask::Check) => {
             config?;
-            return Ok(writeln!(out, "The settings are valid.")?);
+            Ok(writeln!(out, "The settings are valid.")?)
         }
         Task::Config(ConfigTask::Print) => {
             let settings = Settings::load(&sources)?;
             settings.check()?;
             not_onto_itself(&sources)?;
-            return Ok(out.write_all(settings.to_toml()?.as_bytes())?);
+            Ok(out.write_all(settings.to_toml()?.as_bytes())?)
         }
-        Task::Openapi => return Ok(writeln!(out, "{}", crate::api::openapi::document()?)?),
-        task => task,
-    };
-    let config = config?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("the threads of the server cannot be started")?;
-    match task {
+        Task::Openapi => Ok(writeln!(out, "{}", crate::api::openapi::document()?)?),
         Task::Serve => {
+            let (config, runtime) = (config?, runtime()?);
             let served = runtime.block_on(crate::lifecycle::serve(config));
             // A store that is still being opened when a signal ends the start does not keep the process.
             runtime.shutdown_background();
@@ -136,14 +135,14 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
             }
             served
         }
-        Task::Health => health::ask(&config),
-        Task::Export(task) => runtime.block_on(transfer::export(task, &config, out)),
-        Task::Import(task) => runtime.block_on(transfer::import(task, &config, out)),
-        Task::Eval(task) => runtime.block_on(eval::run(task, &config, out)),
-        Task::Tune(task) => runtime.block_on(tune::tune(task, &config, out)),
-        Task::Db(task) => runtime.block_on(db::run(task, &config, out)),
-        Task::Demo { exit } => runtime.block_on(demo::run(config, exit)),
-        task => runtime.block_on(admin::run(task, &config, &sources.env, out)),
+        Task::Health => health::ask(&config?),
+        Task::Export(task) => runtime()?.block_on(transfer::export(task, &config?, out)),
+        Task::Import(task) => runtime()?.block_on(transfer::import(task, &config?, out)),
+        Task::Eval(task) => runtime()?.block_on(eval::run(task, &config?, out)),
+        Task::Tune(task) => runtime()?.block_on(tune::tune(task, &config?, out)),
+        Task::Db(task) => runtime()?.block_on(db::run(task, &config?, out)),
+        Task::Demo { exit } => runtime()?.block_on(demo::run(config?, exit)),
+        Task::Admin(task) => runtime()?.block_on(admin::run(task, &config?, &sources.env, out)),
     }
 }
 

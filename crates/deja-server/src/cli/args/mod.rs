@@ -100,21 +100,8 @@ pub(super) enum Task {
         #[arg(long)]
         exit: bool,
     },
-    /// Projects: the tenants, each with its own cache, keys and limits
-    #[command(subcommand)]
-    Project(ProjectTask),
-    /// API keys of a project
-    #[command(subcommand)]
-    Key(KeyTask),
-    /// LLM providers of a project's own: OpenAI-compatible servers, and those that speak as Anthropic or Gemini do
-    #[command(subcommand)]
-    Provider(ProviderTask),
-    /// What models cost
-    #[command(subcommand)]
-    Price(PriceTask),
-    /// A project's cache
-    #[command(subcommand)]
-    Cache(CacheTask),
+    #[command(flatten)]
+    Admin(AdminTask),
     /// How good a project's hits are, and what another threshold or guard would do
     #[command(after_help = "\
 Example:
@@ -124,18 +111,6 @@ The figures are of the project's own traffic, from its samples. How many hits
 are right comes from labels, which people give on the console's page Quality;
 without any it is not known. --json has every threshold from 0.75 to 0.99.")]
     Tune(TuneTask),
-    /// The people who sign in to the console
-    #[command(subcommand)]
-    Operator(OperatorTask),
-    /// Who may do what in a project: operators and their ranks in it
-    #[command(subcommand)]
-    Member(MemberTask),
-    /// Personal access tokens, with which an operator's programs use the admin API
-    #[command(subcommand)]
-    Token(TokenTask),
-    /// Who changed what
-    #[command(subcommand)]
-    Audit(AuditTask),
     /// Write a cache as lines of JSON, to move it or to keep it
     #[command(after_help = "\
 Example:
@@ -188,6 +163,38 @@ on comes last.")]
     /// Print the API's OpenAPI document
     #[command(after_help = "Example:\n  deja openapi > openapi.json")]
     Openapi,
+}
+
+/// What is asked of the running server, or of the store itself while none runs.
+#[derive(Debug, Subcommand)]
+pub(super) enum AdminTask {
+    /// Projects: the tenants, each with its own cache, keys and limits
+    #[command(subcommand)]
+    Project(ProjectTask),
+    /// API keys of a project
+    #[command(subcommand)]
+    Key(KeyTask),
+    /// LLM providers of a project's own: OpenAI-compatible servers, and those that speak as Anthropic or Gemini do
+    #[command(subcommand)]
+    Provider(ProviderTask),
+    /// What models cost
+    #[command(subcommand)]
+    Price(PriceTask),
+    /// A project's cache
+    #[command(subcommand)]
+    Cache(CacheTask),
+    /// The people who sign in to the console
+    #[command(subcommand)]
+    Operator(OperatorTask),
+    /// Who may do what in a project: operators and their ranks in it
+    #[command(subcommand)]
+    Member(MemberTask),
+    /// Personal access tokens, with which an operator's programs use the admin API
+    #[command(subcommand)]
+    Token(TokenTask),
+    /// Who changed what
+    #[command(subcommand)]
+    Audit(AuditTask),
 }
 
 #[derive(Clone, Copy, Debug, Subcommand)]
