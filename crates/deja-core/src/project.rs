@@ -324,16 +324,7 @@ pub(crate) mod tests {
 
     /// A project that serves.
     pub(crate) fn mine() -> Project {
-        Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "mine".parse().unwrap(),
-            name: "Mine".into(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings::default(),
-            created: Timestamp::from_secs(0),
-        }
+        crate::testing::project(ProjectId::from_bytes([1; 16]), "mine", Timestamp::from_secs(0))
     }
 
     #[test]

@@ -12,13 +12,12 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use deja_core::analytics::{ContextKey, Dimension, Outcome, Rollup, Slice, Step, UsageBatch, UsageEvent};
-use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::embedding::Similarity;
 use deja_core::id::{KeyId, ProjectId};
 use deja_core::money::NanoUsd;
-use deja_core::project::{Project, ProjectSettings, Tier};
 use deja_core::store::Store;
+use deja_core::testing;
 use deja_store::{StoreSettings, open};
 
 const HOURS: i64 = 30 * 24;
@@ -34,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(2).map_or(temporary.path().to_owned(), PathBuf::from);
     let store = open(&StoreSettings::new(&directory)).await?;
     let project = ProjectId::from_bytes([1; 16]);
-    store.create_project(&tenant(project)?, &Change::new(at(0), Actor::System, "report")).await?;
+    store.create_project(&testing::project(project, "report", at(0)), &testing::change()).await?;
     let began = Instant::now();
     let (requests, slowest) = fill(&*store, project, per_hour).await?;
     let bytes = std::fs::metadata(directory.join("deja.db"))?.len();
@@ -157,17 +156,4 @@ fn at(seconds: i64) -> Timestamp {
 
 fn key(number: u8) -> KeyId {
     KeyId::from_bytes([number; 16])
-}
-
-fn tenant(id: ProjectId) -> Result<Project, Box<dyn std::error::Error>> {
-    Ok(Project {
-        id,
-        slug: "report".parse()?,
-        name: "report".to_owned(),
-        tier: Tier::Enterprise,
-        custom_quota: None,
-        suspended: false,
-        settings: ProjectSettings::default(),
-        created: at(0),
-    })
 }

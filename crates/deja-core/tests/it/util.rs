@@ -27,8 +27,7 @@ use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::{
     Admission, Entries, Keys, LogOrder, NewLabel, Projects, RequestLog, StoreError, Usage,
 };
-use deja_core::testing::change;
-use deja_core::testing::{ManualClock, SeededEntropy};
+use deja_core::testing::{ManualClock, SeededEntropy, change, project};
 use deja_wire::Wire;
 use futures::StreamExt;
 use tokio::sync::Semaphore;
@@ -482,16 +481,8 @@ async fn admission(
 ) -> Admission {
     let entropy = SeededEntropy::new(u64::from(number));
     let key = PlainKey::generate(&entropy).unwrap();
-    let project = Project {
-        id: ProjectId::from_bytes([number; 16]),
-        slug: format!("project-{number}").parse().unwrap(),
-        name: "Project".into(),
-        tier: Tier::Pro,
-        custom_quota: None,
-        suspended: false,
-        settings,
-        created: clock.now(),
-    };
+    let (id, slug) = (ProjectId::from_bytes([number; 16]), format!("project-{number}"));
+    let project = Project { tier: Tier::Pro, settings, ..project(id, &slug, clock.now()) };
     store.create_project(&project, &change()).await.unwrap();
     let api_key = ApiKey {
         id: KeyId::from_bytes([number; 16]),

@@ -166,9 +166,8 @@ mod tests {
     use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
     use deja_core::embedding::{EmbedderId, Embedding};
     use deja_core::id::{EntryId, ProjectId};
-    use deja_core::project::{Project, ProjectSettings, Tier};
     use deja_core::store::{Entries, Projects, StaleCount, Vectors};
-    use deja_core::testing::{ManualClock, MemoryStore, change};
+    use deja_core::testing::{ManualClock, MemoryStore, change, project};
 
     use super::*;
 
@@ -209,16 +208,7 @@ mod tests {
 
     async fn filled(clock: &ManualClock) -> Arc<MemoryStore> {
         let (store, now) = (MemoryStore::new(), clock.now());
-        let project = Project {
-            id: ProjectId::from_bytes([1; 16]),
-            slug: "p".parse().unwrap(),
-            name: "P".into(),
-            tier: Tier::Free,
-            custom_quota: None,
-            suspended: false,
-            settings: ProjectSettings::default(),
-            created: now,
-        };
+        let project = project(ProjectId::from_bytes([1; 16]), "p", now);
         store.create_project(&project, &change()).await.unwrap();
         for (number, prompt) in [(1, "good"), (2, "bad"), (3, "better")] {
             let answer = Answer {

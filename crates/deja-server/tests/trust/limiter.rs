@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use deja_core::clock::Timestamp;
 use deja_core::id::ProjectId;
-use deja_core::project::{Project, ProjectSettings, Tier};
 use deja_core::rate_limit::{Bucket, Decision, LimitOf, MINUTE, Quota, take};
 use deja_core::store::Store;
-use deja_core::testing::change;
+use deja_core::testing::{change, project};
 use deja_store::{StoreSettings, open};
 
 use crate::postgres::Database;
@@ -96,7 +95,7 @@ async fn round(seed: u64, stores: [&Arc<dyn Store>; 2]) {
     }
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&seed.to_be_bytes());
-    let project = project(ProjectId::from_bytes(bytes), seed);
+    let project = project(ProjectId::from_bytes(bytes), &format!("p{seed}"), Timestamp::from_nanos(START));
     for store in stores {
         store.create_project(&project, &change()).await.unwrap();
     }
@@ -130,18 +129,5 @@ fn pause(random: &mut Random, quota: Quota) -> i64 {
         3 => random.below(interval) as i64,
         4 => random.pick(&[interval - 1, interval, interval + 1]) as i64,
         _ => random.below(quota.capacity() as usize + interval) as i64,
-    }
-}
-
-fn project(id: ProjectId, number: u64) -> Project {
-    Project {
-        id,
-        slug: format!("p{number}").parse().unwrap(),
-        name: "P".to_owned(),
-        tier: Tier::Free,
-        custom_quota: None,
-        suspended: false,
-        settings: ProjectSettings::default(),
-        created: Timestamp::from_nanos(START),
     }
 }

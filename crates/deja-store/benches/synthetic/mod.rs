@@ -10,7 +10,8 @@ use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::project::{Project, ProjectSettings, Tier};
+use deja_core::project::Project;
+use deja_core::testing;
 
 pub(crate) const DIMENSION: usize = 384;
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -81,16 +82,7 @@ pub(crate) fn scope() -> Scope {
 }
 
 pub(crate) fn project() -> Project {
-    Project {
-        id: ProjectId::from_bytes([1; 16]),
-        slug: "bench".parse().expect("a slug"),
-        name: "Bench".to_owned(),
-        tier: Tier::Free,
-        custom_quota: None,
-        suspended: false,
-        settings: ProjectSettings::default(),
-        created: NOW,
-    }
+    testing::project(ProjectId::from_bytes([1; 16]), "bench", NOW)
 }
 
 pub(crate) fn prompt(number: u64) -> String {

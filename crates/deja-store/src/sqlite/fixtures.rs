@@ -4,21 +4,13 @@ use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::project::{Project, ProjectSettings, Tier};
+use deja_core::project::Project;
+use deja_core::testing;
 
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
 pub(super) fn project() -> Project {
-    Project {
-        id: ProjectId::from_bytes([1; 16]),
-        slug: "p".parse().unwrap(),
-        name: "P".to_owned(),
-        tier: Tier::Free,
-        custom_quota: None,
-        suspended: false,
-        settings: ProjectSettings::default(),
-        created: NOW,
-    }
+    testing::project(ProjectId::from_bytes([1; 16]), "p", NOW)
 }
 
 pub(super) fn scope() -> Scope {

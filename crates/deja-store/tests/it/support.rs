@@ -8,8 +8,9 @@ use deja_core::cache::{Answer, Candidate, Entry, LabelSource, Met, NewEntry, Pro
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
 use deja_core::id::{EntryId, ProjectId};
-use deja_core::project::{Project, ProjectSettings, Tier};
+use deja_core::project::Project;
 use deja_core::store::{NewLabel, Probe, Store};
+use deja_core::testing;
 use deja_store::{StoreSettings, open};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -32,16 +33,7 @@ pub(crate) fn entry_id(number: u32) -> EntryId {
 }
 
 pub(crate) fn project(number: u8) -> Project {
-    Project {
-        id: project_id(number),
-        slug: format!("p{number}").parse().unwrap(),
-        name: "P".to_owned(),
-        tier: Tier::Free,
-        custom_quota: None,
-        suspended: false,
-        settings: ProjectSettings::default(),
-        created: NOW,
-    }
+    testing::project(project_id(number), &format!("p{number}"), NOW)
 }
 
 pub(crate) fn embedder() -> EmbedderId {

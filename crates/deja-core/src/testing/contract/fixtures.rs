@@ -11,10 +11,10 @@ use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
 use crate::id::{EntryId, KeyId, OperatorId, ProjectId};
 use crate::operator::{Operator, PasswordHash, Role};
-use crate::project::{Project, ProjectSettings, Tier};
+use crate::project::Project;
 use crate::rate_limit::Decision;
 use crate::store::{Admission, Door, Probe, Store};
-use crate::testing::change;
+use crate::testing::{self, change};
 
 /// When the cases play.
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -39,16 +39,7 @@ pub(super) fn entry_id(number: u32) -> EntryId {
 
 /// A project called `p<number>`.
 pub(super) fn project(number: u32) -> Project {
-    Project {
-        id: project_id(number),
-        slug: format!("p{number}").parse().unwrap(),
-        name: format!("Project {number}"),
-        tier: Tier::Free,
-        custom_quota: None,
-        suspended: false,
-        settings: ProjectSettings::default(),
-        created: NOW,
-    }
+    testing::project(project_id(number), &format!("p{number}"), NOW)
 }
 
 /// Stores [`project`].
