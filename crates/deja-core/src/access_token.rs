@@ -2,40 +2,20 @@
 
 use crate::clock::Timestamp;
 use crate::hex_secret::{Form, HexSecret};
-use crate::id::{Entropy, EntropyError, OperatorId};
+use crate::id::OperatorId;
 use crate::operator::TokenHash;
 
-const FORM: Form = Form { prefix: "djt_", bytes: 32 };
+/// A whole token: `djt_` and 64 hexadecimal characters.
+pub type PlainAccessToken = HexSecret<AccessTokenForm>;
 
-/// A whole token: `djt_` and 64 hexadecimal characters. Never stored, prints as `[REDACTED]`.
-#[derive(Clone, Debug)]
-pub struct PlainAccessToken(HexSecret);
+/// The form of an access token.
+#[derive(Clone, Copy, Debug)]
+pub enum AccessTokenForm {}
 
-impl PlainAccessToken {
-    /// A new token from 32 random bytes.
-    pub fn generate(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
-        HexSecret::generate(&FORM, entropy).map(Self)
-    }
-
-    /// The token in `text`, if it has a token's form: `djt_` and 64 hexadecimal characters, lower case as issued.
-    pub fn parse(text: &str) -> Option<Self> {
-        HexSecret::parse(&FORM, text).map(Self)
-    }
-
-    /// What is stored and looked up.
-    pub fn hash(&self) -> TokenHash {
-        TokenHash(self.0.sha256())
-    }
-
-    /// The part that listings show: the prefix and four characters.
-    pub fn shown(&self) -> String {
-        self.0.shown(&FORM)
-    }
-
-    /// The whole token, for the one time it is shown.
-    pub fn reveal(&self) -> &str {
-        self.0.reveal()
-    }
+impl Form for AccessTokenForm {
+    const PREFIX: &'static str = "djt_";
+    const BYTES: usize = 32;
+    type Hash = TokenHash;
 }
 
 /// A token as it is kept.

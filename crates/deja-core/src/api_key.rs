@@ -6,45 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::hex_secret::{Form, HexSecret};
-use crate::id::{Entropy, EntropyError, KeyId, ProjectId};
+use crate::id::{KeyId, ProjectId};
 use crate::rate_limit::Quota;
 
-const FORM: Form = Form { prefix: "dj_", bytes: 16 };
+/// A whole key.
+pub type PlainKey = HexSecret<KeyForm>;
 
-/// A whole key. Exists while it is created or checked, is never stored, and prints as `[REDACTED]`.
-#[derive(Clone, Debug)]
-pub struct PlainKey(HexSecret);
+/// The form of a key.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyForm {}
 
-impl PlainKey {
-    /// A new key from 16 random bytes.
-    pub fn generate(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
-        HexSecret::generate(&FORM, entropy).map(Self)
-    }
-
-    /// The key in `text`, if it has a key's form: `dj_` and 32 hexadecimal characters, lower case as issued.
-    pub fn parse(text: &str) -> Option<Self> {
-        HexSecret::parse(&FORM, text).map(Self)
-    }
-
-    /// What is stored and looked up.
-    pub fn hash(&self) -> KeyHash {
-        KeyHash(self.0.sha256())
-    }
-
-    /// The part that listings show: the prefix and four characters.
-    pub fn shown(&self) -> String {
-        self.0.shown(&FORM)
-    }
-
-    /// The whole key, for the one time it is shown.
-    pub fn reveal(&self) -> &str {
-        self.0.reveal()
-    }
+impl Form for KeyForm {
+    const PREFIX: &'static str = "dj_";
+    const BYTES: usize = 16;
+    type Hash = KeyHash;
 }
 
 /// SHA-256 of a key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyHash(pub [u8; 32]);
+
+impl From<[u8; 32]> for KeyHash {
+    fn from(sha256: [u8; 32]) -> Self {
+        Self(sha256)
+    }
+}
 
 impl fmt::Debug for KeyHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,7 +144,7 @@ mod tests {
     #[test]
     fn a_plain_key_never_prints() {
         let key = PlainKey::generate(&SystemEntropy).unwrap();
-        assert_eq!(format!("{key:?} {:?}", key.hash()), "PlainKey([REDACTED]) KeyHash(..)");
+        assert_eq!(format!("{key:?} {:?}", key.hash()), "[REDACTED] KeyHash(..)");
     }
 
     fn kept() -> ApiKey {

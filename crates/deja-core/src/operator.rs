@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::hex_secret::{Form, HexSecret};
-use crate::id::{Entropy, EntropyError, OperatorId};
+use crate::id::OperatorId;
 
 /// What an operator may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -145,37 +145,28 @@ impl Operator {
     }
 }
 
-/// A token in a cookie or a one-time link: 256 random bits in hexadecimal. Never stored, prints as `[REDACTED]`.
-#[derive(Clone, Debug)]
-pub struct PlainToken(HexSecret);
+/// A token in a cookie or a one-time link: 64 hexadecimal characters.
+pub type PlainToken = HexSecret<TokenForm>;
 
-const FORM: Form = Form { prefix: "", bytes: 32 };
+/// The form of such a token.
+#[derive(Clone, Copy, Debug)]
+pub enum TokenForm {}
 
-impl PlainToken {
-    /// A new token.
-    pub fn generate(entropy: &dyn Entropy) -> Result<Self, EntropyError> {
-        HexSecret::generate(&FORM, entropy).map(Self)
-    }
-
-    /// The token in `text`, if it has a token's form: 64 hexadecimal characters, lower case as issued.
-    pub fn parse(text: &str) -> Option<Self> {
-        HexSecret::parse(&FORM, text).map(Self)
-    }
-
-    /// What is stored and looked up.
-    pub fn hash(&self) -> TokenHash {
-        TokenHash(self.0.sha256())
-    }
-
-    /// The token, for the cookie or the link.
-    pub fn reveal(&self) -> &str {
-        self.0.reveal()
-    }
+impl Form for TokenForm {
+    const PREFIX: &'static str = "";
+    const BYTES: usize = 32;
+    type Hash = TokenHash;
 }
 
 /// SHA-256 of a token. Opens nothing: look-ups hash what they are given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenHash(pub [u8; 32]);
+
+impl From<[u8; 32]> for TokenHash {
+    fn from(sha256: [u8; 32]) -> Self {
+        Self(sha256)
+    }
+}
 
 impl TokenHash {
     /// In hexadecimal, to name a session or an invite in a form.
