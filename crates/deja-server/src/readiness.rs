@@ -1,9 +1,10 @@
 //! Whether storage works, for `/readyz`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::store::Store;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -40,7 +41,7 @@ impl Readiness {
     /// Whether it works. An answer is a second old at most, unless its check takes longer.
     pub async fn storage_works(&self) -> bool {
         let mut check = {
-            let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut latest = self.latest.lock();
             match &*latest {
                 Some(check) if check.holds() => check.clone(),
                 _ => latest.insert(self.begin()).clone(),

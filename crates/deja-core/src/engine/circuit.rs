@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::clock::Timestamp;
 use crate::engine::Engine;
@@ -93,7 +94,7 @@ impl Circuits {
         place: &str,
         now: Timestamp,
     ) -> Result<(), Duration> {
-        let mut failing = self.lock();
+        let mut failing = self.failing.lock();
         let found = failing.get_mut(&(project, name.to_owned())).filter(|found| found.place == place);
         let Some(Failing { tried, state: State::Open(rest), .. }) = found else { return Ok(()) };
         let left = rest.left(now);
@@ -109,7 +110,7 @@ impl Circuits {
 
     /// Takes in how a try ended of what is at `place`.
     pub(super) fn heard(&self, project: ProjectId, name: &str, place: &str, failed: bool, now: Timestamp) {
-        let mut failing = self.lock();
+        let mut failing = self.failing.lock();
         let key = (project, name.to_owned());
         if !failed {
             if let Some(Failing { state: State::Open(_), .. }) = failing.remove(&key) {
@@ -166,7 +167,7 @@ impl Circuits {
 
     /// What is left alone.
     fn open(&self, now: Timestamp) -> Vec<ProviderDown> {
-        let mut failing = self.lock();
+        let mut failing = self.failing.lock();
         forget(&mut failing, now);
         let open = failing.iter().filter_map(|((project, name), failing)| match failing.state {
             State::Open(rest) => {
@@ -176,11 +177,6 @@ impl Circuits {
             State::Closed(_) => None,
         });
         open.collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<(ProjectId, String), Failing>> {
-        // What is known is whole after every statement under the lock.
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -366,8 +362,8 @@ mod tests {
         assert_eq!(circuits.open(at(last)).len(), 1);
         assert_eq!(left(&circuits, last), 0, "a try is a sign of life");
         assert_eq!(circuits.open(at(last + 1)).len(), 1);
-        assert_eq!(circuits.lock().len(), 1, "nor is what failed once kept for ever");
+        assert_eq!(circuits.failing.lock().len(), 1, "nor is what failed once kept for ever");
         circuits.heard(TWO, "m", HERE, true, at(2 * last + 1));
-        assert_eq!(circuits.lock().len(), 1, "nor without anybody who looks");
+        assert_eq!(circuits.failing.lock().len(), 1, "nor without anybody who looks");
     }
 }

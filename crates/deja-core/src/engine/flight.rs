@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::Instant;
 
@@ -114,7 +115,7 @@ impl Audience {
 
     /// When somebody stopped wanting it last.
     pub(super) fn left_at(&self) -> Option<Instant> {
-        *self.left_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.left_at.lock()
     }
 
     /// Waits until nobody wants the answer any more.
@@ -130,7 +131,7 @@ pub(super) struct Seat(Arc<Audience>);
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        *self.0.left_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.0.left_at.lock() = Some(Instant::now());
         if self.0.seated.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.left.notify_one();
         }
@@ -253,7 +254,7 @@ impl Flights {
         judge: &Judge<'_>,
         reach: Reach,
     ) -> Joined {
-        let mut by_scope = self.lock();
+        let mut by_scope = self.by_scope.lock();
         let flights = by_scope.entry(scope).or_default();
         if let Some(same) = flights.iter().find(|flight| flight.is_open_to(query, reach)) {
             return same.follow(Similarity::ONE);
@@ -277,11 +278,6 @@ impl Flights {
         let (first, comes) = mpsc::channel(1);
         let watch = Watch { progress, seat: Arc::clone(&audience).seat(), first: Some(comes) };
         (Leader { flights: Arc::clone(self), scope, sender, first, audience }, watch)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ScopeKey, Vec<Flight>>> {
-        // The map is whole after every statement under the lock, so a panic elsewhere leaves it usable.
-        self.by_scope.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -353,7 +349,7 @@ impl Leader {
     /// Leaves if `wanted`, which is asked while nobody can join.
     fn leave_if(&self, wanted: impl FnOnce() -> bool) -> bool {
         let own = self.sender.subscribe();
-        let mut by_scope = self.flights.lock();
+        let mut by_scope = self.flights.by_scope.lock();
         if !wanted() {
             return false;
         }

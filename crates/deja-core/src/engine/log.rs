@@ -1,7 +1,8 @@
 //! The log of requests, off the request path: what ended waits in memory and is written in batches.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::analytics::{ContextKey, UsageEvent};
 use crate::cache::{Met, PromptHash};
@@ -45,11 +46,11 @@ impl Logger {
     /// Keeps the request of a project that `read` gives. Where many come, most find no room, and are not read. Nor are any
     /// under the lock, so another may take the last room meanwhile.
     fn keep(&self, project: ProjectId, read: impl FnOnce() -> LoggedRequest) {
-        if !self.pending().has_room(project) {
+        if !self.pending.lock().has_room(project) {
             return;
         }
         let request = read();
-        let mut pending = self.pending();
+        let mut pending = self.pending.lock();
         if pending.has_room(project) {
             *pending.of_project.entry(project).or_default() += 1;
             pending.requests.push(request);
@@ -59,12 +60,8 @@ impl Logger {
     /// Writes all that ended before this call. What cannot be written is lost.
     pub(super) async fn flush(&self, store: &dyn Store) -> Result<(), StoreError> {
         let _one_at_a_time = self.writing.lock().await;
-        let Pending { requests, .. } = std::mem::take(&mut *self.pending());
+        let Pending { requests, .. } = std::mem::take(&mut *self.pending.lock());
         if requests.is_empty() { Ok(()) } else { store.log_requests(&requests).await }
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -206,7 +203,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(logger.pending().requests.len(), MOST_OF_A_PROJECT);
+        assert_eq!(logger.pending.lock().requests.len(), MOST_OF_A_PROJECT);
         logger.keep(one, || panic!("there is no room, so it is not read"));
         let other = ProjectId::from_bytes([2; 16]);
         logger.keep(other, || LoggedRequest {
@@ -214,7 +211,7 @@ mod tests {
             ..logged(read, Ending::Unread(None), Ended::RateLimited(LimitOf::Project), false)
         });
         assert_eq!(
-            logger.pending().requests.len(),
+            logger.pending.lock().requests.len(),
             MOST_OF_A_PROJECT + 1,
             "another project has room of its own"
         );

@@ -1,6 +1,6 @@
 //! What queries met in the cache, off the request path: kept in memory and written in batches, for feedback.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 
 use crate::cache::Answered;
 use crate::store::{Store, StoreError};
@@ -47,19 +47,19 @@ impl Pending {
 impl MetLog {
     /// Keeps what a query met.
     pub(super) fn keep(&self, met: Answered) {
-        self.pending().add(met);
+        self.pending.lock().add(met);
     }
 
     /// Writes all that was kept before this call. What cannot be written now is kept for the next call. A batch that will never be
     /// written is given up: it would keep all later ones from being written.
     pub(super) async fn flush(&self, store: &dyn Store) -> Result<(), StoreError> {
         let _one_at_a_time = self.writing.lock().await;
-        let Pending { met: batch, dropped, .. } = std::mem::take(&mut *self.pending());
+        let Pending { met: batch, dropped, .. } = std::mem::take(&mut *self.pending.lock());
         if !batch.is_empty()
             && let Err(error) = store.keep_answered(&batch).await
         {
             if error.may_pass() {
-                let mut pending = self.pending();
+                let mut pending = self.pending.lock();
                 pending.dropped += dropped;
                 pending.put_back(batch);
                 return Err(error);
@@ -78,10 +78,6 @@ impl MetLog {
             );
         }
         Ok(())
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Counting, off the request path: events are added up in memory and written in batches.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::analytics::{BatchId, UsageBatch, UsageEvent};
 use crate::api_key::ApiKey;
@@ -55,7 +56,7 @@ impl Recorder {
     }
 
     fn add(&self, count: impl FnOnce(&mut UsageBatch) -> bool) {
-        let counted = count(&mut self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        let counted = count(&mut self.pending.lock());
         self.dropped.fetch_add(u64::from(!counted), Ordering::Relaxed);
     }
 
@@ -79,7 +80,7 @@ impl Recorder {
         loop {
             if writing.batch.is_none() {
                 let mut batch = {
-                    let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut pending = self.pending.lock();
                     let entries = if more_entries || pending.is_crowded() { ENTRIES_AT_ONCE } else { 0 };
                     pending.take(MINUTES_AT_ONCE, entries)
                 };

@@ -1,8 +1,6 @@
 //! Taking samples of what was asked and what came near. The request path pays for a random number and a copy of the
 //! prompt, and for nothing if the same prompt answered.
 
-use std::sync::PoisonError;
-
 use crate::cache::Met;
 use crate::embedding::Similarity;
 use crate::engine::{Engine, Query, Reply, Source};
@@ -45,12 +43,12 @@ impl Engine {
             reason: reason.map(str::to_owned),
             score,
         };
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner).add(sample);
+        self.samples.lock().add(sample);
     }
 
     /// Writes the samples that were taken since the last call. Those that cannot be written are lost.
     pub(super) async fn flush_samples(&self) {
-        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let samples = self.samples.lock().take();
         if let Err(error) = self.parts.store.keep_samples(&samples, self.parts.clock.now()).await {
             tracing::warn!(samples = samples.len(), error = %error, "samples could not be written; they are lost");
         }

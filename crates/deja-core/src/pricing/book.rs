@@ -1,7 +1,9 @@
 //! The price list in force, with where it came from, and the search that puts a project's own prices first.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::RwLock;
 
 use super::{ModelPrice, PriceTable, PriceTableError};
 use crate::clock::Timestamp;
@@ -60,13 +62,12 @@ impl PriceBook {
 
     /// The list in force.
     pub fn current(&self) -> Arc<PriceList> {
-        // A poisoned lock still holds a whole list: it is swapped, never changed in place.
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     /// Puts `table` in force, unless [`PriceTable::check_replacement`] objects: then the old one stays.
     pub fn replace(&self, table: PriceTable, source: PriceSource) -> Result<(), PriceTableError> {
-        let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.0.write();
         list.table.check_replacement(&table)?;
         *list = Arc::new(PriceList { table: Arc::new(table), source });
         Ok(())
@@ -74,13 +75,13 @@ impl PriceBook {
 
     /// Puts `table` in force, however few models it has.
     pub fn put(&self, table: PriceTable, source: PriceSource) {
-        let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.0.write();
         *list = Arc::new(PriceList { table: Arc::new(table), source });
     }
 
     /// Notes that the source still has the same table at `now`.
     pub fn confirm(&self, now: Timestamp) {
-        let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.0.write();
         let source = PriceSource { fetched_at: Some(now), ..list.source.clone() };
         *list = Arc::new(PriceList { table: list.table.clone(), source });
     }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use deja_core::clock::Timestamp;
+use parking_lot::Mutex;
 
 /// Failures of one account from one address before sign-in waits.
 const PER_ACCOUNT: u32 = 5;
@@ -50,7 +50,7 @@ impl Throttle {
     }
 
     fn count_one(&self, keys: &[(Who, u32)], now: Timestamp) -> Result<(), Duration> {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock();
         if failures.len() >= REMEMBERED {
             forget(&mut failures, now);
         }
@@ -63,14 +63,14 @@ impl Throttle {
 
     /// Whether anything from this address is looked at, whatever the account; or how long it has to wait.
     pub(crate) fn is_open(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let failures = self.failures.lock();
         open(&failures, &[((place(address), None), PER_ADDRESS)], now)
     }
 
     /// Counts a failure of an address, after the fact: what is so long that guessing leads nowhere need not be counted before
     /// it is looked at.
     pub(crate) fn failed(&self, address: IpAddr, now: Timestamp) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock();
         if failures.len() >= REMEMBERED {
             forget(&mut failures, now);
         }
@@ -79,13 +79,13 @@ impl Throttle {
 
     /// Forgets the wrong codes of an account: the right one came.
     pub(super) fn code_succeeded(&self, account: &str) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock();
         failures.remove(&code_of(account));
     }
 
     /// Takes the attempt back, and the account's failures from this address: its password was right.
     pub(super) fn succeeded(&self, account: &str, address: IpAddr) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failures = self.failures.lock();
         let place = place(address);
         failures.remove(&(place, Some(normal(account))));
         if let Some(failed) = failures.get_mut(&(place, None)) {
@@ -232,6 +232,6 @@ mod tests {
         for n in 0..(REMEMBERED as u32 + 10) {
             let _counted = throttle.attempt("x", IpAddr::V4((n + 1).into()), at(i64::from(n / 100)));
         }
-        assert!(throttle.failures.lock().unwrap().len() <= REMEMBERED + 1);
+        assert!(throttle.failures.lock().len() <= REMEMBERED + 1);
     }
 }

@@ -1,8 +1,8 @@
 //! What the engine counts, for Prometheus. Handles are kept, so that a hit neither names a metric nor allocates.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageEvent};
@@ -11,6 +11,7 @@ use deja_core::engine::{Ended, Listener, QueryError, Reply, Source};
 use deja_core::money::NanoUsd;
 use deja_core::store::{Admission, NewLabel};
 use metrics::{Counter, Histogram, counter, histogram};
+use parking_lot::RwLock;
 
 use super::{
     DROPPED, EMBEDDING_SECONDS, FEEDBACK, GUARD_REFUSALS, NOT_STORED, OPINIONS, OPINIONS_SPENT, QUERIES,
@@ -83,12 +84,12 @@ impl Metrics {
     }
 
     fn count(&self, slug: &str, counted: &UsageEvent<'_>) {
-        let projects = self.projects.read().unwrap_or_else(PoisonError::into_inner);
+        let projects = self.projects.read();
         if let Some(project) = projects.get(slug) {
             return project.count(slug, counted);
         }
         drop(projects);
-        let mut projects = self.projects.write().unwrap_or_else(PoisonError::into_inner);
+        let mut projects = self.projects.write();
         projects.entry(slug.to_owned()).or_default().count(slug, counted);
     }
 

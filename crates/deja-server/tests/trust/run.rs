@@ -6,9 +6,9 @@ use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::TRIALS;
@@ -127,7 +127,7 @@ static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 pub fn run(trials: &[&Trial], plan: &Plan) -> ExitCode {
     panic::set_hook(Box::new(|what| {
         // A thread that was joined says no more than that it panicked.
-        SAID.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(what.to_string());
+        SAID.lock().push(what.to_string());
     }));
     let mut state = State::resume(plan, trials);
     for trial in trials {
@@ -178,7 +178,7 @@ fn play(trial: &Trial, progress: Progress, limit: Limit, plan: &Plan, state: &mu
     loop {
         // After a failed round the next one begins with a world of its own.
         let ended = panic::catch_unwind(AssertUnwindSafe(|| (trial.play)(&mut rounds))).is_ok();
-        let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let said = std::mem::take(&mut *SAID.lock());
         if ended || rounds.failures() >= MAX_FAILURES {
             return rounds.end();
         }
