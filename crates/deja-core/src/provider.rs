@@ -204,6 +204,11 @@ impl Seen {
     }
 }
 
+/// The content type that headers name; empty where there is none.
+pub fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
+}
+
 /// The headers of `list` among `all`, each with bytes of its own: those of a request share the buffer that it was read
 /// into, which they would hold as long as a stream lasts.
 pub fn listed(all: &HeaderMap, list: &[HeaderName]) -> HeaderMap {

@@ -10,7 +10,6 @@ use bytes::Bytes;
 use deja_wire::{Completion, Finish, Record, Unrecorded, Wire, is_event_stream, record, so_far, usage_in};
 use futures::stream::BoxStream;
 use futures::{StreamExt as _, TryFutureExt as _};
-use http::header::CONTENT_TYPE;
 use opentelemetry::context::FutureExt as _;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +25,7 @@ use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
 use crate::project::{OnHangup, OptIn};
-use crate::provider::{FailureClass, Forwarded, ProviderError};
+use crate::provider::{FailureClass, Forwarded, ProviderError, content_type};
 use crate::store::Unanswered;
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
@@ -77,8 +76,7 @@ impl Engine {
         let answer = patience.with(asked).await;
         let (answer, timed) = answer.unwrap_or(Err(QueryError::Unfinished))?;
         upstream.status(answer.status);
-        let kind = answer.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let streamed = kind.is_some_and(is_event_stream);
+        let streamed = is_event_stream(content_type(&answer.headers));
         let Forwarded { status, error, headers, asked_usage, body } = answer;
         let usage = asked_usage || wired.rendering.usage;
         let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };

@@ -2,7 +2,8 @@
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use deja_core::provider::content_type;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
@@ -15,8 +16,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
     if is_packed(headers) {
         return bad("the body is packed: send no Content-Encoding".into());
     }
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = content_type(headers).split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         return bad("Content-Type must be application/json".into());
     }

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Engine, Live, QueryError, Relay, Relayed};
 use deja_core::project::Project;
-use deja_core::provider::{Endpoint, Forward, Seen};
+use deja_core::provider::{Endpoint, Forward, Seen, content_type};
 use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
 use futures::StreamExt;
 use serde::Deserialize;
@@ -269,8 +269,7 @@ async fn answered(
     relay: Relay,
     mut live: Live,
 ) -> Result<Outcome, ConsoleError> {
-    let kind = live.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let (streamed, wire) = (is_event_stream(kind), relay.forward.endpoint.wire());
+    let (streamed, wire) = (is_event_stream(content_type(&live.headers)), relay.forward.endpoint.wire());
     let mut body = Vec::new();
     while let Some(piece) = live.next().await {
         body.extend_from_slice(&piece.map_err(|error| tried::refusal(QueryError::from(error)))?);

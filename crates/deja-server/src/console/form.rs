@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::header::CONTENT_TYPE;
 use deja_core::admin::AdminError;
+use deja_core::provider::content_type;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -21,8 +21,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Console>> for Form<T> {
 
     async fn from_request(request: Request, console: &Arc<Console>) -> Result<Self, ConsoleError> {
         let bad = |what: &str| ConsoleError::BadForm(what.into());
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        if kind.is_none_or(|kind| !kind.starts_with("application/x-www-form-urlencoded")) {
+        if !content_type(request.headers()).starts_with("application/x-www-form-urlencoded") {
             return Err(bad("It is not a form of this console"));
         }
         // Percent-encoding makes a text up to three times as long.
