@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{before, count, get, id, limit, time, uuid};
+use super::rows::{count, get, id, limit_of, number_before, time, uuid};
 
 /// When the row of a change is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Audit for PostgresStore {
              WHERE number < $1 AND {of} ORDER BY number DESC LIMIT $2"
         );
         let project = project.map(|project| uuid(project.as_bytes()));
-        let params: Params<'_> = &[&before(before_number), &limit(at_most), &project];
+        let params: Params<'_> = &[&number_before(before_number), &limit_of(at_most), &project];
         self.connections.query(&sql, params).await?.iter().map(from_row).collect()
     }
 
@@ -138,7 +138,7 @@ impl Audit for PostgresStore {
                         gone AS (DELETE FROM changes WHERE number IN (SELECT number FROM surplus) RETURNING 1)
                    SELECT count(*) FROM gone";
         let newest = i64::try_from(newest).unwrap_or(i64::MAX);
-        let params: Params<'_> = &[&action, &before.as_nanos(), &newest, &limit(at_most)];
+        let params: Params<'_> = &[&action, &before.as_nanos(), &newest, &limit_of(at_most)];
         count(&self.connections.query_one(sql, params).await?, 0)
     }
 }

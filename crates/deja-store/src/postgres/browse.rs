@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{self, Filter, SPARE, passes};
-use super::rows::{count, get, limit, parameters, text, text_or_none, time, uuid, word};
+use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, uuid, word};
 use super::vectors;
 use crate::order::{entry_column, entry_place, reads_through, way};
 
@@ -55,7 +55,7 @@ impl Browse for PostgresStore {
             detail_columns(),
             passes(),
         );
-        let ((value, id), limit) = (entry_place(order, after), limit(at_most));
+        let ((value, id), limit) = (entry_place(order, after), limit_of(at_most));
         let id = uuid(&id);
         let rest: Params<'_> = &[&value, &id, &limit];
         let passing = Filter::of(project, filter);
@@ -85,7 +85,7 @@ impl Browse for PostgresStore {
         );
         let half = HalfVector::from_f32_slice(embedding.as_slice());
         // Half precision puts some in a wrong order.
-        let wanted = limit(at_most).saturating_add(SPARE);
+        let wanted = limit_of(at_most).saturating_add(SPARE);
         let rest: Params<'_> = &[&embedder.as_str(), &vectors::dimension(embedding), &half, &wanted];
         let filter = Filter::of(project, filter);
         let rows = self.connections.search(&sql, &filter.before(rest)).await?;
@@ -124,7 +124,7 @@ impl Browse for PostgresStore {
                    FROM (SELECT context FROM entries WHERE project_id = $1
                          ORDER BY created DESC, entry_id DESC LIMIT $2) newest
                    GROUP BY context ORDER BY entries DESC, context NULLS FIRST LIMIT $3";
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit(among), &limit(at_most)];
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit_of(among), &limit_of(at_most)];
         let rows = self.connections.bulk(sql, params).await?;
         rows.iter().map(|row| Ok((text_or_none(row, 0)?, count(row, 1)?))).collect()
     }
@@ -139,7 +139,7 @@ impl Browse for PostgresStore {
                    FROM (SELECT model FROM entries WHERE project_id = $1
                          ORDER BY created DESC, entry_id DESC LIMIT $2) newest
                    GROUP BY model ORDER BY entries DESC, model LIMIT $3";
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit(among), &limit(at_most)];
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit_of(among), &limit_of(at_most)];
         let rows = self.connections.bulk(sql, params).await?;
         rows.iter().map(|row| Ok((text(row, 0)?, count(row, 1)?))).collect()
     }

@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::entries::{self, WIDTH};
-use super::rows::{get, hash, id, limit, parameters, text_or_none, unreadable, uuid, word};
+use super::rows::{get, hash, id, limit_of, parameters, text_or_none, unreadable, uuid, word};
 
 #[async_trait]
 impl Export for PostgresStore {
@@ -41,7 +41,7 @@ impl Export for PostgresStore {
             entries::COLUMNS
         );
         let (created, last_id) = (after.created.as_nanos(), uuid(after.id.as_bytes()));
-        let (now, limit, bytes) = (now.as_nanos(), limit(at_most), PAGE_BYTES as i64);
+        let (now, limit, bytes) = (now.as_nanos(), limit_of(at_most), PAGE_BYTES as i64);
         let rows = self
             .connections
             .bulk(&sql, &[&uuid(project.as_bytes()), &created, &last_id, &now, &limit, &bytes])

@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use super::PostgresStore;
 use super::audit::Noted;
 use super::connections::Params;
-use super::rows::{count, get, id, limit, text, text_or_none, time, unreadable, uuid, word};
+use super::rows::{count, get, id, limit_of, text, text_or_none, time, unreadable, uuid, word};
 use super::vectors::stored;
 
 /// Keeps a label, and writes what it changed: $1 to $13 are those of the function, after which come the change and, for
@@ -81,7 +81,7 @@ impl Labels for PostgresStore {
         let sql = "SELECT l.number, l.at, l.source, l.asked, e.entry_id, e.prompt, l.similarity, l.met, l.answers, l.note
                    FROM labels l JOIN entries e ON e.project_id = l.project_id AND e.entry_id = l.entry_id
                    WHERE l.project_id = $1 AND l.at >= $2 ORDER BY l.number DESC LIMIT $3";
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &since.as_nanos(), &limit(at_most)];
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &since.as_nanos(), &limit_of(at_most)];
         let rows = self.connections.query(sql, params).await?;
         rows.iter()
             .map(|row| {
@@ -168,7 +168,7 @@ impl Labels for PostgresStore {
                  gone AS (DELETE FROM {table} WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
                  SELECT count(*) FROM gone"
             );
-            let params: [&(dyn ToSql + Sync); 2] = [&limit(newest), &limit(at_most)];
+            let params: [&(dyn ToSql + Sync); 2] = [&limit_of(newest), &limit_of(at_most)];
             let rows = self.connections.bulk(&sql, &params).await?;
             gone += rows.first().map_or(Ok(0), |row| count(row, 0))?;
         }

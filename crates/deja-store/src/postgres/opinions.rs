@@ -12,7 +12,7 @@ use deja_core::store::{Opinions, Questions, StoreError};
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, hash, limit, signed, uuid};
+use super::rows::{count, get, hash, limit_of, signed, uuid};
 use crate::sums::{plus, sum_of};
 
 #[async_trait]
@@ -79,6 +79,6 @@ impl Opinions for PostgresStore {
                      SELECT ctid FROM opinions WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
                  RETURNING 1)
              SELECT count(*) FROM gone";
-        count(&self.connections.query_one(sql, &[&day, &limit(at_most)]).await?, 0)
+        count(&self.connections.query_one(sql, &[&day, &limit_of(at_most)]).await?, 0)
     }
 }

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::PostgresStore;
 use super::connections::Params;
 use super::entries::{has, searched};
-use super::rows::{count, get, id, limit, signed, text, text_or_none, time, unreadable, uuid, word};
+use super::rows::{count, get, id, limit_of, signed, text, text_or_none, time, unreadable, uuid, word};
 use crate::order::{log_order, log_reads_through};
 
 const SELECT: &str =
@@ -129,7 +129,7 @@ impl RequestLog for PostgresStore {
         let params: Params<'_> = &[
             &uuid(project.as_bytes()),
             &number,
-            &limit(at_most),
+            &limit_of(at_most),
             &filter.outcome.map(Outcome::as_str),
             &filter.key.map(|key| uuid(key.as_bytes())),
             &filter.model.as_ref().map(String::as_bytes),
@@ -179,7 +179,7 @@ impl RequestLog for PostgresStore {
              gone AS (UPDATE request_log SET asked = NULL WHERE ctid IN (SELECT ctid FROM old) RETURNING 1)
              SELECT count(*) FROM gone"
         );
-        let (since, at_most) = (now.minus(LOGGED_FOR).as_nanos(), limit(at_most));
+        let (since, at_most) = (now.minus(LOGGED_FOR).as_nanos(), limit_of(at_most));
         let mut most = 0;
         let sweeps: [(&str, Params<'_>); 3] =
             [(old, &[&since, &at_most]), (&surplus, &[&at_most]), (&texts, &[&now.as_nanos(), &at_most])];

@@ -1,6 +1,5 @@
 //! Conversions between rows and nouns that several tables share.
 
-use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use deja_core::cache::Parameters;
@@ -12,6 +11,7 @@ use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use super::fault::fault;
+pub(super) use crate::numbers::{limit_of, number_before, signed};
 
 /// A column.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, StoreError> {
@@ -50,11 +50,6 @@ pub(super) fn time(row: &Row, column: usize) -> Result<Timestamp, StoreError> {
 /// A column with nanoseconds since the epoch, or nothing.
 pub(super) fn time_or_none(row: &Row, column: usize) -> Result<Option<Timestamp>, StoreError> {
     Ok(get::<Option<i64>>(row, column)?.map(Timestamp::from_nanos))
-}
-
-/// A count on its way into the database, which has signed numbers only.
-pub(super) fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A count from the database.
@@ -110,14 +105,4 @@ pub(super) fn to_json(value: &impl serde::Serialize) -> Result<String, StoreErro
 /// A column whose content is not what it should be.
 pub(super) fn unreadable(column: usize, reason: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt(format!("column {column}: {reason}"))
-}
-
-/// A limit on its way into the database.
-pub(super) fn limit(limit: NonZeroUsize) -> i64 {
-    i64::try_from(limit.get()).unwrap_or(i64::MAX)
-}
-
-/// Below which number to look: without one, all are meant.
-pub(super) fn before(number: Option<u64>) -> i64 {
-    number.map_or(i64::MAX, signed)
 }

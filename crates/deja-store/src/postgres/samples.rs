@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit, text, text_or_none, time, time_or_none, unreadable, uuid};
+use super::rows::{count, get, id, limit_of, text, text_or_none, time, time_or_none, unreadable, uuid};
 
 /// How many samples of a band the settings of the project `p` allow.
 fn of_a_band() -> String {
@@ -125,7 +125,7 @@ impl Samples for PostgresStore {
              SELECT count(*) FROM gone",
             of_a_band()
         );
-        let rows = self.connections.bulk(&sql, &[&now.as_nanos(), &limit(at_most)]).await?;
+        let rows = self.connections.bulk(&sql, &[&now.as_nanos(), &limit_of(at_most)]).await?;
         rows.first().map_or(Ok(0), |row| count(row, 0))
     }
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit, text, uuid};
+use super::rows::{count, get, id, limit_of, text, uuid};
 
 /// A vector is kept at f16, as in every backend.
 pub(super) fn stored(embedding: &Embedding) -> Result<HalfVector, StoreError> {
@@ -102,7 +102,7 @@ impl Vectors for PostgresStore {
         });
         loop {
             let (embedder, now, until, limit) =
-                (embedder.as_str(), now.as_nanos(), until.as_nanos(), limit(at_most));
+                (embedder.as_str(), now.as_nanos(), until.as_nanos(), limit_of(at_most));
             let rows =
                 self.connections.bulk(&sql, &[&embedder, &now, &until, &after.0, &after.1, &limit]).await?;
             let Some(last) = rows.last() else { return Ok(Vec::new()) };

@@ -13,7 +13,7 @@ use pgvector::Vector;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{before, count, get, id, limit, text, time, uuid, word};
+use super::rows::{count, get, id, limit_of, number_before, text, time, uuid, word};
 
 /// A prompt that is asked in the project $1, in the parameters of a statement.
 pub(super) struct Asked {
@@ -76,7 +76,8 @@ impl WrongAnswers for PostgresStore {
     ) -> Result<Vec<WrongAnswer>, StoreError> {
         let sql = "SELECT number, at, asked, matched, similarity, model, source FROM wrong_answers
                    WHERE project_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3";
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &before(before_number), &limit(at_most)];
+        let params: Params<'_> =
+            &[&uuid(project.as_bytes()), &number_before(before_number), &limit_of(at_most)];
         let rows = self.connections.query(sql, params).await?;
         rows.iter()
             .map(|row| {
@@ -118,7 +119,7 @@ impl WrongAnswers for PostgresStore {
     ) -> Result<Vec<Quarantined>, StoreError> {
         let sql = "SELECT entry_id, since FROM quarantine WHERE project_id = $1
                    ORDER BY since DESC, entry_id DESC LIMIT $2";
-        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit(at_most)];
+        let params: Params<'_> = &[&uuid(project.as_bytes()), &limit_of(at_most)];
         let rows = self.connections.query(sql, params).await?;
         rows.iter()
             .map(|row| Ok(Quarantined { entry: EntryId::from_bytes(id(row, 0)?), since: time(row, 1)? }))

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
 use super::rows::{time, time_or_none};
-use super::{Done, SqliteStore, audit, operators};
+use super::{Done, SqliteStore, operators};
 
 const COLUMNS: &str = "t.hash, t.operator_id, t.name, t.shown, t.created, t.expires, t.last_used";
 const WIDTH: usize = 7;
@@ -19,28 +19,27 @@ const WIDTH: usize = 7;
 #[async_trait]
 impl AccessTokens for SqliteStore {
     async fn create_access_token(&self, token: &AccessToken, change: &Change) -> Result<(), StoreError> {
-        let (token, change) = (token.clone(), change.clone());
-        self.writer
-            .write(move |connection| {
-                connection
-                    .execute(
-                        "INSERT INTO access_tokens (hash, operator_id, name, shown, created, expires, last_used)
+        let token = token.clone();
+        self.audited(change, move |connection| {
+            connection
+                .execute(
+                    "INSERT INTO access_tokens (hash, operator_id, name, shown, created, expires, last_used)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                        params![
-                            token.hash.0,
-                            token.operator.as_bytes(),
-                            token.name,
-                            token.shown,
-                            token.created.as_nanos(),
-                            token.expires.as_nanos(),
-                            token.last_used.map(Timestamp::as_nanos),
-                        ],
-                    )
-                    .map_err(|error| conflict(error, || "no operator for the token".to_owned()))?;
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(()))
-            })
-            .await
+                    params![
+                        token.hash.0,
+                        token.operator.as_bytes(),
+                        token.name,
+                        token.shown,
+                        token.created.as_nanos(),
+                        token.expires.as_nanos(),
+                        token.last_used.map(Timestamp::as_nanos),
+                    ],
+                )
+                .map_err(|error| conflict(error, || "no operator for the token".to_owned()))?;
+            Ok(Done::quiet(true))
+        })
+        .await
+        .map(drop)
     }
 
     async fn access_token(&self, hash: &TokenHash) -> Result<Option<(AccessToken, Operator)>, StoreError> {
@@ -88,15 +87,13 @@ impl AccessTokens for SqliteStore {
         hash: &TokenHash,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (hash, change) = (*hash, change.clone());
-        self.writer
-            .write(move |connection| {
-                let sql = "DELETE FROM access_tokens WHERE operator_id = ?1 AND hash = ?2";
-                let revoked = connection.execute(sql, params![operator.as_bytes(), hash.0]).map_err(fault)?;
-                audit::write_if(connection, &change, revoked > 0)?;
-                Ok(Done::quiet(revoked > 0))
-            })
-            .await
+        let hash = *hash;
+        self.audited(change, move |connection| {
+            let sql = "DELETE FROM access_tokens WHERE operator_id = ?1 AND hash = ?2";
+            let revoked = connection.execute(sql, params![operator.as_bytes(), hash.0]).map_err(fault)?;
+            Ok(Done::quiet(revoked > 0))
+        })
+        .await
     }
 }
 

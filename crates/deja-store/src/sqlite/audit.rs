@@ -13,6 +13,22 @@ use super::fault::fault;
 use super::rows::{count, limit_of, number_before, time};
 use super::{Done, SqliteStore};
 
+impl SqliteStore {
+    /// Has `work` done, which says whether it did anything, and writes the row of the change with it if so.
+    pub(super) async fn audited<F>(&self, change: &Change, work: F) -> Result<bool, StoreError>
+    where
+        F: FnOnce(&Connection) -> Result<Done<bool>, StoreError> + Send + 'static,
+    {
+        let change = change.clone();
+        let with_row = move |connection: &Connection| {
+            let done = work(connection)?;
+            write_if(connection, &change, done.value)?;
+            Ok(done)
+        };
+        self.writer.write(with_row).await
+    }
+}
+
 /// Writes the row of a change, in the savepoint of the change.
 pub(super) fn write(connection: &Connection, change: &Change) -> Result<(), StoreError> {
     connection

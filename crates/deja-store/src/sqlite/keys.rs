@@ -11,7 +11,6 @@ use deja_core::rate_limit::Quota;
 use deja_core::store::{Admission, Keys, StoreError};
 use rusqlite::{Connection, Row, params};
 
-use super::audit;
 use super::fault::{conflict, fault};
 use super::rows::{count, names, quota, time, time_or_none};
 use super::{Done, SqliteStore};
@@ -19,53 +18,51 @@ use super::{Done, SqliteStore};
 #[async_trait]
 impl Keys for SqliteStore {
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
-        let (key, change) = (key.clone(), change.clone());
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let project: bool = connection
-                    .prepare_cached("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)")
-                    .and_then(|mut select| select.query_row([key.project.as_bytes()], |row| row.get(0)))
-                    .map_err(fault)?;
-                if !project {
-                    return Err(StoreError::Conflict(format!("no project {} for the key", key.project)));
-                }
-                let models = key
-                    .models
-                    .as_ref()
-                    .map(serde_json::to_string)
-                    .transpose()
-                    .map_err(|error| StoreError::Internal(error.into()))?;
-                connection
-                    .prepare_cached(
-                        "INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
+        let (key, memory) = (key.clone(), Arc::clone(&self.memory));
+        self.audited(change, move |connection| {
+            let project: bool = connection
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)")
+                .and_then(|mut select| select.query_row([key.project.as_bytes()], |row| row.get(0)))
+                .map_err(fault)?;
+            if !project {
+                return Err(StoreError::Conflict(format!("no project {} for the key", key.project)));
+            }
+            let models = key
+                .models
+                .as_ref()
+                .map(serde_json::to_string)
+                .transpose()
+                .map_err(|error| StoreError::Internal(error.into()))?;
+            connection
+                .prepare_cached(
+                    "INSERT INTO keys (project_id, key_id, name, shown, hash, models, created, revoked,
                                            quota_per_minute, quota_burst, expires)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                    )
-                    .and_then(|mut insert| {
-                        insert.execute(params![
-                            key.project.as_bytes(),
-                            key.id.as_bytes(),
-                            key.name,
-                            key.shown,
-                            key.hash.0,
-                            models,
-                            key.created.as_nanos(),
-                            key.revoked.map(Timestamp::as_nanos),
-                            key.quota.map(Quota::per_minute),
-                            key.quota.map(Quota::burst),
-                            key.expires.map(Timestamp::as_nanos),
-                        ])
-                    })
-                    .map_err(|error| conflict(error, || format!("the key {}", key.shown)))?;
-                audit::write(connection, &change)?;
-                Ok(Done::then((), move || {
-                    if key.revoked.is_none() {
-                        memory.catalog.put_key(key);
-                    }
-                }))
-            })
-            .await
+                )
+                .and_then(|mut insert| {
+                    insert.execute(params![
+                        key.project.as_bytes(),
+                        key.id.as_bytes(),
+                        key.name,
+                        key.shown,
+                        key.hash.0,
+                        models,
+                        key.created.as_nanos(),
+                        key.revoked.map(Timestamp::as_nanos),
+                        key.quota.map(Quota::per_minute),
+                        key.quota.map(Quota::burst),
+                        key.expires.map(Timestamp::as_nanos),
+                    ])
+                })
+                .map_err(|error| conflict(error, || format!("the key {}", key.shown)))?;
+            Ok(Done::then(true, move || {
+                if key.revoked.is_none() {
+                    memory.catalog.put_key(key);
+                }
+            }))
+        })
+        .await
+        .map(drop)
     }
 
     async fn admit(&self, hash: &KeyHash) -> Result<Option<Admission>, StoreError> {
@@ -99,23 +96,20 @@ impl Keys for SqliteStore {
     }
 
     async fn revoke_key(&self, project: ProjectId, key: KeyId, change: &Change) -> Result<bool, StoreError> {
-        let change = change.clone();
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let revoked = connection
-                    .prepare_cached(
-                        "UPDATE keys SET revoked = ?3
+        let (memory, at) = (Arc::clone(&self.memory), change.at);
+        self.audited(change, move |connection| {
+            let revoked = connection
+                .prepare_cached(
+                    "UPDATE keys SET revoked = ?3
                          WHERE project_id = ?1 AND key_id = ?2 AND revoked IS NULL",
-                    )
-                    .and_then(|mut update| {
-                        update.execute(params![project.as_bytes(), key.as_bytes(), change.at.as_nanos()])
-                    })
-                    .map_err(fault)?;
-                audit::write_if(connection, &change, revoked > 0)?;
-                Ok(Done::then(revoked > 0, move || memory.catalog.remove_key(project, key)))
-            })
-            .await
+                )
+                .and_then(|mut update| {
+                    update.execute(params![project.as_bytes(), key.as_bytes(), at.as_nanos()])
+                })
+                .map_err(fault)?;
+            Ok(Done::then(revoked > 0, move || memory.catalog.remove_key(project, key)))
+        })
+        .await
     }
 }
 

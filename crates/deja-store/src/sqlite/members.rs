@@ -11,15 +11,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
 use super::rows::word;
-use super::{Done, SqliteStore, audit};
+use super::{Done, SqliteStore};
 
-/// Makes the operator of a change an owner of the project that they make with it, in its savepoint.
-pub(super) fn add_maker(
+/// Makes the operator who makes a project its owner, in the savepoint of that change.
+pub(super) fn add_owner(
     connection: &Connection,
     project: ProjectId,
-    change: &Change,
+    maker: OperatorId,
 ) -> rusqlite::Result<()> {
-    let Some(maker) = change.actor.operator() else { return Ok(()) };
     let sql = "INSERT INTO members (project_id, operator_id, rank)
                SELECT ?1, operator_id, ?3 FROM operators WHERE operator_id = ?2";
     let owner = Rank::Owner.as_str();
@@ -65,15 +64,12 @@ impl Members for SqliteStore {
         rank: Rank,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let change = change.clone();
-        self.writer
-            .write(move |connection| {
+        self.audited(change, move |connection| {
                 let sql = "INSERT INTO members (project_id, operator_id, rank) VALUES (?1, ?2, ?3)
                            ON CONFLICT DO UPDATE SET rank = excluded.rank WHERE members.rank <> excluded.rank";
                 let values = params![project.as_bytes(), operator.as_bytes(), rank.as_str()];
                 let set = connection.execute(sql, values);
                 let set = set.map_err(|error| conflict(error, || "no project or operator for the rank".into()))?;
-                audit::write_if(connection, &change, set > 0)?;
                 Ok(Done::quiet(set > 0))
             })
             .await
@@ -85,16 +81,13 @@ impl Members for SqliteStore {
         operator: OperatorId,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let change = change.clone();
-        self.writer
-            .write(move |connection| {
-                let sql = "DELETE FROM members WHERE project_id = ?1 AND operator_id = ?2";
-                let of = params![project.as_bytes(), operator.as_bytes()];
-                let removed = connection.execute(sql, of).map_err(fault)?;
-                audit::write_if(connection, &change, removed > 0)?;
-                Ok(Done::quiet(removed > 0))
-            })
-            .await
+        self.audited(change, move |connection| {
+            let sql = "DELETE FROM members WHERE project_id = ?1 AND operator_id = ?2";
+            let of = params![project.as_bytes(), operator.as_bytes()];
+            let removed = connection.execute(sql, of).map_err(fault)?;
+            Ok(Done::quiet(removed > 0))
+        })
+        .await
     }
 }
 

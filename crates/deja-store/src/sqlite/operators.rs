@@ -8,7 +8,6 @@ use deja_core::operator::{Email, Invite, Operator, PasswordHash, Purpose, Role, 
 use deja_core::store::{Invites, Operators, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::audit;
 use super::fault::{conflict, fault};
 use super::rows::{time, time_or_none, unreadable};
 use super::{Done, SqliteStore};
@@ -16,14 +15,13 @@ use super::{Done, SqliteStore};
 #[async_trait]
 impl Operators for SqliteStore {
     async fn create_operator(&self, operator: &Operator, change: &Change) -> Result<(), StoreError> {
-        let (operator, change) = (operator.clone(), change.clone());
-        self.writer
-            .write(move |connection| {
-                insert(connection, &operator)?;
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(()))
-            })
-            .await
+        let operator = operator.clone();
+        self.audited(change, move |connection| {
+            insert(connection, &operator)?;
+            Ok(Done::quiet(true))
+        })
+        .await
+        .map(drop)
     }
 
     async fn operators(&self) -> Result<Vec<Operator>, StoreError> {
@@ -53,41 +51,38 @@ impl Operators for SqliteStore {
     }
 
     async fn update_operator(&self, operator: &Operator, change: &Change) -> Result<bool, StoreError> {
-        let (operator, change) = (operator.clone(), change.clone());
-        self.writer
-            .write(move |connection| {
-                let Some(before) = by_id(connection, operator.id).map_err(fault)? else {
-                    return Ok(Done::quiet(false));
-                };
-                update(connection, &operator).map_err(fault)?;
-                if !has_owner(connection).map_err(fault)? {
-                    return Err(StoreError::last_owner());
-                }
-                if before.password != operator.password || operator.disabled.is_some() {
-                    end_sessions(connection, operator.id).map_err(fault)?;
-                }
-                if !operator.is_active_owner() {
-                    end_links(connection, &operator).map_err(fault)?;
-                }
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(true))
-            })
-            .await
+        let operator = operator.clone();
+        self.audited(change, move |connection| {
+            let Some(before) = by_id(connection, operator.id).map_err(fault)? else {
+                return Ok(Done::quiet(false));
+            };
+            update(connection, &operator).map_err(fault)?;
+            if !has_owner(connection).map_err(fault)? {
+                return Err(StoreError::last_owner());
+            }
+            if before.password != operator.password || operator.disabled.is_some() {
+                end_sessions(connection, operator.id).map_err(fault)?;
+            }
+            if !operator.is_active_owner() {
+                end_links(connection, &operator).map_err(fault)?;
+            }
+            Ok(Done::quiet(true))
+        })
+        .await
     }
 }
 
 #[async_trait]
 impl Invites for SqliteStore {
     async fn create_invite(&self, invite: &Invite, change: &Change) -> Result<(), StoreError> {
-        let (invite, change) = (invite.clone(), change.clone());
-        self.writer
-            .write(move |connection| {
-                replace_earlier(connection, &invite.purpose).map_err(fault)?;
-                insert_invite(connection, &invite)?;
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(()))
-            })
-            .await
+        let invite = invite.clone();
+        self.audited(change, move |connection| {
+            replace_earlier(connection, &invite.purpose).map_err(fault)?;
+            insert_invite(connection, &invite)?;
+            Ok(Done::quiet(true))
+        })
+        .await
+        .map(drop)
     }
 
     async fn invite(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Invite>, StoreError> {
@@ -110,39 +105,35 @@ impl Invites for SqliteStore {
         operator: &Operator,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (token, operator, change) = (*token, operator.clone(), change.clone());
-        self.writer
-            .write(move |connection| {
-                let Some(invite) = working(connection, token, change.at).map_err(fault)? else {
-                    return Ok(Done::quiet(false));
-                };
-                match invite.purpose {
-                    Purpose::Join { .. } => insert(connection, &operator)?,
-                    Purpose::ResetPassword { operator: whose } => {
-                        let found = by_id(connection, whose).map_err(fault)?.filter(|_| whose == operator.id);
-                        let Some(found) = found else { return Ok(Done::quiet(false)) };
-                        let changed = Operator { password: operator.password, ..found };
-                        update(connection, &changed).map_err(fault)?;
-                        end_sessions(connection, whose).map_err(fault)?;
-                    }
+        let (token, operator, now) = (*token, operator.clone(), change.at);
+        self.audited(change, move |connection| {
+            let Some(invite) = working(connection, token, now).map_err(fault)? else {
+                return Ok(Done::quiet(false));
+            };
+            match invite.purpose {
+                Purpose::Join { .. } => insert(connection, &operator)?,
+                Purpose::ResetPassword { operator: whose } => {
+                    let found = by_id(connection, whose).map_err(fault)?.filter(|_| whose == operator.id);
+                    let Some(found) = found else { return Ok(Done::quiet(false)) };
+                    let changed = Operator { password: operator.password, ..found };
+                    update(connection, &changed).map_err(fault)?;
+                    end_sessions(connection, whose).map_err(fault)?;
                 }
-                connection.execute("DELETE FROM invites WHERE token = ?1", [token.0]).map_err(fault)?;
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(true))
-            })
-            .await
+            }
+            connection.execute("DELETE FROM invites WHERE token = ?1", [token.0]).map_err(fault)?;
+            Ok(Done::quiet(true))
+        })
+        .await
     }
 
     async fn revoke_invite(&self, token: &TokenHash, change: &Change) -> Result<bool, StoreError> {
-        let (token, change) = (*token, change.clone());
-        self.writer
-            .write(move |connection| {
-                let revoked =
-                    connection.execute("DELETE FROM invites WHERE token = ?1", [token.0]).map_err(fault)?;
-                audit::write_if(connection, &change, revoked > 0)?;
-                Ok(Done::quiet(revoked > 0))
-            })
-            .await
+        let token = *token;
+        self.audited(change, move |connection| {
+            let revoked =
+                connection.execute("DELETE FROM invites WHERE token = ?1", [token.0]).map_err(fault)?;
+            Ok(Done::quiet(revoked > 0))
+        })
+        .await
     }
 }
 

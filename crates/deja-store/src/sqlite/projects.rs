@@ -21,35 +21,36 @@ use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
 #[async_trait]
 impl Projects for SqliteStore {
     async fn create_project(&self, project: &Project, change: &Change) -> Result<(), StoreError> {
-        let (project, change) = (project.clone(), change.clone());
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                connection
-                    .prepare_cached(
-                        "INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst,
+        let (project, memory) = (project.clone(), Arc::clone(&self.memory));
+        let maker = change.actor.operator();
+        self.audited(change, move |connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO projects (project_id, slug, name, tier, quota_per_minute, quota_burst,
                                                suspended, settings, created)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                    )
-                    .and_then(|mut insert| {
-                        insert.execute(params![
-                            project.id.as_bytes(),
-                            project.slug.as_str(),
-                            project.name,
-                            project.tier.as_str(),
-                            project.custom_quota.map(Quota::per_minute),
-                            project.custom_quota.map(Quota::burst),
-                            project.suspended,
-                            settings_json(&project)?,
-                            project.created.as_nanos(),
-                        ])
-                    })
-                    .map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))?;
-                members::add_maker(connection, project.id, &change).map_err(fault)?;
-                audit::write(connection, &change)?;
-                Ok(Done::then((), move || memory.catalog.put_project(project)))
-            })
-            .await
+                )
+                .and_then(|mut insert| {
+                    insert.execute(params![
+                        project.id.as_bytes(),
+                        project.slug.as_str(),
+                        project.name,
+                        project.tier.as_str(),
+                        project.custom_quota.map(Quota::per_minute),
+                        project.custom_quota.map(Quota::burst),
+                        project.suspended,
+                        settings_json(&project)?,
+                        project.created.as_nanos(),
+                    ])
+                })
+                .map_err(|error| conflict(error, || format!("a project called '{}'", project.slug)))?;
+            if let Some(maker) = maker {
+                members::add_owner(connection, project.id, maker).map_err(fault)?;
+            }
+            Ok(Done::then(true, move || memory.catalog.put_project(project)))
+        })
+        .await
+        .map(drop)
     }
 
     async fn project(&self, slug: &str) -> Result<Option<Project>, StoreError> {
@@ -61,43 +62,40 @@ impl Projects for SqliteStore {
     }
 
     async fn update_project(&self, project: &Project, change: &Change) -> Result<bool, StoreError> {
-        let (given, change) = (project.clone(), change.clone());
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let changed = connection
-                    .prepare_cached(&format!(
-                        "UPDATE projects SET name = ?2, tier = ?3, quota_per_minute = ?4, quota_burst = ?5,
+        let (given, memory, at) = (project.clone(), Arc::clone(&self.memory), change.at);
+        self.audited(change, move |connection| {
+            let changed = connection
+                .prepare_cached(&format!(
+                    "UPDATE projects SET name = ?2, tier = ?3, quota_per_minute = ?4, quota_burst = ?5,
                                              suspended = ?6, settings = ?7
                          WHERE project_id = ?1 AND slug <> {MARK}"
-                    ))
-                    .and_then(|mut update| {
-                        update.execute(params![
-                            given.id.as_bytes(),
-                            given.name,
-                            given.tier.as_str(),
-                            given.custom_quota.map(Quota::per_minute),
-                            given.custom_quota.map(Quota::burst),
-                            given.suspended,
-                            settings_json(&given)?,
-                        ])
-                    })
-                    .map_err(fault)?;
-                if changed == 0 {
-                    return Ok(Done::quiet(false));
-                }
-                // Slug and creation are those of the database, whatever was given.
-                let sql = format!("{SELECT} WHERE project_id = ?1");
-                let kept = connection
-                    .prepare_cached(&sql)
-                    .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
-                    .map_err(fault)?;
-                samples::trim(connection, Band::all().map(|band| (given.id, band))).map_err(fault)?;
-                request_log::let_go(connection, &kept, change.at).map_err(fault)?;
-                audit::write(connection, &change)?;
-                Ok(Done::then(true, move || memory.catalog.put_project(kept)))
-            })
-            .await
+                ))
+                .and_then(|mut update| {
+                    update.execute(params![
+                        given.id.as_bytes(),
+                        given.name,
+                        given.tier.as_str(),
+                        given.custom_quota.map(Quota::per_minute),
+                        given.custom_quota.map(Quota::burst),
+                        given.suspended,
+                        settings_json(&given)?,
+                    ])
+                })
+                .map_err(fault)?;
+            if changed == 0 {
+                return Ok(Done::quiet(false));
+            }
+            // Slug and creation are those of the database, whatever was given.
+            let sql = format!("{SELECT} WHERE project_id = ?1");
+            let kept = connection
+                .prepare_cached(&sql)
+                .and_then(|mut select| select.query_row([given.id.as_bytes()], from_row))
+                .map_err(fault)?;
+            samples::trim(connection, Band::all().map(|band| (given.id, band))).map_err(fault)?;
+            request_log::let_go(connection, &kept, at).map_err(fault)?;
+            Ok(Done::then(true, move || memory.catalog.put_project(kept)))
+        })
+        .await
     }
 
     async fn delete_project(&self, project: ProjectId, change: &Change) -> Result<bool, StoreError> {

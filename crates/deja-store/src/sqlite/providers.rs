@@ -10,7 +10,6 @@ use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::store::{ProviderConfigs, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::audit;
 use super::fault::{conflict, fault};
 use super::rows::{names, time, unreadable};
 use super::{Done, SqliteStore};
@@ -18,74 +17,73 @@ use super::{Done, SqliteStore};
 #[async_trait]
 impl ProviderConfigs for SqliteStore {
     async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError> {
-        let (provider, change) = (provider.clone(), change.clone());
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let models = models_json(&provider)?;
-                connection
-                    .execute(
-                        "INSERT INTO providers (project_id, name, provider_id, base_url, models, sealed_secret,
+        let (provider, memory) = (provider.clone(), Arc::clone(&self.memory));
+        self.audited(change, move |connection| {
+            let models = models_json(&provider)?;
+            connection
+                .execute(
+                    "INSERT INTO providers (project_id, name, provider_id, base_url, models, sealed_secret,
                                                 allow_private, created, kind)
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                        params![
-                            provider.project.as_bytes(),
-                            provider.name,
-                            provider.id.as_bytes(),
-                            provider.base_url,
-                            models,
-                            provider.sealed_secret,
-                            provider.allow_private,
-                            provider.created.as_nanos(),
-                            provider.kind.as_str(),
-                        ],
-                    )
-                    .map_err(|error| conflict(error, || format!("there is a provider '{}' already: choose another name", provider.name)))?;
-                write_models(connection, &provider)?;
-                audit::write(connection, &change)?;
-                Ok(Done::then((), move || memory.catalog.put_provider(provider)))
-            })
-            .await
+                    params![
+                        provider.project.as_bytes(),
+                        provider.name,
+                        provider.id.as_bytes(),
+                        provider.base_url,
+                        models,
+                        provider.sealed_secret,
+                        provider.allow_private,
+                        provider.created.as_nanos(),
+                        provider.kind.as_str(),
+                    ],
+                )
+                .map_err(|error| {
+                    conflict(error, || {
+                        format!("there is a provider '{}' already: choose another name", provider.name)
+                    })
+                })?;
+            write_models(connection, &provider)?;
+            Ok(Done::then(true, move || memory.catalog.put_provider(provider)))
+        })
+        .await
+        .map(drop)
     }
 
     async fn update_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<bool, StoreError> {
-        let (provider, change) = (provider.clone(), change.clone());
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let (project, name) = (provider.project.as_bytes(), &provider.name);
-                let changed = connection
-                    .execute(
-                        "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6,
+        let (provider, memory) = (provider.clone(), Arc::clone(&self.memory));
+        self.audited(change, move |connection| {
+            let (project, name) = (provider.project.as_bytes(), &provider.name);
+            let changed = connection
+                .execute(
+                    "UPDATE providers SET base_url = ?3, models = ?4, sealed_secret = ?5, allow_private = ?6,
                                 kind = ?7
                          WHERE project_id = ?1 AND name = ?2",
-                        params![
-                            project,
-                            name,
-                            provider.base_url,
-                            models_json(&provider)?,
-                            provider.sealed_secret,
-                            provider.allow_private,
-                            provider.kind.as_str(),
-                        ],
-                    )
-                    .map_err(fault)?;
-                if changed == 0 {
-                    return Ok(Done::quiet(false));
-                }
-                connection
-                    .execute(
-                        "DELETE FROM provider_models WHERE project_id = ?1 AND provider = ?2",
-                        params![project, name],
-                    )
-                    .map_err(fault)?;
-                write_models(connection, &provider)?;
-                audit::write(connection, &change)?;
-                let sql = format!("{SELECT} WHERE project_id = ?1 AND name = ?2");
-                let kept = connection.query_row(&sql, params![project, name], from_row).map_err(fault)?;
-                Ok(Done::then(true, move || memory.catalog.put_provider(kept)))
-            })
-            .await
+                    params![
+                        project,
+                        name,
+                        provider.base_url,
+                        models_json(&provider)?,
+                        provider.sealed_secret,
+                        provider.allow_private,
+                        provider.kind.as_str(),
+                    ],
+                )
+                .map_err(fault)?;
+            if changed == 0 {
+                return Ok(Done::quiet(false));
+            }
+            connection
+                .execute(
+                    "DELETE FROM provider_models WHERE project_id = ?1 AND provider = ?2",
+                    params![project, name],
+                )
+                .map_err(fault)?;
+            write_models(connection, &provider)?;
+            let sql = format!("{SELECT} WHERE project_id = ?1 AND name = ?2");
+            let kept = connection.query_row(&sql, params![project, name], from_row).map_err(fault)?;
+            Ok(Done::then(true, move || memory.catalog.put_provider(kept)))
+        })
+        .await
     }
 
     async fn providers(&self, project: ProjectId) -> Result<Vec<ProviderConfig>, StoreError> {
@@ -106,20 +104,17 @@ impl ProviderConfigs for SqliteStore {
         name: &str,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (name, change) = (name.to_owned(), change.clone());
-        let memory = Arc::clone(&self.memory);
-        self.writer
-            .write(move |connection| {
-                let removed = connection
-                    .execute(
-                        "DELETE FROM providers WHERE project_id = ?1 AND name = ?2",
-                        params![project.as_bytes(), name],
-                    )
-                    .map_err(fault)?;
-                audit::write_if(connection, &change, removed > 0)?;
-                Ok(Done::then(removed > 0, move || memory.catalog.remove_provider(project, &name)))
-            })
-            .await
+        let (name, memory) = (name.to_owned(), Arc::clone(&self.memory));
+        self.audited(change, move |connection| {
+            let removed = connection
+                .execute(
+                    "DELETE FROM providers WHERE project_id = ?1 AND name = ?2",
+                    params![project.as_bytes(), name],
+                )
+                .map_err(fault)?;
+            Ok(Done::then(removed > 0, move || memory.catalog.remove_provider(project, &name)))
+        })
+        .await
     }
 
     async fn key_check(&self) -> Result<Option<Vec<u8>>, StoreError> {

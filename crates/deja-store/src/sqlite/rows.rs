@@ -1,7 +1,6 @@
 //! Small conversions between rows and nouns that several tables share.
 
 use std::error::Error;
-use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use deja_core::cache::Parameters;
@@ -9,6 +8,8 @@ use deja_core::clock::Timestamp;
 use deja_core::rate_limit::Quota;
 use rusqlite::Row;
 use rusqlite::types::Type;
+
+pub(super) use crate::numbers::{limit_of, number_before, signed};
 
 /// A column whose content is not what it should be.
 pub(super) fn unreadable(column: usize, reason: impl Into<Box<dyn Error + Send + Sync>>) -> rusqlite::Error {
@@ -32,11 +33,6 @@ pub(super) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> 
 /// A column with nanoseconds since the epoch, or nothing.
 pub(super) fn time_or_none(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
     Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_nanos))
-}
-
-/// A count on its way into the database, which has signed numbers only.
-pub(super) fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// A count from the database.
@@ -71,14 +67,4 @@ pub(super) fn parameters(row: &Row<'_>, column: usize) -> rusqlite::Result<Param
     text.map_or(Ok(Parameters::new()), |text| {
         serde_json::from_str(text).map_err(|error| unreadable(column, error))
     })
-}
-
-/// A limit as SQL takes it.
-pub(super) fn limit_of(limit: NonZeroUsize) -> i64 {
-    i64::try_from(limit.get()).unwrap_or(i64::MAX)
-}
-
-/// The number that all rows of a page lie below.
-pub(super) fn number_before(before: Option<u64>) -> i64 {
-    before.map_or(i64::MAX, signed)
 }

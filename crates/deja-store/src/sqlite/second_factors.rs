@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::{conflict, fault};
 use super::rows::{count, signed, time};
-use super::{Done, SqliteStore, audit};
+use super::{Done, SqliteStore};
 
 #[async_trait]
 impl SecondFactors for SqliteStore {
@@ -36,32 +36,27 @@ impl SecondFactors for SqliteStore {
         keep: Option<&TokenHash>,
         change: &Change,
     ) -> Result<(), StoreError> {
-        let (factor, keep, change) = (factor.clone(), keep.copied(), change.clone());
-        self.writer
-            .write(move |connection| {
-                insert(connection, operator, &factor).map_err(|error| {
-                    conflict(error, || "a second factor is there, or no operator".to_owned())
-                })?;
-                let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token IS NOT ?2";
-                connection
-                    .execute(sql, params![operator.as_bytes(), keep.map(|token| token.0)])
-                    .map_err(fault)?;
-                audit::write(connection, &change)?;
-                Ok(Done::quiet(()))
-            })
-            .await
+        let (factor, keep) = (factor.clone(), keep.copied());
+        self.audited(change, move |connection| {
+            insert(connection, operator, &factor)
+                .map_err(|error| conflict(error, || "a second factor is there, or no operator".to_owned()))?;
+            let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token IS NOT ?2";
+            connection
+                .execute(sql, params![operator.as_bytes(), keep.map(|token| token.0)])
+                .map_err(fault)?;
+            Ok(Done::quiet(true))
+        })
+        .await
+        .map(drop)
     }
 
     async fn remove_second_factor(&self, operator: OperatorId, change: &Change) -> Result<bool, StoreError> {
-        let change = change.clone();
-        self.writer
-            .write(move |connection| {
-                let sql = "DELETE FROM second_factors WHERE operator_id = ?1";
-                let removed = connection.execute(sql, [operator.as_bytes()]).map_err(fault)?;
-                audit::write_if(connection, &change, removed > 0)?;
-                Ok(Done::quiet(removed > 0))
-            })
-            .await
+        self.audited(change, move |connection| {
+            let sql = "DELETE FROM second_factors WHERE operator_id = ?1";
+            let removed = connection.execute(sql, [operator.as_bytes()]).map_err(fault)?;
+            Ok(Done::quiet(removed > 0))
+        })
+        .await
     }
 
     async fn use_code(&self, operator: OperatorId, step: u64) -> Result<bool, StoreError> {
@@ -82,15 +77,13 @@ impl SecondFactors for SqliteStore {
         code: &TokenHash,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (code, change) = (*code, change.clone());
-        self.writer
-            .write(move |connection| {
-                let sql = "DELETE FROM recovery_codes WHERE operator_id = ?1 AND hash = ?2";
-                let used = connection.execute(sql, params![operator.as_bytes(), code.0]).map_err(fault)?;
-                audit::write_if(connection, &change, used > 0)?;
-                Ok(Done::quiet(used > 0))
-            })
-            .await
+        let code = *code;
+        self.audited(change, move |connection| {
+            let sql = "DELETE FROM recovery_codes WHERE operator_id = ?1 AND hash = ?2";
+            let used = connection.execute(sql, params![operator.as_bytes(), code.0]).map_err(fault)?;
+            Ok(Done::quiet(used > 0))
+        })
+        .await
     }
 }
 

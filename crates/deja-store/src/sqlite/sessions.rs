@@ -23,9 +23,8 @@ impl Sessions for SqliteStore {
         second_factor: bool,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (session, password, change) = (session.clone(), password.clone(), change.clone());
-        self.writer
-            .write(move |connection| {
+        let (session, password) = (session.clone(), password.clone());
+        self.audited(change, move |connection| {
                 let created = connection
                     .execute(
                         "INSERT INTO sessions (token, operator_id, created, last_seen, expires, user_agent)
@@ -44,7 +43,6 @@ impl Sessions for SqliteStore {
                         ],
                     )
                     .map_err(|error| conflict(error, || "there is a session with this token".to_owned()))?;
-                audit::write_if(connection, &change, created > 0)?;
                 Ok(Done::quiet(created > 0))
             })
             .await
@@ -114,15 +112,13 @@ impl Sessions for SqliteStore {
         token: &TokenHash,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (token, change) = (*token, change.clone());
-        self.writer
-            .write(move |connection| {
-                let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token = ?2";
-                let ended = connection.execute(sql, params![operator.as_bytes(), token.0]).map_err(fault)?;
-                audit::write_if(connection, &change, ended > 0)?;
-                Ok(Done::quiet(ended > 0))
-            })
-            .await
+        let token = *token;
+        self.audited(change, move |connection| {
+            let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token = ?2";
+            let ended = connection.execute(sql, params![operator.as_bytes(), token.0]).map_err(fault)?;
+            Ok(Done::quiet(ended > 0))
+        })
+        .await
     }
 
     async fn end_sessions(

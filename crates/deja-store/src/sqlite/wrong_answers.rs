@@ -17,7 +17,7 @@ use super::entries::remove;
 use super::fault::fault;
 use super::forbidden::Pairs;
 use super::rows::{count, limit_of, number_before, signed, time, word};
-use super::{Done, SqliteStore, audit};
+use super::{Done, SqliteStore};
 
 /// Deletes the pair ?2, ?3 of the project ?1, whoever made it and whichever of the two was asked.
 const ALLOW: &str = "DELETE FROM wrong_answers
@@ -90,17 +90,15 @@ impl WrongAnswers for SqliteStore {
     }
 
     async fn allow(&self, project: ProjectId, number: u64, change: &Change) -> Result<bool, StoreError> {
-        let (memory, change) = (Arc::clone(&self.memory), change.clone());
-        self.writer
-            .write(move |connection| {
-                if !allow(connection, project, number).map_err(fault)? {
-                    return Ok(Done::quiet(false));
-                }
-                audit::write(connection, &change)?;
-                let pairs = Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?;
-                Ok(Done::then(true, move || memory.forbidden.put(project, pairs)))
-            })
-            .await
+        let memory = Arc::clone(&self.memory);
+        self.audited(change, move |connection| {
+            if !allow(connection, project, number).map_err(fault)? {
+                return Ok(Done::quiet(false));
+            }
+            let pairs = Pairs::read(connection, project, memory.own_embedder()).map_err(fault)?;
+            Ok(Done::then(true, move || memory.forbidden.put(project, pairs)))
+        })
+        .await
     }
 
     async fn quarantine(
@@ -143,19 +141,17 @@ impl WrongAnswers for SqliteStore {
         entry: EntryId,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let (memory, change) = (Arc::clone(&self.memory), change.clone());
-        self.writer
-            .write(move |connection| {
-                let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
-                    return Ok(Done::quiet(false));
-                };
-                let released = connection
-                    .prepare_cached("DELETE FROM quarantine WHERE entry = ?1")
-                    .and_then(|mut delete| delete.execute([row]))
-                    .map_err(fault)?;
-                audit::write_if(connection, &change, released > 0)?;
-                Ok(Done::then(released > 0, move || memory.forbidden.release(row)))
-            })
-            .await
+        let memory = Arc::clone(&self.memory);
+        self.audited(change, move |connection| {
+            let Some(row) = remove::row_of(connection, project, entry).map_err(fault)? else {
+                return Ok(Done::quiet(false));
+            };
+            let released = connection
+                .prepare_cached("DELETE FROM quarantine WHERE entry = ?1")
+                .and_then(|mut delete| delete.execute([row]))
+                .map_err(fault)?;
+            Ok(Done::then(released > 0, move || memory.forbidden.release(row)))
+        })
+        .await
     }
 }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::super::audit::{Noted, When};
 use super::super::connections::{Connections, Params, Transaction};
-use super::super::rows::{count, get, limit, uuid};
+use super::super::rows::{count, get, limit_of, uuid};
 use super::filter::{Filter, passes};
 
 /// The parts of a statement that removes the entries which `choose` gives with project_id and entry_id; the one
@@ -94,11 +94,11 @@ pub(super) async fn swept(
                          SELECT project_id, entry_id FROM entries WHERE project_id = p.project_id AND last_used > $1
                          ORDER BY last_used LIMIT $2 FOR UPDATE SKIP LOCKED) later
                 WHERE e.project_id = later.project_id AND e.entry_id = later.entry_id";
-    connections.bulk(used, &[&now.as_nanos(), &limit(at_most)]).await?;
+    connections.bulk(used, &[&now.as_nanos(), &limit_of(at_most)]).await?;
     let choose = "SELECT project_id, entry_id FROM entries WHERE expires <= $1
                   ORDER BY expires, project_id, entry_id LIMIT $2 FOR UPDATE SKIP LOCKED";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    let expired = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit(at_most)]).await?)?;
+    let expired = total(&connections.bulk(&sql, &[&now.as_nanos(), &limit_of(at_most)]).await?)?;
     let left = at_most.get().saturating_sub(usize::try_from(expired).unwrap_or(at_most.get()));
     let Some(left) = NonZeroUsize::new(left) else { return Ok(expired) };
     // By whoever has the project's lock, as in an insert.
@@ -115,5 +115,5 @@ pub(super) async fn swept(
                   WHERE pg_try_advisory_xact_lock(hashtextextended(o.project_id::text, 0))
                   LIMIT $1";
     let sql = format!("WITH {} SELECT count(*) FROM done", removing(choose));
-    Ok(expired + total(&connections.bulk(&sql, &[&limit(left)]).await?)?)
+    Ok(expired + total(&connections.bulk(&sql, &[&limit_of(left)]).await?)?)
 }

@@ -19,7 +19,7 @@ use super::PostgresStore;
 use super::browse::{detail, detail_columns};
 use super::connections::Params;
 use super::entries::{Filter, passes};
-use super::rows::{count, get, id, limit, text, uuid};
+use super::rows::{count, get, id, limit_of, text, uuid};
 use crate::sums::{sum_of, sums};
 
 /// Bits of a count in a bucket; the number of the bucket is above them.
@@ -150,7 +150,7 @@ impl Usage for PostgresStore {
             &names.model,
             &names.context,
             &i16::from(open),
-            &limit(at_most),
+            &limit_of(at_most),
         ];
         let rows = self.connections.bulk(&sql, params).await?;
         rows.iter().map(|row| Ok((filled_in(slice, by, row)?, totals(row, 1)?))).collect()
@@ -169,7 +169,7 @@ impl Usage for PostgresStore {
             detail_columns(),
             passes(),
         );
-        let (filter, since, at_most) = (Filter::of(project, filter), since.as_nanos(), limit(at_most));
+        let (filter, since, at_most) = (Filter::of(project, filter), since.as_nanos(), limit_of(at_most));
         let rows = filter.rows(&self.connections, &sql, &[&since, &at_most]).await?;
         rows.iter().map(detail).collect()
     }

@@ -10,7 +10,7 @@ use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::super::connections::{Connections, Params};
-use super::super::rows::{count, limit, signed, uuid};
+use super::super::rows::{count, limit_of, signed, uuid};
 use super::{COUNT_BITS, Names, buckets, seconds};
 use crate::sums::{SUMS, plus, sums};
 
@@ -168,7 +168,8 @@ pub(super) async fn sweep(
     let mut gone = 0;
     for step in Step::ALL {
         let Some(left) = NonZeroUsize::new(at_most.get() - usize::try_from(gone).unwrap_or(0)) else { break };
-        let params: Params<'_> = &[&super::seconds(step), &&ALL_SLICES[..], &step.oldest(now), &limit(left)];
+        let params: Params<'_> =
+            &[&super::seconds(step), &&ALL_SLICES[..], &step.oldest(now), &limit_of(left)];
         gone += connections.bulk(sql, params).await?.first().map_or(Ok(0), |row| count(row, 0))?;
     }
     Ok(gone)
