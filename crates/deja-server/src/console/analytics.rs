@@ -1,21 +1,21 @@
 //! Analytics: figures, charts with their table twins, and rankings. Read from rollups, so that the time it takes goes
 //! with the span and not with the number of requests.
 
+mod charts;
+mod figures;
+
 use std::time::Duration;
 
 use askama::Template;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
-use deja_core::analytics::{
-    Dimension, Distribution, Rollup, SIMILARITY_BUCKETS, Slice, Step, Totals, quantile,
-};
-use deja_core::embedding::Threshold;
+use deja_core::analytics::{Dimension, Rollup, Slice, Step};
 use deja_core::member::Rank;
 use deja_core::project::Project;
 use deja_core::store::Questions;
 
 use super::asked::{Asked, Wanted};
-use super::chart::{Chart, Kind, Label, Series, Unit};
+use super::chart::{Chart, Label};
 use super::error::ConsoleError;
 use super::filter::Select;
 use super::form::{Path, Query};
@@ -24,6 +24,8 @@ use super::names::{Names, Offered, model_name};
 use super::page::{Answer, Frame, Visit};
 use super::range::{self, Span};
 use super::ranking::{self, Table, top_prompts, usage_table};
+use charts::charts;
+use figures::figures;
 
 #[derive(Template)]
 #[template(path = "analytics.html")]
@@ -232,98 +234,6 @@ fn sum(bars: &[Rollup]) -> Rollup {
     all
 }
 
-/// What took its time.
-#[derive(Clone, Copy)]
-enum Latency {
-    Exact,
-    Semantic,
-    Miss,
-    /// Until a stream began.
-    FirstByte,
-}
-
-/// A latency in milliseconds.
-fn latency(rollup: &Rollup, of: Latency, q: f64) -> Option<f64> {
-    let counts = |of| rollup.histograms.counts(of);
-    let counts = match of {
-        Latency::Exact => exact_hits(rollup)?,
-        Latency::Semantic => counts(Distribution::SemanticHitLatency),
-        Latency::Miss => counts(Distribution::MissLatency),
-        Latency::FirstByte => counts(Distribution::StreamBegan),
-    };
-    quantile(&counts, q).map(|latency| latency.as_secs_f64() * 1e3)
-}
-
-/// The latencies of exact hits: those of hits without those by meaning. `None` where the latter were not counted yet.
-fn exact_hits(rollup: &Rollup) -> Option<Vec<u64>> {
-    let semantic = rollup.histograms.counts(Distribution::SemanticHitLatency);
-    if semantic.iter().sum::<u64>() < rollup.totals.semantic_hits {
-        return None;
-    }
-    let all = rollup.histograms.counts(Distribution::HitLatency);
-    Some(all.iter().zip(semantic).map(|(all, semantic)| all.saturating_sub(semantic)).collect())
-}
-
-fn latencies(name: &'static str, all: &Rollup, of: Latency) -> (&'static str, String, String) {
-    let ms = |q| latency(all, of, q).map_or("–".into(), format::millis);
-    (name, ms(0.5), format!("p95 {}, p99 {}", ms(0.95), ms(0.99)))
-}
-
-/// What is to be known of an amount.
-fn unpriced(totals: &Totals) -> String {
-    match totals.unpriced {
-        0 => String::new(),
-        some => format!(", {} answers without a price", format::count(some)),
-    }
-}
-
-fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
-    let totals = &all.totals;
-    let count = format::count;
-    vec![
-        ("Requests", count(totals.requests()), format!("{} answered by the provider", count(totals.misses))),
-        (
-            "Hits",
-            count(totals.hits()),
-            format!("{} exact, {} semantic", count(totals.exact_hits), count(totals.semantic_hits)),
-        ),
-        ("Hit rate", format::percent(totals.hit_rate()), "of requests that could have been hits".into()),
-        (
-            "Saved",
-            format::money_known(totals.saved, totals.unpriced),
-            format!("{} spent{}", format::money_known(totals.spent, totals.unpriced), unpriced(totals)),
-        ),
-        (
-            "Tokens saved",
-            format::short(totals.saved_input_tokens.saturating_add(totals.saved_output_tokens) as f64),
-            format!(
-                "{} bought",
-                format::short(totals.input_tokens.saturating_add(totals.output_tokens) as f64)
-            ),
-        ),
-        latencies("Latency of exact hits", all, Latency::Exact),
-        latencies("Latency of hits by meaning", all, Latency::Semantic),
-        latencies("Latency of misses", all, Latency::Miss),
-        streams(all),
-        scopes(all),
-        (
-            "Passed on",
-            count(totals.passed),
-            "or asked afresh: could not have been hits, no part of the hit rate".into(),
-        ),
-        (
-            "Not answered",
-            count(totals.unanswered()),
-            format!(
-                "{} errors, {} refused, {} over the limit",
-                count(totals.errors),
-                count(totals.refused),
-                count(totals.rate_limited)
-            ),
-        ),
-    ]
-}
-
 /// What asking the project's model cost on the days of the span; `None` where nothing was asked. It is counted by day
 /// alone, apart from the rollups, for its budget.
 async fn guard_model(
@@ -338,152 +248,4 @@ async fn guard_model(
     let Questions { asked, cost } = visit.console.admin.store.questions(project.id, days).await?;
     let asked = (asked > 0).then(|| format!("{} questions, all of these days", format::count(asked)));
     Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))
-}
-
-/// How many answers were streams.
-fn streamed(rollup: &Rollup) -> u64 {
-    rollup.histograms.counts(Distribution::StreamBegan).iter().sum()
-}
-
-/// How many were none.
-fn plain(rollup: &Rollup) -> u64 {
-    (rollup.totals.hits() + rollup.totals.misses).saturating_sub(streamed(rollup))
-}
-
-/// How many answers were streams, and how long it took until they began.
-fn streams(all: &Rollup) -> (&'static str, String, String) {
-    let ms = |q| latency(all, Latency::FirstByte, q).map_or("–".into(), format::millis);
-    let answered = all.totals.hits() + all.totals.misses;
-    let share = (answered > 0).then(|| streamed(all) as f64 / answered as f64);
-    ("Streams", format::percent(share), format!("first byte: p50 {}, p99 {}", ms(0.5), ms(0.99)))
-}
-
-/// How often a request in a wire format had a scope of its own, where nothing can be found, and the most frequent cause.
-fn scopes(all: &Rollup) -> (&'static str, String, String) {
-    let new = all.totals.new_scopes;
-    let most = ranking::causes(&all.totals).into_iter().max_by_key(|(_, scopes)| *scopes);
-    let told = match most.filter(|_| new > 0) {
-        Some((cause, scopes)) => format!("{}: {cause}", format::percent(Some(scopes as f64 / new as f64))),
-        None => "of requests in wire formats".into(),
-    };
-    let new = all.per_1000(new).map_or("–".into(), |new| format!("{new:.0}"));
-    ("New scopes per 1,000 requests", new, told)
-}
-
-fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> Vec<Chart> {
-    let total = |name, colour, value: fn(&Totals) -> f64| {
-        Series::new(name, colour, bars.iter().map(|bar| value(&bar.totals)))
-    };
-    let quantiles = |of| {
-        [("p50", 1, 0.5), ("p95", 2, 0.95), ("p99", 4, 0.99)]
-            .map(|(name, colour, q)| Series::gaps(name, colour, bars.iter().map(|bar| latency(bar, of, q))))
-            .to_vec()
-    };
-    let labels = span.labels();
-    let chart = |id, title, kind, unit, series| Chart {
-        id,
-        title,
-        by: "From (UTC)",
-        timed: true,
-        kind,
-        unit,
-        labels: labels.clone(),
-        series,
-        mark: None,
-    };
-    vec![
-        chart(
-            "requests",
-            "Answered requests",
-            Kind::Stack,
-            Unit::Count,
-            vec![
-                total("exact hits", 1, |t| t.exact_hits as f64),
-                total("semantic hits", 2, |t| t.semantic_hits as f64),
-                total("misses", 3, |t| t.misses as f64),
-            ],
-        ),
-        chart(
-            "hit-rate",
-            "Hit rate",
-            Kind::Lines,
-            Unit::Percent,
-            vec![Series::gaps("hits per answered request", 1, bars.iter().map(|bar| bar.totals.hit_rate()))],
-        ),
-        chart(
-            "dollars",
-            "Dollars",
-            Kind::Stack,
-            Unit::Dollars,
-            vec![total("saved", 2, |t| t.saved.as_dollars()), total("spent", 3, |t| t.spent.as_dollars())],
-        ),
-        chart(
-            "tokens",
-            "Tokens",
-            Kind::Stack,
-            Unit::Count,
-            vec![
-                total("saved", 2, |t| t.saved_input_tokens.saturating_add(t.saved_output_tokens) as f64),
-                total("bought, in", 3, |t| t.input_tokens as f64),
-                total("bought, out", 1, |t| t.output_tokens as f64),
-            ],
-        ),
-        chart("exact-latency", "Latency of exact hits", Kind::Lines, Unit::Millis, quantiles(Latency::Exact)),
-        chart(
-            "semantic-latency",
-            "Latency of hits by meaning",
-            Kind::Lines,
-            Unit::Millis,
-            quantiles(Latency::Semantic),
-        ),
-        chart("miss-latency", "Latency of misses", Kind::Lines, Unit::Millis, quantiles(Latency::Miss)),
-        chart(
-            "streams",
-            "Streams and plain answers",
-            Kind::Stack,
-            Unit::Count,
-            [("streams", 1, streamed as fn(&Rollup) -> u64), ("plain answers", 3, plain)]
-                .map(|(name, colour, of)| Series::new(name, colour, bars.iter().map(|bar| of(bar) as f64)))
-                .to_vec(),
-        ),
-        chart(
-            "first-byte",
-            "Time to first byte of streams",
-            Kind::Lines,
-            Unit::Millis,
-            quantiles(Latency::FirstByte),
-        ),
-        chart(
-            "errors",
-            "Errors and refusals",
-            Kind::Stack,
-            Unit::Count,
-            vec![
-                total("errors", 4, |t| t.errors as f64),
-                total("refused", 3, |t| t.refused as f64),
-                total("over the limit (429)", 1, |t| t.rate_limited as f64),
-            ],
-        ),
-        similarities(all, threshold),
-    ]
-}
-
-/// How similar the prompts of hits were, and how near misses came. The line is the project's threshold.
-fn similarities(all: &Rollup, threshold: Threshold) -> Chart {
-    let counts = |of| all.histograms.counts(of).into_iter().map(|count| count as f64).collect::<Vec<_>>();
-    let bound = |bucket: usize| bucket as f64 / SIMILARITY_BUCKETS as f64;
-    Chart {
-        id: "similarity",
-        title: "Similarity",
-        by: "From",
-        timed: false,
-        kind: Kind::Stack,
-        unit: Unit::Count,
-        labels: (0..SIMILARITY_BUCKETS).map(|bucket| Label::plain(format!("{:.2}", bound(bucket)))).collect(),
-        series: vec![
-            Series::new("hits", 2, counts(Distribution::HitSimilarity).into_iter()),
-            Series::new("near misses", 3, counts(Distribution::NearMiss).into_iter()),
-        ],
-        mark: Some(threshold.get()),
-    }
 }
