@@ -168,16 +168,16 @@ pub struct Forward {
     /// The body, as it came.
     pub body: Bytes,
     /// Headers of the application.
-    pub headers: Seen,
+    pub headers: AllowedHeaders,
     /// What stands behind the `?`, as far as the provider may see it, such as `beta=true`.
     pub query: Option<String>,
 }
 
 /// The headers of an application that a provider gets to see: those of one list, and no others.
 #[derive(Clone, Debug, Default)]
-pub struct Seen(HeaderMap);
+pub struct AllowedHeaders(HeaderMap);
 
-impl Seen {
+impl AllowedHeaders {
     const NAMES: [HeaderName; 7] = [
         CONTENT_TYPE,
         ACCEPT,
@@ -365,7 +365,7 @@ mod tests {
         all.insert(ACCEPT, HeaderValue::from_maybe_shared(read.slice(..9)).unwrap());
         all.append(ACCEPT, HeaderValue::from_static("b"));
         all.insert("authorization", HeaderValue::from_static("secret"));
-        let listed = Seen::of(&all).into_headers();
+        let listed = AllowedHeaders::of(&all).into_headers();
         assert_eq!(listed.get_all(ACCEPT).iter().collect::<Vec<_>>(), ["text/html", "b"]);
         assert_eq!(listed.keys().collect::<Vec<_>>(), [ACCEPT]);
         assert_ne!(listed[ACCEPT].as_bytes().as_ptr(), read.as_ptr(), "it has bytes of its own");

@@ -7,7 +7,7 @@ use std::mem;
 use std::sync::Arc;
 
 use crate::analytics::names::{Names, label};
-use crate::analytics::scopes::Seen;
+use crate::analytics::scopes::SeenScopes;
 use crate::analytics::{
     ContextKey, Distribution, OfWire, Outcome, Rollup, RollupKey, Slice, Step, Surface, UsageEvent,
 };
@@ -77,7 +77,7 @@ pub struct UsageBatch {
     /// Requests that asked for no answer, which are in no rollup.
     others: HashMap<(ProjectId, KeyId), KeyUsage>,
     names: Names,
-    seen: Seen,
+    seen: SeenScopes,
     /// Hits by entry.
     pub entries: HashMap<(ProjectId, EntryId), EntryHits>,
     /// Hits that [`Self::take`] began to hand out.
@@ -146,7 +146,7 @@ impl UsageBatch {
         Self {
             id: None,
             names: Names::default(),
-            seen: Seen::default(),
+            seen: SeenScopes::default(),
             cells: some(&mut self.cells, minutes),
             others: some(&mut self.others, minutes),
             entries: some(&mut self.taking, entries),

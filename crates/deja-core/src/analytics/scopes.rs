@@ -46,12 +46,12 @@ impl Cause {
 
 /// The scopes that were seen since the start, by keyed hashes: texts are neither kept nor hashed slowly.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenScopes {
     hash: RandomState,
     hashes: HashSet<u64>,
 }
 
-impl Seen {
+impl SeenScopes {
     /// Why a scope is new that is seen for the first time.
     pub(super) fn news(&mut self, project: ProjectId, placed: Placed<'_>) -> Option<Cause> {
         let Placed { scope, frame } = placed;
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_scope_is_new_once_and_says_what_of_it_is_new() {
-        let mut seen = Seen::default();
+        let mut seen = SeenScopes::default();
         let project = ProjectId::from_bytes([1; 16]);
         let frame = |model: &str, instructions: Option<&str>, parameters: &[(&str, &str)]| {
             let parameters = parameters.iter().map(|(name, value)| ((*name).into(), (*value).into()));
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut seen = Seen::default();
+        let mut seen = SeenScopes::default();
         for hash in 0..MAX_SEEN as u64 {
             assert!(seen.insert(hash));
         }

@@ -14,7 +14,7 @@ use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Live, NotAllowed, QueryError, Relay, Relayed, Reply, Source};
 use deja_core::money::NanoUsd;
 use deja_core::project::{OptIn, ProjectSettings};
-use deja_core::provider::{Endpoint, Forward, ProviderError, Seen};
+use deja_core::provider::{AllowedHeaders, Endpoint, Forward, ProviderError};
 use deja_wire::{Identity, Mode, Rendering};
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use futures::{FutureExt as _, StreamExt as _};
@@ -40,7 +40,7 @@ pub fn relay(text: &str) -> Relay {
         endpoint: Endpoint::Chat,
         model: "cheap".into(),
         body: Bytes::from(format!(r#"{{"prompt": "{text}"}}"#)),
-        headers: Seen::default(),
+        headers: AllowedHeaders::default(),
         query: None,
     };
     let (threshold, control) = (Threshold::DEFAULT, Control::default());

@@ -162,7 +162,7 @@ pub(crate) fn is_responses_only(model: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use deja_core::provider::Seen;
+    use deja_core::provider::AllowedHeaders;
 
     use super::*;
 
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn openai_alone_is_asked_for_the_tokens_of_a_stream() {
         let sent = |base: &str, endpoint, body: &'static str| {
-            let (model, headers) = (String::new(), Seen::default());
+            let (model, headers) = (String::new(), AllowedHeaders::default());
             let request = Forward { endpoint, model, body: body.into(), headers, query: None };
             with_usage(&Url::parse(base).unwrap(), &request)
         };

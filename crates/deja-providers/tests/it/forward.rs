@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use deja_core::provider::{Endpoint, FailureClass, Forward, Forwarded, ProviderError, ProviderKind, Seen};
+use deja_core::provider::{
+    AllowedHeaders, Endpoint, FailureClass, Forward, Forwarded, ProviderError, ProviderKind,
+};
 use deja_providers::{BuiltIn, HttpSettings, Registry};
 use futures::StreamExt;
 use secrecy::SecretString;
@@ -27,7 +29,7 @@ const BROTLI: [u8; 22] = [
 fn request(endpoint: Endpoint, headers: &[(&'static str, &str)]) -> Forward {
     let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
     let (model, body) = ("m".to_owned(), Bytes::from_static(BODY.as_bytes()));
-    Forward { endpoint, model, body, headers: Seen::of(&headers.collect()), query: None }
+    Forward { endpoint, model, body, headers: AllowedHeaders::of(&headers.collect()), query: None }
 }
 
 async fn whole(forwarded: Forwarded) -> Result<Vec<u8>, ProviderError> {

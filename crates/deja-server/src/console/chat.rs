@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use deja_core::embedding::Threshold;
 use deja_core::engine::{Control, Engine, Live, QueryError, Relay, Relayed};
 use deja_core::project::Project;
-use deja_core::provider::{Endpoint, Forward, Seen, content_type};
+use deja_core::provider::{AllowedHeaders, Endpoint, Forward, content_type};
 use deja_wire::{Asked, Identity, Mode, is_event_stream, record};
 use futures::StreamExt;
 use serde::Deserialize;
@@ -171,7 +171,7 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<(Relay, To
     let identity = identity.map_err(|malformed| Problem::of("members", malformed.to_string()))?;
     let told = Told::of(form.format, &identity, &body);
     let (model, body) = (identity.model.clone(), Bytes::from(body));
-    let headers = Seen::of(&headers);
+    let headers = AllowedHeaders::of(&headers);
     let forward = Forward { endpoint, model, body, headers, query: None };
     let control = Control::default();
     Ok((Relay { identity, forward, threshold, control, context: None, request: None }, told))

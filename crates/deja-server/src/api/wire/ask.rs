@@ -13,7 +13,7 @@ use deja_core::aside;
 use deja_core::engine::{Relay, Relayed};
 use deja_core::id::ProjectId;
 use deja_core::project::{Project, ProjectSettings};
-use deja_core::provider::{Forward, Seen};
+use deja_core::provider::{AllowedHeaders, Forward};
 use deja_wire::{Asked, Endpoint, Identity, Mode, Wire};
 use serde::Deserialize;
 
@@ -143,7 +143,7 @@ async fn read(
         (identity.mode, identity.rendering.stream) = (Mode::Bypass, false);
         identity.reasons = vec!["json_array"];
     }
-    let headers = Seen::of(&head.headers);
+    let headers = AllowedHeaders::of(&head.headers);
     let forward = Forward { endpoint, model: identity.model.clone(), body, headers, query };
     let Controls { control, threshold, context, debug, pace } = controls;
     let request = Some(request_id::of(&head.extensions).to_owned());
