@@ -7,7 +7,7 @@ use deja_core::engine::Engine;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::wire::body::Bodies;
-use crate::feeds::upstreams::Upstreams;
+use crate::feeds::providers::ProviderDirectory;
 use crate::readiness::Readiness;
 use crate::traces::Traces;
 
@@ -37,7 +37,7 @@ pub struct App {
     engine: Engine,
     limits: RequestLimits,
     bodies: Bodies,
-    upstreams: Arc<Upstreams>,
+    providers: Arc<ProviderDirectory>,
     readiness: Readiness,
     leaving: CancellationToken,
     traces: Option<Traces>,
@@ -48,13 +48,13 @@ impl App {
     pub fn new(
         engine: Engine,
         limits: RequestLimits,
-        upstreams: Arc<Upstreams>,
+        providers: Arc<ProviderDirectory>,
         readiness: Readiness,
         leaving: CancellationToken,
         traces: Option<Traces>,
     ) -> Self {
         let bodies = Bodies::new(&limits);
-        Self { engine, limits, bodies, upstreams, readiness, leaving, traces }
+        Self { engine, limits, bodies, providers, readiness, leaving, traces }
     }
 
     /// Answers queries.
@@ -73,8 +73,8 @@ impl App {
     }
 
     /// The providers, and which models they answer.
-    pub fn upstreams(&self) -> &Upstreams {
-        &self.upstreams
+    pub fn providers(&self) -> &ProviderDirectory {
+        &self.providers
     }
 
     /// Whether storage works.

@@ -21,7 +21,7 @@ use crate::admin;
 use crate::config::{Account, Config, EmbedderSource};
 use crate::console::Console;
 use crate::feeds::prices::PriceFeed;
-use crate::feeds::upstreams::Upstreams;
+use crate::feeds::providers::ProviderDirectory;
 use crate::readiness::Readiness;
 use crate::secrets::vault::Vault;
 use crate::state::{App, RequestLimits};
@@ -82,12 +82,12 @@ pub async fn wire(
         false,
         prices.book.clone(),
     )?;
-    let upstreams = Arc::new(Upstreams::new(registry, store.clone(), vault.clone()));
+    let providers = Arc::new(ProviderDirectory::new(registry, store.clone(), vault.clone()));
     let metrics = Arc::new(Metrics::new());
     let parts = Parts {
         store: store.clone(),
         embedder: embedder.clone(),
-        providers: upstreams.clone(),
+        providers: providers.clone(),
         prices: prices.book.clone(),
         tokens: Arc::new(TokenCounter),
         clock: Arc::new(SystemClock),
@@ -121,12 +121,15 @@ pub async fn wire(
         Some(url) => Some(Traces::start(url, SpanSender::new(&http)?)?),
         None => None,
     };
-    let app = Arc::new(App::new(engine, limits, upstreams.clone(), readiness, leaving, traces));
+    let app = Arc::new(App::new(engine, limits, providers.clone(), readiness, leaving, traces));
     let admin = admin::over(store.clone(), vault.clone(), prices.clone(), &config.public_url);
-    let (embedder_id, providers) = (embedder.id().clone(), upstreams.clone());
-    let admin = Arc::new(Admin { embedder: Some(embedder_id), providers: Some(providers), ..admin });
+    let admin = Arc::new(Admin {
+        embedder: Some(embedder.id().clone()),
+        providers: Some(providers.clone()),
+        ..admin
+    });
     let proxies = config.trusted_proxies.clone();
-    let console = Console::new(admin.clone(), app.clone(), upstreams, vault, &config.public_url, proxies);
+    let console = Console::new(admin.clone(), app.clone(), providers, vault, &config.public_url, proxies);
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
 }
 

@@ -69,7 +69,7 @@ pub use routes::{listed, router};
 pub use session::Access;
 pub(crate) use throttle::Throttle;
 
-use crate::feeds::upstreams::Upstreams;
+use crate::feeds::providers::ProviderDirectory;
 use crate::secrets::vault::Vault;
 use crate::state::App;
 
@@ -77,7 +77,7 @@ use crate::state::App;
 pub struct Console {
     pub(crate) admin: Arc<Admin>,
     pub(crate) app: Arc<App>,
-    pub(crate) upstreams: Arc<Upstreams>,
+    pub(crate) providers: Arc<ProviderDirectory>,
     /// Seals the messages between pages.
     pub(crate) vault: Vault,
     /// Where browsers and clients reach deja, without a slash at the end.
@@ -94,7 +94,7 @@ impl Console {
     pub fn new(
         admin: Arc<Admin>,
         app: Arc<App>,
-        upstreams: Arc<Upstreams>,
+        providers: Arc<ProviderDirectory>,
         vault: Vault,
         public_url: &str,
         trusted_proxies: Vec<IpNet>,
@@ -102,7 +102,7 @@ impl Console {
         Self {
             admin,
             app,
-            upstreams,
+            providers,
             vault,
             public_url: public_url.to_owned(),
             secure: public_url.starts_with("https://"),

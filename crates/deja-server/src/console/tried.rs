@@ -162,7 +162,7 @@ impl Beyond {
             Asks::Query => None,
             Asks::Request(endpoint) => Some(endpoint),
         };
-        let there = match visit.console.app.upstreams().route(&caller, model, endpoint).await? {
+        let there = match visit.console.app.providers().route(&caller, model, endpoint).await? {
             Route::To(provider) if endpoint.is_none_or(|at| provider.serves(at)) => There::Provider,
             Route::NoCredentials { provider } => There::NoKey(provider),
             Route::To(_) | Route::Unsupported => There::Nobody,

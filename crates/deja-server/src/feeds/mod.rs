@@ -1,4 +1,4 @@
 //! What feeds the cache from outside: the providers of each project, and prices.
 
 pub mod prices;
-pub mod upstreams;
+pub mod providers;

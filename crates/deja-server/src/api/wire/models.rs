@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::error::WireError;
 use super::{admitted, below, wire_of};
 use crate::auth::Base;
-use crate::feeds::upstreams::Model;
+use crate::feeds::providers::Model;
 use crate::state::App;
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ pub(super) async fn models(
     admitted(&app, &base, (wire, Surface::Other), &mut head, nothing, async |_, admitted, ()| {
         let caller = &admitted.caller;
         app.engine().count_other(caller);
-        let mut models = app.upstreams().models(caller, endpoint_of(wire)).await?;
+        let mut models = app.providers().models(caller, endpoint_of(wire)).await?;
         models.retain(|model| caller.key.allows_model(&model.id));
         let Some(id) = id else { return Ok(Json(list(wire, &models)).into_response()) };
         let unknown = || format!("There is no model '{id}' here. GET {} lists what there is.", list_of(wire));

@@ -32,7 +32,7 @@ pub struct Model {
 }
 
 /// The `Providers` port over the store's custom providers and the built-in ones.
-pub struct Upstreams {
+pub struct ProviderDirectory {
     /// The adapters.
     pub registry: Registry,
     /// Where custom providers are kept.
@@ -42,7 +42,7 @@ pub struct Upstreams {
     known: Cache<ProjectId, Known>,
 }
 
-impl Upstreams {
+impl ProviderDirectory {
     /// Over these adapters, with the custom providers of `store`, whose secrets `vault` opens.
     pub fn new(registry: Registry, store: Arc<dyn Store>, vault: Vault) -> Self {
         Self { registry, store, vault, known: Cache::new(KEPT) }
@@ -109,7 +109,7 @@ impl Upstreams {
 }
 
 #[async_trait]
-impl Providers for Upstreams {
+impl Providers for ProviderDirectory {
     async fn route(
         &self,
         caller: &Admission,
