@@ -230,7 +230,7 @@ impl Engine {
 
     /// Counts a request of an admitted caller that asks for no answer: as one of its key, and in no figure of the project.
     pub fn count_other(&self, caller: &Admission) {
-        self.recorder.count_other(&caller.key, self.parts.clock.now());
+        self.usage.count_other(&caller.key, self.parts.clock.now());
     }
 
     /// Counts a query, and samples it.
@@ -290,7 +290,7 @@ impl Engine {
     }
 
     fn count_as(&self, caller: &Admission, event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>) {
-        self.recorder.count(event);
+        self.usage.count(event);
         self.log(&caller.project.settings, event, ending, ended);
         self.parts.listener.ended(caller, event, ended);
     }

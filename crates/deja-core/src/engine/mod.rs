@@ -17,7 +17,6 @@ mod met;
 mod opinion;
 mod preview;
 mod query;
-mod record;
 mod relay;
 mod reply;
 mod sample;
@@ -26,6 +25,7 @@ mod search;
 mod slots;
 mod tokens;
 pub(crate) mod upstream;
+mod usage;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ pub struct Engine {
     slots: Arc<slots::Slots>,
     room: Arc<live::Room>,
     tokens: Arc<tokens::Tokens>,
-    recorder: Arc<record::Recorder>,
+    usage: Arc<usage::UsageBuffer>,
     samples: Arc<Mutex<Reservoir>>,
     met: Arc<met::MetLog>,
     logger: Arc<log::Logger>,
@@ -124,7 +124,7 @@ impl Engine {
             slots: Arc::new(slots::Slots::new(parts.calls)),
             room: Arc::new(live::Room::new(parts.records)),
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
-            recorder: Arc::default(),
+            usage: Arc::default(),
             samples: Arc::default(),
             met: Arc::default(),
             logger: Arc::default(),
@@ -148,18 +148,18 @@ impl Engine {
     /// Writes what was counted, met, sampled and logged since the last call. What cannot be written is kept for the next
     /// call, but for samples and the log, which lack it.
     pub async fn flush_counts(&self) -> Result<(), StoreError> {
-        self.flush(record::Flush::All).await
+        self.flush(usage::Flush::All).await
     }
 
     /// The same, to be called every second: the hits of entries are written for some thousand entries each time, and
     /// go on being added up for the rest.
     pub async fn flush_share_of_counts(&self) -> Result<(), StoreError> {
-        self.flush(record::Flush::Share).await
+        self.flush(usage::Flush::Share).await
     }
 
-    async fn flush(&self, flush: record::Flush) -> Result<(), StoreError> {
+    async fn flush(&self, flush: usage::Flush) -> Result<(), StoreError> {
         let Parts { store, clock, entropy, .. } = &*self.parts;
-        let counted = self.recorder.flush(flush, &**store, &**clock, &**entropy).await;
+        let counted = self.usage.flush(flush, &**store, &**clock, &**entropy).await;
         self.flush_samples().await;
         self.flush_log().await;
         counted.and(self.met.flush(&**store).await)
@@ -167,7 +167,7 @@ impl Engine {
 
     /// Requests since the last call that were not counted: too much waits to be written, or cannot ever be.
     pub fn take_dropped_counts(&self) -> u64 {
-        self.recorder.take_dropped()
+        self.usage.take_dropped()
     }
 
     /// Calls to providers under way.

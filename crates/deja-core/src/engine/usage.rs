@@ -29,7 +29,7 @@ pub(super) enum Flush {
 /// Counts that are not written yet. Bounded by the number of keys, entries and models in use, and by a fixed number
 /// while nothing can be written.
 #[derive(Default)]
-pub(super) struct Recorder {
+pub(super) struct UsageBuffer {
     pending: Mutex<UsageBatch>,
     writing: tokio::sync::Mutex<Writing>,
     dropped: AtomicU64,
@@ -44,7 +44,7 @@ struct Writing {
     batch: Option<UsageBatch>,
 }
 
-impl Recorder {
+impl UsageBuffer {
     /// Counts one request.
     pub(super) fn count(&self, event: &UsageEvent<'_>) {
         self.add(|pending| pending.add(event));
