@@ -1,8 +1,9 @@
 //! What all projects have together, and how much of it is one project's at most: so no project keeps the others waiting.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::id::ProjectId;
@@ -22,8 +23,7 @@ impl Shares {
 
     /// The share of a project. It is there while somebody holds it or a permit of it.
     pub fn of(&self, project: ProjectId) -> Arc<Semaphore> {
-        // The map is whole after every statement under the lock.
-        let mut by_project = self.by_project.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_project = self.by_project.lock();
         if let Some(own) = by_project.get(&project).and_then(Weak::upgrade) {
             return own;
         }
@@ -48,6 +48,6 @@ mod tests {
         drop(held);
         assert_eq!(shares.of(one).available_permits(), 3);
         shares.of(one);
-        assert_eq!(shares.by_project.lock().unwrap().len(), 1, "those that nobody holds are forgotten");
+        assert_eq!(shares.by_project.lock().len(), 1, "those that nobody holds are forgotten");
     }
 }

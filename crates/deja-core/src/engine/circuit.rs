@@ -150,7 +150,7 @@ impl Circuits {
 
     /// Takes in that the try let pass at `began` was given up by who asked: that says nothing of what was tried.
     fn given_up(&self, project: ProjectId, name: &str, place: &str, began: Timestamp) {
-        let mut failing = self.lock();
+        let mut failing = self.failing.lock();
         let found = failing.get_mut(&(project, name.to_owned())).filter(|found| found.place == place);
         if let Some(Failing { state: State::Open(rest), .. }) = found
             && rest.began == began

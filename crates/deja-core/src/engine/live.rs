@@ -5,13 +5,14 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http::HeaderMap;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::engine::Trace;
@@ -164,14 +165,14 @@ impl Log {
 
     /// The reader for whom the call was made. It may come late: nothing is forgotten before.
     pub(super) fn first(self: &Arc<Self>, seat: Seat) -> Live {
-        let number = self.lock().add_reader();
+        let number = self.state.lock().add_reader();
         self.reader(number, seat, false)
     }
 
     /// Adds a piece. Waits while the slowest reader is far behind in an answer that is not recorded.
     pub(super) async fn push(&self, piece: &[u8]) {
         {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             self.take_room(&mut state, piece.len());
             if !piece.is_empty() {
                 state.first_byte.get_or_insert_with(Instant::now);
@@ -186,7 +187,7 @@ impl Log {
             state.wake_readers();
         }
         futures::future::poll_fn(|context| {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.unrecorded && state.kept > AHEAD {
                 state.writer = Some(context.waker().clone());
                 return Poll::Pending;
@@ -218,19 +219,19 @@ impl Log {
 
     /// Tells the readers that nothing more comes.
     pub(super) fn end(&self, ended: Result<(), ProviderError>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ended = Some(ended);
         state.wake_readers();
     }
 
     /// When the first byte came, if one has.
     pub(super) fn first_byte(&self) -> Option<Instant> {
-        self.lock().first_byte
+        self.state.lock().first_byte
     }
 
     /// Whether all of it is kept.
     pub(super) fn is_recorded(&self) -> bool {
-        !self.lock().unrecorded
+        !self.state.lock().unrecorded
     }
 
     /// Waits until it is found to be too large to be recorded. For one who waits.
@@ -240,13 +241,13 @@ impl Log {
 
     /// The beginning and the end of one that is not recorded.
     pub(super) fn ends(&self) -> Bytes {
-        let Ends { first, last } = &self.lock().ends;
+        let Ends { first, last } = &self.state.lock().ends;
         [first.as_slice(), last].concat().into()
     }
 
     /// All of it; `None` if it was too large to be recorded.
     pub(super) fn whole(&self) -> Option<Bytes> {
-        let state = self.lock();
+        let state = self.state.lock();
         if state.unrecorded {
             return None;
         }
@@ -257,7 +258,7 @@ impl Log {
 
     /// One more reader, from the beginning; `None` if the beginning is gone.
     pub(super) fn join(self: &Arc<Self>, seat: Seat) -> Option<Live> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.gone > 0 {
             return None;
         }
@@ -270,11 +271,6 @@ impl Log {
         let Head { status, error, headers, usage, provider } = self.head.clone();
         let pieces = Pieces { log: Arc::clone(self), number, _seat: seat };
         Live { status, error, headers, usage, provider, joined, trace: Trace::default(), pieces }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole after every statement under the lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -316,7 +312,7 @@ impl Stream for Live {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Pieces { log, number, .. } = &self.pieces;
-        let mut guard = log.lock();
+        let mut guard = log.state.lock();
         let state = &mut *guard;
         let Some(Some(reader)) = state.readers.get_mut(*number) else { return Poll::Ready(None) };
         if let Some(piece) = state.pieces.get(reader.next - state.gone) {
@@ -343,7 +339,7 @@ impl Stream for Live {
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        let mut state = self.log.lock();
+        let mut state = self.log.state.lock();
         if let Some(reader) = state.readers.get_mut(self.number) {
             *reader = None;
         }

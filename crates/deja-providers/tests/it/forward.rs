@@ -443,7 +443,7 @@ async fn packed_answers_are_unpacked() {
 
 #[tokio::test]
 async fn what_cannot_be_unpacked_is_an_error() {
-    let cut = gzip(&[b'x'; 1000]);
+    let cut = gzip([b'x'; 1000]);
     for (encoding, body) in [
         ("gzip", cut[..cut.len() - 3].to_vec()),
         ("gzip", b"plain text".to_vec()),
@@ -458,7 +458,7 @@ async fn what_cannot_be_unpacked_is_an_error() {
 #[tokio::test]
 async fn however_much_a_few_packed_bytes_unpack_to_no_piece_is_long() {
     const WHOLE: usize = 64 << 20;
-    let bomb = gzip(&vec![0; WHOLE]);
+    let bomb = gzip(vec![0; WHOLE]);
     let server = Server::start(move |_, stream| {
         let head = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n";
         let _ = stream.write_all(head.as_bytes());
