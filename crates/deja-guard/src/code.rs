@@ -123,8 +123,12 @@ impl Code {
         if self.runs.len() == other.runs.len()
             && let Some((x, y)) = self.runs.iter().zip(&other.runs).find(differ)
         {
-            let turned = x.iter().all(|token| y.contains(token));
+            let holds = |x: &Run, y: &Run| x.iter().all(|token| y.contains(token));
+            let turned = holds(x, y) && holds(y, x);
             return Some(if turned { Reason::Order } else { Reason::Words });
+        }
+        if self.spans_turned(other) {
+            return Some(Reason::Order);
         }
         if self.bare_differs(other) {
             return Some(Reason::Words);
@@ -159,6 +163,16 @@ impl Code {
         let (alone, text) = if quotes[0] { (x, &outside[1]) } else { (y, &outside[0]) };
         let said: Vec<String> = words(text).collect();
         alone.into_iter().take(MOST).any(|code| rearranged(code, &said))
+    }
+
+    /// "Does `a` call `b`?" has the words of "does `b` call `a`?". What is coordinated or compared has no order.
+    fn spans_turned(&self, other: &Self) -> bool {
+        let unordered = |word: &str| matches!(word, "and" | "or" | "vs" | "versus" | "between");
+        self.spans != other.spans
+            && self.spans.len() == other.spans.len()
+            && squeezed(&self.outside.to_lowercase()) == squeezed(&other.outside.to_lowercase())
+            && !self.outside.contains(',')
+            && !words(&self.outside).any(|word| unordered(&word))
     }
 
     /// Whether each has a piece that the other has not; or one has a term, and all words are the same.

@@ -147,6 +147,10 @@ fn trimmed(token: &str) -> &str {
         |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '”' | '’' | '“' | '‘' | '…');
     let opens = |c: char| matches!(c, '"' | '\'' | '“' | '‘' | '„' | '>');
     let mut token = token.trim_end_matches(ends).trim_start_matches(opens);
+    // "(tom@example.com)": an aside of one name.
+    let name = |c: char| c.is_alphanumeric() || "_-./:@".contains(c);
+    let aside = token.strip_prefix('(').and_then(|token| token.strip_suffix(')'));
+    token = aside.filter(|aside| aside.chars().all(name)).unwrap_or(token);
     if token.starts_with('(') && !token.contains(')') {
         token = token.trim_start_matches('(').trim_start_matches(opens);
     }
@@ -293,9 +297,10 @@ fn is_path(token: &str) -> bool {
             && parts.into_iter().all(|part| part.contains(char::is_alphabetic))
 }
 
-/// In lower case. "foo()" names what "foo" does, and "<foo>" too.
+/// In lower case. "foo()" names what "foo" does, and "<foo>" too, and "https://example.com/" what "example.com" does.
 fn normal(piece: &str) -> String {
     let piece = piece.strip_suffix("()").unwrap_or(piece);
+    let piece = piece.strip_prefix("https://").map_or(piece, |rest| rest.strip_suffix('/').unwrap_or(rest));
     tag(piece).unwrap_or(piece).to_lowercase()
 }
 

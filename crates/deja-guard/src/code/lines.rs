@@ -157,8 +157,11 @@ fn look(line: &str, several: bool) -> Look {
     let prose = || text.split_whitespace().filter(|word| is_prose(word)).count();
     let braces = !text.contains(char::is_alphanumeric) && signs(&['{', '}', '(', ')', '[', ']']);
     let ends = text.ends_with(['{', '}']) || text.ends_with("},") || text.ends_with("});");
-    let statement =
-        text.ends_with(';') && (tokens <= 2 || keyword || signs(&['=', '(', ')', '<', '>', '[', ']']));
+    let statement = text.ends_with(';')
+        && (tokens <= 2
+            || keyword
+            || signs(&['=', '<', '>', '[', ']'])
+            || signs(&['(', ')']) && !is_aside(text));
     let tag = text.starts_with('<')
         && text.ends_with('>')
         && text[1..].starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
@@ -173,7 +176,7 @@ fn look(line: &str, several: bool) -> Look {
     }
     let indented = line.starts_with("  ") || line.starts_with('\t');
     let heads = text.ends_with(':')
-        && (keyword
+        && (keyword && (tokens == 1 || matches!(first, "def" | "class" | "elif" | "except" | "async"))
             || matches!(first, "if" | "while" | "for" | "with")
                 && (text.contains(" in ") || signs(&['=', '<', '>', '(', '[', '.'])));
     let names = matches!(first, "import" | "from" | "use" | "package") && tokens <= 4 && prose() <= 2;
@@ -187,6 +190,15 @@ fn look(line: &str, several: bool) -> Look {
     let beside =
         words == 0 && !text.ends_with('?') || keyword && tokens < 5 && words <= 2 || indented && words <= 2;
     if beside { Look::Beside } else { Look::Prose }
+}
+
+/// "I paid by card (Visa)": a bracket behind three words and a blank.
+fn is_aside(text: &str) -> bool {
+    let branches = |first: &str| matches!(first, "if" | "while" | "for" | "switch" | "catch" | "}");
+    text.split_once('(').is_some_and(|(before, _)| {
+        let mut words = before.split_whitespace();
+        before.ends_with(' ') && words.next().is_some_and(|first| !branches(first)) && words.count() > 1
+    })
 }
 
 /// A word of English that says little by itself, or one that begins a sentence.

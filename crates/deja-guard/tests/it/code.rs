@@ -112,6 +112,7 @@ fn code_in_backticks_is_code_without_them() {
             ("What does `len()` return?", "What does len return?"),
             ("What does `SELECT DISTINCT` do?", "what does select distinct do"),
             ("Is `x += 1` allowed?", "Is x+=1 allowed?"),
+            ("Do `a` and `b` differ?", "Do `b` and `a` differ?"),
         ],
         0.97,
     );
@@ -120,6 +121,7 @@ fn code_in_backticks_is_code_without_them() {
             ("Explain `mv a b`", "Explain mv b a"),
             ("What is `x = y`?", "What is x == y?"),
             ("What does `ls` do?", "What does `ls -R` do?"),
+            ("Does `a` call `b`?", "Does `b` call `a`?"),
         ],
         0.97,
     );
@@ -140,7 +142,17 @@ fn prose_is_not_taken_for_code() {
             ("Who owns example.com?", "Who is the owner of example.com?"),
             ("Is my order #5512 late?", "Is order #5512 late?"),
             ("Which item(s) can I return?", "Which items can I return?"),
+            ("Is https://example.com/ down?", "Is example.com down?"),
+            ("How do I write to Tom (tom@example.com)?", "How do I write to tom@example.com (Tom)?"),
+            ("I paid by card (Visa);\nit failed.\nWhy?", "I paid by card (Visa), it failed.\nWhy?"),
+            ("try again later:\nwhat does it mean?", "\"Try again later\": what does it mean?"),
         ],
         0.97,
     );
+}
+
+#[test]
+fn both_orders_of_two_commands_have_the_same_reason() {
+    let (a, b) = ("Explain git a :", "Explain git . a :");
+    assert_eq!(verdict(a, b, 0.97), verdict(b, a, 0.97));
 }
