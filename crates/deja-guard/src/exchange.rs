@@ -7,7 +7,7 @@ use crate::align::{Alignment, light};
 use crate::lexicon::{class, lexicon};
 use crate::places::digest;
 use crate::prompt::Prompt;
-use crate::quantity::Quantity;
+use crate::quantity::{Quantity, unit};
 use crate::rules::LONG;
 
 /// Numbers beyond which a prompt is a table.
@@ -201,4 +201,23 @@ fn side_by_side(clauses: &Clauses, one: (usize, Token), other: (usize, Token)) -
     c[..i].ends_with(before)
         && d[j + 1..].starts_with(behind)
         && clauses[first + 1..second.max(first + 1)].iter().all(phrase)
+}
+
+/// Whether a word is the sign or code before an amount that the `other` one writes without: "$10" is a word and a number,
+/// "10 dollars" a number.
+pub(crate) fn priced(prompt: &Prompt, at: usize, other: &Prompt) -> bool {
+    let word = prompt.words[at].text.as_str();
+    let before_amount = |prompt: &Prompt, said: &[Said]| match *said {
+        [Said::Word(at), Said::Number(number)] if prompt.words[usize::from(at)].text == word => {
+            let dimension = prompt.quantities[usize::from(number)].dimension;
+            unit(word).filter(|(_, own, _)| *own == dimension).map(|_| usize::from(at))
+        }
+        _ => None,
+    };
+    let signs = |prompt: &Prompt| {
+        prompt.said.windows(2).filter_map(|said| before_amount(prompt, said)).collect::<Vec<_>>()
+    };
+    matches!(word, "dollar" | "euro" | "pound" | "yen")
+        && signs(prompt).contains(&at)
+        && signs(other).is_empty()
 }

@@ -1,7 +1,7 @@
 //! What differs between two prompts, as facts for the rules and as numbers for the trees.
 
 use crate::align::{Alignment, Link, align, light, opposite};
-use crate::exchange::{Exchange, exchange};
+use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
 use crate::places::{reordered, traded};
@@ -150,8 +150,8 @@ impl Differences {
         let mut alignment = align(a, b);
         let (mut numbers, same_numbers) = unmatched_numbers(&a.quantities, &b.quantities);
         if numbers == [0, 0] {
-            alignment.left.retain(|word| !priced(&a.words[*word], [a, b]));
-            alignment.right.retain(|word| !priced(&b.words[*word], [a, b]));
+            alignment.left.retain(|word| !priced(a, *word, b));
+            alignment.right.retain(|word| !priced(b, *word, a));
         }
         let order = order::compare(a, b, &alignment);
         let (left, right) = (words(a, &alignment.left), words(b, &alignment.right));
@@ -364,14 +364,6 @@ impl Differences {
 
 fn words<'a>(prompt: &'a Prompt, indices: &[usize]) -> Vec<&'a Word> {
     indices.iter().map(|i| &prompt.words[*i]).collect()
-}
-
-/// Whether a word is the currency of an amount on both sides: "$10" is read as a word and a number, "10 dollars" as a number.
-fn priced(word: &Word, prompts: [&Prompt; 2]) -> bool {
-    let currency = matches!(word.text.as_str(), "dollar" | "euro" | "pound" | "yen");
-    let dimension = unit(&word.text).filter(|_| currency).map(|(_, dimension, _)| dimension);
-    let amount = |prompt: &Prompt| prompt.quantities.iter().any(|q| Some(q.dimension) == dimension);
-    currency && prompts.into_iter().all(amount)
 }
 
 /// Numbers that only one side has, and how many both have.

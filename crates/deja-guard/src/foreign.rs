@@ -294,8 +294,11 @@ impl Foreign {
                 moved::how(&mut out.words, text);
             }
             moved::can(&mut out.words);
-            moved::sum(&mut out.words);
-            moved::difference(&mut out.words);
+            // What is quoted or stands behind a colon may be asked for word by word: "übersetze: ...".
+            if !text.contains([':', '"', '„', '“', '«', '»']) {
+                moved::sum(&mut out.words);
+                moved::difference(&mut out.words);
+            }
         }
         out
     }

@@ -69,7 +69,7 @@ pub(crate) fn compare(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Order {
                     && ranks[l] == k
                     && (l > k + 1 || x.place + 1 < y.place && x2.place > y2.place + 1)
                     && [x, y, x2, y2].into_iter().all(party)
-                    && !(state(x, y, y2) || state(y2, x2, x));
+                    && !(state(x, y, y2, b) || state(y2, x2, x, a));
                 let source =
                     |w: &Word, v: &Word| w.governor == Governor::From && v.governor == Governor::None;
                 exchanged |= traded
@@ -158,10 +158,13 @@ pub(crate) fn joins(lead: &str) -> bool {
     matches!(lead, "and" | "or" | "vs" | "versus" | "nor")
 }
 
-/// "It is lost", "I lost it": behind a thing what state it is in, and in the other prompt (`other`) how that came.
-fn state(thing: &Word, participle: &Word, other: &Word) -> bool {
+/// "It is lost", "I lost it": behind a thing what state it is in, and in the other prompt (`other` of `prompt`) how that came. Of
+/// what one does on purpose the writer must not be said to have done it, and a person who is lost is somewhere.
+fn state(thing: &Word, participle: &Word, other: &Word, prompt: &Prompt) -> bool {
     let is = |word: &Word| lexicon().class(&word.lead) & class::PASSIVE != 0;
+    let mishap = matches!(participle.text.as_str(), "lost" | "misplaced" | "forgotten");
     participle.is(class::PARTICIPLE)
+        && (prompt.subjects == 0 || mishap && !thing.is(class::KIN))
         && is(participle)
         && participle.place.saturating_sub(thing.place) <= 3
         && !is(other)

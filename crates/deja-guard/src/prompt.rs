@@ -294,6 +294,10 @@ impl Prompt {
         let mut negated = false;
         // The last sentence of which a word was read.
         let mut begun = None;
+        // "The ratio of 3 cats and 5 dogs": there the order of what is coordinated says something.
+        let moves = !pieces.iter().any(|piece| {
+            matches!(piece.text.as_str(), "ratio" | "odds" | "proportion" | "respectively" | "exactly")
+        });
         let all_noise = pieces.iter().all(|p| lexicon().class(&p.text) & class::NOISE != 0);
         while at < pieces.len() {
             let piece = &pieces[at];
@@ -310,7 +314,7 @@ impl Prompt {
             if used > 0 {
                 if found < self.quantities.len() {
                     // "Three cats and five dogs": the number is part of what is coordinated. "500 and 1000 euros" are two numbers.
-                    if !(joins(&lead) && matches!(self.said[..], [.., Said::Word(_), Said::Break])) {
+                    if !(moves && joins(&lead) && matches!(self.said[..], [.., Said::Word(_), Said::Break])) {
                         lead.clear();
                     }
                     self.said.extend((found..self.quantities.len()).map(|at| Said::Number(at as u16)));

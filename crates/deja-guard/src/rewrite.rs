@@ -133,18 +133,32 @@ fn take_along(pieces: &mut [Piece]) {
     const ELSEWHERE: [&str; 14] =
         ["you", "he", "she", "they", "who", "me", "from", "off", "out", "away", "back", "over", "up", "down"];
     const PLACES: [&str; 7] = ["on", "onto", "aboard", "in", "into", "to", "through"];
+    const DETERMINERS: [&str; 7] = ["the", "my", "our", "your", "this", "board", "a"];
     let says = |words: &[&str]| pieces.iter().any(|piece| words.contains(&piece.text.as_str()));
     if !says(&["i", "we"]) || says(&ELSEWHERE) {
         return;
     }
     let carried = |piece: &Piece| lexicon().class(&piece.text) & class::CARRIED != 0;
-    let place = |at: usize| pieces.get(at).is_some_and(|piece| PLACES.contains(&piece.text.as_str()));
+    // "To court" and "to lose weight" are no places, nor is "on a loan".
+    let place = |at: usize| {
+        let [to, what, ..] = &pieces[at.min(pieces.len())..] else { return false };
+        let to = to.text.as_str();
+        PLACES.contains(&to)
+            && (what.name || DETERMINERS.contains(&what.text.as_str()) && !(to == "on" && what.text == "a"))
+    };
+    // "The food in the fridge" is taken from there.
+    let lies = |take: usize, at: usize| {
+        pieces[take + 1].text == "the" && matches!(pieces[at].text.as_str(), "on" | "in")
+    };
     let along = |take: &usize| {
         let object = pieces[take + 1..].iter().take(4).position(carried);
         matches!(pieces[*take].text.as_str(), "take" | "taking")
             && object.map_or_else(
                 || (place(take + 1) || take + 1 == pieces.len()) && pieces[..*take].iter().any(carried),
-                |object| place(take + object + 2),
+                |object| {
+                    let at = take + object + 2;
+                    place(at) && !lies(*take, at)
+                },
             )
     };
     if let Some(take) = (0..pieces.len()).find(along) {

@@ -7,6 +7,7 @@ fn a_participle_is_no_party() {
     all_passed(
         &[
             ("I lost my debit card", "My debit card is lost"),
+            ("Somebody stole my credit card", "My credit card was stolen"),
             ("My account is locked, what do I do?", "My account has been locked, what should I do?"),
         ],
         0.92,
@@ -15,6 +16,9 @@ fn a_participle_is_no_party() {
         &[
             ("I lost my debit card", "I found my debit card"),
             ("Is the bishop lost without the rook?", "Is the rook lost without the bishop?"),
+            ("My wallet is stolen", "I stole my wallet"),
+            ("My dog was hit", "I hit my dog"),
+            ("My son is lost", "I lost my son"),
             ("My account is locked, what do I do?", "My account is unlocked, what do I do?"),
         ],
         0.95,
@@ -46,6 +50,12 @@ fn values_may_move_with_their_nouns() {
                 "A box 30 cm wide and 20 cm high, does it fit?",
                 "A box 20 cm wide and 30 cm high, does it fit?",
             ),
+            ("What is the ratio of 3 cats and 5 dogs?", "What is the ratio of 5 dogs and 3 cats?"),
+            (
+                "The boxes hold 3 cats and 5 dogs, respectively",
+                "The boxes hold 5 dogs and 3 cats, respectively",
+            ),
+            ("Write exactly this: 3 cats and 5 dogs", "Write exactly this: 5 dogs and 3 cats"),
         ],
         0.97,
     );
@@ -68,6 +78,10 @@ fn what_one_takes_along_one_brings() {
             ("Can I take ibuprofen with food?", "Can I bring ibuprofen with food?"),
             ("Can you take my bags to the room?", "Can you bring my bags to the room?"),
             ("Can I take food out of the hall?", "Can I bring food out of the hall?"),
+            ("Can I take my kids to court?", "Can I bring my kids to court?"),
+            ("Should I take snacks to gain weight?", "Should I bring snacks to gain weight?"),
+            ("Can I take a dog on a loan?", "Can I bring a dog on a loan?"),
+            ("Can I take the food in the fridge?", "Can I bring the food in the fridge?"),
         ],
         0.95,
     );
@@ -98,6 +112,11 @@ fn everyday_words_and_forms_are_one() {
             ("I can log in", "I can't log in"),
             ("Is $50 enough for a taxi?", "Is 50 euros enough for a taxi?"),
             ("Was the dollar weak 20 years ago?", "Was the euro weak 20 years ago?"),
+            ("Convert $50 and 20 euros to euros", "Convert $50 and 20 euros to dollars"),
+            ("I have $50 and €20. Is the dollar weak?", "I have $50 and €20. Is the euro weak?"),
+            ("Is the pound up if £5 is $6?", "Is the dollar up if £5 is $6?"),
+            ("How do I quit the gym?", "How do I exit the gym?"),
+            ("How do I quit Facebook?", "How do I exit Facebook?"),
         ],
         0.95,
     );
@@ -162,6 +181,14 @@ fn other_languages_know_codes_of_currencies_and_what_has_no_order() {
             ("Kann ich nicht bis Freitag zahlen?", "Kann ich bis Freitag nicht zahlen?"),
             ("Kann ich heute nicht zahlen?", "Kann ich nicht heute zahlen?"),
             ("Warum sind nicht alle mit Karte bezahlt?", "Warum sind alle mit Karte nicht bezahlt?"),
+            (
+                "Übersetze ins Englische: die Summe von 3 und 5",
+                "Übersetze ins Englische: die Summe von 5 und 3",
+            ),
+            (
+                "Übersetze ins Englische: der Unterschied zwischen Hund und Katze",
+                "Übersetze ins Englische: der Unterschied zwischen Katze und Hund",
+            ),
         ],
         0.97,
     );
