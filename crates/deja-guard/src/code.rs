@@ -28,6 +28,8 @@ pub(crate) struct Code {
     blocks: Vec<String>,
     /// What stands in backticks.
     spans: Vec<String>,
+    /// The place of each of these; those that "and" joins have one.
+    places: Vec<usize>,
     /// Calls, names, paths and terms among prose and in backticks, in lower case.
     bare: Vec<String>,
     /// Commands and statements among prose, word by word.
@@ -72,15 +74,24 @@ impl Code {
     pub(crate) fn beside(text: &str) -> Self {
         let text = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '?' | '!'));
         let (mut spans, mut outside) = (Vec::new(), String::with_capacity(text.len()));
+        let (mut places, mut place) = (Vec::new(), 0);
         for part in parts(text) {
             outside.push_str(if let Part::Prose(prose) = part { prose } else { "\n" });
-            if let Part::Span(span) = part {
-                spans.push(called(span.trim()).to_owned());
-                spans.pop_if(|span| span.is_empty());
+            match part {
+                Part::Prose(prose) => place += usize::from(!joins(prose)),
+                Part::Span(span) => {
+                    let span = called(span.trim());
+                    if !span.is_empty() {
+                        spans.push(span.to_owned());
+                        places.push(place);
+                    }
+                }
+                Part::Fence(_) => {}
             }
         }
         Self {
             spans,
+            places,
             outside,
             bare: pieces(text),
             runs: runs(text),
@@ -165,14 +176,27 @@ impl Code {
         alone.into_iter().take(MOST).any(|code| rearranged(code, &said))
     }
 
-    /// "Does `a` call `b`?" has the words of "does `b` call `a`?". What is coordinated or compared has no order.
+    /// "Does `a` call `b`?" has the words of "does `b` call `a`?". What "and" joins has no order.
     fn spans_turned(&self, other: &Self) -> bool {
-        let unordered = |word: &str| matches!(word, "and" | "or" | "vs" | "versus" | "between");
+        fn placed(code: &Code) -> Vec<(usize, &str)> {
+            let spans = code.spans.iter().map(String::as_str);
+            let mut placed: Vec<_> = code.places.iter().copied().zip(spans).collect();
+            placed.sort_unstable();
+            placed
+        }
         self.spans != other.spans
-            && self.spans.len() == other.spans.len()
+            && placed(self) != placed(other)
             && squeezed(&self.outside.to_lowercase()) == squeezed(&other.outside.to_lowercase())
-            && !self.outside.contains(',')
-            && !words(&self.outside).any(|word| unordered(&word))
+    }
+
+    /// Whether the same single letters stand in another order: they are names in what is asked about code.
+    pub(crate) fn letters_turned(&self, other: &Self) -> bool {
+        let letters = |code: &Self| words(&code.text).filter(|word| word.len() == 1).collect::<Vec<_>>();
+        let (mut x, mut y) = (letters(self), letters(other));
+        let differ = x != y;
+        x.sort_unstable();
+        y.sort_unstable();
+        differ && x == y
     }
 
     /// Whether each has a piece that the other has not; or one has a term, and all words are the same.
@@ -264,6 +288,11 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     }
     parts.push(Part::Prose(&text[begun..]));
     parts
+}
+
+/// Whether what stands on both sides of `prose` has no order.
+fn joins(prose: &str) -> bool {
+    matches!(prose.trim().trim_start_matches(',').trim(), "" | "and" | "or" | "vs" | "vs." | "versus")
 }
 
 /// A fence begins with the name of the language.

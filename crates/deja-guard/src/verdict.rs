@@ -158,7 +158,7 @@ fn judged(
         // Which of several blocks a sentence speaks of is not known.
         let alone = asked.code.is_one_block() && candidate.code.is_one_block();
         let other = x.key != y.key && (!alone || x.key.is_empty() || y.key.is_empty());
-        if other || !asked.code.same_blocks(&candidate.code) {
+        if other || x.code.letters_turned(&y.code) || !asked.code.same_blocks(&candidate.code) {
             return Verdict::UNPROVED;
         }
         return judged(x, y, cosine.min(NEAR), threshold, strictness, Extent::BesideCode);

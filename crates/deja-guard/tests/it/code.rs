@@ -82,6 +82,7 @@ fn the_question_beside_the_same_code_is_judged_alone() {
         ("Explain this code", "Translate this code to Java"),
         ("What does f(2) return?", "What does f(4) return?"),
         ("How do I make it faster?", "How do I make it slower?"),
+        ("Does a call b?", "Does b call a?"),
         ("Explain this code", ""),
     ] {
         assert!(judged(a, b).is_some(), "{a} / {b}");
@@ -113,6 +114,7 @@ fn code_in_backticks_is_code_without_them() {
             ("What does `SELECT DISTINCT` do?", "what does select distinct do"),
             ("Is `x += 1` allowed?", "Is x+=1 allowed?"),
             ("Do `a` and `b` differ?", "Do `b` and `a` differ?"),
+            ("Are `a`, `b` and `c` equal?", "Are `c`, `b` and `a` equal?"),
         ],
         0.97,
     );
@@ -122,6 +124,9 @@ fn code_in_backticks_is_code_without_them() {
             ("What is `x = y`?", "What is x == y?"),
             ("What does `ls` do?", "What does `ls -R` do?"),
             ("Does `a` call `b`?", "Does `b` call `a`?"),
+            ("Is `a`, not `b`, called?", "Is `b`, not `a`, called?"),
+            ("Replace `a` and `b` with `c`", "Replace `c` and `b` with `a`"),
+            ("Change `a` to `b` and save", "Change `b` to `a` and save"),
         ],
         0.97,
     );
