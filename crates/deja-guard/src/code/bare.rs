@@ -232,7 +232,10 @@ fn is_code(token: &str) -> bool {
             '_' => before.is_alphanumeric() || after.is_alphanumeric(),
             '$' | '@' => after.is_alphabetic(),
             '~' | '^' => letters > 0 && before != ' ',
-            '<' | '>' => before != '-' && (types || letters > 0 && (digits || token.len() <= 3)),
+            '<' | '>' => {
+                before != '-'
+                    && (types || inner && letters == 0 || letters > 0 && (digits || token.len() <= 3))
+            }
             '!' => prefix,
             '&' => prefix || after == '&',
             // "C++" is a name.

@@ -158,7 +158,7 @@ fn look(line: &str, several: bool) -> Look {
     let braces = !text.contains(char::is_alphanumeric) && signs(&['{', '}', '(', ')', '[', ']']);
     let ends = text.ends_with(['{', '}']) || text.ends_with("},") || text.ends_with("});");
     let statement = text.ends_with(';')
-        && (tokens <= 2
+        && (tokens <= 2 && !is_plain(text)
             || keyword
             || signs(&['=', '<', '>', '[', ']'])
             || signs(&['(', ')']) && !is_aside(text));
@@ -190,6 +190,13 @@ fn look(line: &str, several: bool) -> Look {
     let beside =
         words == 0 && !text.ends_with('?') || keyword && tokens < 5 && words <= 2 || indented && words <= 2;
     if beside { Look::Beside } else { Look::Prose }
+}
+
+/// "nothing worked;": two words, neither a name of one letter nor one with a capital.
+fn is_plain(text: &str) -> bool {
+    let plain =
+        |word: &str| word == "I" || word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    text.trim_end_matches(';').split_once(' ').is_some_and(|(first, second)| plain(first) && plain(second))
 }
 
 /// "I paid by card (Visa)": a bracket behind three words and a blank.

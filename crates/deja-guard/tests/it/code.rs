@@ -150,6 +150,8 @@ fn prose_is_not_taken_for_code() {
             ("Is https://example.com/ down?", "Is example.com down?"),
             ("How do I write to Tom (tom@example.com)?", "How do I write to tom@example.com (Tom)?"),
             ("I paid by card (Visa);\nit failed.\nWhy?", "I paid by card (Visa), it failed.\nWhy?"),
+            ("I tried;\nnothing worked;\nwhat now?", "I tried, nothing worked, what now?"),
+            ("Is 3 > 2?", "Is 3>2?"),
             ("try again later:\nwhat does it mean?", "\"Try again later\": what does it mean?"),
         ],
         0.97,
