@@ -103,7 +103,10 @@ impl Code {
 
     /// Whether both have the same code, the same way.
     pub(crate) fn same(&self, other: &Self) -> bool {
-        self.same_blocks(other) && self.spans == other.spans && self.bare == other.bare
+        // A name says no more than its letters, which are in the text.
+        let signed =
+            |code: &'_ Self| code.bare.iter().filter(|piece| is_signed(piece)).cloned().collect::<Vec<_>>();
+        self.same_blocks(other) && self.spans == other.spans && signed(self) == signed(other)
     }
 
     /// Whether both have the same lines in their blocks; a fence may part what another one does not.
@@ -120,7 +123,11 @@ impl Code {
 
     /// Why the code of one is not that of the other.
     pub(crate) fn differs(&self, other: &Self) -> Option<Reason> {
-        if self.same(other) && self.runs == other.runs && self.capitals == other.capitals {
+        if self.same(other)
+            && self.bare == other.bare
+            && self.runs == other.runs
+            && self.capitals == other.capitals
+        {
             return None;
         }
         if self.quoted_differs(other) {

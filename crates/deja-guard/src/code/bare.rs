@@ -227,7 +227,9 @@ fn is_code(token: &str) -> bool {
         let inner = before.is_alphanumeric() && after.is_alphanumeric();
         let prefix = before == ' ' && after.is_alphabetic();
         let is_sign = match c {
-            '=' | '|' | '{' | '[' => true,
+            '=' | '{' | '[' => true,
+            // A mark at an edge is that of a table.
+            '|' => before != ' ' && after != ' ',
             '\\' => after.is_alphanumeric(),
             '_' => before.is_alphanumeric() || after.is_alphanumeric(),
             '$' | '@' => after.is_alphabetic(),

@@ -137,6 +137,7 @@ fn code_in_backticks_is_code_without_them() {
 fn prose_is_not_taken_for_code() {
     all_passed(
         &[
+            ("|Which trains run on day 1?", "|Please, which trains run on day 1?"),
             ("Is it open on Sunday (July 2)?", "Is it open on Sunday, July 2?"),
             ("Is it **really** free?", "Is it really free?"),
             ("Does it take 3 (three) days?", "Does it take 3 days?"),
