@@ -302,7 +302,7 @@ fn is_path(token: &str) -> bool {
             && parts.into_iter().all(|part| part.contains(char::is_alphabetic))
 }
 
-/// In lower case. "foo()" names what "foo" does, and "<foo>" too, and "https://example.com/" what "example.com" does.
+/// In lower case. `foo()` names what `foo` does, and `<foo>` too, and `https://example.com/` what `example.com` does.
 fn normal(piece: &str) -> String {
     let piece = piece.strip_suffix("()").unwrap_or(piece);
     let piece = piece.strip_prefix("https://").map_or(piece, |rest| rest.strip_suffix('/').unwrap_or(rest));
