@@ -104,9 +104,10 @@ impl Code {
     /// Whether both have the same code, the same way.
     pub(crate) fn same(&self, other: &Self) -> bool {
         // A name says no more than its letters, which are in the text.
-        let signed =
-            |code: &'_ Self| code.bare.iter().filter(|piece| is_signed(piece)).cloned().collect::<Vec<_>>();
-        self.same_blocks(other) && self.spans == other.spans && signed(self) == signed(other)
+        fn signed(code: &Code) -> impl Iterator<Item = &String> {
+            code.bare.iter().filter(|piece| is_signed(piece))
+        }
+        self.same_blocks(other) && self.spans == other.spans && signed(self).eq(signed(other))
     }
 
     /// Whether both have the same lines in their blocks; a fence may part what another one does not.

@@ -126,7 +126,23 @@ pub fn judge(
     threshold: f32,
     strictness: Strictness,
 ) -> Verdict {
-    judged(asked, candidate, cosine, threshold, strictness, Extent::Whole)
+    judged(asked, candidate, Terms { cosine, threshold, strictness, extent: Extent::Whole })
+}
+
+/// How near two texts are, how near they must be, and what of them is judged.
+#[derive(Clone, Copy)]
+struct Terms {
+    cosine: f32,
+    threshold: f32,
+    strictness: Strictness,
+    extent: Extent,
+}
+
+impl Terms {
+    /// Those for what they say beside what is the same in both: their cosine is mostly that of the rest.
+    fn beside(self, extent: Extent) -> Self {
+        Self { cosine: self.cosine.min(NEAR), extent, ..self }
+    }
 }
 
 /// What of two texts is judged.
@@ -139,19 +155,12 @@ enum Extent {
     Part,
 }
 
-fn judged(
-    asked: &Prompt,
-    candidate: &Prompt,
-    cosine: f32,
-    threshold: f32,
-    strictness: Strictness,
-    extent: Extent,
-) -> Verdict {
+fn judged(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
     let is_same_text = asked.same_text(candidate);
     if !is_same_text && (asked.literals != candidate.literals || respelled(asked, candidate)) {
         return Verdict::UNPROVED;
     }
-    if threshold < LOWEST_THRESHOLD || is_same_text {
+    if terms.threshold < LOWEST_THRESHOLD || is_same_text {
         return Verdict::PASS;
     }
     if let (Some(x), Some(y)) = (&asked.beside_code, &candidate.beside_code) {
@@ -161,9 +170,9 @@ fn judged(
         if other || x.code.letters_turned(&y.code) || !asked.code.same_blocks(&candidate.code) {
             return Verdict::UNPROVED;
         }
-        return judged(x, y, cosine.min(NEAR), threshold, strictness, Extent::BesideCode);
+        return judged(x, y, terms.beside(Extent::BesideCode));
     }
-    let verdict = said(asked, candidate, cosine, threshold, strictness, extent);
+    let verdict = said(asked, candidate, terms);
     match asked.code.differs(&candidate.code) {
         Some(reason) if verdict.refused.is_none() => Verdict { refused: Some(reason), ..Verdict::UNPROVED },
         _ => verdict,
@@ -171,14 +180,8 @@ fn judged(
 }
 
 /// Judges what two prompts say, code aside.
-fn said(
-    asked: &Prompt,
-    candidate: &Prompt,
-    cosine: f32,
-    threshold: f32,
-    strictness: Strictness,
-    extent: Extent,
-) -> Verdict {
+fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
+    let Terms { cosine, threshold, strictness, extent } = terms;
     // The pairing is greedy: a fixed order of the two makes it the same either way.
     let (a, b) = if asked.key <= candidate.key { (asked, candidate) } else { (candidate, asked) };
     match (&a.foreign, &b.foreign) {
@@ -191,14 +194,14 @@ fn said(
     }
     if let Some((x, y)) = beside_same_text(a, b).filter(|_| extent != Extent::Part) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
-        let verdict = judged(&x, &y, cosine.min(NEAR), threshold, strictness, Extent::Part);
+        let verdict = judged(&x, &y, terms.beside(Extent::Part));
         if verdict.refused.is_some() {
             return verdict;
         }
     }
     if let Some((x, y)) = last_lines(a, b).filter(|_| extent != Extent::Part) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
-        let verdict = judged(&x, &y, cosine.min(NEAR), threshold, strictness, Extent::Part);
+        let verdict = judged(&x, &y, terms.beside(Extent::Part));
         if verdict.refused.is_some() {
             return verdict;
         }
