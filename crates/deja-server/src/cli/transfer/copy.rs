@@ -311,7 +311,8 @@ async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
     let ours = target.projects().await?;
     for theirs in source.projects().await? {
         let Some(project) = ours.iter().find(|ours| ours.id == theirs.id) else { continue };
-        for member in source.members(theirs.id).await? {
+        let members = source.members(theirs.id).await?;
+        for member in &members {
             let Some(operator) = target.operator(&member.email).await? else { continue };
             if target.rank(project.id, operator.id).await?.is_none_or(|rank| member.rank < rank) {
                 let change = Change::new(SystemClock.now(), Actor::Cli, "member.set").within(project.id);
@@ -320,11 +321,12 @@ async fn ranks(source: &dyn Store, target: &dyn Store) -> anyhow::Result<()> {
             }
         }
         for member in target.members(project.id).await? {
+            if members.iter().any(|theirs| theirs.email == member.email) {
+                continue;
+            }
             let of = Some(&member.email);
             let removed = last(source, Some(project.id), of, &["member.remove"]).await?;
-            if removed > last(target, Some(project.id), of, &["member.set"]).await?
-                && !source.members(project.id).await?.iter().any(|theirs| theirs.email == member.email)
-            {
+            if removed > last(target, Some(project.id), of, &["member.set"]).await? {
                 let change = Change::new(SystemClock.now(), Actor::Cli, "member.remove").within(project.id);
                 let change = change.of(member.email.as_str()).how("copied");
                 target.remove_rank(project.id, member.operator, &change).await?;
