@@ -6,7 +6,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use deja_core::id::ProjectId;
-use deja_core::provider::{Endpoint, FailureClass, Provider, ProviderConfig, Route};
+use deja_core::provider::{
+    Completion, Endpoint, FailureClass, Provider, ProviderConfig, ProviderError, Route,
+};
 use deja_providers::{BuiltIn, HttpSettings, Registry};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -110,13 +112,19 @@ async fn two_answers_that_hold_what_each_of_them_lacks_do_not_wait_for_ever() {
     }
 }
 
-#[tokio::test]
-async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
-    const EACH: usize = 1 << 20;
-    let (long, short) = (answer(EACH - 1024, false), answer(1000, false));
+/// The longest answer.
+const EACH: usize = 1 << 20;
+
+/// How many answers that nearly end are under way in [`silent`].
+const SILENT: usize = 4;
+
+/// Long answers of one project's provider that fall silent before their end, with room for so many of the longest ones. Whatever is
+/// asked then is answered with `then`.
+fn silent(rooms: usize, then: Vec<u8>) -> (Registry, Server, JoinSet<Result<Completion, ProviderError>>) {
+    let long = answer(EACH - 1024, false);
     let server = Server::start(move |number, stream| {
-        if number >= 4 {
-            let _ = stream.write_all(&short);
+        if number >= SILENT {
+            let _ = stream.write_all(&then);
             return;
         }
         let _ = stream.write_all(&long[..long.len() - 1]);
@@ -127,16 +135,22 @@ async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
         idle_timeout: Duration::from_mins(5),
         total_deadline: Duration::from_mins(10),
         max_response_bytes: EACH,
-        max_bytes_in_flight: 3 * EACH,
+        max_bytes_in_flight: rooms * EACH,
         max_attempts: 1,
         ..settings()
     };
     let registry = Registry::new(BuiltIn::default(), settings, true, prices()).unwrap();
     let mut silent = JoinSet::new();
-    for _ in 0..4 {
+    for _ in 0..SILENT {
         let provider = registry.custom(&config(&server.url, true), None);
         silent.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
     }
+    (registry, server, silent)
+}
+
+#[tokio::test]
+async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
+    let (registry, server, mut silent) = silent(3, answer(1000, false));
     // Those that find no room are given up; the others hold it.
     let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
     assert_eq!(refused.class, FailureClass::NoRoom);
@@ -146,33 +160,9 @@ async fn long_answers_that_fall_silent_leave_room_for_short_ones() {
 
 #[tokio::test]
 async fn long_answers_that_fall_silent_leave_room_for_long_ones_of_other_projects() {
-    const EACH: usize = 1 << 20;
-    let long = answer(EACH - 1024, false);
-    let server = Server::start(move |number, stream| {
-        if number >= 4 {
-            let _ = stream.write_all(&long);
-            return;
-        }
-        let _ = stream.write_all(&long[..long.len() - 1]);
-        std::thread::sleep(FOREVER);
-    });
-    let settings = HttpSettings {
-        attempt_timeout: Duration::from_mins(1),
-        idle_timeout: Duration::from_mins(1),
-        total_deadline: Duration::from_mins(10),
-        max_response_bytes: EACH,
-        max_bytes_in_flight: 4 * EACH,
-        max_attempts: 1,
-        ..settings()
-    };
-    let registry = Registry::new(BuiltIn::default(), settings, true, prices()).unwrap();
-    let mut silent = JoinSet::new();
-    for _ in 0..4 {
-        let provider = registry.custom(&config(&server.url, true), None);
-        silent.spawn(async move { provider.complete("gpt-4o", None, "Long?").await });
-    }
+    let (registry, server, mut silent) = silent(4, answer(EACH - 1024, false));
     // One project's answers find no more room than for one of them.
-    for _ in 0..3 {
+    for _ in 1..SILENT {
         let refused = silent.join_next().await.unwrap().unwrap().unwrap_err();
         assert_eq!(refused.class, FailureClass::NoRoom);
     }
