@@ -4,33 +4,111 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::id::ProjectId;
 
-/// The share that each project has of something, in permits.
+/// Permits of something, for all projects together and for each of them.
 #[derive(Debug)]
 pub struct Shares {
+    most: usize,
+    all: Arc<Semaphore>,
     each: usize,
     by_project: Mutex<HashMap<ProjectId, Weak<Semaphore>>>,
 }
 
 impl Shares {
-    /// Shares of so many permits each.
-    pub fn new(each: usize) -> Self {
-        Self { each: each.min(Semaphore::MAX_PERMITS), by_project: Mutex::default() }
+    /// So many for all together, and so many for each.
+    pub fn new(all: usize, each: usize) -> Self {
+        let [most, each] = [all, each].map(|permits| permits.min(Semaphore::MAX_PERMITS));
+        Self { most, all: Arc::new(Semaphore::new(most)), each, by_project: Mutex::default() }
     }
 
-    /// The share of a project. It is there while somebody holds it or a permit of it.
-    pub fn of(&self, project: ProjectId) -> Arc<Semaphore> {
+    /// So many for all together. A project has half of them, or as many as `one` holder may take.
+    pub fn halves(all: usize, one: usize) -> Self {
+        Self::new(all, (all / 2).max(one))
+    }
+
+    /// None yet, of the share of a project.
+    pub fn of(&self, project: ProjectId) -> Held {
         let mut by_project = self.by_project.lock();
-        if let Some(own) = by_project.get(&project).and_then(Weak::upgrade) {
-            return own;
+        let own = by_project.get(&project).and_then(Weak::upgrade).unwrap_or_else(|| {
+            by_project.retain(|_, own| own.strong_count() > 0);
+            let own = Arc::new(Semaphore::new(self.each));
+            by_project.insert(project, Arc::downgrade(&own));
+            own
+        });
+        self.beside(own)
+    }
+
+    /// None yet, for somebody who belongs to no project.
+    pub fn whole(&self) -> Held {
+        self.beside(Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)))
+    }
+
+    /// One of the share of a project; `None` if it has its share, or all are taken.
+    pub fn one(&self, project: ProjectId) -> Option<Held> {
+        let mut held = self.of(project);
+        held.try_take(1).then_some(held)
+    }
+
+    /// How many are taken.
+    pub fn taken(&self) -> usize {
+        self.most - self.all.available_permits()
+    }
+
+    fn beside(&self, own: Arc<Semaphore>) -> Held {
+        Held { own: Part::of(own), all: Part::of(Arc::clone(&self.all)) }
+    }
+}
+
+/// The permits that somebody has, until it is dropped.
+#[derive(Debug)]
+pub struct Held {
+    own: Part,
+    all: Part,
+}
+
+impl Held {
+    /// Takes so many more, if they are there.
+    pub fn try_take(&mut self, permits: usize) -> bool {
+        let Ok(permits) = u32::try_from(permits) else { return false };
+        let semaphore = |part: &Part| Arc::clone(&part.of).try_acquire_many_owned(permits);
+        let Ok(own) = semaphore(&self.own) else { return false };
+        let Ok(all) = semaphore(&self.all) else { return false };
+        self.own.add(own);
+        self.all.add(all);
+        true
+    }
+
+    /// Takes so many more, as soon as they are there. Those of the project come first: who waits for them keeps nothing from
+    /// others. `false` if there are never so many.
+    pub async fn take(&mut self, permits: usize) -> bool {
+        let Ok(permits) = u32::try_from(permits) else { return false };
+        for part in [&mut self.own, &mut self.all] {
+            let Ok(more) = Arc::clone(&part.of).acquire_many_owned(permits).await else { return false };
+            part.add(more);
         }
-        by_project.retain(|_, own| own.strong_count() > 0);
-        let own = Arc::new(Semaphore::new(self.each));
-        by_project.insert(project, Arc::downgrade(&own));
-        own
+        true
+    }
+}
+
+#[derive(Debug)]
+struct Part {
+    of: Arc<Semaphore>,
+    permits: Option<OwnedSemaphorePermit>,
+}
+
+impl Part {
+    const fn of(of: Arc<Semaphore>) -> Self {
+        Self { of, permits: None }
+    }
+
+    fn add(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.permits {
+            Some(held) => held.merge(more),
+            None => self.permits = Some(more),
+        }
     }
 }
 
@@ -38,16 +116,34 @@ impl Shares {
 mod tests {
     use super::*;
 
+    const fn project(number: u8) -> ProjectId {
+        ProjectId::from_bytes([number; 16])
+    }
+
     #[test]
     fn each_project_has_one_share_as_long_as_somebody_holds_part_of_it() {
-        let shares = Shares::new(3);
-        let [one, other] = [1, 2].map(|byte| ProjectId::from_bytes([byte; 16]));
-        let held = shares.of(one).try_acquire_many_owned(2).unwrap();
-        assert_eq!(shares.of(one).available_permits(), 1);
-        assert_eq!(shares.of(other).available_permits(), 3);
+        let shares = Shares::new(9, 3);
+        let mut held = shares.of(project(1));
+        assert!(held.try_take(2));
+        assert!(!shares.of(project(1)).try_take(2), "one is left of its share");
+        assert!(shares.of(project(2)).try_take(3), "another has its own");
+        assert!(held.try_take(1), "what was refused was not taken");
         drop(held);
-        assert_eq!(shares.of(one).available_permits(), 3);
-        shares.of(one);
+        assert!(shares.of(project(1)).try_take(3));
+        assert_eq!(shares.taken(), 0);
+        shares.of(project(1));
         assert_eq!(shares.by_project.lock().len(), 1, "those that nobody holds are forgotten");
+    }
+
+    #[test]
+    fn all_projects_together_are_bounded_and_who_has_none_has_no_share() {
+        let shares = Shares::halves(10, 6);
+        let (mut one, mut other) = (shares.of(project(1)), shares.of(project(2)));
+        assert!(one.try_take(6) && !one.try_take(1), "as many as one holder may take");
+        assert!(!other.try_take(5), "four are left of all");
+        assert!(other.try_take(1), "its share has lost nothing");
+        assert!(shares.whole().try_take(3) && !shares.whole().try_take(4));
+        assert_eq!(shares.taken(), 7);
+        assert!(shares.one(project(2)).is_some());
     }
 }

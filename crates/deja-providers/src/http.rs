@@ -10,11 +10,10 @@ use std::{io, mem};
 
 use bytes::{Bytes, BytesMut};
 use deja_core::id::ProjectId;
-use deja_core::shares::Shares;
+use deja_core::shares::{self, Shares};
 use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{Certificate, ClientBuilder, Method, RequestBuilder, Response, Url, redirect};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use crate::ssrf::{self, Resolver, System, UrlError};
 use crate::unpack::{Pieces, unpacked};
@@ -81,8 +80,8 @@ pub(crate) struct Client {
     http: reqwest::Client,
     trust: Trust,
     room: Arc<Room>,
-    /// The share of the project whose provider is called.
-    own: Option<Arc<Semaphore>>,
+    /// The project whose own provider is called.
+    project: Option<ProjectId>,
     pub(crate) settings: HttpSettings,
 }
 
@@ -110,60 +109,38 @@ pub(crate) enum ReadError {
 #[derive(Debug)]
 struct Room {
     /// For the first bytes of each.
-    first: Arc<Semaphore>,
-    /// For all others, and for the first where that is taken.
-    rest: Arc<Semaphore>,
-    /// What one project's own providers may have of the rest.
-    shares: Shares,
+    first: Shares,
+    /// For all others, and for the first where that is taken. One project's own providers have a share of it.
+    rest: Shares,
 }
 
 impl Room {
     fn new(settings: &HttpSettings) -> Self {
-        let all = settings.max_bytes_in_flight.min(Semaphore::MAX_PERMITS);
+        let all = settings.max_bytes_in_flight;
         // The longest answer has room whatever is set.
         let first = (all / 2).min(all.saturating_sub(settings.max_response_bytes));
-        let rest = all - first;
-        Self {
-            first: Arc::new(Semaphore::new(first)),
-            rest: Arc::new(Semaphore::new(rest)),
-            shares: Shares::new((rest / 2).max(settings.max_response_bytes)),
-        }
+        let rest = Shares::halves(all - first, settings.max_response_bytes);
+        Self { first: Shares::new(first, first), rest }
     }
 }
 
 /// What an answer has of the room.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Held {
     bytes: usize,
-    permits: Vec<OwnedSemaphorePermit>,
+    first: shares::Held,
+    rest: shares::Held,
 }
 
 impl Held {
     /// Takes room for so many bytes more, as soon as there is some.
-    async fn take(&mut self, bytes: usize, client: &Client) -> Result<(), ReadError> {
-        let Client { room, own, .. } = client;
-        let more = u32::try_from(bytes).map_err(|_| ReadError::TooLarge)?;
-        let is_first = self.bytes + bytes <= FIRST_BYTES;
-        let first = is_first.then(|| Arc::clone(&room.first).try_acquire_many_owned(more).ok()).flatten();
-        if let Some(first) = first {
-            self.hold(first);
-        } else {
-            let deadline = Instant::now() + ROOM_TIMEOUT;
-            // The project's own first: who waits for that keeps nothing from others.
-            for room in own.iter().chain([&room.rest]) {
-                let permits = timeout_at(deadline, Arc::clone(room).acquire_many_owned(more)).await;
-                self.hold(permits.map_err(|_| ReadError::NoRoom)?.map_err(|_| ReadError::NoRoom)?);
-            }
-        }
+    async fn take(&mut self, bytes: usize) -> Result<(), ReadError> {
         self.bytes += bytes;
-        Ok(())
-    }
-
-    fn hold(&mut self, more: OwnedSemaphorePermit) {
-        match self.permits.iter_mut().find(|held| Arc::ptr_eq(held.semaphore(), more.semaphore())) {
-            Some(held) => held.merge(more),
-            None => self.permits.push(more),
+        if self.bytes <= FIRST_BYTES && self.first.try_take(bytes) {
+            return Ok(());
         }
+        let taken = timeout(ROOM_TIMEOUT, self.rest.take(bytes)).await;
+        if taken == Ok(true) { Ok(()) } else { Err(ReadError::NoRoom) }
     }
 }
 
@@ -171,7 +148,7 @@ impl Held {
 #[derive(Debug, Default)]
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
-    _room: Held,
+    _room: Option<Held>,
 }
 
 impl Client {
@@ -186,7 +163,7 @@ impl Client {
         });
         let http = http.map_err(|error| ClientError(chain(&error)))?;
         let room = Arc::new(Room::new(&settings));
-        Ok(Self { http, trust, room, own: None, settings })
+        Ok(Self { http, trust, room, project: None, settings })
     }
 
     /// A client for other URLs with the same limits: what answers may take is shared.
@@ -197,7 +174,7 @@ impl Client {
     /// The same client for a provider that a project brought itself: it may fall silent at will, so that what its answers take
     /// is bounded by project too.
     pub(crate) fn of(&self, project: ProjectId) -> Self {
-        Self { own: Some(self.room.shares.of(project)), ..self.clone() }
+        Self { project: Some(project), ..self.clone() }
     }
 
     /// A request to `url`. The resolver never sees literal addresses, so they are checked here, every time.
@@ -224,12 +201,18 @@ impl Client {
 
     /// The pieces of the answer, unpacked, one after the other. All of them count as under way until the stream ends.
     pub(crate) fn chunks(&self, response: Response) -> Result<Pieces, ReadError> {
-        let begun = (self.clone(), self.passed(response)?, Held::default());
+        let begun = (self.clone(), self.passed(response)?, self.nothing_held());
         let chunks = stream::try_unfold(begun, |(client, mut pieces, mut held)| async move {
             let piece = client.next(&mut pieces, &mut held).await?;
             Ok(piece.map(|piece| (piece, (client, pieces, held))))
         });
         Ok(chunks.boxed())
+    }
+
+    fn nothing_held(&self) -> Held {
+        let Room { first, rest } = &*self.room;
+        let rest = self.project.map_or_else(|| rest.whole(), |project| rest.of(project));
+        Held { bytes: 0, first: first.whole(), rest }
     }
 
     /// The next piece; `None` at the end. `held` is room for all bytes so far.
@@ -238,7 +221,7 @@ impl Client {
         if held.bytes + piece.len() > self.settings.max_response_bytes {
             return Err(ReadError::TooLarge);
         }
-        held.take(piece.len(), self).await?;
+        held.take(piece.len()).await?;
         Ok(Some(piece))
     }
 
@@ -248,12 +231,12 @@ impl Client {
         if response.content_length().is_some_and(|n| n > self.settings.max_response_bytes as u64) {
             return Err(ReadError::TooLarge);
         }
-        let (mut body, mut held) = (BytesMut::new(), Held::default());
+        let (mut body, mut held) = (BytesMut::new(), self.nothing_held());
         let mut pieces = self.passed(response)?;
         while let Some(piece) = self.next(&mut pieces, &mut held).await? {
             body.extend_from_slice(&piece);
         }
-        Ok(Body { bytes: body.freeze(), _room: held })
+        Ok(Body { bytes: body.freeze(), _room: Some(held) })
     }
 }
 

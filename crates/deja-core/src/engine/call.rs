@@ -157,7 +157,7 @@ impl Engine {
             return self.forward(leader, call, wired, claim).await;
         }
         let provider = provider_of(call)?;
-        let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
+        let _slot = self.slots.one(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let query = &call.query;
         let upstream = Upstream::begin(provider.name(), Endpoint::Chat, &query.model);
         let asked = provider.complete(&query.model, query.context.as_deref(), &query.prompt);

@@ -20,7 +20,7 @@ use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader};
-use crate::engine::live::{Head, Log};
+use crate::engine::live::{END, Head, Log};
 use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
@@ -33,9 +33,6 @@ use crate::store::Unanswered;
 const READ_ON_BYTES: usize = 1024 * 1024;
 /// A record of up to so many bytes is read in less time than another thread takes to begin.
 pub(super) const SHORT: usize = 64 * 1024;
-/// The beginning of an answer that is not recorded, by which the tokens of all of it are estimated: what [`Log::ends`] has in one
-/// piece.
-const BEGINNING: usize = 64 * 1024;
 /// How long the end of a body is waited for behind the end mark of its stream.
 const BEHIND_MARK: Duration = Duration::from_secs(1);
 
@@ -66,7 +63,7 @@ impl Engine {
         claim: Option<&Claim<'_>>,
     ) -> Result<Completed, QueryError> {
         let provider = provider_of(call)?;
-        let _slot = self.slots.take(call.caller.project.id).ok_or(QueryError::Overloaded)?;
+        let _slot = self.slots.one(call.caller.project.id).ok_or(QueryError::Overloaded)?;
         let Parts { hangup_timeout, cut, .. } = &*self.parts;
         let mut patience = Patience::new(leader, call, wired, *hangup_timeout, cut);
         let upstream = Upstream::begin(provider.name(), wired.forward.endpoint, &call.query.model);
@@ -80,7 +77,7 @@ impl Engine {
         let Forwarded { status, error, headers, asked_usage, body } = answer;
         let usage = asked_usage || wired.rendering.usage;
         let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };
-        let log = Log::new(head, Arc::clone(&self.room), call.caller.project.id);
+        let log = Log::new(head, &self.room, call.caller.project.id);
         leader.begin(Arc::clone(&log));
 
         // Gemini's streams have no end mark: more may come of one.
@@ -286,9 +283,10 @@ fn given_up(head: &Head) -> ProviderError {
     }
 }
 
-/// What can be read of the beginning of an answer that is not recorded: a stream's up to the end of a line.
+/// What can be read of the beginning of an answer that is not recorded, by which the tokens of all of it are estimated: a stream's
+/// up to the end of a line.
 fn beginning(ends: &Bytes, streamed: bool) -> Bytes {
-    let beginning = ends.slice(..ends.len().min(BEGINNING));
+    let beginning = ends.slice(..ends.len().min(END));
     let line = beginning.iter().rposition(|byte| streamed && *byte == b'\n');
     line.map_or_else(|| beginning.clone(), |end| beginning.slice(..=end))
 }

@@ -13,18 +13,18 @@ use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http::HeaderMap;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 
 use crate::engine::Trace;
 use crate::engine::flight::Seat;
 use crate::id::ProjectId;
 use crate::provider::{FailureClass, ProviderError};
-use crate::shares::Shares;
+use crate::shares::{Held, Shares};
 
 /// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
 const AHEAD: usize = 256 * 1024;
 /// How much is kept of the beginning of an answer that is not recorded, and of its end, in bytes: the tokens stand there.
-const END: usize = 64 * 1024;
+pub(super) const END: usize = 64 * 1024;
 
 /// What answers under way may take in memory while they are recorded, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -39,22 +39,12 @@ pub struct RecordLimits {
 /// may take.
 pub(super) struct Room {
     each: usize,
-    all: Arc<Semaphore>,
     shares: Shares,
 }
 
 impl Room {
     pub(super) fn new(limits: RecordLimits) -> Self {
-        let all = Arc::new(Semaphore::new(limits.all.min(Semaphore::MAX_PERMITS)));
-        Self { each: limits.each, all, shares: Shares::new((limits.all / 2).max(limits.each)) }
-    }
-
-    /// Room for so many bytes more of an answer of the project with this share; `None` if there is none.
-    fn take(&self, bytes: usize, own: &Arc<Semaphore>) -> Option<[OwnedSemaphorePermit; 2]> {
-        let bytes = u32::try_from(bytes).ok()?;
-        let own = Arc::clone(own).try_acquire_many_owned(bytes).ok()?;
-        let all = Arc::clone(&self.all).try_acquire_many_owned(bytes).ok()?;
-        Some([own, all])
+        Self { each: limits.each, shares: Shares::halves(limits.all, limits.each) }
     }
 }
 
@@ -71,9 +61,8 @@ pub(super) struct Head {
 /// An answer of a provider while it comes in.
 pub(super) struct Log {
     pub head: Head,
-    room: Arc<Room>,
-    /// The share of the project that asked.
-    own: Arc<Semaphore>,
+    /// The most bytes that are recorded.
+    each: usize,
     state: Mutex<State>,
     /// Told when the answer is no longer recorded.
     unrecorded: Notify,
@@ -90,9 +79,8 @@ struct State {
     /// When the first byte came.
     first_byte: Option<Instant>,
     /// Room for them, as long as the answer is recorded.
-    room: Option<[OwnedSemaphorePermit; 2]>,
-    unrecorded: bool,
-    /// What is kept of it then.
+    room: Option<Held>,
+    /// What is kept of it when it is not.
     ends: Ends,
     ended: Option<Result<(), ProviderError>>,
     /// By reader: the next piece it reads, and who waits for it.
@@ -158,9 +146,9 @@ impl State {
 }
 
 impl Log {
-    pub(super) fn new(head: Head, room: Arc<Room>, project: ProjectId) -> Arc<Self> {
-        let own = room.shares.of(project);
-        Arc::new(Self { head, room, own, state: Mutex::default(), unrecorded: Notify::new() })
+    pub(super) fn new(head: Head, room: &Room, project: ProjectId) -> Arc<Self> {
+        let state = State { room: Some(room.shares.of(project)), ..State::default() };
+        Arc::new(Self { head, each: room.each, state: Mutex::new(state), unrecorded: Notify::new() })
     }
 
     /// The reader for whom the call was made. It may come late: nothing is forgotten before.
@@ -180,7 +168,7 @@ impl Log {
             state.kept += piece.len();
             // A copy of its own: the piece may hold on to a larger buffer.
             state.pieces.push_back(Bytes::copy_from_slice(piece));
-            if state.unrecorded {
+            if state.room.is_none() {
                 state.ends.add(piece);
                 state.forget_read();
             }
@@ -188,7 +176,7 @@ impl Log {
         }
         futures::future::poll_fn(|context| {
             let mut state = self.state.lock();
-            if state.unrecorded && state.kept > AHEAD {
+            if state.room.is_none() && state.kept > AHEAD {
                 state.writer = Some(context.waker().clone());
                 return Poll::Pending;
             }
@@ -198,22 +186,15 @@ impl Log {
     }
 
     fn take_room(&self, state: &mut State, bytes: usize) {
-        if state.unrecorded {
+        let Some(room) = &mut state.room else { return };
+        if state.kept + bytes <= self.each && room.try_take(bytes) {
             return;
         }
-        let fits = state.kept + bytes <= self.room.each;
-        let more = if fits { self.room.take(bytes, &self.own) } else { None };
-        match (more, &mut state.room) {
-            (Some(more), Some(room)) => room.iter_mut().zip(more).for_each(|(room, more)| room.merge(more)),
-            (Some(more), None) => state.room = Some(more),
-            (None, _) => {
-                (state.unrecorded, state.room) = (true, None);
-                self.unrecorded.notify_one();
-                let State { pieces, ends, .. } = state;
-                for piece in pieces {
-                    ends.add(piece);
-                }
-            }
+        state.room = None;
+        self.unrecorded.notify_one();
+        let State { pieces, ends, .. } = state;
+        for piece in pieces {
+            ends.add(piece);
         }
     }
 
@@ -231,7 +212,7 @@ impl Log {
 
     /// Whether all of it is kept.
     pub(super) fn is_recorded(&self) -> bool {
-        !self.state.lock().unrecorded
+        self.state.lock().room.is_some()
     }
 
     /// Waits until it is found to be too large to be recorded. For one who waits.
@@ -248,9 +229,7 @@ impl Log {
     /// All of it; `None` if it was too large to be recorded.
     pub(super) fn whole(&self) -> Option<Bytes> {
         let state = self.state.lock();
-        if state.unrecorded {
-            return None;
-        }
+        state.room.as_ref()?;
         let mut whole = BytesMut::with_capacity(state.kept);
         state.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
         Some(whole.freeze())
@@ -318,7 +297,7 @@ impl Stream for Live {
         if let Some(piece) = state.pieces.get(reader.next - state.gone) {
             let piece = piece.clone();
             reader.next += 1;
-            if state.unrecorded {
+            if state.room.is_none() {
                 state.forget_read();
             }
             return Poll::Ready(Some(Ok(piece)));
@@ -343,7 +322,7 @@ impl Drop for Pieces {
         if let Some(reader) = state.readers.get_mut(self.number) {
             *reader = None;
         }
-        if state.unrecorded {
+        if state.room.is_none() {
             state.forget_read();
         }
     }
@@ -365,7 +344,7 @@ mod tests {
     }
 
     fn log(each: usize, all: usize) -> Arc<Log> {
-        Log::new(head(), Arc::new(Room::new(RecordLimits { each, all })), project(1))
+        Log::new(head(), &Room::new(RecordLimits { each, all }), project(1))
     }
 
     fn seat() -> Seat {
@@ -449,24 +428,24 @@ mod tests {
 
     #[tokio::test]
     async fn all_records_together_are_bounded_and_room_comes_back() {
-        let room = Arc::new(Room::new(RecordLimits { each: 10, all: 10 }));
-        let first = Log::new(head(), room.clone(), project(1));
+        let room = Room::new(RecordLimits { each: 10, all: 10 });
+        let first = Log::new(head(), &room, project(1));
         first.push(b"1234567").await;
-        let second = Log::new(head(), room.clone(), project(2));
+        let second = Log::new(head(), &room, project(2));
         second.push(b"1234567").await;
         assert!(first.whole().is_some() && second.whole().is_none());
         drop(first);
-        let third = Log::new(head(), room, project(1));
+        let third = Log::new(head(), &room, project(1));
         third.push(b"1234567").await;
         assert!(third.whole().is_some());
     }
 
     #[tokio::test]
     async fn the_records_of_one_project_leave_room_for_those_of_others() {
-        let room = Arc::new(Room::new(RecordLimits { each: 4, all: 20 }));
+        let room = Room::new(RecordLimits { each: 4, all: 20 });
         let mut logs = Vec::new();
         for number in [1, 1, 1, 2] {
-            let log = Log::new(head(), room.clone(), project(number));
+            let log = Log::new(head(), &room, project(number));
             log.push(b"12").await;
             log.push(b"34").await;
             logs.push(log);

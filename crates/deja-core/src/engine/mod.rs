@@ -22,7 +22,6 @@ mod reply;
 mod sample;
 mod savings;
 mod search;
-mod slots;
 mod tokens;
 pub(crate) mod upstream;
 mod usage;
@@ -41,6 +40,7 @@ use crate::id::Entropy;
 use crate::pricing::PriceBook;
 use crate::provider::{Providers, TokenCounter};
 use crate::quality::Reservoir;
+use crate::shares::Shares;
 use crate::store::{Store, StoreError};
 
 pub use admit::{Admitted, NotAdmitted};
@@ -56,7 +56,6 @@ pub use relay::{Control, Relay, Relayed, Wired};
 pub use reply::{Query, Reply, Source, Trace};
 pub use sample::NearMiss;
 pub use savings::Cost;
-pub use slots::CallLimits;
 
 /// How many candidates are judged for each prompt: the best, and a few for where it is refused.
 const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
@@ -64,6 +63,15 @@ const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 const CROWD: NonZeroUsize = NonZeroUsize::new(64).unwrap();
 /// Bytes of the prompts of those: to judge them is not to take longer than a search.
 const CROWD_BYTES: usize = 256 * 1024;
+
+/// Calls to providers at the same time, at most.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLimits {
+    /// Of all projects.
+    pub all: usize,
+    /// Of one project, so that none keeps the others waiting.
+    pub each: usize,
+}
 
 /// What the engine works with.
 pub struct Parts {
@@ -102,7 +110,8 @@ pub struct Engine {
     guesses: Arc<ahead::Guesses>,
     embeddings: Arc<embedding::Embeddings>,
     flights: Arc<flight::Flights>,
-    slots: Arc<slots::Slots>,
+    /// Places for calls to providers.
+    slots: Arc<Shares>,
     room: Arc<live::Room>,
     tokens: Arc<tokens::Tokens>,
     usage: Arc<usage::UsageBuffer>,
@@ -121,7 +130,7 @@ impl Engine {
             guesses: Arc::new(ahead::Guesses::new(parts.store.looks_ahead().is_some())),
             embeddings: Arc::new(embedding::Embeddings::new(parts.embedder.clone())),
             flights: Arc::new(flight::Flights::default()),
-            slots: Arc::new(slots::Slots::new(parts.calls)),
+            slots: Arc::new(Shares::new(parts.calls.all, parts.calls.each)),
             room: Arc::new(live::Room::new(parts.records)),
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             usage: Arc::default(),

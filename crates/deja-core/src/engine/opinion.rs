@@ -170,7 +170,7 @@ impl Engine {
             Ok(_) => return (Said::OverBudget, free),
             Err(_) => return (Said::Unavailable, free),
         }
-        let Some(_slot) = self.slots.take(project.id) else { return (Said::Unavailable, free) };
+        let Some(_slot) = self.slots.one(project.id) else { return (Said::Unavailable, free) };
         if self.models_down.admit(project.id, model, place, now).is_err() {
             return (Said::Resting, free);
         }

@@ -1,16 +1,14 @@
 //! Reading a body that goes to the provider as it is: of bounded size, at a bounded rate, and within what all bodies may
 //! take together.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use bytes::BytesMut;
 use deja_core::id::ProjectId;
-use deja_core::shares::Shares;
+use deja_core::shares::{self, Shares};
 use http_body_util::BodyExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::WireError;
@@ -20,45 +18,23 @@ use crate::state::{App, RequestLimits};
 
 /// Room for the bodies of all requests, a permit a byte. Those of one project have half of it at most, or as much as one body
 /// may take.
-pub(crate) struct Bodies {
-    all: Arc<Semaphore>,
-    shares: Shares,
-}
+pub(crate) struct Bodies(Shares);
 
 impl Bodies {
     pub(crate) fn new(limits: &RequestLimits) -> Self {
-        let all = limits.wire_bytes_in_flight.min(Semaphore::MAX_PERMITS);
-        let each = (all / 2).max(limits.wire_body_bytes);
-        Self { all: Arc::new(Semaphore::new(all)), shares: Shares::new(each) }
+        Self(Shares::halves(limits.wire_bytes_in_flight, limits.wire_body_bytes))
     }
 }
 
 /// A body in memory, with its room among those of all bodies and of its project's.
 struct Held {
     bytes: BytesMut,
-    room: Option<OwnedSemaphorePermit>,
-    own_room: Option<OwnedSemaphorePermit>,
-    own: Arc<Semaphore>,
+    room: shares::Held,
 }
 
 impl AsRef<[u8]> for Held {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
-    }
-}
-
-impl Held {
-    /// Takes room for so many bytes more; there is none if others have it.
-    fn reserve(&mut self, bytes: usize, bodies: &Bodies) -> Result<(), WireError> {
-        let more = u32::try_from(bytes).map_err(|_| WireError::TooLarge(u32::MAX as usize))?;
-        for (held, room) in [(&mut self.own_room, &self.own), (&mut self.room, &bodies.all)] {
-            let more = Arc::clone(room).try_acquire_many_owned(more).map_err(|_| ApiError::Overloaded)?;
-            match held {
-                Some(held) => held.merge(more),
-                None => *held = Some(more),
-            }
-        }
-        Ok(())
     }
 }
 
@@ -78,20 +54,14 @@ pub(super) async fn read(
         return Err(WireError::TooLarge(most));
     }
     // What is announced takes no room before it is there.
-    let bodies = app.bodies();
-    let own = bodies.shares.of(project);
-    Ok(Bytes::from_owner(collect(body, limits, bodies, own).await?))
+    let room = app.bodies().0.of(project);
+    Ok(Bytes::from_owner(collect(body, limits, room).await?))
 }
 
 /// Reads all of a body that comes steadily. Its time grows with what came: a long one on a slow line gets through, one
 /// that drips holds its room no longer than a short one may.
-async fn collect(
-    mut body: Body,
-    limits: &RequestLimits,
-    bodies: &Bodies,
-    own: Arc<Semaphore>,
-) -> Result<Held, WireError> {
-    let mut held = Held { bytes: BytesMut::new(), room: None, own_room: None, own };
+async fn collect(mut body: Body, limits: &RequestLimits, room: shares::Held) -> Result<Held, WireError> {
+    let mut held = Held { bytes: BytesMut::new(), room };
     let (began, most) = (Instant::now(), limits.wire_body_bytes);
     loop {
         let earned = Duration::from_secs_f64(held.bytes.len() as f64 / f64::from(limits.wire_body_rate));
@@ -105,7 +75,9 @@ async fn collect(
         if length > most {
             return Err(WireError::TooLarge(most));
         }
-        held.reserve(data.len(), bodies)?;
+        if !held.room.try_take(data.len()) {
+            return Err(ApiError::Overloaded.into());
+        }
         held.bytes.extend_from_slice(&data);
     }
 }
