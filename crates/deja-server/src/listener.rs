@@ -32,6 +32,10 @@ const FIRST_REQUEST: Duration = Duration::from_secs(2);
 /// would take a third of those before anybody sees that it takes something.
 const UNSENT: u32 = 64 * 1024;
 
+/// The largest head of a request, in bytes. hyper's own bound is 400 KB, which deja would keep for each connection, with no key
+/// asked for.
+const HEAD: usize = 64 * 1024;
+
 /// The other end of a request's connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
@@ -69,7 +73,7 @@ pub async fn serve(
     let connections = TaskTracker::new();
     let mut http = http1::Builder::new();
     // hyper has one timeout for idle connections and for heads: `ClientStream` has one for each.
-    http.timer(TokioTimer::new()).header_read_timeout(None);
+    http.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(HEAD);
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -36,7 +36,8 @@ fn docs() -> Router<Arc<App>> {
 
 /// The whole router. `openapi.json` is made once: it cannot change while the process runs.
 pub fn router(app: Arc<App>, console: Arc<Console>) -> Result<Router, serde_json::Error> {
-    let document = openapi::document()?;
+    // Shared by all who read it.
+    let document = Bytes::from(openapi::document()?);
     let openapi_json = move || {
         let document = document.clone();
         async move { ([(CONTENT_TYPE, "application/json")], document) }

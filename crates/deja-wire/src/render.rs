@@ -15,6 +15,9 @@ use crate::{Rendering, Wire};
 
 /// Characters of text in an event. One event with all of it works too, but people see it jump.
 const SLICE: usize = 64;
+/// Events that a text comes in, about at most: each takes some 200 bytes besides, so that 64 characters an event would make a
+/// long answer five times as long.
+const MOST: usize = 2_000;
 
 /// What is new in an answer from the cache.
 #[derive(Clone, Copy, Debug)]
@@ -148,11 +151,11 @@ fn zeroed(raw: &RawValue) -> String {
     zeroed
 }
 
-/// `text` in pieces of [`SLICE`] characters; none of no text.
+/// `text` in pieces of [`SLICE`] characters, of more if those were more than [`MOST`]; none of no text.
 fn slices(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
+    let (mut rest, size) = (text, SLICE.max(text.len() / MOST));
     std::iter::from_fn(move || {
-        let end = rest.char_indices().nth(SLICE).map_or(rest.len(), |(at, _)| at);
+        let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
         let (slice, after) = rest.split_at(end);
         rest = after;
         (!slice.is_empty()).then_some(slice)
@@ -169,6 +172,13 @@ mod tests {
         let raw = r#"{"a":12, "b-1":{"c":-1.5e+3,"d":"x1\"2"},"e":[0.25,null,true]}"#;
         let raw: &RawValue = serde_json::from_str(raw).unwrap();
         assert_eq!(zeroed(raw), r#"{"a":0, "b-1":{"c":0,"d":"x1\"2"},"e":[0,null,true]}"#);
+    }
+
+    #[test]
+    fn a_long_text_comes_in_no_more_events_than_a_person_can_follow() {
+        let text = "Grüße. ".repeat(100_000);
+        assert_eq!(slices(&text).collect::<String>(), text);
+        assert!((MOST / 2..=MOST).contains(&slices(&text).count()), "{}", slices(&text).count());
     }
 
     proptest! {

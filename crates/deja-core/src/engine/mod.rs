@@ -22,6 +22,7 @@ mod reply;
 mod sample;
 mod savings;
 mod search;
+mod send_buffer;
 mod tokens;
 pub(crate) mod upstream;
 mod usage;
@@ -56,6 +57,7 @@ pub use relay::{Control, Relay, Relayed, Wired};
 pub use reply::{Query, Reply, Source, Trace};
 pub use sample::NearMiss;
 pub use savings::Cost;
+pub use send_buffer::SendBuffer;
 
 /// How many candidates are judged for each prompt: the best, and a few for where it is refused.
 const CANDIDATES: NonZeroUsize = NonZeroUsize::new(8).unwrap();
@@ -113,6 +115,7 @@ pub struct Engine {
     /// Places for calls to providers.
     slots: Arc<Shares>,
     room: Arc<live::Room>,
+    send_buffers: Arc<send_buffer::SendBuffers>,
     tokens: Arc<tokens::Tokens>,
     usage: Arc<usage::UsageBuffer>,
     samples: Arc<Mutex<Reservoir>>,
@@ -132,6 +135,7 @@ impl Engine {
             flights: Arc::new(flight::Flights::default()),
             slots: Arc::new(Shares::new(parts.calls.all, parts.calls.each)),
             room: Arc::new(live::Room::new(parts.records)),
+            send_buffers: Arc::new(send_buffer::SendBuffers::new(parts.records)),
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             usage: Arc::default(),
             samples: Arc::default(),

@@ -17,23 +17,25 @@ use crate::engine::count::{Counting, Course, Ended};
 use crate::engine::flight::{Begun, Completed, Fresh, Joined, Reach};
 use crate::engine::forward::calls_tools;
 use crate::engine::relay::Answered;
-use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, Source, Trace};
+use crate::engine::{Cause, Engine, Looked, NotAllowed, Query, QueryError, Reply, SendBuffer, Source, Trace};
 use crate::money::NanoUsd;
 use crate::project::Project;
 use crate::store::Admission;
 
 impl Engine {
     /// Answers the query that `read` gives for an admitted caller, after what was `looked` up at admission. What cannot be
-    /// read is counted as refused, as the request of the name `request`. What `read` gives besides is handed back.
+    /// read is counted as refused, as the request of the name `request`. What `read` gives besides is handed back, and the room
+    /// that the answer takes until it is sent.
     pub async fn request<T, E: Cause + From<QueryError>>(
         &self,
         looked: Option<Looked>,
         caller: &Admission,
         request: &str,
         read: impl Future<Output = Result<(Query, T), E>>,
-    ) -> Result<(Reply, T), E> {
+    ) -> Result<(Reply, SendBuffer<'_>, T), E> {
         let (query, rest) = self.read(caller, Surface::Query, request, read).await?;
-        Ok((self.query_after(looked, caller, query).await?, rest))
+        let (reply, buffer) = self.query_after(looked, caller, query).await?;
+        Ok((reply, buffer, rest))
     }
 
     /// What `read` makes of the request of an admitted caller, which came through `surface`. What cannot be read is counted
@@ -57,7 +59,7 @@ impl Engine {
 
     /// Answers `query` for an admitted caller within the deadline of a query, and counts it.
     pub async fn query(&self, caller: &Admission, query: Query) -> Result<Reply, QueryError> {
-        self.query_after(None, caller, query).await
+        self.query_after(None, caller, query).await.map(|(reply, _)| reply)
     }
 
     /// The same after what was `looked` up at admission.
@@ -66,7 +68,7 @@ impl Engine {
         looked: Option<Looked>,
         caller: &Admission,
         query: Query,
-    ) -> Result<Reply, QueryError> {
+    ) -> Result<(Reply, SendBuffer<'_>), QueryError> {
         let started = looked.as_ref().map_or_else(Instant::now, |looked| looked.began);
         let query = Arc::new(query);
         let mut counting = Counting::new(self, caller, &query, started);
@@ -74,15 +76,17 @@ impl Engine {
         let answering = self.answer(looked, caller, &query, started, &mut counting.course);
         let answered = timeout(self.parts.query_timeout, answering).await;
         let answered = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
-            Ok(Answered::Whole(reply)) => Ok(reply),
+            Ok(Answered::Whole(reply)) => {
+                self.buffered(caller.project.id, reply.entry.answer.text.len()).map(|buffer| (reply, buffer))
+            }
             Ok(Answered::Hit(..) | Answered::Live(_)) => {
                 Err(QueryError::Internal("an answer in a wire format".into()))
             }
             Err(error) => Err(error),
         };
         let trace = Trace { total: started.elapsed(), ..counting.course.trace };
-        let answered = answered.map(|reply| Reply { trace, ..reply });
-        counting.end(answered.as_ref());
+        let answered = answered.map(|(reply, buffer)| (Reply { trace, ..reply }, buffer));
+        counting.end(answered.as_ref().map(|(reply, _)| reply));
         answered
     }
 
@@ -115,7 +119,7 @@ impl Engine {
             let exact = self.exact_after(looked.take(), query, &scope, prompt_hash, &judge).await;
             trace.search += searched.elapsed();
             if let Some(hit) = query.or_open(exact)?
-                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await
+                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await?
             {
                 return Ok(answered);
             }
@@ -138,7 +142,7 @@ impl Engine {
             let found = query.or_open(found)?;
             (trace.refused, trace.opinion) = (found.near.refused, found.near.opinion);
             if let Some(hit) = found.hit
-                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await
+                && let Some(answered) = self.answer_with(caller, scope.key(), query, &hit).await?
             {
                 return Ok(answered);
             }
@@ -244,7 +248,7 @@ impl Engine {
                         trace.opinion = opinion;
                         // It was not there a moment ago: another one's call, in another process mostly, has stored it since.
                         trace.joined = hit.is_exact();
-                        return Ok(self.answer_with(caller, scope, &query, &hit).await);
+                        return self.answer_with(caller, scope, &query, &hit).await;
                     }
                     Completed::Unshared(_) => return Ok(None),
                     Completed::Failed(error, opinion) => {
@@ -320,10 +324,10 @@ impl Engine {
             }
             Completed::Failed(error, _) => return Err(error),
         };
-        Ok(match hit {
+        match hit {
             Some(hit) => self.answer_with(caller, call.scope.key(), query, &hit).await,
-            None => None,
-        })
+            None => Ok(None),
+        }
     }
 
     /// An answer from the cache. `None` if it is to be a record, and the entry has none that can be given to this request.
@@ -333,26 +337,30 @@ impl Engine {
         scope: ScopeKey,
         query: &Arc<Query>,
         hit: &Hit,
-    ) -> Option<Answered> {
+    ) -> Result<Option<Answered>, QueryError> {
         let (project, mut entry, mut body) = (&caller.project, hit.entry().clone(), None);
         if let Some(wired) = &query.wire {
             if entry.answer.record.is_none() {
                 // A search does not read the records of all that it compares.
                 let whole = self.parts.store.whole(project.id, entry.id).await;
-                entry = query.or_open(whole.map_err(QueryError::from)).ok().flatten()?;
+                let Some(whole) = query.or_open(whole.map_err(QueryError::from))? else { return Ok(None) };
+                entry = whole;
             }
             // A similar question may be one for another call.
             if !hit.is_exact() && calls_tools(wired, &entry).await {
-                return None;
+                return Ok(None);
             }
-            body = Some(self.rendered(project, wired, &entry).await?);
+            body = self.rendered(project, wired, &entry).await?;
+            if body.is_none() {
+                return Ok(None);
+            }
         }
         let cost = self.avoided(caller, scope, query, hit).await;
         let reply = Reply { entry, source: Source::from(hit), cost, trace: Trace::default() };
-        Some(match body {
+        Ok(Some(match body {
             Some(body) => Answered::Hit(reply, body),
             None => Answered::Whole(reply),
-        })
+        }))
     }
 
     /// A reply from the provider, for a caller that pays `spent` for it.

@@ -231,15 +231,20 @@ impl Engine {
         Err(error)
     }
 
-    /// The body of an answer from the cache. `None` if the entry's record cannot be given: then the entry is deleted, since
-    /// it would keep the fresh answer out.
-    pub(super) async fn rendered(&self, project: &Project, wired: &Wired, entry: &Entry) -> Option<Bytes> {
+    /// The body of an answer from the cache, which has room until it is sent. `None` if the entry's record cannot be given:
+    /// then the entry is deleted, since it would keep the fresh answer out.
+    pub(super) async fn rendered(
+        &self,
+        project: &Project,
+        wired: &Wired,
+        entry: &Entry,
+    ) -> Result<Option<Bytes>, QueryError> {
         let Parts { store, clock, entropy, .. } = &*self.parts;
         let now = clock.now();
         let mut seed = [0; 16];
         if let Err(error) = entropy.fill(&mut seed) {
             tracing::error!(error = %error, "no random bytes for the id of an answer; the provider is asked");
-            return None;
+            return Ok(None);
         }
         let fresh = deja_wire::Fresh {
             seed,
@@ -252,9 +257,14 @@ impl Engine {
             labelled: wired.labels.map(|_| &*wired.forward.body),
         };
         let record = entry.answer.record.as_deref().unwrap_or_default();
+        // Before the body is made: those that are being made take as much as those that wait.
+        let mut buffer = self.buffered(project.id, record.len())?;
         let is_long = record.len() + fresh.labelled.map_or(0, <[u8]>::len) > SHORT;
         match aside(is_long, || render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh)) {
-            Ok(body) => Some(body),
+            Ok(body) => {
+                buffer.grow(body.len().saturating_sub(record.len()))?;
+                Ok(Some(buffer.hold(body)))
+            }
             Err(error) => {
                 tracing::error!(project.id = %project.id, entry.id = %entry.id, error = %error, "an entry is deleted");
                 let change = Change::new(now, Actor::System, "entry.delete").within(project.id);
@@ -262,7 +272,7 @@ impl Engine {
                 if let Err(error) = store.delete(project.id, entry.id, &change).await {
                     tracing::warn!(entry.id = %entry.id, error = %error, "it could not be deleted");
                 }
-                None
+                Ok(None)
             }
         }
     }

@@ -256,7 +256,7 @@ async fn answer(
             (threshold, debug),
         ))
     };
-    let (reply, (threshold, debug)) = app.engine().request(looked, &caller, name, read).await?;
+    let (reply, mut buffer, (threshold, debug)) = app.engine().request(looked, &caller, name, read).await?;
     let debug = match debug {
         Some(ignored) => Some(told(name, &reply, threshold, ignored, count(app, &caller).await)),
         None => None,
@@ -270,6 +270,8 @@ async fn answer(
         debug,
     };
     let json = serde_json::to_vec(&response).map_err(|error| ApiError::Internal(error.to_string()))?;
+    buffer.grow(json.len().saturating_sub(reply.entry.answer.text.len()))?;
+    let json = buffer.hold(json);
     let mut response = ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response();
     if reply.is_hit() {
         let entry = HeaderValue::try_from(reply.entry.id.to_string());

@@ -9,8 +9,10 @@ use crate::request_id;
 pub(super) fn instead_of(bare: &[u8]) -> Option<Vec<u8>> {
     let (status, detail) = match bare.strip_prefix(b"HTTP/1.1 ")?.get(..3)? {
         b"400" => ("400 Bad Request", "the request is not valid HTTP/1.1"),
-        b"414" => ("414 URI Too Long", "the request's target is too long"),
-        b"431" => ("431 Request Header Fields Too Large", "the request's header fields are too large"),
+        // Which of the two hyper says depends on the pieces that the head came in.
+        b"414" | b"431" => {
+            ("431 Request Header Fields Too Large", "the request's target or its header fields are too large")
+        }
         _ => return None,
     };
     let body = format!(r#"{{"detail":"{detail}"}}"#);

@@ -106,6 +106,44 @@ fn a_client_that_takes_nothing_of_its_answer_does_not_keep_its_connection() {
     drop(connection);
 }
 
+#[test]
+fn answers_that_one_projects_clients_do_not_take_leave_room_for_others() {
+    let provider = FakeProvider::start();
+    // Room for two long answers, one of them a project's.
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_UPSTREAM_MAX_RESPONSE_BYTES", "8000000")
+        .env("DEJA_UPSTREAM_MAX_BYTES_IN_FLIGHT", "16000000")
+        .start();
+    let [tenant, other] = ["no-room", "has-room"].map(|name| Tenant::create(&deja, name, &[]));
+    let query = long_answer(&provider, &tenant);
+    let chat = |tenant: &Tenant<'_>| {
+        let body = json!({"model": MODEL, "stream": true, "messages": [{"role": "user", "content": "connections-long"}]});
+        let key = format!("Bearer {}", tenant.key);
+        let headers = [("Authorization", key.as_str()), ("Content-Type", "application/json")];
+        request("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes())
+    };
+    let answered = |request: &[u8]| {
+        let mut connection = Connection::open(deja.address()).unwrap();
+        connection.send(request).unwrap();
+        connection.receive(false).unwrap()
+    };
+    assert_eq!(answered(&chat(&tenant)).header("x-deja-cache"), Some("miss"));
+    for hit in [tenant.request(&query), chat(&tenant)] {
+        let mut unread = narrow(deja.address());
+        unread.send(&hit).unwrap();
+        unread.stream().read_exact(&mut [0]).unwrap();
+        for more in [tenant.request(&query), chat(&tenant)] {
+            let refused = answered(&more);
+            assert_eq!(refused.status, 503, "{}", refused.text());
+            assert_eq!(refused.header("x-deja-error"), Some("overloaded"));
+        }
+        assert_eq!(answered(&other.request(&query)).status, 200, "others have their own");
+        drop(unread);
+        eventually("room comes back", || answered(&hit).status == 200);
+    }
+}
+
 /// Serves a router in this process.
 struct Serving {
     runtime: Runtime,

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
 use deja_core::aside;
 use deja_core::clock::Timestamp;
-use deja_core::engine::{Control, Live, QueryError, Relay, Reply, Source, Trace};
+use deja_core::engine::{Control, Live, QueryError, Relay, Reply, SendBuffer, Source, Trace};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -115,8 +115,12 @@ pub(super) fn hit(wanted: &Wanted, reply: &Reply, body: Bytes, now: Timestamp) -
     (headers, body).into_response()
 }
 
-/// An answer of the provider, as it comes.
-pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, WireError> {
+/// An answer of the provider, as it comes. What is read whole before it is sent takes room in `buffer`.
+pub(super) async fn live(
+    wanted: &Wanted,
+    mut live: Live,
+    mut buffer: SendBuffer<'_>,
+) -> Result<Response, WireError> {
     let kind = live.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
     let (is_stream, is_json) = (is_event_stream(&kind), kind.contains("json"));
@@ -138,13 +142,15 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
     let wants_stream = wanted.rendering.stream;
     let is_other = wanted.is_cached && is_stream != wants_stream && (is_stream || is_json);
     let body = if status == StatusCode::OK && is_other {
-        let body = collect(&mut live).await?;
+        let body = collect(&mut live, &mut buffer).await?;
         let rendering = || other_rendering(wanted, &body);
         // As with requests: meanwhile others go on.
         let other = aside(body.len() as u64 > SHORT, rendering);
+        let collected = body.len();
         let other = other.unwrap_or(Whole { body, is_stream });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));
-        Body::from(other.body)
+        buffer.grow(other.body.len().saturating_sub(collected))?;
+        Body::from(buffer.hold(other.body))
     } else if is_stream {
         let drops_usage = wanted.wire == Wire::Chat && live.usage && !wanted.rendering.usage;
         events::body(live, wanted.wire, drops_usage.then(UsageFilter::default), wanted.keep_alive)
@@ -161,10 +167,12 @@ pub(super) async fn live(wanted: &Wanted, mut live: Live) -> Result<Response, Wi
 }
 
 /// All of an answer.
-async fn collect(live: &mut Live) -> Result<Bytes, WireError> {
+async fn collect(live: &mut Live, buffer: &mut SendBuffer<'_>) -> Result<Bytes, WireError> {
     let mut body = BytesMut::new();
     while let Some(piece) = live.next().await {
-        body.extend_from_slice(&piece.map_err(QueryError::from)?);
+        let piece = piece.map_err(QueryError::from)?;
+        buffer.grow(piece.len())?;
+        body.extend_from_slice(&piece);
         if body.len() > MOST_COLLECTED {
             let cause = "an answer in the other rendering is too large to be read whole".into();
             return Err(ApiError::Provider { code: "provider_bad_response", cause, retry_after: None }.into());

@@ -95,7 +95,7 @@ pub(super) async fn ask(
                 engine.read(caller, endpoint.into(), request_id::of(&head.extensions), read).await?;
             match engine.relay(admitted.looked, caller, relay).await? {
                 Relayed::Hit(reply, body) => Ok(answer::hit(&wanted, &reply, body, engine.clock().now())),
-                Relayed::Live(live) => answer::live(&wanted, live).await,
+                Relayed::Live(live) => answer::live(&wanted, live, engine.send_buffer(project.id)).await,
             }
         },
     )

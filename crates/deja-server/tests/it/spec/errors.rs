@@ -267,13 +267,14 @@ fn a_callers_own_request_id_comes_back_if_it_is_harmless() {
 fn what_is_not_http_is_refused_in_the_same_form() {
     let world = World::shared();
     let many = "X-Many: 1\r\n".repeat(150);
-    let long = "a".repeat(70_000);
+    let (address, field) = ("a".repeat(70_000), "a".repeat(200_000));
     for (request, status) in [
         ("GARBAGE\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n".to_owned(), 400),
         ("GET /\u{1} HTTP/1.1\r\nHost: a\r\n\r\n".to_owned(), 400),
         (format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n"), 431),
-        (format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), 414),
+        (format!("GET /{address} HTTP/1.1\r\nHost: a\r\n\r\n"), 431),
+        (format!("GET / HTTP/1.1\r\nHost: a\r\nX-Long: {field}\r\n\r\n"), 431),
     ] {
         let mut connection = Connection::open(world.deja.address()).unwrap();
         connection.send(request.as_bytes()).unwrap();

@@ -1,0 +1,140 @@
+//! Bodies that wait for their clients. A body that its client takes slowly, or not at all, stays in memory meanwhile, so what
+//! they take together is bounded.
+
+use bytes::Bytes;
+
+use crate::engine::{Engine, QueryError, RecordLimits};
+use crate::id::ProjectId;
+use crate::shares::{Held, Shares};
+
+/// Up to here a body does not count: the kernel takes it at once.
+const SMALL: usize = 16 * 1024;
+
+/// Room for all bodies that wait, a permit a byte. Those of one project have half of it at most, or as much as one answer may
+/// take.
+#[derive(Debug)]
+pub(super) struct SendBuffers {
+    each: usize,
+    shares: Shares,
+}
+
+impl SendBuffers {
+    pub(super) fn new(limits: RecordLimits) -> Self {
+        Self { each: (limits.all / 2).max(limits.each), shares: Shares::halves(limits.all, limits.each) }
+    }
+
+    fn of(&self, project: ProjectId) -> SendBuffer<'_> {
+        SendBuffer { buffers: self, project, bytes: 0, taken: 0, room: None }
+    }
+}
+
+/// The body of one answer.
+#[derive(Debug)]
+pub struct SendBuffer<'a> {
+    buffers: &'a SendBuffers,
+    project: ProjectId,
+    bytes: usize,
+    taken: usize,
+    room: Option<Held>,
+}
+
+impl SendBuffer<'_> {
+    /// The body has so many more bytes. Refused if there is no room for them.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), QueryError> {
+        self.bytes += bytes;
+        // A body that is larger than a project's share takes all of that.
+        let wanted = self.bytes.min(self.buffers.each);
+        if self.bytes <= SMALL || wanted == self.taken {
+            return Ok(());
+        }
+        let room = self.room.get_or_insert_with(|| self.buffers.shares.of(self.project));
+        if !room.try_take(wanted - self.taken) {
+            return Err(QueryError::Overloaded);
+        }
+        self.taken = wanted;
+        Ok(())
+    }
+
+    /// `body` with its room, which comes back when the last of it is sent or thrown away.
+    pub fn hold(self, body: impl Into<Bytes>) -> Bytes {
+        let body = body.into();
+        match self.room {
+            Some(room) => Bytes::from_owner(Waiting { body, _room: room }),
+            None => body,
+        }
+    }
+}
+
+struct Waiting {
+    body: Bytes,
+    _room: Held,
+}
+
+impl AsRef<[u8]> for Waiting {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl Engine {
+    /// Room for the body of an answer to a client of `project`, none of it yet.
+    pub fn send_buffer(&self, project: ProjectId) -> SendBuffer<'_> {
+        self.send_buffers.of(project)
+    }
+
+    /// The same for a body of so many bytes.
+    pub(super) fn buffered(&self, project: ProjectId, bytes: usize) -> Result<SendBuffer<'_>, QueryError> {
+        let mut buffer = self.send_buffer(project);
+        buffer.grow(bytes).map(|()| buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn project(number: u8) -> ProjectId {
+        ProjectId::from_bytes([number; 16])
+    }
+
+    #[test]
+    fn what_one_project_does_not_take_leaves_room_for_the_answers_of_others() {
+        let buffers = SendBuffers::new(RecordLimits { each: 50_000, all: 200_000 });
+        let sent = |of: u8| {
+            let mut buffer = buffers.of(project(of));
+            buffer.grow(40_000).map(|()| buffer.hold(vec![b'a'; 40_000]))
+        };
+        let waiting: Vec<Bytes> = (0..2).map(|_| sent(1).unwrap()).collect();
+        assert!(matches!(sent(1), Err(QueryError::Overloaded)), "it has its share");
+        let other = sent(2).expect("another has its own");
+        assert_eq!(buffers.shares.taken(), 120_000);
+
+        let rest = waiting[0].slice(39_999..);
+        drop(waiting);
+        assert_eq!(buffers.shares.taken(), 80_000, "the last byte of one is not sent yet");
+        drop((rest, other));
+        assert_eq!(buffers.shares.taken(), 0);
+    }
+
+    #[test]
+    fn small_bodies_do_not_count_and_one_beyond_a_share_takes_all_of_it() {
+        let buffers = SendBuffers::new(RecordLimits { each: 20_000, all: 20_000 });
+        let mut whole = buffers.of(project(1));
+        for _ in 0..3 {
+            whole.grow(SMALL).unwrap();
+        }
+        assert_eq!(buffers.shares.taken(), 20_000);
+        let mut small = buffers.of(project(1));
+        small.grow(SMALL).unwrap();
+        assert_eq!(small.hold(vec![0; SMALL]).len(), SMALL);
+        assert!(small_and_one_more(&buffers).is_err());
+        drop(whole);
+        assert!(small_and_one_more(&buffers).is_ok());
+    }
+
+    fn small_and_one_more(buffers: &SendBuffers) -> Result<(), QueryError> {
+        let mut buffer = buffers.of(project(1));
+        buffer.grow(SMALL)?;
+        buffer.grow(1)
+    }
+}
