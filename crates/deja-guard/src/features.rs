@@ -1,5 +1,11 @@
 //! What differs between two prompts, as facts for the rules and as numbers for the trees.
 
+mod extent;
+mod questions;
+
+use extent::{average, degree, degrees, quantifier, quantifier_soft};
+use questions::{foreign_request, question_hard, question_other, requests};
+
 use crate::align::{Alignment, Link, align, light, opposite};
 use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon};
@@ -457,24 +463,6 @@ fn axis(left: &[&Word], right: &[&Word]) -> bool {
     !right.is_empty() && ends(left).iter().any(|end| right.contains(&-end))
 }
 
-/// Whether a sentence of `prompt` begins with a verb that asks for something, and goes on with what the other prompt has no
-/// word of (`unmatched`): all of it, or two words and more.
-fn foreign_request(prompt: &Prompt, unmatched: &[usize]) -> bool {
-    let words = &prompt.words;
-    (0..words.len()).filter(|at| words[*at].begins && words[*at].is(class::COMMAND)).any(|at| {
-        let sentence = || (at..words.len()).take_while(|i| words[*i].sentence == words[at].sentence);
-        let run = sentence().take_while(|i| unmatched.contains(i)).count();
-        let said = (at + 1..at + run).filter(|i| !light(&words[*i])).count();
-        let alone = run == sentence().count() && run < words.len();
-        said >= 2 || alone && said >= 1
-    })
-}
-
-/// How many sentences ask something.
-fn requests(prompt: &Prompt) -> u32 {
-    if prompt.asking == u64::MAX { 1 } else { prompt.asking.count_ones() }
-}
-
 /// Unmatched words that a condition leads in: "without a receipt", "in a microwave", "if it is sick".
 fn extra_condition(words: &[&Word], function: &[String]) -> usize {
     words
@@ -485,75 +473,6 @@ fn extra_condition(words: &[&Word], function: &[String]) -> usize {
                     || w.negated)
         })
         .count()
-}
-
-/// Whether one asks why and the other when: two question words with different answers.
-fn question_hard(a: &Prompt, b: &Prompt) -> bool {
-    const LOOSE: u16 =
-        question::DO | question::YES | question::WHAT | question::CAN | question::MUST | question::SHOULD;
-    let (x, y) = (a.questions & !LOOSE, b.questions & !LOOSE);
-    x.is_power_of_two() && y.is_power_of_two() && x != y && x | y != question::HOW | question::WHERE
-}
-
-/// Whether one has a question word of its own and the other asks what, or yes or no.
-fn question_other(a: &Prompt, b: &Prompt) -> bool {
-    const CLOSED: u16 = question::WHEN
-        | question::WHERE
-        | question::WHO
-        | question::WHY
-        | question::HOWOFTEN
-        | question::HOWLONG
-        | question::HOWMANY;
-    const OPEN: u16 =
-        question::WHAT | question::YES | question::CAN | question::MUST | question::SHOULD | question::HOW;
-    let one = |p: &Prompt, q: &Prompt| {
-        p.questions & CLOSED != 0
-            && q.questions & CLOSED == 0
-            && q.questions & OPEN != 0
-            && q.questions & question::DO == 0
-    };
-    one(a, b) || one(b, a)
-}
-
-/// Quantifiers that cannot be exchanged: all against the first, only, except, none.
-fn quantifier(a: &Prompt, b: &Prompt) -> bool {
-    const ALONE: u64 = class::ONLY | class::EXCEPT | class::NONE;
-    const PART: u64 = class::FIRST | class::LAST | class::SOME;
-    let one = |p: &Prompt| p.quantities.iter().any(|q| q.optional && q.dimension == Dimension::Plain);
-    let against = |p: &Prompt, q: &Prompt| {
-        p.quantifiers & class::ALL != 0
-            && q.quantifiers & class::ALL == 0
-            && (q.quantifiers & PART != 0 || one(q))
-            || p.quantifiers & class::FIRST != 0
-                && q.quantifiers & class::LAST != 0
-                && q.quantifiers & class::FIRST == 0
-    };
-    (a.quantifiers ^ b.quantifiers) & ALONE != 0 || against(a, b) || against(b, a)
-}
-
-/// The average against the longest: a superlative of the other side alone.
-fn average(prompt: &Prompt, others: &[&Word]) -> bool {
-    prompt.quantifiers & class::AVERAGE != 0 && others.iter().any(|w| w.is(class::SUPERLATIVE))
-}
-
-/// Quantifiers that one side has alone, of any kind.
-fn quantifier_soft(a: &Prompt, b: &Prompt) -> bool {
-    const ANY: u64 = class::ALL | class::MOST | class::FIRST | class::LAST;
-    (a.quantifiers ^ b.quantifiers) & ANY != 0
-}
-
-fn degrees(prompt: &Prompt) -> Vec<&str> {
-    let mut all: Vec<&str> = prompt.degrees.iter().map(String::as_str).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-/// More against less, at least against more than; a limit on one side alone.
-fn degree(a: &Prompt, b: &Prompt) -> bool {
-    let (x, y) = (degrees(a), degrees(b));
-    let firm = |w: &&str| !matches!(*w, "more" | "most");
-    x != y && (!x.is_empty() && !y.is_empty() || x.iter().chain(&y).any(firm))
 }
 
 /// Whether each has a single capital that the other has not.

@@ -1,7 +1,19 @@
 //! Numbers, amounts with units, dates and times of day, brought into one form: `1.5k` is 1500, `2 h` is `120 min`.
 
+mod calendar;
+mod units;
+mod words;
+
+use calendar::{month, weekday};
+use units::{multiplier, short_unit};
+use words::{roman, words};
+
 use crate::lexicon::{class, lexicon};
 use crate::scan::{Kind, NEGATIVE, Piece};
+
+pub(crate) use calendar::names_month;
+pub(crate) use units::unit;
+pub(crate) use words::number_word;
 
 /// What a quantity counts. Two quantities are equal in one dimension only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,213 +104,6 @@ impl Quantity {
         let named = |q: &Self| matches!(q.dimension, Dimension::Month | Dimension::Weekday);
         (loose(self) || loose(other)) && !(named(self) || named(other)) && equal(self.raw, other.raw)
     }
-}
-
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-const SMALL: [&str; 21] = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-];
-const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-const ORDINALS: [&str; 13] = [
-    "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth",
-];
-
-/// "The wrong one", "one another": no number.
-const BEFORE_NO_ONE: [&str; 12] =
-    ["the", "this", "that", "which", "wrong", "another", "new", "other", "right", "no", "old", "each"];
-const BEHIND_NO_ONE: [&str; 12] =
-    ["", "is", "to", "another", "should", "can", "do", "does", "of", "that", "who", "may"];
-
-/// The unit called `word`: name, dimension and size in its base unit.
-pub(crate) fn unit(word: &str) -> Option<(&'static str, Dimension, f64)> {
-    use Dimension as D;
-    const DAY: f64 = 86400.0;
-    Some(match word {
-        "second" | "seconds" | "sec" | "secs" => ("second", D::Seconds, 1.0),
-        "minute" | "minutes" | "min" | "mins" => ("minute", D::Seconds, 60.0),
-        "hour" | "hours" | "hr" | "hrs" => ("hour", D::Seconds, 3600.0),
-        "day" | "days" => ("day", D::Seconds, DAY),
-        "night" | "nights" => ("night", D::Other(1), 1.0),
-        "week" | "weeks" | "wk" | "wks" => ("week", D::Seconds, 7.0 * DAY),
-        "fortnight" => ("week", D::Seconds, 14.0 * DAY),
-        "month" | "months" => ("month", D::Seconds, 30.4375 * DAY),
-        "year" | "years" | "yr" | "yrs" => ("year", D::Seconds, 365.25 * DAY),
-        "decade" | "decades" => ("decade", D::Seconds, 3652.5 * DAY),
-        "century" | "centuries" => ("century", D::Seconds, 36525.0 * DAY),
-        "mm" | "millimeter" | "millimeters" | "millimetre" | "millimetres" => ("mm", D::Metres, 0.001),
-        "cm" | "centimeter" | "centimeters" | "centimetre" | "centimetres" => ("cm", D::Metres, 0.01),
-        "meter" | "meters" | "metre" | "metres" => ("metre", D::Metres, 1.0),
-        "km" | "kms" | "kilometer" | "kilometers" | "kilometre" | "kilometres" => ("km", D::Metres, 1000.0),
-        "inch" | "inches" => ("inch", D::Metres, 0.0254),
-        "foot" | "feet" | "ft" => ("foot", D::Metres, 0.3048),
-        "yard" | "yards" | "yd" => ("yard", D::Metres, 0.9144),
-        "mile" | "miles" | "mi" => ("mile", D::Metres, 1609.34),
-        "mcg" | "ug" | "µg" | "μg" | "microgram" | "micrograms" => ("mcg", D::Grams, 1e-6),
-        "mg" | "milligram" | "milligrams" => ("mg", D::Grams, 0.001),
-        "gram" | "grams" | "gr" | "gramme" | "grammes" => ("gram", D::Grams, 1.0),
-        "kg" | "kgs" | "kilo" | "kilos" | "kilogram" | "kilograms" => ("kg", D::Grams, 1000.0),
-        "tonne" | "tonnes" | "ton" | "tons" => ("tonne", D::Grams, 1e6),
-        "oz" | "ounce" | "ounces" => ("ounce", D::Grams, 28.3495),
-        "lb" | "lbs" | "pound" | "pounds" | "gbp" => ("pound", D::Grams, 453.592),
-        "ml" | "milliliter" | "milliliters" | "millilitre" | "millilitres" => ("ml", D::Litres, 0.001),
-        "cl" => ("cl", D::Litres, 0.01),
-        "dl" => ("dl", D::Litres, 0.1),
-        "liter" | "liters" | "litre" | "litres" => ("litre", D::Litres, 1.0),
-        "cup" | "cups" => ("cup", D::Litres, 0.2366),
-        "tbsp" | "tablespoon" | "tablespoons" => ("tablespoon", D::Litres, 0.014787),
-        "tsp" | "teaspoon" | "teaspoons" => ("teaspoon", D::Litres, 0.004929),
-        "gallon" | "gallons" | "gal" => ("gallon", D::Litres, 3.78541),
-        "pint" | "pints" => ("pint", D::Litres, 0.473),
-        "quart" | "quarts" => ("quart", D::Litres, 0.946),
-        "hectare" | "hectares" | "ha" => ("hectare", D::SquareMetres, 10000.0),
-        "acre" | "acres" => ("acre", D::SquareMetres, 4046.86),
-        "sqm" | "m2" => ("sqm", D::SquareMetres, 1.0),
-        "sqft" => ("sqft", D::SquareMetres, 0.092903),
-        "kb" | "kilobyte" | "kilobytes" => ("kb", D::Bytes, 1e3),
-        "mb" | "megabyte" | "megabytes" | "meg" | "megs" => ("mb", D::Bytes, 1e6),
-        "gb" | "gigabyte" | "gigabytes" | "gig" | "gigs" => ("gb", D::Bytes, 1e9),
-        "tb" | "terabyte" | "terabytes" => ("tb", D::Bytes, 1e12),
-        "kbit" | "kbps" | "kilobit" | "kilobits" => ("kbit", D::Bits, 1e3),
-        "mbit" | "mbps" | "megabit" | "megabits" => ("mbit", D::Bits, 1e6),
-        "gbit" | "gbps" | "gigabit" | "gigabits" => ("gbit", D::Bits, 1e9),
-        "celsius" | "centigrade" => ("celsius", D::Celsius, 1.0),
-        "fahrenheit" => ("fahrenheit", D::Celsius, f64::NAN),
-        "kelvin" => ("kelvin", D::Other(20), 1.0),
-        "degree" | "degrees" => ("degree", D::Degrees, 1.0),
-        "percent" | "pct" => ("percent", D::Percent, 1.0),
-        "kcal" | "calories" | "calorie" | "cal" => ("calorie", D::Calories, 1.0),
-        "dollar" | "dollars" | "usd" | "bucks" | "buck" => ("dollar", D::Other(2), 1.0),
-        "euro" | "euros" | "eur" => ("euro", D::Other(3), 1.0),
-        "yen" | "jpy" => ("yen", D::Other(4), 1.0),
-        "franc" | "francs" | "chf" => ("franc", D::Other(5), 1.0),
-        "rupee" | "rupees" | "inr" => ("rupee", D::Other(6), 1.0),
-        "yuan" | "rmb" | "cny" => ("yuan", D::Other(7), 1.0),
-        "cent" | "cents" => ("cent", D::Other(8), 1.0),
-        "volt" | "volts" => ("volt", D::Other(9), 1.0),
-        "ohm" | "ohms" => ("ohm", D::Other(10), 1.0),
-        "watt" | "watts" => ("watt", D::Other(11), 1.0),
-        "amp" | "amps" | "ampere" => ("amp", D::Other(12), 1.0),
-        "mph" => ("mph", D::Other(13), 1.0),
-        "kmh" | "kph" => ("kmh", D::Other(14), 1.0),
-        "pixel" | "pixels" | "px" => ("pixel", D::Other(15), 1.0),
-        "mah" => ("mah", D::Other(16), 1.0),
-        "kwh" => ("kwh", D::Other(17), 1.0),
-        "hz" | "hertz" => ("hz", D::Other(18), 1.0),
-        "khz" | "kilohertz" => ("khz", D::Other(18), 1e3),
-        "mhz" | "megahertz" => ("mhz", D::Other(18), 1e6),
-        "ghz" | "gigahertz" => ("ghz", D::Other(18), 1e9),
-        "times" => ("times", D::Plain, 1.0),
-        _ => return None,
-    })
-}
-
-/// Units of one letter: they count right behind a number.
-fn short_unit(word: &str) -> Option<(Dimension, f64)> {
-    use Dimension as D;
-    Some(match word {
-        "s" => (D::Seconds, 1.0),
-        "h" => (D::Seconds, 3600.0),
-        "g" => (D::Grams, 1.0),
-        "l" => (D::Litres, 1.0),
-        "c" => (D::Celsius, 1.0),
-        "f" => (D::Celsius, f64::NAN),
-        "v" => (D::Other(9), 1.0),
-        "w" => (D::Other(11), 1.0),
-        _ => return None,
-    })
-}
-
-fn multiplier(word: &str) -> Option<f64> {
-    Some(match word {
-        "k" | "thousand" | "grand" => 1e3,
-        "hundred" => 100.0,
-        "million" | "mio" | "mln" | "millions" => 1e6,
-        "billion" | "bn" => 1e9,
-        "dozen" => 12.0,
-        _ => return None,
-    })
-}
-
-/// Whether `word` names a month, or may.
-pub(crate) fn names_month(word: &str) -> bool {
-    word.len() > 2 && MONTHS.iter().any(|month| month.starts_with(word))
-}
-
-fn month(piece: &Piece, beside_number: bool) -> Option<usize> {
-    let word = piece.text.trim_end_matches('.');
-    let at = MONTHS.iter().position(|m| {
-        *m == word
-            || (word.len() >= 3 && word.len() <= 4 && m.starts_with(word) && word != "mar" && word != "marc")
-            || (word == "mar" && *m == "march")
-    })?;
-    let word_too = matches!(word, "may" | "march" | "mar" | "dec" | "augu" | "sept");
-    (!word_too || piece.name || beside_number).then_some(at)
-}
-
-fn weekday(piece: &Piece) -> Option<usize> {
-    let word = piece.text.as_str();
-    let singular = word.strip_suffix('s').unwrap_or(word);
-    WEEKDAYS.iter().position(|d| {
-        *d == singular
-            || (piece.name && *d != "sunday" && word.len() == 3 && d.starts_with(word))
-            || (piece.name && word == "sun" && *d == "sunday")
-    })
-}
-
-/// Twelve and less have words of their own; the others end in "th".
-fn ordinal(word: &str) -> Option<f64> {
-    if let Some(n) = ORDINALS.iter().position(|w| *w == word) {
-        return Some(n as f64);
-    }
-    let base = word.strip_suffix("th")?;
-    match base.strip_suffix("ie") {
-        Some(tens) => {
-            TENS.iter().position(|w| w.strip_suffix('y') == Some(tens)).map(|n| (n as f64 + 2.0) * 10.0)
-        }
-        None => SMALL[13..20].iter().position(|w| *w == base).map(|n| n as f64 + 13.0),
-    }
-}
-
-pub(crate) fn number_word(word: &str) -> Option<f64> {
-    if let Some(n) = SMALL.iter().position(|w| *w == word) {
-        return Some(n as f64);
-    }
-    TENS.iter().position(|w| *w == word).map(|n| (n as f64 + 2.0) * 10.0)
 }
 
 /// Reads what begins at `pieces[at]` as quantities; returns how many pieces they took, 0 if none begins there.
@@ -460,14 +265,6 @@ fn before_plural(pieces: &[Piece], at: usize) -> bool {
     at > 0 && pieces[at - 1].text.ends_with('s')
 }
 
-/// "Elizabeth II", "Modern Warfare II": a numeral behind a name.
-fn roman(piece: &Piece) -> Option<f64> {
-    let number = ["i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"]
-        .iter()
-        .position(|r| *r == piece.text)?;
-    (piece.upper || piece.text == "i").then_some(number as f64 + 1.0)
-}
-
 fn clock(minutes: f64, half: &str, out: &mut Vec<Quantity>) -> usize {
     let afternoon = half.starts_with('p');
     let stated = matches!(half, "am" | "pm" | "a.m." | "p.m.");
@@ -478,51 +275,6 @@ fn clock(minutes: f64, half: &str, out: &mut Vec<Quantity>) -> usize {
     };
     out.push(Quantity { dimension: Dimension::Clock, ..Quantity::plain(minutes.max(0.1)) });
     usize::from(stated)
-}
-
-/// A number in words that begins at `pieces[at]`: value and how many pieces.
-fn words(pieces: &[Piece], at: usize) -> Option<(f64, usize)> {
-    let text = |k: usize| pieces.get(at + k).map_or("", |p| p.text.as_str());
-    let before = if at > 0 { pieces[at - 1].text.as_str() } else { "" };
-    match text(0) {
-        "half" => return Some((0.5, 1)),
-        "quarter" => return Some((0.25, 1)),
-        "three" if text(1) == "quarters" => return Some((0.75, 2)),
-        "a" | "an" => {
-            if matches!(text(1), "half" | "quarter") {
-                return None;
-            }
-            return Some((1.0, 1));
-        }
-        "one" if BEFORE_NO_ONE.contains(&before) || before != "only" && BEHIND_NO_ONE.contains(&text(1)) => {
-            return None;
-        }
-        "second"
-            if !matches!(before, "the" | "a" | "my" | "our" | "" | "in") || matches!(text(1), "" | "of") =>
-        {
-            return None;
-        }
-        _ => {}
-    }
-    if let Some(n) = ordinal(text(0)) {
-        return (text(0) != "first").then_some((n, 1));
-    }
-    if let Some(by) = multiplier(text(0)).filter(|_| text(0).len() > 2 && text(0) != "grand") {
-        return Some((by, 1));
-    }
-    let first = number_word(text(0))?;
-    if first >= 20.0
-        && let Some(ones) =
-            number_word(text(1)).or_else(|| ordinal(text(1))).filter(|n| (1.0..10.0).contains(n))
-    {
-        return Some((first + ones, 2));
-    }
-    if text(1) == "point"
-        && let Some(tenths) = number_word(text(2)).filter(|n| *n < 10.0)
-    {
-        return Some((first + tenths / 10.0, 3));
-    }
-    Some((first, 1))
 }
 
 enum Digits {

@@ -1,0 +1,46 @@
+//! Of how much two prompts speak: all or none, more or less.
+
+use crate::lexicon::class;
+use crate::prompt::{Prompt, Word};
+use crate::quantity::Dimension;
+
+/// Quantifiers that cannot be exchanged: all against the first, only, except, none.
+pub(super) fn quantifier(a: &Prompt, b: &Prompt) -> bool {
+    const ALONE: u64 = class::ONLY | class::EXCEPT | class::NONE;
+    const PART: u64 = class::FIRST | class::LAST | class::SOME;
+    let one = |p: &Prompt| p.quantities.iter().any(|q| q.optional && q.dimension == Dimension::Plain);
+    let against = |p: &Prompt, q: &Prompt| {
+        p.quantifiers & class::ALL != 0
+            && q.quantifiers & class::ALL == 0
+            && (q.quantifiers & PART != 0 || one(q))
+            || p.quantifiers & class::FIRST != 0
+                && q.quantifiers & class::LAST != 0
+                && q.quantifiers & class::FIRST == 0
+    };
+    (a.quantifiers ^ b.quantifiers) & ALONE != 0 || against(a, b) || against(b, a)
+}
+
+/// Quantifiers that one side has alone, of any kind.
+pub(super) fn quantifier_soft(a: &Prompt, b: &Prompt) -> bool {
+    const ANY: u64 = class::ALL | class::MOST | class::FIRST | class::LAST;
+    (a.quantifiers ^ b.quantifiers) & ANY != 0
+}
+
+/// The average against the longest: a superlative of the other side alone.
+pub(super) fn average(prompt: &Prompt, others: &[&Word]) -> bool {
+    prompt.quantifiers & class::AVERAGE != 0 && others.iter().any(|w| w.is(class::SUPERLATIVE))
+}
+
+pub(super) fn degrees(prompt: &Prompt) -> Vec<&str> {
+    let mut all: Vec<&str> = prompt.degrees.iter().map(String::as_str).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// More against less, at least against more than; a limit on one side alone.
+pub(super) fn degree(a: &Prompt, b: &Prompt) -> bool {
+    let (x, y) = (degrees(a), degrees(b));
+    let firm = |w: &&str| !matches!(*w, "more" | "most");
+    x != y && (!x.is_empty() && !y.is_empty() || x.iter().chain(&y).any(firm))
+}
