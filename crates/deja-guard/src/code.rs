@@ -1,10 +1,11 @@
 //! Code in a prompt. `mv a b` has the words of `mv b a`, and `x <= 3` all but a sign of `x < 3`: their vectors are nearly equal.
 //!
 //! Blocks (fences, lines that look like code) and what stands in backticks are compared letter by letter, but for line ends,
-//! blank lines, blanks at the end of a line, a common indentation and the name of the language. Code among prose
-//! ([`bare`]) is compared piece by piece, without case and blanks.
+//! blank lines, blanks at the end of a line, a common indentation, the name of the language and what its layout does not
+//! say ([`layout`]). Code among prose ([`bare`]) is compared piece by piece, without case and blanks.
 
 mod bare;
+mod layout;
 mod lines;
 
 use std::collections::{HashMap, HashSet};
@@ -12,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use crate::lexicon::stem;
 use crate::verdict::Reason;
 use bare::{Run, capitals, is_signed, pieces, runs, words};
+use layout::Language;
 use lines::blocks;
 
 /// Pieces of code that the other prompt has not, beyond which nothing more is looked for in its text.
@@ -26,6 +28,8 @@ pub(crate) struct Code {
     pub(crate) outside: String,
     /// Fenced blocks and lines of code, in order.
     blocks: Vec<String>,
+    /// The languages that its fences name.
+    named: Vec<Language>,
     /// What stands in backticks.
     spans: Vec<String>,
     /// The place of each of these; those that "and" joins have one.
@@ -48,9 +52,11 @@ enum Part<'a> {
 impl Code {
     /// Reads the code of `text`, and what the prompt says beside its blocks if it has some.
     pub(crate) fn read(text: &str) -> (Self, Option<String>) {
-        let mut code = Self::beside(text);
+        let text = without_end(text);
+        let parts = parts(text);
+        let mut code = Self::of(text, &parts);
         let mut question = String::new();
-        let mut parts = parts(&code.text).into_iter().peekable();
+        let mut parts = parts.into_iter().peekable();
         while let Some(part) = parts.next() {
             match part {
                 Part::Prose(prose) => {
@@ -60,7 +66,9 @@ impl Code {
                 }
                 Part::Span(span) => question.extend(["`", span, "`"]),
                 Part::Fence(fence) => {
-                    code.blocks.push(normal(without_language(fence)));
+                    let (name, block) = named(fence);
+                    code.named.extend(Language::named(&name.to_lowercase()));
+                    code.blocks.push(normal(block));
                     code.blocks.pop_if(|block| block.is_empty());
                     question.push('\n');
                 }
@@ -72,10 +80,15 @@ impl Code {
 
     /// Reads the code of a text whose blocks, if there are any, are prose.
     pub(crate) fn beside(text: &str) -> Self {
-        let text = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '?' | '!'));
+        let text = without_end(text);
+        Self::of(text, &parts(text))
+    }
+
+    /// What is code in `text` beside its blocks.
+    fn of(text: &str, parts: &[Part]) -> Self {
         let (mut spans, mut outside) = (Vec::new(), String::with_capacity(text.len()));
         let (mut places, mut place) = (Vec::new(), 0);
-        for part in parts(text) {
+        for part in parts {
             outside.push_str(if let Part::Prose(prose) = part { prose } else { "\n" });
             match part {
                 Part::Prose(prose) => place += usize::from(!joins(prose)),
@@ -92,11 +105,12 @@ impl Code {
         Self {
             spans,
             places,
-            outside,
             bare: pieces(text),
             runs: runs(text),
             capitals: capitals(text),
+            outside,
             blocks: Vec::new(),
+            named: Vec::new(),
             text: text.to_owned(),
         }
     }
@@ -107,15 +121,41 @@ impl Code {
         fn signed(code: &Code) -> impl Iterator<Item = &String> {
             code.bare.iter().filter(|piece| is_signed(piece))
         }
-        self.same_blocks(other) && self.spans == other.spans && signed(self).eq(signed(other))
+        self.same_blocks(other) && self.same_spans(other) && signed(self).eq(signed(other))
     }
 
-    /// Whether both have the same lines in their blocks; a fence may part what another one does not.
+    /// Whether both have the same lines in their blocks, or the same in another layout; a fence may part what another one
+    /// does not.
     pub(crate) fn same_blocks(&self, other: &Self) -> bool {
         fn lines(code: &Code) -> impl Iterator<Item = &str> {
             code.blocks.iter().flat_map(|block| block.lines())
         }
+        let named = || self.named.iter().chain(&other.named).copied().collect::<Vec<_>>();
+        let code = |code: &Self| code.blocks.join("\n");
         lines(self).eq(lines(other))
+            || !(self.blocks.is_empty() || self.asks_about_layout(other))
+                && layout::same(&code(self), &code(other), &named())
+    }
+
+    /// Whether the same stands in backticks, in the same order; in another layout if that says nothing.
+    fn same_spans(&self, other: &Self) -> bool {
+        let laid_out = || {
+            let said = words(&self.outside).chain(words(&other.outside)).filter(|word| word.len() > 1);
+            let mut named: Vec<Language> = said.filter_map(|word| Language::named(&word)).collect();
+            // What is asked about a language may be code of another one, but of no shell if none is named.
+            if !named.iter().any(|name| matches!(name, Language::Shell | Language::Strict)) {
+                named.fill(Language::Calls);
+            }
+            let mut pairs = self.spans.iter().zip(&other.spans);
+            self.spans.len() == other.spans.len()
+                && !self.asks_about_layout(other)
+                && pairs.all(|(x, y)| x == y || layout::same(x, y, &named))
+        };
+        self.spans == other.spans || laid_out()
+    }
+
+    fn asks_about_layout(&self, other: &Self) -> bool {
+        [self, other].iter().any(|code| layout::asks_about(&code.outside))
     }
 
     pub(crate) fn is_one_block(&self) -> bool {
@@ -171,7 +211,7 @@ impl Code {
 
     fn quoted_differs(&self, other: &Self) -> bool {
         let quotes = [self, other].map(|code| code.quoted().next().is_some());
-        if quotes == [false, false] {
+        if quotes == [false, false] || self.same_blocks(other) && self.same_spans(other) {
             return false;
         }
         let outside = [self, other].map(|code| squeezed(&code.outside.to_lowercase()));
@@ -192,7 +232,7 @@ impl Code {
             placed.sort_unstable();
             placed
         }
-        self.spans != other.spans
+        !self.same_spans(other)
             && placed(self) != placed(other)
             && squeezed(&self.outside.to_lowercase()) == squeezed(&other.outside.to_lowercase())
     }
@@ -255,18 +295,27 @@ fn sorted(run: &Run) -> Vec<String> {
     sorted
 }
 
+/// The text without the marks that end its last sentence.
+fn without_end(text: &str) -> &str {
+    text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '.' | '?' | '!'))
+}
+
 /// What stands between backticks, and what does not. A mark behind a letter opens nothing, and one or two close in their
-/// line.
+/// line. Lines of tildes are fences too.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut begun, mut at, mut line) = (0, 0, 0);
-    let marks = |text: &str| text.bytes().take_while(|byte| *byte == b'`').count();
-    while let Some(found) = text[at..].find('`') {
+    while let Some(found) = text[at..].find(['`', '~']) {
         let opened = at + found;
-        let length = marks(&text[opened..]);
+        let mark = text.as_bytes()[opened];
+        let marks = |from: usize| text[from..].bytes().take_while(|byte| *byte == mark).count();
+        let length = marks(opened);
         let inner = opened + length;
         at = inner;
-        if length < 3 && text[..opened].ends_with(char::is_alphanumeric) {
+        let tildes = mark == b'~';
+        let first = text[..opened].trim_end_matches(' ').chars().next_back().is_none_or(|c| c == '\n');
+        if tildes && !(length >= 3 && first) || length < 3 && text[..opened].ends_with(char::is_alphanumeric)
+        {
             continue;
         }
         if line < inner {
@@ -275,22 +324,26 @@ fn parts(text: &str) -> Vec<Part<'_>> {
         let end = if length < 3 { line } else { text.len() };
         let mut closed = None;
         let mut next = inner;
-        while let Some(found) = text[next..end].find('`') {
-            let count = marks(&text[next + found..]);
+        while let Some(found) = text[next..end].find(char::from(mark)) {
+            let count = marks(next + found);
             if count == length || length >= 3 && count >= 3 {
                 closed = Some((next + found, next + found + count));
                 break;
             }
             next += found + count;
         }
-        let Some((close, behind)) = closed.or((length >= 3).then_some((end, end))) else { continue };
-        // A quotation: `so' and ``so''.
-        let quotes = text[inner..close].matches('\'').count();
-        if length == 1 && quotes % 2 == 1 || length == 2 && text[inner..close].contains("''") {
+        let is_open = length >= 3 && !tildes;
+        let Some((close, behind)) = closed.or(is_open.then_some((end, end))) else { continue };
+        let inner = &text[inner..close];
+        // A quotation: `so' and ``so''. A line of tildes.
+        let quotes = inner.matches('\'').count();
+        if length == 1 && quotes % 2 == 1
+            || length == 2 && inner.contains("''")
+            || tildes && !inner.contains('\n')
+        {
             continue;
         }
         parts.push(Part::Prose(&text[begun..opened]));
-        let inner = &text[inner..close];
         parts.push(if length >= 3 && inner.contains('\n') { Part::Fence(inner) } else { Part::Span(inner) });
         (begun, at) = (behind, behind);
     }
@@ -303,11 +356,11 @@ fn joins(prose: &str) -> bool {
     matches!(prose.trim().trim_start_matches(',').trim(), "" | "and" | "or" | "vs" | "vs." | "versus")
 }
 
-/// A fence begins with the name of the language.
-fn without_language(fence: &str) -> &str {
+/// The name of the language that a fence begins with, and its code.
+fn named(fence: &str) -> (&str, &str) {
     match fence.split_once('\n') {
-        Some((name, code)) if !name.trim().contains(char::is_whitespace) => code,
-        _ => fence,
+        Some((name, code)) if !name.trim().contains(char::is_whitespace) => (name.trim(), code),
+        _ => ("", fence),
     }
 }
 

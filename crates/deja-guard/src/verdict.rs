@@ -157,7 +157,12 @@ enum Extent {
 
 fn judged(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
     let is_same_text = asked.same_text(candidate);
-    if !is_same_text && (asked.literals != candidate.literals || respelled(asked, candidate)) {
+    // What is literal in the same code is the same, however it is laid out.
+    let (x, y) = match (&asked.beside_code, &candidate.beside_code) {
+        (Some(x), Some(y)) if asked.code.same_blocks(&candidate.code) => (&**x, &**y),
+        _ => (asked, candidate),
+    };
+    if !is_same_text && (x.literals != y.literals || respelled(x, y)) {
         return Verdict::UNPROVED;
     }
     if terms.threshold < LOWEST_THRESHOLD || is_same_text {

@@ -225,7 +225,7 @@ fn is_prose(word: &str) -> bool {
 }
 
 /// `SELECT ... FROM`, `INSERT INTO`, `CREATE TABLE`, in lower case with a sign at least.
-fn is_query(text: &str) -> bool {
+pub(super) fn is_query(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let upper = match first {

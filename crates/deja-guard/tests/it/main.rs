@@ -4,6 +4,7 @@
 
 mod code;
 mod golden;
+mod layout;
 mod pairs;
 mod proofs;
 mod properties;

@@ -1,0 +1,167 @@
+//! Splits code into words, signs and lines.
+
+use super::Language;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A name, a number, what stands in quotes, a pattern.
+    Word,
+    /// A comma, a semicolon, a bracket.
+    Mark,
+    /// Other signs in a row.
+    Sign,
+    /// Up to the end of its line.
+    Comment,
+    /// The end of a line, and the indentation of the next.
+    Line,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token<'a> {
+    pub(super) kind: Kind,
+    pub(super) text: &'a str,
+    /// A blank stands before it.
+    pub(super) spaced: bool,
+}
+
+impl Token<'_> {
+    pub(super) fn closes(&self) -> bool {
+        matches!(self.text, ")" | "]" | "}")
+    }
+}
+
+/// The tokens of `code`; none if a quote does not end.
+pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
+    let mut tokens: Vec<Token> = Vec::new();
+    let (mut at, mut spaced) = (0, false);
+    while let Some(c) = code[at..].chars().next() {
+        let rest = &code[at..];
+        let last = tokens.last().copied();
+        let line = last.is_none_or(|last| last.kind == Kind::Line);
+        let blanks = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
+        let to_end = || rest.find('\n').unwrap_or(rest.len());
+        let (kind, length) = if c == '\n' {
+            (Kind::Line, 1 + blanks(&rest[1..]))
+        } else if c.is_whitespace() {
+            spaced = true;
+            at += c.len_utf8();
+            continue;
+        } else if notes(rest, language, line || spaced, line) {
+            (Kind::Comment, to_end())
+        } else if matches!(c, '"' | '\'')
+            || c == '`' && matches!(language, Language::Script | Language::Calls)
+        {
+            let length = quoted(rest, c)?;
+            // Quotes stand within quotes: nobody knows which of them ends it.
+            if rest[length..].starts_with(is_letter) {
+                return None;
+            }
+            (Kind::Word, length)
+        } else if let Some(length) = pattern(rest, last, language) {
+            (Kind::Word, length)
+        } else if is_letter(c) {
+            (Kind::Word, word(rest))
+        } else if is_mark(c) {
+            (Kind::Mark, 1)
+        } else {
+            let stops = |(from, c): &(usize, char)| {
+                c.is_whitespace()
+                    || is_letter(*c)
+                    || is_mark(*c)
+                    || matches!(c, '"' | '\'' | '`')
+                    || *from > 0 && notes(&rest[*from..], language, true, false)
+            };
+            let first = c.len_utf8();
+            let length = rest.char_indices().skip(1).find(stops).map_or(rest.len(), |(end, _)| end);
+            // "x=-1" is "x = -1".
+            let assigns = matches!(&rest[..length], "=-" | "=!" | "=&" | "=*");
+            (Kind::Sign, if assigns { first } else { length })
+        };
+        let text = &rest[..length];
+        let text = if kind == Kind::Line { &text[1..] } else { text.trim_end() };
+        tokens.push(Token { kind, text, spaced });
+        at += length;
+        // The second sign of two that were parted.
+        spaced = kind == Kind::Sign && text == "=" && code[at..].starts_with(['-', '!', '&', '*']);
+    }
+    Some(tokens)
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}')
+}
+
+/// A name or a number; the point of a number is one of its letters.
+fn word(rest: &str) -> usize {
+    let number = rest.starts_with(|c: char| c.is_ascii_digit());
+    let mut chars = rest.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let point = number && c == '.' && chars.peek().is_some_and(|(_, next)| next.is_ascii_digit());
+        if !is_letter(c) && !point {
+            return at;
+        }
+    }
+    rest.len()
+}
+
+/// Whether a comment begins here, which is `apart` from what stands before it, or `first` in its line.
+fn notes(rest: &str, language: Language, apart: bool, first: bool) -> bool {
+    let slashes = rest.starts_with("//");
+    match language {
+        Language::Python => rest.starts_with('#'),
+        Language::Script => slashes,
+        // A line that begins so is one for the preprocessor, or an attribute.
+        Language::Lines => slashes || first && rest.starts_with('#'),
+        Language::Sql => rest.starts_with("--") || rest.starts_with('#'),
+        _ => slashes || apart && (rest.starts_with('#') || rest.starts_with("--")),
+    }
+}
+
+/// The length of what stands in quotes: three of them, or one, which ends in its line.
+fn quoted(rest: &str, quote: char) -> Option<usize> {
+    let three = ["\"\"\"", "'''"].into_iter().find(|three| rest.starts_with(three));
+    let close = three.unwrap_or(&rest[..1]);
+    let mut chars = rest.char_indices().skip(close.len());
+    while let Some((at, c)) = chars.next() {
+        if rest[at..].starts_with(close) {
+            return Some(at + close.len());
+        }
+        match c {
+            '\\' => drop(chars.next()),
+            '\n' if three.is_none() && quote != '`' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The length of a pattern between slashes, which stands where a value does.
+fn pattern(rest: &str, last: Option<Token>, language: Language) -> Option<usize> {
+    if !rest.starts_with('/') || rest[1..].starts_with(['/', '*', '=']) || language == Language::Lines {
+        return None;
+    }
+    let value = last.is_some_and(|last| match last.kind {
+        Kind::Word => !matches!(last.text, "return" | "typeof" | "case" | "in" | "of"),
+        Kind::Mark => last.closes(),
+        _ => false,
+    });
+    if value {
+        return None;
+    }
+    let mut chars = rest.char_indices().skip(1);
+    let mut class = false;
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\n' => return None,
+            '\\' => drop(chars.next()),
+            '[' | ']' => class = c == '[',
+            '/' if !class => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,246 @@
+//! The same prompt in another layout: code.
+
+use crate::reasons::{all_passed, all_refused, verdict};
+
+fn fenced(language: &str, code: &str) -> String {
+    format!("What does this code do?\n```{language}\n{code}\n```")
+}
+
+/// The pairs of codes that are judged otherwise than they ought to be.
+fn wrong(language: &str, pairs: &[(&str, &str)], passes: bool) -> Vec<String> {
+    let judged = |(a, b): &&(&str, &str)| {
+        let (a, b) = (fenced(language, a), fenced(language, b));
+        let (there, back) = (verdict(&a, &b, 0.97), verdict(&b, &a, 0.97));
+        assert_eq!(there, back, "{a} / {b}");
+        there.refused.is_none() != passes
+    };
+    pairs.iter().filter(judged).map(|(a, b)| format!("{language}: {a:?} / {b:?}")).collect()
+}
+
+fn all_same(language: &str, pairs: &[(&str, &str)]) {
+    assert!(wrong(language, pairs, true).is_empty(), "{:?}", wrong(language, pairs, true));
+}
+
+fn all_other(language: &str, pairs: &[(&str, &str)]) {
+    assert!(wrong(language, pairs, false).is_empty(), "{:?}", wrong(language, pairs, false));
+}
+
+#[test]
+fn python_in_another_layout() {
+    all_same(
+        "python",
+        &[
+            ("def f(a,b):\n  return a+b", "def f(a, b):\n    return a + b"),
+            ("x = [\n    1,\n    2,\n]", "x = [1,2]"),
+            ("x = {\"a\":1,\n     \"b\":2}", "x = {\"a\": 1, \"b\": 2}"),
+            ("f(\n    a,\n    b,\n)", "f(a, b)"),
+            ("x=-1; y=2;", "x = -1; y = 2"),
+            ("x=1 # one", "x = 1 # one"),
+            ("if a:\n  if b:\n    f()\n  g()", "if a:\n    if b:\n        f()\n    g()"),
+        ],
+    );
+    all_other(
+        "python",
+        &[
+            ("if a:\n    f()\n    g()", "if a:\n    f()\ng()"),
+            ("if a:\n\tf()\n\tg()", "if a:\n\tf()\ng()"),
+            ("if a:\n    f()\n  g()", "if a:\n    f()\n    g()"),
+            ("print('a, b')", "print('a,b')"),
+            ("print('''a,\n b''')", "print('''a, b''')"),
+            ("x = (1,)", "x = (1)"),
+            ("x[1,]", "x[1]"),
+            ("f(a,\n# b\n)", "f(a, # b )"),
+            ("x = a\n-b", "x = a - b"),
+            ("x = 1.5", "x = 1 .5"),
+            ("x = 1.5", "x = 1. 5"),
+            ("not a", "nota"),
+            ("x = f\"{d[\"a  b\"]}\"", "x = f\"{d[\"a b\"]}\""),
+            ("# it's a\nx = 1", "# it's  a\nx = 1"),
+        ],
+    );
+}
+
+#[test]
+fn script_in_another_layout() {
+    all_same(
+        "js",
+        &[
+            ("let x=a+b;\nlet y=-x;", "let x = a + b\nlet y = -x"),
+            ("function f() {\n\treturn 1;\n}", "function f()\n{ return 1 }"),
+            ("fetch(u)\n  .then(g)\n  .then(h);", "fetch(u).then(g).then(h)"),
+            ("const p = {a: 1, b: [2, 3,],};", "const p = {\n  a: 1,\n  b: [2, 3]\n}"),
+            ("if (a) return;\nf();", "if (a) return\nf()"),
+        ],
+    );
+    all_other(
+        "js",
+        &[
+            ("return\nx", "return x"),
+            ("a = b;\n(c)", "a = b\n(c)"),
+            ("a = b;\n[c].d", "a = b\n[c].d"),
+            ("a = b;\n`c`", "a = b\n`c`"),
+            ("a = b;\n/c/g", "a = b\n/c/g"),
+            ("while (x);\nf()", "while (x)\nf()"),
+            ("if (a) b; else;\nf()", "if (a) b; else\nf()"),
+            ("a: while (x);\nf()", "a: while (x)\nf()"),
+            ("for (;;) f()", "for (;) f()"),
+            ("x = a - -b", "x = a --b"),
+            ("x = a + +b", "x = a ++b"),
+            ("[1,,2]", "[1,2]"),
+            ("[1,,]", "[1,]"),
+            ("s.split(/, /)", "s.split(/,/)"),
+            ("s.split(/[/]  x/)", "s.split(/[/] x/)"),
+            ("`a  ${b}`", "`a ${b}`"),
+            ("f() // a\ng()", "f() // a g()"),
+            ("x\n++y", "x++\ny"),
+        ],
+    );
+}
+
+#[test]
+fn statements_that_a_semicolon_ends_in_another_layout() {
+    all_same(
+        "c",
+        &[
+            ("int main()\n{\n    return 0;\n}", "int main() { return 0; }"),
+            ("if(x>0) y=1; else y=2;", "if (x > 0)\n    y = 1;\nelse\n    y = 2;"),
+            ("int a[] = {1, 2,};", "int a[] = { 1, 2 };"),
+        ],
+    );
+    all_other(
+        "c",
+        &[
+            ("while (x);\nf();", "while (x)\nf();"),
+            ("#define F (x) x\nint a;", "#define F(x) x\nint a;"),
+            ("#define F x\nint a;", "#define F x int a;"),
+            ("f(); // a\ng();", "f(); // a g();"),
+            ("f(a,);", "f(a);"),
+            ("puts(\"a  b\");", "puts(\"a b\");"),
+            ("x = a - -b;", "x = a--b;"),
+            ("x = a ? -b : c;", "x = a ?-b : d;"),
+        ],
+    );
+    all_other(
+        "rust",
+        &[
+            ("fn f() -> i32 { 1; }", "fn f() -> i32 { 1 }"),
+            ("let x = (1,);", "let x = (1);"),
+            ("f(r#\"a \" b  c \" d\"#);", "f(r#\"a \" b c \" d\"#);"),
+        ],
+    );
+}
+
+#[test]
+fn queries_and_data_in_another_layout() {
+    all_same(
+        "sql",
+        &[
+            ("SELECT a,b FROM t WHERE id=5", "SELECT a, b\n  FROM t\n WHERE id = 5;"),
+            ("SELECT a -- b\nFROM t", "SELECT a -- b\n  FROM t;"),
+        ],
+    );
+    all_other(
+        "sql",
+        &[
+            ("SELECT a FROM t WHERE b = 'x y'", "SELECT a FROM t WHERE b = 'x  y'"),
+            ("SELECT a -- b\nFROM t", "SELECT a -- b FROM t"),
+            ("SELECT COUNT (*) FROM t", "SELECT COUNT(*) FROM t"),
+            ("SELECT a FROM t; SELECT b FROM t", "SELECT a FROM t SELECT b FROM t"),
+            ("SELECT a FROM t WHERE b = 'x,\ny'", "SELECT a FROM t WHERE b = 'x, y'"),
+        ],
+    );
+    all_same("json", &[("{\"a\":[1,2]}", "{\n  \"a\": [\n    1,\n    2\n  ]\n}")]);
+    all_other(
+        "json",
+        &[("{\"a\": [1, 2]}", "{\"a\": [1, 2,]}"), ("{\"a\": \"b,  c\"}", "{\"a\": \"b, c\"}")],
+    );
+}
+
+#[test]
+fn commands_in_another_layout() {
+    all_same(
+        "bash",
+        &[
+            ("ls  -la   /tmp", "ls -la /tmp"),
+            ("curl -X POST \\\n  -d a=1 \\\n  example.com", "curl -X POST -d a=1 example.com"),
+            ("cd /tmp;\nls;", "cd /tmp\nls"),
+            ("if true; then\n  ls\nfi", "if true; then\n\tls\nfi"),
+        ],
+    );
+    all_other(
+        "bash",
+        &[
+            ("rm -rf foo /bar", "rm -rf foo/bar"),
+            ("x = 1", "x=1"),
+            ("[ $a=b ]", "[ $a = b ]"),
+            ("echo \"a  b\"", "echo \"a b\""),
+            ("echo a\\  b", "echo a\\ b"),
+            ("cat <<E\na  b\nE", "cat <<E\na b\nE"),
+            ("case $a in x) ls;;\nesac", "case $a in x) ls\nesac"),
+            ("find . -exec ls {} \\;", "find . -exec ls {} \\"),
+            ("cd /tmp\nls", "cd /tmp ls"),
+            ("echo 'a\\\nb'", "echo 'ab'"),
+        ],
+    );
+}
+
+/// Where nothing says what language it is, its looks do.
+#[test]
+fn code_of_no_name_in_another_layout() {
+    all_same(
+        "",
+        &[
+            ("a := f(1,2)\nreturn a", "a := f(1, 2)\nreturn a"),
+            ("for (int i=0; i<3; i++) {\n    f(i);\n}", "for (int i = 0; i < 3; i++) {\n  f(i);\n}"),
+            ("{\"a\":1}", "{ \"a\": 1 }"),
+            ("SELECT a FROM t", "SELECT a\nFROM t;"),
+            ("const a = 1;\nconsole.log(a);", "const a = 1\nconsole.log(a)"),
+            ("def f(a,b):\n  return a", "def f(a, b):\n    return a"),
+        ],
+    );
+    all_other(
+        "",
+        &[
+            ("x=1", "x = 1"),
+            ("a: f(b)\nc:d", "a: f(b)\nc: d"),
+            ("f(x)\ng -y", "f(x)\ng - y"),
+            ("f(x)\n  y", "f(x)\ny"),
+            ("with:\n  a: f(b)\n  c:d", "with:\n  a: f(b)\n  c: d"),
+            ("x := f(`a  b`)", "x := f(`a b`)"),
+            ("f (x, y)\ng(x)", "f(x, y)\ng(x)"),
+            ("x = f(y);", "x = f(y)"),
+        ],
+    );
+    for language in ["yaml", "html", "css", "haskell"] {
+        all_other(language, &[("a .b(c)", "a.b(c)"), ("a:\n  b: f(1,2)", "a:\n  b: f(1, 2)")]);
+    }
+    for question in ["Where is a semicolon missing?", "What does line 2 do?", "Is it formatted well?"] {
+        let asked = |code: &str| fenced("js", code).replace("What does this code do?", question);
+        assert!(verdict(&asked("let a = 1;\nf(a)"), &asked("let a=1\nf(a)"), 0.97).refused.is_some());
+    }
+    let (python, script) = (fenced("python", "f(a,b)"), fenced("js", "f(a, b)"));
+    assert!(verdict(&python, &script, 0.97).refused.is_some());
+    let (ticks, tildes) = (fenced("", "puts 1"), fenced("", "puts 1").replace("```", "~~~"));
+    assert_eq!(verdict(&ticks, &tildes, 0.97).refused, None);
+    assert!(verdict(&tildes, &tildes.replace('1', "2"), 0.97).refused.is_some());
+}
+
+#[test]
+fn what_stands_in_backticks_in_another_layout() {
+    all_passed(
+        &[
+            ("In Python, is `x+=1` allowed?", "In Python, is `x += 1` allowed?"),
+            ("What does `f(a,b)` return?", "What does `f(a, b)` return?"),
+        ],
+        0.97,
+    );
+    all_refused(
+        &[
+            ("Is `x=1` allowed?", "Is `x = 1` allowed?"),
+            ("In bash, is `x=1` allowed?", "In bash, is `x = 1` allowed?"),
+            ("In Python, what is `(1,)`?", "In Python, what is `(1)`?"),
+            ("In Python, what is `'a, b'`?", "In Python, what is `'a,b'`?"),
+        ],
+        0.97,
+    );
+}
