@@ -2,11 +2,13 @@
 //!
 //! Blocks (fences, lines that look like code) and what stands in backticks are compared letter by letter, but for line ends,
 //! blank lines, blanks at the end of a line, a common indentation, the name of the language and what its layout does not
-//! say ([`layout`]). Code among prose ([`bare`]) is compared piece by piece, without case and blanks.
+//! say ([`layout`]). Code among prose ([`bare`]) is compared piece by piece, without blanks; its case counts in names
+//! ([`names`]).
 
 mod bare;
 mod layout;
 mod lines;
+mod names;
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +17,7 @@ use crate::verdict::Reason;
 use bare::{Run, capitals, is_signed, pieces, runs, words};
 use layout::Language;
 use lines::blocks;
+use names::Names;
 
 /// Pieces of code that the other prompt has not, beyond which nothing more is looked for in its text.
 const MOST: usize = 16;
@@ -40,6 +43,7 @@ pub(crate) struct Code {
     runs: Vec<Run>,
     /// Words in capitals.
     capitals: Vec<String>,
+    names: Names,
 }
 
 /// A part of a prompt.
@@ -108,6 +112,7 @@ impl Code {
             bare: pieces(text),
             runs: runs(text),
             capitals: capitals(text),
+            names: Names::read(&outside),
             outside,
             blocks: Vec::new(),
             named: Vec::new(),
@@ -121,7 +126,10 @@ impl Code {
         fn signed(code: &Code) -> impl Iterator<Item = &String> {
             code.bare.iter().filter(|piece| is_signed(piece))
         }
-        self.same_blocks(other) && self.same_spans(other) && signed(self).eq(signed(other))
+        self.same_blocks(other)
+            && self.same_spans(other)
+            && signed(self).eq(signed(other))
+            && self.names.same(&other.names)
     }
 
     /// Whether both have the same lines in their blocks, or the same in another layout; a fence may part what another one
@@ -186,13 +194,13 @@ impl Code {
             let turned = holds(x, y) && holds(y, x);
             return Some(if turned { Reason::Order } else { Reason::Words });
         }
-        if self.spans_turned(other) {
+        if self.spans_turned(other) || self.names.turned(&other.names) {
             return Some(Reason::Order);
         }
         if self.bare_differs(other) {
             return Some(Reason::Words);
         }
-        self.capitals_differ(other).then_some(Reason::Name)
+        (self.capitals_differ(other) || self.names.recased(&other.names)).then_some(Reason::Name)
     }
 
     fn quoted(&self) -> impl Iterator<Item = &str> {

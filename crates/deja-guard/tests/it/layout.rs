@@ -1,4 +1,4 @@
-//! The same prompt in another layout: code.
+//! The same prompt in another layout: code, names.
 
 use crate::reasons::{all_passed, all_refused, verdict};
 
@@ -242,5 +242,30 @@ fn what_stands_in_backticks_in_another_layout() {
             ("In Python, what is `'a, b'`?", "In Python, what is `'a,b'`?"),
         ],
         0.97,
+    );
+}
+
+#[test]
+fn names_of_code_have_a_case_and_arrows_an_end() {
+    all_refused(
+        &[
+            ("What does a -> b mean here?", "What does b -> a mean here?"),
+            ("What does a -> b mean here?", "What does a <- b mean here?"),
+            ("Is the cast int => long safe?", "Is the cast long => int safe?"),
+            ("What does foo() return?", "What does Foo() return?"),
+            ("Where is myClass defined?", "Where is MyClass defined?"),
+            ("What does the function Map do?", "What does the function map do?"),
+        ],
+        0.97,
+    );
+    all_passed(
+        &[
+            ("What does MAX(x) return?", "What does max(x) return?"),
+            ("Which Item(s) may I return?", "Which item(s) may I return?"),
+            ("Is WhatsApp down?", "is whatsApp down"),
+            ("foo() returns what?", "Foo() returns what?"),
+            ("How do I use iPhone in class?", "How do I use IPhone in class?"),
+        ],
+        0.92,
     );
 }

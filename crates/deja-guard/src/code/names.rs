@@ -1,0 +1,129 @@
+//! Names in code among prose whose case counts, and arrows, whose ends do.
+
+use super::bare::words;
+
+/// Words beside which a name is one of code: "WhatsApp" may be "whatsApp", "myClass" is not "MyClass".
+const ABOUT_CODE: [&str; 14] = [
+    "class",
+    "classes",
+    "function",
+    "functions",
+    "method",
+    "methods",
+    "variable",
+    "variables",
+    "struct",
+    "enum",
+    "constructor",
+    "defined",
+    "declared",
+    "instance",
+];
+
+/// Words that a name follows.
+const KEYWORDS: [&str; 6] = ["class", "function", "method", "variable", "struct", "enum"];
+
+const ARROWS: [(&str, bool); 6] =
+    [("->", false), ("=>", false), ("→", false), ("⇒", false), ("<-", true), ("←", true)];
+
+/// Names and arrows of a prompt beyond which no more are looked at.
+const MOST: usize = 64;
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    /// Names as they are written: calls, those with a capital within, and those behind a word for what they name.
+    cased: Vec<String>,
+    /// From what to what an arrow points, in lower case.
+    arrows: Vec<[String; 2]>,
+}
+
+impl Names {
+    /// Reads the names in `text`, which stands outside of backticks.
+    pub(super) fn read(text: &str) -> Self {
+        let about_code = || words(text).any(|word| ABOUT_CODE.contains(&word.as_str()));
+        let (mut cased, mut camels) = (Vec::new(), Vec::new());
+        let (mut at, mut before) = (0, "");
+        while let Some(begin) = text[at..].find(is_word).map(|found| at + found) {
+            let end = text[begin..].find(|c| !is_word(c)).map_or(text.len(), |end| begin + end);
+            let (name, behind) = (&text[begin..end], &text[end..]);
+            // "Item(s)" is no call, and a sentence begins with a capital.
+            let called = behind.starts_with('(') && !behind.starts_with("(s)");
+            let told = KEYWORDS.contains(&before) && &text[at..begin] == " ";
+            if (called || told) && !begins(&text[..begin]) {
+                cased.push(name.to_owned());
+            } else if is_camel(name) && !begins(&text[..begin]) {
+                camels.push(name.to_owned());
+            }
+            (before, at) = (name, end);
+        }
+        if !camels.is_empty() && about_code() {
+            cased.append(&mut camels);
+        }
+        cased.truncate(MOST);
+        Self { cased, arrows: arrows(text) }
+    }
+
+    pub(super) fn same(&self, other: &Self) -> bool {
+        !self.recased(other) && !self.turned(other)
+    }
+
+    /// Whether a name of one is a name of the other in another case. Of what is all in capitals the case is a habit: `MAX(x)`.
+    pub(super) fn recased(&self, other: &Self) -> bool {
+        let upper = |name: &str| !name.contains(|c: char| c.is_lowercase());
+        let alone = |x: &Self, y: &Self| {
+            x.cased.iter().any(|name| {
+                !y.cased.contains(name)
+                    && y.cased
+                        .iter()
+                        .any(|other| other.eq_ignore_ascii_case(name) && !upper(name) && !upper(other))
+            })
+        };
+        alone(self, other) || alone(other, self)
+    }
+
+    /// Whether an arrow of one points the other way in the other.
+    pub(super) fn turned(&self, other: &Self) -> bool {
+        let back = |[from, to]: &[String; 2]| [to.clone(), from.clone()];
+        self.arrows.iter().any(|arrow| !other.arrows.contains(arrow) && other.arrows.contains(&back(arrow)))
+    }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// Whether a sentence begins behind `text`.
+fn begins(text: &str) -> bool {
+    let said = text.trim_end();
+    said.is_empty() || said.len() < text.len() && said.ends_with(['.', '?', '!', ':']) || text.ends_with('\n')
+}
+
+/// "getUser", not "iPhone" nor "macOS".
+fn is_camel(name: &str) -> bool {
+    let has = |test: fn(u8, u8) -> bool| name.as_bytes().windows(2).any(|two| test(two[0], two[1]));
+    has(|x, y| x.is_ascii_lowercase() && y.is_ascii_uppercase())
+        && !has(|x, y| x.is_ascii_uppercase() && y.is_ascii_uppercase())
+}
+
+/// What stands on both sides of the arrows in `text`.
+fn arrows(text: &str) -> Vec<[String; 2]> {
+    let mut found = Vec::new();
+    if !text.contains(['<', '>', '→', '⇒', '←']) {
+        return found;
+    }
+    for (arrow, back) in ARROWS {
+        for (at, _) in text.match_indices(arrow).take(MOST) {
+            let (before, behind) = (&text[..at], &text[at + arrow.len()..]);
+            let before = before.trim_end_matches(['-', '=', ' ', '(', ')']);
+            let behind = behind.trim_start_matches(['-', '=', ' ', '(']);
+            let from = before.len() - before.trim_end_matches(is_word).len();
+            let to = behind.find(|c: char| !is_word(c)).unwrap_or(behind.len());
+            let (from, to) = (&before[before.len() - from..], &behind[..to]);
+            if !from.is_empty() && !to.is_empty() && from != to {
+                let [from, to] = [from, to].map(str::to_lowercase);
+                found.push(if back { [to, from] } else { [from, to] });
+            }
+        }
+    }
+    found
+}
