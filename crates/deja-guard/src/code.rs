@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::lexicon::stem;
 use crate::verdict::Reason;
-use bare::{Run, capitals, is_signed, pieces, runs, words};
+use bare::{Run, capitals, home, is_signed, pieces, runs, words};
 use layout::Language;
 use lines::blocks;
 use names::Names;
@@ -384,8 +384,9 @@ pub(crate) fn normal(code: &str) -> String {
     lines().map(|line| &line[common..]).collect::<Vec<_>>().join("\n")
 }
 
-/// "len()" names what "len" does.
+/// "len()" names what "len" does, and "~/.bashrc" what ".bashrc" does.
 fn called(name: &str) -> &str {
+    let name = home(name);
     let bare = name.strip_suffix("()").unwrap_or(name);
     if bare.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':')) { bare } else { name }
 }

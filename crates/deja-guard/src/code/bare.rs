@@ -302,8 +302,41 @@ fn is_path(token: &str) -> bool {
             && parts.into_iter().all(|part| part.contains(char::is_alphabetic))
 }
 
+/// Files and folders that programs read at home alone.
+const AT_HOME: [&str; 19] = [
+    "bashrc",
+    "bash_profile",
+    "bash_aliases",
+    "bash_history",
+    "bash_logout",
+    "zshrc",
+    "zprofile",
+    "zshenv",
+    "zsh_history",
+    "profile",
+    "inputrc",
+    "vimrc",
+    "tmux.conf",
+    "gitconfig",
+    "ssh",
+    "aws",
+    "kube",
+    "netrc",
+    "condarc",
+];
+
+/// `.bashrc` for `~/.bashrc`: the shell's is at home. A `.env` there is another one than that of a project.
+pub(crate) fn home(path: &str) -> &str {
+    let file = path.strip_prefix("~/").filter(|file| {
+        let first = file.split('/').next().unwrap_or_default();
+        first.strip_prefix('.').is_some_and(|name| AT_HOME.contains(&name))
+    });
+    file.unwrap_or(path)
+}
+
 /// In lower case. `foo()` names what `foo` does, and `<foo>` too, and `https://example.com/` what `example.com` does.
 fn normal(piece: &str) -> String {
+    let piece = home(piece);
     let piece = piece.strip_suffix("()").unwrap_or(piece);
     let piece = piece.strip_prefix("https://").map_or(piece, |rest| rest.strip_suffix('/').unwrap_or(rest));
     tag(piece).unwrap_or(piece).to_lowercase()

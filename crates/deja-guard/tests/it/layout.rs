@@ -1,4 +1,4 @@
-//! The same prompt in another layout: code, names.
+//! The same prompt in another layout: code, paths, names.
 
 use crate::reasons::{all_passed, all_refused, verdict};
 
@@ -231,6 +231,7 @@ fn what_stands_in_backticks_in_another_layout() {
         &[
             ("In Python, is `x+=1` allowed?", "In Python, is `x += 1` allowed?"),
             ("What does `f(a,b)` return?", "What does `f(a, b)` return?"),
+            ("How do I edit `~/.vimrc`?", "How do I edit `.vimrc`?"),
         ],
         0.97,
     );
@@ -240,6 +241,25 @@ fn what_stands_in_backticks_in_another_layout() {
             ("In bash, is `x=1` allowed?", "In bash, is `x = 1` allowed?"),
             ("In Python, what is `(1,)`?", "In Python, what is `(1)`?"),
             ("In Python, what is `'a, b'`?", "In Python, what is `'a,b'`?"),
+        ],
+        0.97,
+    );
+}
+
+#[test]
+fn a_file_at_home_needs_no_path() {
+    all_passed(
+        &[
+            ("How do I reload ~/.bashrc?", "How do I reload .bashrc?"),
+            ("Where is my ~/.ssh/config?", "Where is my .ssh/config?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("How do I load ~/.env?", "How do I load .env?"),
+            ("Where is ~/.bashrc?", "Where is /etc/.bashrc?"),
+            ("How do I load `~/.npmrc`?", "How do I load `.npmrc`?"),
         ],
         0.97,
     );
