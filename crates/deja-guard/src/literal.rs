@@ -29,6 +29,7 @@ const CASED_UNITS: [&str; 9] = ["Kb", "Mb", "Gb", "Tb", "KBps", "MBps", "GBps", 
 /// letters of other scripts are among it. The indentation counts of what is `beside` blocks of code.
 pub(crate) fn literals(text: &str, beside: &str, pieces: &[Piece], english: bool) -> Vec<String> {
     let mut literals = unread(text, english);
+    literals.extend(unseen(text));
     literals.extend(text.split_whitespace().filter_map(option).map(str::to_owned));
     literals.extend(escapes(text));
     literals.extend(operators(text));
@@ -246,6 +247,14 @@ fn is_latin(c: char) -> bool {
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// The characters of a text that shows nothing but the end of a sentence: there is no other to compare.
+fn unseen(text: &str) -> Option<String> {
+    let unseen = |c: &char| is_hidden(*c) || c.is_control() && !c.is_whitespace();
+    let shows = |c: char| !(unseen(&c) || c.is_whitespace() || matches!(c, '.' | '?' | '!'));
+    let characters: String = text.chars().filter(unseen).collect();
+    (!characters.is_empty() && !text.contains(shows)).then_some(characters)
 }
 
 /// A character that belongs to no script, and says something: mathematics, arrows, pictures. Those beyond the first plane

@@ -1,5 +1,7 @@
 //! The same prompt in another layout: code, paths, names.
 
+use deja_guard::Prompt;
+
 use crate::reasons::{all_passed, all_refused, verdict};
 
 fn fenced(language: &str, code: &str) -> String {
@@ -288,4 +290,21 @@ fn names_of_code_have_a_case_and_arrows_an_end() {
         ],
         0.92,
     );
+}
+
+#[test]
+fn a_prompt_that_shows_nothing_is_like_no_other() {
+    all_refused(&[("\u{200b}", "\u{200d}"), ("\u{200b}", "\u{200b}\u{200b}"), ("\u{1}", "\u{2} ")], 1.0);
+    all_passed(
+        &[
+            ("\u{200b}\u{feff}", "\u{200b}\u{feff}"),
+            ("What is\u{200b} a verb?", "What is a\u{feff} verb?"),
+            ("\u{200b}", "\u{200b}?"),
+        ],
+        0.92,
+    );
+    let judge = |a: &str, b: &str| {
+        deja_guard::judge(&Prompt::read(a), &Prompt::read(b), 1.0, 0.6, deja_guard::Strictness::Standard)
+    };
+    assert!(judge("\u{200b}", "\u{200d}").refused.is_some());
 }
