@@ -26,6 +26,7 @@ mod foreign;
 mod key;
 mod languages;
 mod lexicon;
+mod list;
 mod literal;
 mod order;
 mod places;

@@ -5,6 +5,7 @@ use crate::exchange::Said;
 use crate::foreign::{self, Foreign};
 use crate::key::{key, wording};
 use crate::lexicon::{class, lexicon, stem};
+use crate::list::{Listed, listed};
 use crate::literal::{Accented, accented, literals};
 use crate::order::{Doer, able, doer, joins};
 use crate::places;
@@ -187,6 +188,8 @@ pub struct Prompt {
     pub(crate) text: Option<Box<str>>,
     /// What must be the same, letter by letter.
     pub(crate) literals: Vec<String>,
+    /// A list of values in it was written as a table, or as code may be.
+    pub(crate) equated: bool,
     /// Words with accents of an English prompt.
     pub(crate) accented: Vec<Accented>,
     pub(crate) code: Code,
@@ -197,8 +200,11 @@ pub struct Prompt {
 impl Prompt {
     /// Reads a prompt. Takes time linear in the first few thousand characters; any text is fine.
     pub fn read(text: &str) -> Self {
+        let Listed { text, equated } = listed(text);
+        let text = &*text;
         let (code, beside) = Code::read(text);
         let mut prompt = Self::of(text, code, beside.as_deref().unwrap_or(text));
+        prompt.equated = equated;
         prompt.beside_code = beside.map(|text| Box::new(Self::of(&text, Code::beside(&text), &text)));
         prompt
     }
@@ -251,6 +257,7 @@ impl Prompt {
                 .then(|| wording(text)),
             text: ((length > LONG || text.contains('\n')) && foreign.is_none()).then(|| text.into()),
             literals,
+            equated: false,
             accented: if foreign.is_none() { accented(text) } else { Vec::new() },
             foreign,
             code,

@@ -8,6 +8,7 @@ use crate::exchange::Exchange;
 use crate::features::Differences;
 use crate::foreign::{self, Unproved};
 use crate::lexicon::class;
+use crate::list::values;
 use crate::literal::respelled;
 use crate::prompt::{Governor, Prompt};
 use crate::{rules, trees};
@@ -197,6 +198,9 @@ fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
     if !a.same_wording(b) {
         return Verdict { refused: Some(Reason::Words), score: 0.0, uncertain: false };
     }
+    if let Some(verdict) = beside_values(a, b, terms) {
+        return verdict;
+    }
     if let Some((x, y)) = beside_same_text(a, b).filter(|_| extent != Extent::Part) {
         let (x, y) = (Prompt::read(x), Prompt::read(y));
         let verdict = judged(&x, &y, terms.beside(Extent::Part));
@@ -228,6 +232,22 @@ fn said(asked: &Prompt, candidate: &Prompt, terms: Terms) -> Verdict {
     let enough = !apart && score >= required(cosine, threshold, strictness, a.length.max(b.length));
     let refused = (!enough).then(|| reason(a, b, &differences));
     Verdict { refused, score, uncertain: uncertain(strictness).contains(&score) }
+}
+
+/// Judges what two prompts say beside their lists of values, which are the same, if one could be code: so is that.
+fn beside_values(a: &Prompt, b: &Prompt, terms: Terms) -> Option<Verdict> {
+    let (x, y) = (a.text.as_deref()?, b.text.as_deref()?);
+    if !(a.equated || b.equated) {
+        return None;
+    }
+    let ((of_x, x), (of_y, y)) = (values(x), values(y));
+    if of_x.is_empty() || of_y.is_empty() {
+        return None;
+    }
+    if of_x != of_y || x.trim().is_empty() != y.trim().is_empty() {
+        return Some(Verdict::UNPROVED);
+    }
+    Some(judged(&Prompt::read(&x), &Prompt::read(&y), terms.beside(Extent::BesideCode)))
 }
 
 /// What two long texts say differently beside the same sentences, if it is short: "Translate it", "Summarise it".

@@ -1,4 +1,4 @@
-//! The same prompt in another layout: code, paths, names.
+//! The same prompt in another layout: code, lists, paths, names.
 
 use deja_guard::Prompt;
 
@@ -243,6 +243,54 @@ fn what_stands_in_backticks_in_another_layout() {
             ("In bash, is `x=1` allowed?", "In bash, is `x = 1` allowed?"),
             ("In Python, what is `(1,)`?", "In Python, what is `(1)`?"),
             ("In Python, what is `'a, b'`?", "In Python, what is `'a,b'`?"),
+        ],
+        0.97,
+    );
+}
+
+#[test]
+fn lists_have_one_form() {
+    let asked = |list: &str| format!("What is my BMI?\n{list}");
+    let lines = asked("Age: 30\nWeight: 80 kg");
+    for same in [
+        "Age = 30\nWeight = 80 kg",
+        "Age 30\nWeight 80 kg",
+        "- Age: 30\n- Weight: 80 kg",
+        "* Age = 30\n* Weight = 80 kg",
+        "1. Age: 30\n2. Weight: 80 kg",
+        "| Age | Weight |\n|---|---|\n| 30 | 80 kg |",
+        "| Field | Value |\n|:--|--:|\n| Age | 30 |\n| Weight | 80 kg |",
+    ] {
+        assert_eq!(verdict(&lines, &asked(same), 0.92).refused, None, "{same}");
+    }
+    for other in [
+        "Age = 80\nWeight = 30 kg",
+        "Age = 30\nWeight = 85 kg",
+        "| Age | Weight |\n|---|---|\n| 80 | 30 kg |",
+    ] {
+        assert!(verdict(&lines, &asked(other), 0.97).refused.is_some(), "{other}");
+    }
+    all_passed(
+        &[
+            ("What can I cook?\n- eggs\n- rice\n- leeks", "What can I cook?\n\n1) eggs\n2) rice\n3) leeks"),
+            ("Sort by age:\n  - oak\n  - fern", "Sort by age:\n• oak\n• fern"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("What is the sum?\n- 5\n- 7", "What is the sum?\n-5\n-7"),
+            ("What is the sum?\n2. 5\n4. 7", "What is the sum?\n- 5\n- 7"),
+            ("Where am I?\nCity = Rome\nZip = 101", "Where am I?\nCity: Oslo\nZip: 101"),
+            (
+                "Which is dear?\n| Plan | Price |\n|-|-|\n| A1 | 5 |\n| Bb | 9 |",
+                "Which is dear?\nPlan: Price\nA1: 9\nBb: 5",
+            ),
+            ("Who wins?\nTeam = Reds\nScore = 3", "Who wins?\nTeam: Blues\nScore: 3"),
+            ("Is it fine?\nIron = 90\nFerritin = 40", "Is it fine?\nIron: 90\nTransferrin: 40"),
+            ("What is my BMI?\nAge = 30\nWeight = 80 kg", "What is my BMR?\nAge = 30\nWeight = 80 kg"),
+            ("Is this list Markdown?\n- a\n- b", "Is this list Markdown?\n1. a\n2. b"),
+            ("Apply:\n- a\n- b\n+ c", "Apply:\na\nb\n+ c"),
         ],
         0.97,
     );

@@ -113,8 +113,27 @@ proptest! {
 fn huge_texts_take_no_quadratic_time() {
     let prose = ["word ", "猫", "1,", "if x == 1 { ", "a'", "nicht eins zwei "].map(|unit| (unit, 1_000_000));
     let code = [
-        "`a` ", "`` ` ", "```\n", "`", "f(", "( [ {", "x = ", "x + y ", "a.b", "mv a b ", "SUMIF ",
-        "$ a\n\n", "\tx\n",
+        "`a` ",
+        "`` ` ",
+        "```\n",
+        "`",
+        "f(",
+        "( [ {",
+        "x = ",
+        "x + y ",
+        "a.b",
+        "mv a b ",
+        "SUMIF ",
+        "$ a\n\n",
+        "\tx\n",
+        "- a\n",
+        "1. a\n",
+        "| a | b |\n",
+        "|a|b|\n|-|-|\n",
+        "Ab = 1\n",
+        "Ab: c\n",
+        "aB(",
+        "a->b ",
     ];
     for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))) {
         let text = unit.repeat(bytes / unit.len());
