@@ -141,6 +141,8 @@ pub(crate) struct Differences {
     pub(crate) variant: bool,
     /// The answers are to have two units: which year, which month.
     pub(crate) measure: bool,
+    /// It cannot be here, and must not be there.
+    pub(crate) denied: bool,
     /// The same office at another time: who is, who was.
     pub(crate) tense: bool,
     /// The same but for two words of a kind in each other's place.
@@ -207,6 +209,7 @@ impl Differences {
             measure: !a.measures.is_empty()
                 && !b.measures.is_empty()
                 && a.measures.iter().all(|unit| !b.measures.contains(unit)),
+            denied: matches!((a.denied, b.denied), (Some(x), Some(y)) if x != y),
             tense: tense(a, b) && left.is_empty() && right.is_empty(),
             exchange: exchange(a, b, &alignment),
             exchanged: order::exchanged([&left, &right], [a, b]),

@@ -20,6 +20,7 @@
 
 mod align;
 mod code;
+mod denial;
 mod exchange;
 mod features;
 mod foreign;

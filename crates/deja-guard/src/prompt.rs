@@ -1,6 +1,7 @@
 //! What the guard reads out of one prompt.
 
 use crate::code::Code;
+use crate::denial::{Denied, denied};
 use crate::exchange::Said;
 use crate::foreign::{self, Foreign};
 use crate::key::{key, wording};
@@ -166,6 +167,7 @@ pub struct Prompt {
     pub(crate) objects: u16,
     pub(crate) doer: Option<Doer>,
     pub(crate) able: Option<bool>,
+    pub(crate) denied: Option<Denied>,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -216,7 +218,7 @@ impl Prompt {
         let foreign = foreign::read(text, &code.outside, &pieces, pieces.len() > WORDS);
         let literals = literals(text, beside, &pieces, foreign.is_none());
         let length = pieces.len();
-        let (doer, able) = (doer(&pieces), able(&pieces));
+        let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
         let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
@@ -240,6 +242,7 @@ impl Prompt {
             objects: 0,
             doer,
             able,
+            denied,
             passive: passive(&pieces),
             past: false,
             future: false,

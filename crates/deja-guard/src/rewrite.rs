@@ -1,6 +1,7 @@
 //! Brings phrases that say the same into one form: "how can I" and "what is the best way to", "turn ... off" and
 //! "disable".
 
+use crate::denial::say_denied;
 use crate::lexicon::{class, lexicon};
 use crate::prompt::question;
 use crate::quantity;
@@ -56,6 +57,7 @@ pub(crate) fn rewrite(mut pieces: Vec<Piece>) -> Vec<Piece> {
     take_along(&mut pieces);
     unable(&mut pieces);
     complain(&mut pieces);
+    say_denied(&mut pieces);
     say_first(&mut pieces);
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut at = 0;

@@ -51,13 +51,14 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 10] = [
+const BESIDE: [(Stands, [f32; 2]); 11] = [
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),
     (|d| d.kind, [7.0, 0.0]),
     (|d| d.order.doers, [7.0, 0.0]),
     (|d| d.order.able, [7.0, 0.0]),
+    (|d| d.denied, [7.0, 0.0]),
     (|d| d.measure, [7.0, 2.0]),
     (|d| d.tense, [4.5, 0.0]),
     (|d| d.exchanged, [8.0, 8.0]),

@@ -311,7 +311,7 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         Reason::Opposite
     } else if added_without(a, b, d) {
         Reason::ExtraCondition
-    } else if d.parity || d.order.able || (a.quantifiers ^ b.quantifiers) & class::NONE != 0 {
+    } else if d.parity || d.order.able || d.denied || (a.quantifiers ^ b.quantifiers) & class::NONE != 0 {
         Reason::Negation
     } else if d.both(class::LANGUAGE) || d.letter || d.names[0] > 0 && d.names[1] > 0 {
         Reason::Name
