@@ -15,7 +15,9 @@ const QUESTIONS = [
   ["Do you offer a discount for students?", "Is there a student discount?"],
   ["Write a haiku about autumn.", "What is the boiling point of water?"],
 ];
-let slug, entry, turns;
+// Of the picture: a question, and two that ask something else.
+const SHOP = ["How do I turn on two-factor login?", "How do I turn off two-factor login?", "How do I reset my password?"];
+let slug, shop, entry, turns;
 
 before(async () => {
   const { page, context } = await open(browser);
@@ -45,6 +47,10 @@ before(async () => {
   }
   const talk = [["user", QUESTIONS[0][0]], ["assistant", "Open Settings, then Security."], ["user", "And on a phone?"]];
   await deja.chat(slug, key, { messages: talk.map(([role, content]) => ({ role, content })) });
+  await page.goto(`${deja.url}/console/projects`);
+  shop = await makeProject(page, "Shop");
+  const shopKey = await makeKey(page, shop, "website");
+  for (const prompt of SHOP) await deja.query(shop, shopKey, { prompt });
   await page.goto(`${deja.url}/console/projects`);
   await makeProject(page, "Empty project");
   await page.getByRole("link", { name: "Providers" }).click();
@@ -95,6 +101,13 @@ const pages = () => [
     await page.getByLabel("Model").fill("gpt-4o-mini");
     await page.getByRole("button", { name: "Look up only" }).click();
     await page.locator("#result").waitFor();
+  }],
+  // The one that the README shows.
+  ["playground-hit", `/console/p/${shop}/playground`, async (page) => {
+    await page.getByLabel("Prompt").fill("How can I turn on two-factor login?");
+    await page.getByLabel("Model").fill("gpt-4o-mini");
+    await page.getByRole("button", { name: "Look up only" }).click();
+    await page.getByRole("heading", { name: /A similar prompt is in the cache/ }).waitFor();
   }],
   ["chat", `/console/p/${slug}/playground/chat`, async (page) => {
     await page.getByLabel("Instructions").fill("You help customers of the shop. Today is day 0.");
@@ -147,8 +160,7 @@ for (const width of [390, 1280, 1440]) {
         // The tables of charts are opened, too.
         await page.evaluate(() => { for (const details of document.querySelectorAll("figure details")) details.open = true; });
         found.push(...await inspect(page, name));
-        // The one that the README shows.
-        if (name === "playground" && width === 1280 && colorScheme === "light") await picture(page, name);
+        if (name === "playground-hit" && width === 1280 && colorScheme === "light") await picture(page, "playground");
       }
       assert.deepEqual([...found, ...mistakes()], []);
       await context.close();

@@ -88,7 +88,7 @@ export async function picture(page, name) {
   mkdirSync(pictures, { recursive: true });
   const file = path.join(pictures, `${name}.png`);
   const viewport = page.viewportSize();
-  if (viewport.width > 1280) await page.setViewportSize({ width: 1280, height: 720 });
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.screenshot({ path: file });
   await page.setViewportSize(viewport);
   const { size } = statSync(file);
