@@ -155,7 +155,7 @@ pub async fn revoke(by: &Acting<'_>, named: &str, slug: Option<&str>) -> Result<
     if found.len() > 1 {
         let ids: Vec<String> = found.iter().map(|key| format!("{} ({})", key.id, shown(&key.name))).collect();
         return Err(AdminError::Conflict(format!(
-            "'{named}' is more than one key, name one by its id: {}",
+            "'{named}' fits several keys, name one by its id: {}",
             ids.join(", ")
         )));
     }

@@ -109,7 +109,7 @@ pub async fn set(
     let kept = providers.into_iter().find(|provider| provider.name == name).ok_or_else(missing)?;
     let mut provider = kept.clone();
     let before: Url =
-        provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is none".into()))?;
+        provider.base_url.parse().map_err(|_| AdminError::Failed("the stored URL is not valid".into()))?;
     let asked = patch.base_url.as_deref().unwrap_or(&provider.base_url);
     let was_private = provider.allow_private;
     if let Some(allowed) = patch.allow_private.filter(|allowed| *allowed != provider.allow_private) {

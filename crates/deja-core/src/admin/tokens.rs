@@ -75,9 +75,7 @@ pub async fn revoke(by: &Acting<'_>, email: &str, named: &str) -> Result<AccessT
     let named: String = shown(named).chars().take(8).collect();
     let none = || AdminError::NotFound(format!("{} has no token '{named}'", operator.email));
     if found.len() > 1 {
-        return Err(AdminError::Conflict(format!(
-            "'{named}' is more than one token: revoke it in the console"
-        )));
+        return Err(AdminError::Conflict(format!("'{named}' fits several tokens: revoke it in the console")));
     }
     let token = found.pop().ok_or_else(none)?;
     let change = by.change("token.revoke").of(told(&token)).how(format!("of {}", operator.email));

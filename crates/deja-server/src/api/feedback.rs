@@ -25,9 +25,9 @@ const MAX_REQUEST_BYTES: usize = 64;
 /// Longest `note`, in bytes.
 const MAX_NOTE_BYTES: usize = 1024;
 
-const UNKNOWN: &str = "Nothing to judge is known under this name: deja keeps what it answered with another prompt's \
-                       entry, and what its guard refused, as long as the entry lives. An answer to the very same \
-                       prompt, or of the provider, cannot be judged";
+const UNKNOWN: &str = "No answer under this name can be judged: deja keeps the hits by meaning and the refusals of its \
+                       guard, as long as their entry lives. An answer of the provider, or to the very same prompt, \
+                       cannot be judged";
 const OWN_PROMPT: &str =
     "this is the entry's own prompt, which it always answers; if the answer is wrong, delete the entry";
 const TOO_LONG: &str =

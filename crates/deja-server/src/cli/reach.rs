@@ -82,7 +82,7 @@ impl<'a> Reach<'a> {
                 let missing = settings.data_dir.display();
                 anyhow::ensure!(
                     schema.found > 0,
-                    "there is no deja in {missing} (DEJA_DATA_DIR, --data-dir)"
+                    "there is no deja in {missing}: name its data directory with --data-dir or DEJA_DATA_DIR"
                 );
             }
             if settings.postgres.is_some() && self.config.master_key.is_none() {
@@ -123,7 +123,7 @@ fn key_directory(path: &Path, begins: bool) -> anyhow::Result<()> {
     let missing = path.display();
     anyhow::ensure!(
         path.exists(),
-        "set DEJA_MASTER_KEY to the key of this database: there is no {missing} (DEJA_DATA_DIR) to have it in a file"
+        "set DEJA_MASTER_KEY to the key of this database: there is no directory {missing} (DEJA_DATA_DIR) with a key file"
     );
     Ok(())
 }

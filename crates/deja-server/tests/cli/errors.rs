@@ -85,12 +85,13 @@ fn only_what_begins_a_deja_makes_one() {
         &["export", "--with-projects"],
         &["tune", "--project", "a"],
     ] {
-        let wanted = "deja: there is no deja in ./deja-data (DEJA_DATA_DIR, --data-dir)";
+        let wanted =
+            "deja: there is no deja in ./deja-data: name its data directory with --data-dir or DEJA_DATA_DIR";
         assert_eq!(deja.error(1, arguments), wanted, "{arguments:?}");
     }
     assert!(!deja.path().join("deja-data").exists(), "nothing is made");
     let elsewhere = deja.error(1, &["project", "list", "--data-dir", "else"]);
-    assert!(elsewhere.contains("no deja in else ("), "{elsewhere}");
+    assert!(elsewhere.contains("no deja in else: "), "{elsewhere}");
     for (data, begins) in [
         ("one", &["project", "create", "a"][..]),
         ("two", &["operator", "create", "ada@example.com"]),

@@ -29,8 +29,16 @@ fn commands(help: &str) -> Vec<String> {
 fn describe(deja: &Deja, command: &[&str], page: &mut String) {
     let help = deja.ok(&[command, &["--help"]].concat());
     let title = [&["deja"], command].concat().join(" ");
+    // What every command has stands with the first one.
+    let own = match help.split_once("\nSettings, for every command:\n") {
+        Some((before, after)) if !command.is_empty() => {
+            let (_, behind) = after.split_once("\n\n").unwrap_or_default();
+            format!("{before}\n{behind}")
+        }
+        _ => help.clone(),
+    };
     // No space at the end of a line.
-    let lines: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
+    let lines: Vec<_> = own.trim_end().lines().map(str::trim_end).collect();
     write!(page, "\n## {title}\n\n```text\n{}\n```\n", lines.join("\n")).unwrap();
     for sub in commands(&help) {
         describe(deja, &[command, &[sub.as_str()]].concat(), page);
@@ -39,7 +47,9 @@ fn describe(deja: &Deja, command: &[&str], page: &mut String) {
 
 #[test]
 fn the_page_of_commands_is_current() {
-    let mut page = String::from("# The command line\n\nWhat `--help` says of each command.\n");
+    let mut page = String::from(
+        "# The command line\n\nWhat `--help` says of each command. The settings for every command stand with the first one.\n",
+    );
     describe(&Deja::new(), &[], &mut page);
     assert!(page.contains("\n## deja project set\n"), "{page}");
     current("cli.md", &page);

@@ -69,7 +69,7 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     {
         tracing::warn!(
             encoding,
-            "the database is not UTF8: searches by text fail, or find the wrong; copy it into one that is"
+            "the database is not UTF8: searches by text fail or find wrong entries; copy it into a database that is"
         );
     } else if encoding != "UTF8" {
         let make = "make another one (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0)";

@@ -7,17 +7,22 @@ use super::shared::{Form, Of, Sure};
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum CacheTask {
     /// Delete stored answers
-    #[command(after_help = "Example:\n  deja cache purge --project my-team --model gpt-4o --yes")]
+    #[command(after_help = "\
+Example:
+  deja cache purge --project my-team --model gpt-4o --yes
+
+Without --model, --context and --no-context it deletes all answers of the project.
+It asks first. Where there is no terminal, it does nothing without --yes (exit code 2).")]
     Purge {
         #[command(flatten)]
         of: Of,
-        /// Only those of this model
+        /// Only answers of this model
         #[arg(long)]
         model: Option<String>,
-        /// Only those of this context
+        /// Only answers of this context
         #[arg(long, conflicts_with = "no_context")]
         context: Option<String>,
-        /// Only those without a context
+        /// Only answers without a context
         #[arg(long)]
         no_context: bool,
         #[command(flatten)]

@@ -8,11 +8,15 @@ use super::shared::Form;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum DbTask {
-    /// Bring the schema up to date; a server does so itself when it starts
+    /// Bring the schema up to date, as a server does when it starts
     #[command(after_help = "Example:\n  DEJA_DATABASE_URL=postgres://deja@db/deja deja db migrate")]
     Migrate,
-    /// The version of the schema, and the one that this deja knows
-    #[command(after_help = "Example:\n  deja db status --json")]
+    /// The version of the schema, and the version that this deja knows
+    #[command(after_help = "\
+Example:
+  deja db status --json
+
+The state is empty, older, current or newer. The exit code is 0 in each.")]
     Status {
         #[command(flatten)]
         form: Form,
@@ -23,27 +27,34 @@ Example:
   deja db copy --from sqlite --to postgres
   deja db copy --from ./deja-data --to /srv/deja
 
-No server may run on a directory. STORE is a directory, a postgres:// URL, sqlite
-(the setting data_dir) or postgres (the setting database_url, which other users
-of the machine do not see). The secrets of providers are copied as
-they are sealed: both stores have one master key, DEJA_MASTER_KEY or the file of
-the source, which goes along. Counts, the audit log, the log of requests,
-sessions, links, access tokens, marked answers, labels and quarantine stay
-behind: an answer that was marked as wrong can be served again. What is there already stays as it is, so that a copy can be repeated;
-but what was taken away in the source since is taken away: keys are revoked,
-projects suspended (those that were deleted too), people disabled, roles and
-ranks lowered or ended, second factors turned on, passwords changed; providers
-have the models of the source, and none stands in a private network that may not
-there. A project of the target that has the slug of another one in the source is
-named, and nothing comes into it.")]
+STORE is a directory, a postgres:// URL, sqlite (the setting data_dir) or postgres
+(the setting database_url, which other users of the machine do not see).
+No server may run on a directory.
+
+Both stores need one master key: DEJA_MASTER_KEY, or the key file of the source,
+which goes along.
+
+These stay behind: counts, the audit log, the log of requests, sessions, links,
+access tokens, marked answers, labels and quarantine. So an answer that was marked
+as wrong can be served again.
+
+A copy can be repeated. Entries that are there already stay as they are. What the
+source took away since is taken away in the target too: keys are revoked, projects
+suspended (deleted ones too), people disabled, roles and ranks lowered or ended,
+second factors turned on, passwords changed, models and private networks of
+providers removed.
+
+Nothing comes into a project of the target that is another project with the same
+slug. What the target does not take is named, and the exit code is 1.")]
     Copy(CopyTask),
     /// Write a consistent copy of the embedded database, while the server runs or not
     #[command(after_help = "\
 Example:
   deja db backup /backup/deja.db
 
-To restore it, stop the server and put the file into an empty data directory as
-deja.db, with master.key.")]
+Keep master.key in another place: the backup does not hold it. To restore, stop the
+server, and put the file into an empty data directory as deja.db, with master.key.
+PostgreSQL is backed up with pg_dump.")]
     Backup {
         /// The file to write; it must not be there yet
         file: PathBuf,

@@ -18,14 +18,14 @@ pub(in crate::cli) struct EvalTask {
     #[arg(long = "threshold", value_name = "T", value_parser = threshold,
         default_values = ["0.75", "0.8", "0.85", "0.9", "0.95"])]
     pub(in crate::cli) thresholds: Vec<Threshold>,
-    /// How near prompts are judged; may be given again. Without it: all three
+    /// How strictly a similar prompt is judged: off, standard or strict; may be given again. Without it: all three
     #[arg(long = "guard", value_name = "GUARD", value_parser = guard,
         default_values = Guard::ALL.map(Guard::as_str))]
     pub(in crate::cli) guards: Vec<Guard>,
     /// builtin, the directory of a model, or the URL of a server, instead of the setting embedder
     #[arg(long)]
     pub(in crate::cli) embedder: Option<String>,
-    /// Print each kind of pairs apart, too
+    /// Print each kind of pairs too
     #[arg(long)]
     pub(in crate::cli) by_kind: bool,
     /// Write the curves of precision over recall to this file

@@ -8,9 +8,10 @@ use super::shared::{Form, Of, expiry};
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum KeyTask {
     /// Make a key; prints it alone on the last line, and never again
-    #[command(
-        after_help = "Example:\n  deja key create --project my-team --name ci --model gpt-4o-mini --expires 90d --rpm 20"
-    )]
+    #[command(after_help = "\
+Example:
+  deja key create --project my-team --name ci --model gpt-4o-mini --expires 90d --rpm 20
+  export DEJA_KEY=$(deja key create --project my-team --name first)")]
     Create {
         #[command(flatten)]
         of: Of,
@@ -20,7 +21,7 @@ pub(in crate::cli) enum KeyTask {
         /// A model the key may ask for; may be given again. Without it: all models
         #[arg(long = "model", value_name = "MODEL")]
         models: Vec<String>,
-        /// When it is refused: after 90d or 12h, or at 2030-01-31T00:00:00Z. Without it: when it is revoked
+        /// When the key ends: after 90d or 12h, or at 2030-01-31T00:00:00Z. Without it: when it is revoked
         #[arg(long, value_name = "TIME", value_parser = expiry)]
         expires: Option<Expiry>,
         /// Requests a minute of this key, at most its project's
@@ -44,7 +45,7 @@ pub(in crate::cli) enum KeyTask {
         /// The key's prefix or id as listed, or the whole key
         #[arg(value_name = "KEY_PREFIX_OR_ID")]
         key: String,
-        /// Only look in this project
+        /// The key's project, where several keys have the prefix
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
     },

@@ -20,8 +20,8 @@ pub(in crate::cli) enum MemberTask {
 Example:
   deja member set --project my-team --operator ada@example.com --rank editor
 
-A viewer sees figures and no texts, an editor works in the project, an owner
-gives ranks besides, suspends and deletes the project.")]
+A viewer sees figures and no texts. An editor works in the project. An owner also
+gives ranks, and suspends and deletes the project.")]
     Set {
         #[command(flatten)]
         of: Of,

@@ -34,8 +34,8 @@ pub(super) use tune::TuneTask;
 
 /// deja: a semantic cache for LLM answers.
 ///
-/// Without a command it serves. Commands about projects, keys, providers, prices and caches reach the running
-/// server through its data directory, and work on the data directory itself while none runs.
+/// Without a command it serves. Commands about projects, keys, providers, prices and caches ask the server that runs
+/// on the data directory. If none runs, they open the data directory themselves.
 #[derive(Debug, Parser)]
 #[command(
     name = "deja",
@@ -43,9 +43,19 @@ pub(super) use tune::TuneTask;
     subcommand_required = false,
     after_help = "\
 A first project:
-  deja project create \"My team\"              prints its slug: my-team
+  deja project create \"My team\"                prints its slug: my-team
   deja key create --project my-team --name ci  prints its key
-  deja serve                                   serves it on 127.0.0.1:8080"
+  deja serve                                   serves it on 127.0.0.1:8080
+
+Exit codes:
+  0  it is done
+  1  it is not done: it failed, or what it is about is not there
+  2  wrong usage or settings
+
+Results go to standard output. An error is one line on standard error that begins
+with 'deja: '. A command that makes something prints its slug, key, token or link
+alone on the last line: DEJA_KEY=$(deja key create --project my-team --name ci).
+Commands that list or sum up print JSON with --json."
 )]
 pub(super) struct Cli {
     #[command(flatten)]
@@ -70,6 +80,7 @@ fn numbers_below_zero(command: Command) -> Command {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Settings, for every command")]
 pub(super) struct Global {
     /// The settings file; without it, deja.toml of the working directory if there is one
     #[arg(long, global = true, value_name = "FILE")]
@@ -90,11 +101,22 @@ pub(super) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Task {
-    /// Serve the API
-    #[command(after_help = "Example:\n  DEJA_LISTEN=0.0.0.0:8080 OPENAI_API_KEY=sk-... deja serve")]
+    /// Serve the API and the console
+    #[command(after_help = "\
+Example:
+  OPENAI_API_KEY=sk-... deja serve --listen 0.0.0.0:8080
+
+It logs to standard error, and prints a link for the first owner of the console.
+SIGTERM and Ctrl-C end it when the requests under way are answered.")]
     Serve,
-    /// Try deja out: a temporary data directory, a pretended provider, sample queries, and a server to play with
-    #[command(after_help = "Example:\n  deja demo --exit")]
+    /// Try deja without a provider: sample queries, then a server with a key to try
+    #[command(after_help = "\
+Example:
+  deja demo
+  deja demo --exit
+
+Its data directory is temporary. A sandbox in the process answers instead of a
+provider, so nothing leaves the machine. Ctrl-C ends it and removes the data.")]
     Demo {
         /// End after the sample queries
         #[arg(long)]
@@ -107,9 +129,12 @@ pub(super) enum Task {
 Example:
   deja tune --project my-team
 
-The figures are of the project's own traffic, from its samples. How many hits
-are right comes from labels, which people give on the console's page Quality;
-without any it is not known. --json has every threshold from 0.75 to 0.99.")]
+The figures are of the project's own traffic, from its samples. People label
+samples on the console's page Quality. Without labels it is not known how many hits
+are right. --json has every threshold from 0.75 to 0.99.
+
+With --judge a model labels samples first. It costs money, so deja says about how
+much and asks; scripts add --yes.")]
     Tune(TuneTask),
     /// Write a cache as lines of JSON, to move it or to keep it
     #[command(after_help = "\
@@ -123,16 +148,17 @@ Works while the server runs and while it does not. Expired entries are left out.
 The file holds prompts and answers in plain text, with --with-keys the hashes
 of keys, and with --with-samples prompts that were asked: keep it private.")]
     Export(ExportTask),
-    /// Take in what deja export wrote; what is there already stays as it is
+    /// Read a file of deja export; entries that are there already stay as they are
     #[command(after_help = "\
 Example:
   deja import cache.jsonl
 
 It can be repeated: entries that are there already are counted and left alone.
-Keys and providers come into the projects that it makes; into those that were
-here before only with --with-keys and --with-projects.
+Keys and providers come into the projects that the import makes. Into a project
+that was here before they come only with --with-keys and --with-projects.
 An entry whose vector is of another embedder is found by the same prompt at
-once, and by similar ones when it is embedded again.")]
+once, and by similar prompts when it is embedded again.
+A line that cannot be read ends the import with exit code 1 and its number.")]
     Import(ImportTask),
     /// The database: its schema, copies, backups
     #[command(subcommand)]
@@ -154,10 +180,14 @@ of the pairs that reach the threshold. Average precision and the hits at 1 % of
 the wrong pairs served are over all thresholds; what the guard refuses from 0.75
 on comes last.")]
     Eval(EvalTask),
-    /// Ask the running server whether a query would work; exit code 0 if so
-    #[command(after_help = "Example:\n  deja health --listen 127.0.0.1:8080")]
+    /// Ask the running server whether a query would work: exit code 0 if so, 1 if not
+    #[command(after_help = "\
+Example:
+  deja health --listen 127.0.0.1:8080
+
+It asks /readyz at the address that the settings name, and prints nothing if all is well.")]
     Health,
-    /// The settings in force
+    /// Check or print the settings
     #[command(subcommand)]
     Config(ConfigTask),
     /// Print the API's OpenAPI document
@@ -174,10 +204,10 @@ pub(super) enum AdminTask {
     /// API keys of a project
     #[command(subcommand)]
     Key(KeyTask),
-    /// LLM providers of a project's own: OpenAI-compatible servers, and those that speak as Anthropic or Gemini do
+    /// LLM providers of a project's own
     #[command(subcommand)]
     Provider(ProviderTask),
-    /// What models cost
+    /// Prices of models
     #[command(subcommand)]
     Price(PriceTask),
     /// A project's cache
@@ -186,20 +216,20 @@ pub(super) enum AdminTask {
     /// The people who sign in to the console
     #[command(subcommand)]
     Operator(OperatorTask),
-    /// Who may do what in a project: operators and their ranks in it
+    /// Ranks of operators in a project: who may do what there
     #[command(subcommand)]
     Member(MemberTask),
-    /// Personal access tokens, with which an operator's programs use the admin API
+    /// Personal access tokens: an operator's programs use the admin API with them
     #[command(subcommand)]
     Token(TokenTask),
-    /// Who changed what
+    /// The audit log: who changed what
     #[command(subcommand)]
     Audit(AuditTask),
 }
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(super) enum ConfigTask {
-    /// Say whether the settings are valid
+    /// Say whether the settings are valid: exit code 0 if so, 2 if not
     #[command(after_help = "Example:\n  deja config check --config /etc/deja.toml")]
     Check,
     /// Print the settings in force as a file, without secrets

@@ -14,7 +14,7 @@ Example:
 
 The first operator is an owner unless --role says otherwise, the others are members.")]
     Create {
-        /// What they sign in with
+        /// The e-mail address to sign in with
         email: String,
         /// owner (everything) or member (the daily work)
         #[arg(long, value_parser = role)]
@@ -48,10 +48,10 @@ pub(in crate::cli) enum AuditTask {
     /// The last changes, newest first
     #[command(after_help = "Example:\n  deja audit list --project my-team --limit 20")]
     List {
-        /// Only those in this project
+        /// Only changes in this project
         #[arg(long, value_name = "SLUG")]
         project: Option<String>,
-        /// Changes at most, up to 10,000
+        /// How many changes to show at most, up to 10,000
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = whole::<usize>)]
         limit: usize,
         #[command(flatten)]

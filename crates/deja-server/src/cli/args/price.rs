@@ -22,7 +22,7 @@ pub(in crate::cli) enum PriceTask {
         #[arg(long, value_name = "USD_PER_MILLION", value_parser = amount)]
         output: f64,
     },
-    /// Take a project's own price away
+    /// Take a project's own price away: the price table's holds again
     #[command(after_help = "Example:\n  deja price unset --project my-team llama-3.3-70b")]
     Unset {
         #[command(flatten)]
@@ -41,7 +41,7 @@ pub(in crate::cli) enum PriceTask {
         #[command(flatten)]
         form: Form,
     },
-    /// Fetch the price table now instead of at the next interval (DEJA_PRICES_URL)
+    /// Fetch the price table now (DEJA_PRICES_URL), instead of at the next interval
     #[command(after_help = "Example:\n  deja price refresh")]
     Refresh {
         #[command(flatten)]

@@ -50,11 +50,18 @@ pub(in crate::cli) enum ProjectTask {
     #[command(after_help = "\
 Example:
   deja project set my-team --tier pro --ttl 7d
+  deja project set my-team --threshold 0.9 --guard strict
+  deja project set my-team --opt-ins semantic_history,semantic_json
 
-A new tier without --rpm or --burst brings the tier's own limit.")]
+Settings that are not named stay. A new tier without --rpm or --burst brings the
+tier's own limit. It prints the slug.")]
     Set(Box<Wanted>),
     /// Delete a project with its keys, cache, providers and counts
-    #[command(after_help = "Example:\n  deja project delete my-team --yes")]
+    #[command(after_help = "\
+Example:
+  deja project delete my-team --yes
+
+It asks first. Where there is no terminal, it does nothing without --yes (exit code 2).")]
     Delete {
         /// The project
         slug: String,
@@ -104,14 +111,14 @@ pub(in crate::cli) struct Wanted {
     /// Requests that the log keeps at most, for the console's page Requests; 0 keeps none and deletes what is there
     #[arg(long, value_name = "N")]
     pub(in crate::cli) request_log: Option<u32>,
-    /// Days that the log keeps the texts of prompts, 30 at most; 0, as at first, keeps hashes only and deletes the
+    /// Days that the log keeps the texts of prompts, 30 at most; 0 (the default) keeps hashes only and deletes the
     /// texts that are there
     #[arg(long, value_name = "DAYS")]
     pub(in crate::cli) request_texts_days: Option<u32>,
     /// The model that decides where the guard is uncertain, or none
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) guard_model: Option<String>,
-    /// What asking it may cost a day, in US dollars
+    /// What that model may cost a day, in US dollars
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(in crate::cli) guard_budget: Option<NanoUsd>,
     /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl, debug and
@@ -123,10 +130,11 @@ pub(in crate::cli) struct Wanted {
     /// semantic_json and responses_stateless, with commas between
     #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
     pub(in crate::cli) opt_ins: Option<Words<OptIn>>,
-    /// The tokens that a hit on those endpoints reports: stored or zero
+    /// The tokens that a hit on the endpoints of OpenAI, Anthropic and Gemini reports: stored or zero
     #[arg(long, value_name = "stored|zero")]
     pub(in crate::cli) hit_usage: Option<HitUsage>,
-    /// What becomes of an answer there when all who wait for it hang up: store or abort
+    /// What deja does on those endpoints when all clients of a call hang up: store reads the answer on and stores it,
+    /// abort ends the call
     #[arg(long, value_name = "store|abort")]
     pub(in crate::cli) on_hangup: Option<OnHangup>,
 }

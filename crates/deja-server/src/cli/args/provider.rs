@@ -9,7 +9,7 @@ use super::shared::{Form, Of};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ProviderTask {
-    /// Have a server of one's own answer some models for a project
+    /// Add a server that answers some models for a project
     #[command(after_help = "\
 Example:
   HOUSE_KEY=... deja provider add --project my-team --name house \\
@@ -20,17 +20,18 @@ What each kind calls, behind the base URL:
   anthropic  /v1/messages
   gemini     /v1beta/models/MODEL:generateContent
 
-The server's key is never an argument, because other users of the machine see arguments.")]
+The server's key is never an argument, because other users of the machine see arguments.
+Set the price of a model with deja price set.")]
     Add {
         #[command(flatten)]
         of: Of,
-        /// The name in responses
+        /// The name that responses show as llm_provider
         #[arg(long)]
         name: String,
         /// What the server speaks: openai, anthropic or gemini
         #[arg(long, default_value = "openai", value_parser = kind)]
         kind: ProviderKind,
-        /// The server's URL, which the paths of its kind are put behind
+        /// The server's URL; deja puts the path of the kind behind it
         #[arg(long, visible_alias = "url", value_name = "URL")]
         base_url: String,
         /// A model that the server answers; may be given again

@@ -19,7 +19,7 @@ Without --expires it works for 90 days.")]
         /// What the token is for
         #[arg(long)]
         name: String,
-        /// When it is refused: after 90d or 12h, or at 2030-01-31T00:00:00Z
+        /// When the token ends: after 90d or 12h, or at 2030-01-31T00:00:00Z
         #[arg(long, value_name = "TIME", value_parser = expiry)]
         expires: Option<Expiry>,
     },

@@ -11,7 +11,7 @@ pub(in crate::cli) struct ExportTask {
     /// The file to write; without it, or with -, the lines go to standard output, and the summary to standard error
     #[arg(value_name = "FILE")]
     pub(in crate::cli) file: Option<PathBuf>,
-    /// Go on with a file that an export began: its whole lines stay
+    /// Go on with a file that an export began; its whole lines stay
     #[arg(long, requires = "file")]
     pub(in crate::cli) resume: bool,
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub(in crate::cli) struct Exported {
     /// The projects themselves too: limits, settings, and their own providers without secrets
     #[arg(long)]
     pub(in crate::cli) with_projects: bool,
-    /// The hashes of API keys too, so that the keys go on working
+    /// The hashes of API keys too, so that the keys work after the import
     #[arg(long)]
     pub(in crate::cli) with_keys: bool,
     /// The samples of queries too: prompts that were asked, and what came near
@@ -41,13 +41,13 @@ pub(in crate::cli) struct ImportTask {
     /// The file to read; without it, or with -, standard input
     #[arg(value_name = "FILE")]
     pub(in crate::cli) file: Option<PathBuf>,
-    /// Only what belongs to this project; may be given again
+    /// Only this project; may be given again
     #[arg(long = "project", value_name = "SLUG")]
     pub(in crate::cli) projects: Vec<String>,
-    /// Providers also into projects that were here before: they get their prompts
+    /// Add providers to projects that were here before too; such a provider gets the project's prompts
     #[arg(long)]
     pub(in crate::cli) with_projects: bool,
-    /// Keys also into projects that were here before: they open them
+    /// Add keys to projects that were here before too; such a key opens the project
     #[arg(long)]
     pub(in crate::cli) with_keys: bool,
     /// Leave out lines that cannot be taken, instead of ending at the first
