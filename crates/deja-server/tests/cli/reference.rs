@@ -59,7 +59,10 @@ fn the_page_of_commands_is_current() {
 fn the_page_of_settings_is_current() {
     let defaults = include_str!("../../../../config.default.toml");
     let mut page = String::from(
-        "# Settings\n\nIn `deja.toml`, or in the environment, which wins. Made of [config.default.toml](../../config.default.toml); `deja config print` says what is in force.\n",
+        "# Settings\n\nA setting stands in `deja.toml` of the working directory (or the file of `--config`), or in the environment, which wins:\n\n\
+         ```\nlisten = \"0.0.0.0:8080\"      # in deja.toml\nDEJA_LISTEN=0.0.0.0:8080     # in the environment\n```\n\n\
+         Keys of LLM providers stand in the environment only: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`. `deja config check` says whether\n\
+         the settings are valid, `deja config print` what is in force. This page is made of [config.default.toml](../../config.default.toml).\n",
     );
     let (mut about, mut settings) = (Vec::new(), 0);
     for line in defaults.lines() {
