@@ -119,6 +119,7 @@ pub struct KeyUsage {
 mod tests {
     use super::*;
     use crate::id::SystemEntropy;
+    use crate::testing;
 
     #[test]
     fn keys_have_the_published_form() {
@@ -148,19 +149,7 @@ mod tests {
     }
 
     fn kept() -> ApiKey {
-        let key = PlainKey::generate(&SystemEntropy).unwrap();
-        ApiKey {
-            id: KeyId::from_bytes([1; 16]),
-            project: ProjectId::from_bytes([2; 16]),
-            name: "test".into(),
-            shown: key.shown(),
-            hash: key.hash(),
-            models: None,
-            quota: None,
-            expires: None,
-            created: Timestamp::from_secs(1),
-            revoked: None,
-        }
+        testing::key(1, ProjectId::from_bytes([2; 16]), Timestamp::from_secs(1))
     }
 
     #[test]

@@ -228,9 +228,9 @@ impl<'a> Judge<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Answer;
     use crate::clock::Timestamp;
     use crate::project::Guard;
+    use crate::testing;
 
     const ENABLE: &str = "How do I enable read receipts?";
     const DISABLE: &str = "How do I disable read receipts?";
@@ -241,23 +241,7 @@ mod tests {
     }
 
     fn candidate(prompt: &str, similarity: f32, forbidden: bool) -> Candidate {
-        let answer = Answer {
-            text: "answer".into(),
-            provider: "p".into(),
-            served_model: None,
-            input_tokens: 1,
-            output_tokens: 1,
-            tokens_estimated: false,
-            record: None,
-        };
-        let entry = Entry {
-            id: EntryId::from_bytes([1; 16]),
-            prompt: prompt.into(),
-            model: "m".into(),
-            answer,
-            created: Timestamp::from_secs(0),
-            expires: None,
-        };
+        let entry = testing::entry(EntryId::from_bytes([1; 16]), prompt, Timestamp::default());
         Candidate { entry: Arc::new(entry), similarity: Similarity::from_cosine(similarity), forbidden }
     }
 

@@ -309,27 +309,16 @@ mod tests {
     use crate::clock::Timestamp;
     use crate::embedding::Similarity;
     use crate::id::{EntryId, KeyId, ProjectId};
-    use crate::quality::{NewSample, SampleId};
+    use crate::testing;
 
     fn sample(number: i64, similarity: f32, label: Option<bool>) -> Judged {
         of(number, similarity, label, "How do I enable read receipts?", "How can I enable read receipts?")
     }
 
     fn of(number: i64, similarity: f32, label: Option<bool>, asked: &str, prompt: &str) -> Judged {
-        let similarity = Similarity::from_cosine(similarity);
-        let sampled = NewSample {
-            project: ProjectId::from_bytes([1; 16]),
-            id: SampleId::new(number),
-            at: Timestamp::default(),
-            expires: None,
-            asked: asked.into(),
-            entry: EntryId::from_bytes(u128::try_from(number).unwrap().to_be_bytes()),
-            similarity,
-            band: Band::of(similarity).unwrap(),
-            met: Met::Served,
-            reason: None,
-            score: None,
-        };
+        let (project, similarity) = (ProjectId::from_bytes([1; 16]), Similarity::from_cosine(similarity));
+        let entry = EntryId::from_bytes(u128::try_from(number).unwrap().to_be_bytes());
+        let sampled = testing::sample(number, project, entry, asked, similarity, Timestamp::default());
         Judged::of(Sample { sampled, prompt: prompt.into(), model: "m".into(), context: None }, label)
     }
 

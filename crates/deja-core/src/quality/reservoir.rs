@@ -44,26 +44,15 @@ impl Reservoir {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Met;
     use crate::clock::Timestamp;
     use crate::embedding::Similarity;
     use crate::id::EntryId;
+    use crate::testing;
 
     fn sample(project: u8, similarity: f32, number: i64) -> NewSample {
+        let (project, entry) = (ProjectId::from_bytes([project; 16]), EntryId::from_bytes([1; 16]));
         let similarity = Similarity::from_cosine(similarity);
-        NewSample {
-            project: ProjectId::from_bytes([project; 16]),
-            id: SampleId::new(number),
-            at: Timestamp::default(),
-            expires: None,
-            asked: "asked".into(),
-            entry: EntryId::from_bytes([1; 16]),
-            similarity,
-            band: Band::of(similarity).unwrap(),
-            met: Met::Served,
-            reason: None,
-            score: None,
-        }
+        testing::sample(number, project, entry, "asked", similarity, Timestamp::default())
     }
 
     #[test]

@@ -83,8 +83,8 @@ async fn a_store_in_the_process_is_asked_nothing_ahead() {
         assert_eq!((reply.unwrap().source, looked_up > 0), (source, true));
     }
     // Though somebody names what to look up.
-    let (scope, hash) = crate::util::scope(bench.caller.project.id);
-    let wanted = LookUp { scope: scope.key(), prompt: hash("reset|1") };
+    let scope = crate::util::scope(bench.caller.project.id);
+    let wanted = LookUp { scope: scope.key(), prompt: PromptHash::of("reset|1") };
     assert!(bench.admit(Some(wanted)).await.unwrap().looked.is_none());
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use deja_core::cache::policy::NotStored;
-use deja_core::cache::{Answer, Candidate, Entry, NewEntry, Reason};
+use deja_core::cache::{Candidate, Reason};
 use deja_core::clock::Clock;
 use deja_core::embedding::{EmbedderId, Similarity, Threshold};
 use deja_core::engine::{Query, QueryError, Reply, Source};
@@ -13,7 +13,7 @@ use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
 use deja_core::provider::{Completion, FailureClass, Finish};
 use deja_core::store::{Entries, Usage};
-use deja_core::testing::change;
+use deja_core::testing::{change, entry, new_entry};
 use tokio::sync::Semaphore;
 
 use crate::util::{Bench, complete, failure, is_miss, query, scope, settle, unguarded, vector};
@@ -302,24 +302,8 @@ async fn where_models_share_answers_what_is_not_kept_is_no_answer_of_another_mod
 #[tokio::test]
 async fn an_answer_that_comes_and_goes_is_answered() {
     let bench = Bench::new().await;
-    let now = bench.clock.now();
-    let answer = Answer {
-        text: "here".into(),
-        provider: "fake".into(),
-        served_model: None,
-        input_tokens: 1,
-        output_tokens: 1,
-        tokens_estimated: false,
-        record: None,
-    };
-    let entry = Entry {
-        id: EntryId::from_bytes([9; 16]),
-        prompt: "reset|2".into(),
-        model: "cheap".into(),
-        answer,
-        created: now,
-        expires: None,
-    };
+    let mut entry = entry(EntryId::from_bytes([9; 16]), "reset|2", bench.clock.now());
+    entry.answer.text = "here".into();
     // Whoever looks finds nothing; the flight that looks once more finds it.
     *bench.store.flicker.lock().unwrap() =
         Some(Candidate { entry: Arc::new(entry), similarity: Similarity::ONE, forbidden: false });
@@ -331,31 +315,10 @@ async fn an_answer_that_comes_and_goes_is_answered() {
 #[tokio::test]
 async fn a_twin_that_another_process_stored_meanwhile_stays_and_answers() {
     let bench = Bench::new().await;
-    let (scope, hash) = scope(bench.caller.project.id);
-    let entry = Entry {
-        id: EntryId::from_bytes([9; 16]),
-        prompt: "reset|1".into(),
-        model: "cheap".into(),
-        answer: Answer {
-            text: "the other's".into(),
-            provider: "fake".into(),
-            served_model: None,
-            input_tokens: 1,
-            output_tokens: 1,
-            tokens_estimated: false,
-            record: None,
-        },
-        created: bench.clock.now(),
-        expires: None,
-    };
-    let new = NewEntry {
-        scope,
-        prompt_hash: hash("reset|1"),
-        entry,
-        vector: Some((EmbedderId::new("fake"), vector("reset|1"))),
-        max_entries: 100,
-        replaces: false,
-    };
+    let mut entry = entry(EntryId::from_bytes([9; 16]), "reset|1", bench.clock.now());
+    entry.answer.text = "the other's".into();
+    let mut new = new_entry(scope(bench.caller.project.id), entry);
+    new.vector = Some((EmbedderId::new("fake"), vector("reset|1")));
     let store = bench.store.clone();
     bench.provider.script(move |_| {
         let (store, new) = (store.clone(), new.clone());

@@ -39,8 +39,8 @@ async fn one_call_among_three_replicas() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_flight_of_a_dead_owner_is_taken_over_when_its_lease_runs_out() {
     let bench = Bench::new().await.replica(2);
-    let (scope, hash): (_, fn(&str) -> PromptHash) = scope(bench.caller.project.id);
-    let flight = FlightKey { project: bench.caller.project.id, scope: scope.key(), prompt: hash("reset|1") };
+    let (project, prompt) = (bench.caller.project.id, PromptHash::of("reset|1"));
+    let flight = FlightKey { project, scope: scope(project).key(), prompt };
     let dead = FlightId::from_bytes([9; 16]);
     let lease = Duration::from_secs(3);
     let claims = bench.store.claims().unwrap();

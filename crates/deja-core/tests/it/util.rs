@@ -10,13 +10,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deja_core::analytics::{Outcome, Totals, UsageEvent, hour_of};
 use deja_core::api_key::{ApiKey, PlainKey};
-use deja_core::cache::{Frame, LabelSource, Labelled, Met, PromptHash, Scope};
+use deja_core::cache::{Frame, LabelSource, Labelled, Met, Scope};
 use deja_core::clock::Clock;
-use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Similarity, Threshold};
+use deja_core::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding, Threshold};
 use deja_core::engine::{
     CallLimits, Ended, Engine, Listener, Parts, Query, QueryError, RecordLimits, Reply, Source,
 };
-use deja_core::id::{EntryId, KeyId, ProjectId};
+use deja_core::id::{EntryId, ProjectId};
 use deja_core::pricing::{PriceBook, PriceSource, PriceTable};
 use deja_core::project::{Guard, Project, ProjectSettings, Tier};
 use deja_core::provider::{
@@ -27,7 +27,7 @@ use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::{
     Admission, Entries, Keys, LogOrder, NewLabel, Projects, RequestLog, StoreError, Usage,
 };
-use deja_core::testing::{ManualClock, SeededEntropy, change, project};
+use deja_core::testing::{self, ManualClock, SeededEntropy, change, project};
 use deja_wire::Wire;
 use futures::StreamExt;
 use tokio::sync::Semaphore;
@@ -381,17 +381,7 @@ impl Bench {
 
     /// The same, whatever comes of it.
     pub async fn label_wrong(&self, entry: EntryId, asked: &str) -> Option<Labelled> {
-        let label = NewLabel {
-            entry,
-            asked,
-            vector: None,
-            similarity: Similarity::ONE,
-            met: Met::Served,
-            answers: false,
-            source: LabelSource::Console,
-            note: None,
-        };
-        self.engine.label(self.caller.project.id, label, &change()).await.unwrap()
+        self.engine.label(self.caller.project.id, testing::wrong(entry, asked), &change()).await.unwrap()
     }
 
     /// Another process with the same store.
@@ -485,16 +475,9 @@ async fn admission(
     let project = Project { tier: Tier::Pro, settings, ..project(id, &slug, clock.now()) };
     store.create_project(&project, &change()).await.unwrap();
     let api_key = ApiKey {
-        id: KeyId::from_bytes([number; 16]),
-        project: project.id,
-        name: "key".into(),
         shown: key.shown(),
         hash: key.hash(),
-        models: None,
-        created: clock.now(),
-        quota: None,
-        expires: None,
-        revoked: None,
+        ..testing::key(u32::from(number), project.id, clock.now())
     };
     store.create_key(&api_key, &change()).await.unwrap();
     store.admit(&key.hash()).await.unwrap().unwrap()
@@ -518,8 +501,8 @@ pub fn query(prompt: &str) -> Query {
 }
 
 /// The scope of such queries.
-pub fn scope(project: ProjectId) -> (Scope, fn(&str) -> PromptHash) {
-    (Scope::new(project, Frame::query(Some("cheap"), None)), PromptHash::of)
+pub fn scope(project: ProjectId) -> Scope {
+    Scope::new(project, Frame::query(Some("cheap"), None))
 }
 
 /// Whether this is a miss that was stored.

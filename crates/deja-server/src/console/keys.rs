@@ -231,25 +231,14 @@ pub(super) async fn revoke(visit: Visit, Path((slug, key)): Path<(String, String
 
 #[cfg(test)]
 mod tests {
-    use deja_core::api_key::KeyHash;
-    use deja_core::id::{KeyId, ProjectId};
+    use deja_core::id::ProjectId;
+    use deja_core::testing;
 
     use super::*;
 
     #[test]
     fn a_key_from_before_1970_has_its_place() {
-        let key = |created| ApiKey {
-            id: KeyId::from_bytes([1; 16]),
-            project: ProjectId::from_bytes([1; 16]),
-            name: String::new(),
-            shown: String::new(),
-            hash: KeyHash([1; 32]),
-            models: None,
-            quota: None,
-            created: Timestamp::from_nanos(created),
-            expires: None,
-            revoked: None,
-        };
+        let key = |created| testing::key(1, ProjectId::from_bytes([1; 16]), Timestamp::from_nanos(created));
         let (now, usage) = (Timestamp::from_secs(1), KeyUsage::default());
         let places = [i64::MAX, 1, 0, -1, i64::MIN].map(|created| place(&key(created), &usage, None, now));
         assert!(places.is_sorted(), "{places:?}");

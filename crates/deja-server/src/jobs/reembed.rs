@@ -163,11 +163,11 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use async_trait::async_trait;
-    use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
+    use deja_core::cache::{Frame, Scope};
     use deja_core::embedding::{EmbedderId, Embedding};
     use deja_core::id::{EntryId, ProjectId};
     use deja_core::store::{Entries, Projects, StaleCount, Vectors};
-    use deja_core::testing::{ManualClock, MemoryStore, change, project};
+    use deja_core::testing::{ManualClock, MemoryStore, change, entry, new_entry, project};
 
     use super::*;
 
@@ -211,27 +211,9 @@ mod tests {
         let project = project(ProjectId::from_bytes([1; 16]), "p", now);
         store.create_project(&project, &change()).await.unwrap();
         for (number, prompt) in [(1, "good"), (2, "bad"), (3, "better")] {
-            let answer = Answer {
-                text: "answer".into(),
-                provider: "p".into(),
-                served_model: None,
-                input_tokens: 1,
-                output_tokens: 1,
-                tokens_estimated: false,
-                record: None,
-            };
-            let entry = Entry {
-                id: EntryId::from_bytes([number; 16]),
-                prompt: prompt.into(),
-                model: "m".into(),
-                answer,
-                created: now,
-                expires: None,
-            };
+            let entry = entry(EntryId::from_bytes([number; 16]), prompt, now);
             let scope = Scope::new(project.id, Frame::query(Some("m"), None));
-            let prompt_hash = PromptHash::of(prompt);
-            let new = NewEntry { scope, prompt_hash, entry, vector: None, max_entries: 10, replaces: false };
-            store.insert(new).await.unwrap();
+            store.insert(new_entry(scope, entry)).await.unwrap();
         }
         store
     }

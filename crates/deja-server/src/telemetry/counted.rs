@@ -165,8 +165,8 @@ fn feedback(source: LabelSource, met: Met, answers: bool, came_of_it: Labelled) 
 
 #[cfg(test)]
 mod tests {
-    use deja_core::embedding::Similarity;
     use deja_core::id::EntryId;
+    use deja_core::testing;
     use metrics_exporter_prometheus::PrometheusBuilder;
 
     use super::*;
@@ -177,16 +177,8 @@ mod tests {
         let metrics = Metrics::new();
         metrics::with_local_recorder(&recorder, || {
             for (met, answers) in [(Met::Served, true), (Met::Refused, true), (Met::NearMiss, false)] {
-                let label = NewLabel {
-                    entry: EntryId::from_bytes([1; 16]),
-                    asked: "asked",
-                    vector: None,
-                    similarity: Similarity::ONE,
-                    met,
-                    answers,
-                    source: LabelSource::Console,
-                    note: None,
-                };
+                let own = testing::wrong(EntryId::from_bytes([1; 16]), "asked");
+                let label = NewLabel { met, answers, ..own };
                 metrics.labelled(&label, Labelled::Kept);
             }
         });

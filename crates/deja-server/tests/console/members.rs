@@ -2,21 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use deja_core::admin::operators;
 use deja_core::admin::providers::{self, NewProvider};
-use deja_core::analytics::{ContextKey, EntryHits, Outcome, Surface, UsageBatch, UsageEvent};
-use deja_core::cache::{Frame, Kind, Met, Parameters, PromptHash};
+use deja_core::analytics::{ContextKey, EntryHits, Outcome, UsageBatch, UsageEvent};
+use deja_core::cache::{Frame, Kind, Parameters, PromptHash};
 use deja_core::embedding::Similarity;
-use deja_core::id::{EntryId, KeyId};
+use deja_core::id::EntryId;
 use deja_core::member::Rank;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::{Project, ProjectSettings};
 use deja_core::provider::ProviderKind;
-use deja_core::quality::{Band, NewSample, SampleId};
-use deja_core::request_log::{LoggedRequest, MetEntry};
+use deja_core::request_log::LoggedRequest;
+use deja_core::testing::{change_at, sample};
 use deja_server::console::listed;
 
 use crate::roles::filled;
@@ -38,7 +37,7 @@ async fn with_canaries(world: &Arc<World>) -> (Project, EntryId) {
     let (store, now) = (&world.wired.store, world.wired.admin.clock.now());
     let settings = ProjectSettings { request_texts_days: 30, ..project.settings.clone() };
     let project = Project { settings, ..project };
-    store.update_project(&project, &deja_core::testing::change_at(now)).await.unwrap();
+    store.update_project(&project, &change_at(now)).await.unwrap();
     let entry = world.entry(&project, PROMPT, ANSWER, Some(CONTEXT)).await;
     let frame = Frame::of_wire(Kind::Chat, "m", Some(SYSTEM), Parameters::default());
     world.question(&project, frame, PROMPT).await;
@@ -67,36 +66,13 @@ async fn with_canaries(world: &Arc<World>) -> (Project, EntryId) {
     batch.entries.insert((project.id, entry), EntryHits { hits: 3, last_hit: now, saved });
     store.record(&batch).await.unwrap();
     let logged = LoggedRequest {
-        project: project.id,
-        at: now,
         request: Some("request-1".into()),
-        key: KeyId::from_bytes([0; 16]),
-        surface: Surface::Query,
         model: "m".into(),
         context: ContextKey::of(Some(CONTEXT)),
-        asked: Some(PromptHash::of(ASKED)),
-        text: Some(ASKED.into()),
-        outcome: Outcome::SemanticHit,
-        cause: None,
-        joined: false,
-        met: Some(MetEntry { entry, similarity, met: Met::Served, reason: None }),
-        latency: Some(Duration::from_millis(3)),
-        saved,
+        ..world.logged(&project, entry, ASKED)
     };
     store.log_requests(&[logged]).await.unwrap();
-    let sample = NewSample {
-        project: project.id,
-        id: SampleId::new(1),
-        at: now,
-        expires: None,
-        asked: ASKED.into(),
-        entry,
-        similarity,
-        band: Band::of(similarity).unwrap(),
-        met: Met::Served,
-        reason: None,
-        score: None,
-    };
+    let sample = sample(1, project.id, entry, ASKED, similarity, now);
     store.keep_samples(&[sample], now).await.unwrap();
     (project, entry)
 }

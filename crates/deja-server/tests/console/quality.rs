@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
-use deja_core::cache::Met;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_core::project::Guard;
-use deja_core::quality::{Band, NewSample, SampleId};
+use deja_core::testing::sample;
 
 use crate::util::{Page, World};
 
@@ -28,19 +27,7 @@ async fn sampled(
 ) {
     let similarity = Similarity::from_cosine(similarity);
     let at = world.wired.admin.clock.now();
-    let sample = NewSample {
-        project,
-        id: SampleId::new(number),
-        at,
-        expires: None,
-        asked: asked.into(),
-        entry,
-        similarity,
-        band: Band::of(similarity).unwrap(),
-        met: Met::Served,
-        reason: None,
-        score: None,
-    };
+    let sample = sample(number, project, entry, asked, similarity, at);
     world.wired.store.keep_samples(&[sample], at).await.unwrap();
     let mut batch = UsageBatch::default();
     let counted = batch.add(&UsageEvent {

@@ -13,7 +13,7 @@ use deja_core::admin::keys::{self, KeyWish};
 use deja_core::admin::projects::{self, NewProject};
 use deja_core::analytics::{ContextKey, Outcome, Surface};
 use deja_core::audit::{Actor, Change};
-use deja_core::cache::{Answer, Entry, Frame, Met, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Frame, Met, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, KeyId, OperatorId, SystemEntropy};
 use deja_core::member::Rank;
@@ -21,6 +21,7 @@ use deja_core::money::NanoUsd;
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
 use deja_core::request_log::{LoggedRequest, MetEntry};
+use deja_core::testing::{entry, new_entry};
 use deja_server::config::{Config, Sources};
 use deja_server::routes;
 use deja_server::wiring::{Wired, wire};
@@ -212,25 +213,11 @@ impl World {
     ) -> EntryId {
         let now = self.wired.admin.clock.now();
         let id = EntryId::generate(now, &SystemEntropy).unwrap();
-        let entry = Entry {
-            id,
-            prompt: prompt.into(),
-            model: model.into(),
-            answer: Answer {
-                text: answer.into(),
-                provider: "openai".into(),
-                served_model: None,
-                input_tokens: 7,
-                output_tokens: 9,
-                tokens_estimated: false,
-                record,
-            },
-            created: now,
-            expires: None,
-        };
-        let scope = Scope::new(project.id, frame);
-        let prompt_hash = PromptHash::of(prompt);
-        let new = NewEntry { scope, prompt_hash, entry, vector, max_entries: 1000, replaces: false };
+        let mut entry = entry(id, prompt, now);
+        entry.model = model.into();
+        entry.answer =
+            Answer { text: answer.into(), input_tokens: 7, output_tokens: 9, record, ..entry.answer };
+        let new = NewEntry { vector, ..new_entry(Scope::new(project.id, frame), entry) };
         self.wired.store.insert(new).await.unwrap();
         id
     }

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use deja_core::cache::{LabelSource, Met};
-use deja_core::embedding::Similarity;
 use deja_core::operator::Role;
-use deja_core::store::NewLabel;
+use deja_core::testing::{change, wrong};
 
 use crate::util::World;
 
@@ -35,7 +33,7 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
     assert!((0.3..0.99).contains(&pair.similarity.get()), "{}", pair.similarity.get());
     let own = member.submit(&place, &[("asked", "What is the capital of France?")]).await;
     assert!(own.one("[role=alert]").contains("own prompt"), "{}", own.text());
-    world.wired.store.delete(project.id, entry, &deja_core::testing::change()).await.unwrap();
+    world.wired.store.delete(project.id, entry, &change()).await.unwrap();
     let again = member.submit(&place, &[("asked", "again")]).await;
     assert!(again.one("[role=alert]").contains("gone already"));
 }
@@ -108,17 +106,8 @@ async fn wrong_answers_are_told_apart_and_paged() {
     assert!(page.one("[role=alert]").contains("answered another prompt"), "{}", page.text());
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1);
     // As versions kept it that took the entry's own prompt.
-    let own = NewLabel {
-        entry,
-        asked: "What is two and two?",
-        vector: None,
-        similarity: Similarity::ONE,
-        met: Met::Served,
-        answers: false,
-        source: LabelSource::Console,
-        note: None,
-    };
-    world.wired.store.label(project.id, own, &deja_core::testing::change()).await.unwrap();
+    let own = wrong(entry, "What is two and two?");
+    world.wired.store.label(project.id, own, &change()).await.unwrap();
     let page = member.get("/console/p/wrong/cache/wrong").await;
     assert_eq!(page.one("[aria-label='Wrong answers'] td.num"), "same prompt");
     for number in 0..24 {

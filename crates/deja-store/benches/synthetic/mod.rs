@@ -6,7 +6,7 @@
 //! between topics, as measured with all-MiniLM-L6-v2. Templates are drawn with the density of u^3: the most
 //! frequent one has some percent of all entries.
 
-use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Answer, Frame, NewEntry, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
@@ -90,28 +90,17 @@ pub(crate) fn prompt(number: u64) -> String {
 }
 
 pub(crate) fn entry(number: u64, embedding: Embedding) -> NewEntry {
-    let prompt = prompt(number);
+    let id = EntryId::from_bytes(u128::from(number).to_be_bytes());
+    let mut entry = testing::entry(id, &prompt(number), NOW);
+    entry.answer = Answer {
+        text: "Open the settings, choose the account, and type the new address. ".repeat(8),
+        input_tokens: 20,
+        output_tokens: 120,
+        ..entry.answer
+    };
     NewEntry {
-        scope: scope(),
-        prompt_hash: PromptHash::of(&prompt),
-        entry: Entry {
-            id: EntryId::from_bytes(u128::from(number).to_be_bytes()),
-            prompt,
-            model: "m".to_owned(),
-            answer: Answer {
-                text: "Open the settings, choose the account, and type the new address. ".repeat(8),
-                provider: "openai".to_owned(),
-                served_model: None,
-                input_tokens: 20,
-                output_tokens: 120,
-                tokens_estimated: false,
-                record: None,
-            },
-            created: NOW,
-            expires: None,
-        },
         vector: Some((embedder(), embedding)),
         max_entries: u64::MAX,
-        replaces: false,
+        ..testing::new_entry(scope(), entry)
     }
 }

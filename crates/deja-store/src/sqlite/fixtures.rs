@@ -1,6 +1,6 @@
 //! A project, its scope and its entries, for the tests of this backend's own parts.
 
-use deja_core::cache::{Answer, Entry, Frame, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Frame, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::{EmbedderId, Embedding};
 use deja_core::id::{EntryId, ProjectId};
@@ -37,22 +37,6 @@ pub(super) fn vector(number: u8) -> Embedding {
 }
 
 pub(super) fn entry(number: u8) -> NewEntry {
-    let answer = Answer {
-        text: "answer".to_owned(),
-        provider: "openai".to_owned(),
-        served_model: None,
-        input_tokens: 1,
-        output_tokens: 1,
-        tokens_estimated: false,
-        record: None,
-    };
-    let (prompt, model) = (number.to_string(), "m".to_owned());
-    NewEntry {
-        scope: scope(),
-        prompt_hash: hash(number),
-        entry: Entry { id: id(number), prompt, model, answer, created: NOW, expires: None },
-        vector: Some((embedder(), vector(number))),
-        max_entries: 100,
-        replaces: false,
-    }
+    let entry = testing::entry(id(number), &number.to_string(), NOW);
+    NewEntry { vector: Some((embedder(), vector(number))), ..testing::new_entry(scope(), entry) }
 }

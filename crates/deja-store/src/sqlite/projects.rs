@@ -226,10 +226,8 @@ fn settings_json(project: &Project) -> rusqlite::Result<String> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use deja_core::api_key::{ApiKey, KeyHash};
-    use deja_core::id::KeyId;
     use deja_core::store::{Entries as _, Keys as _, Store};
-    use deja_core::testing::change;
+    use deja_core::testing::{self, change};
 
     use super::*;
     use crate::StoreSettings;
@@ -239,18 +237,7 @@ mod tests {
     async fn a_deletion_that_was_stopped_serves_nothing_and_is_finished_by_the_next_start() {
         let directory = tempfile::tempdir().unwrap();
         let settings = StoreSettings { embedder: Some(embedder()), ..StoreSettings::new(directory.path()) };
-        let key = ApiKey {
-            id: KeyId::from_bytes([1; 16]),
-            project: project().id,
-            name: "k".into(),
-            shown: "dj_0".into(),
-            hash: KeyHash([1; 32]),
-            models: None,
-            quota: None,
-            expires: None,
-            created: NOW,
-            revoked: None,
-        };
+        let key = testing::key(1, project().id, NOW);
         let store = SqliteStore::open(&settings).unwrap();
         store.create_project(&project(), &change()).await.unwrap();
         store.create_key(&key, &change()).await.unwrap();

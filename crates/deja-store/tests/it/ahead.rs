@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use deja_core::api_key::{ApiKey, KeyHash};
 use deja_core::cache::{Frame, PromptHash, Scope};
-use deja_core::id::KeyId;
 use deja_core::project::Project;
 use deja_core::rate_limit::Quota;
 use deja_core::store::LookUp;
-use deja_core::testing::change;
+use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use tokio::time::sleep;
 
@@ -37,18 +35,7 @@ async fn a_look_up_with_an_admission_is_one_search_and_none_for_who_is_refused()
     }
     let limited = Project { custom_quota: Quota::new(1, LET_IN).ok(), ..project(1) };
     store.update_project(&limited, &change()).await.unwrap();
-    let key = ApiKey {
-        id: KeyId::from_bytes([1; 16]),
-        project: project_id(1),
-        name: String::new(),
-        shown: "dj_0000".to_owned(),
-        hash: KeyHash([1; 32]),
-        models: None,
-        created: NOW,
-        quota: None,
-        expires: None,
-        revoked: None,
-    };
+    let key = testing::key(1, project_id(1), NOW);
     store.create_key(&key, &change()).await.unwrap();
     let client = database.client().await;
     client.batch_execute("ANALYZE").await.unwrap();

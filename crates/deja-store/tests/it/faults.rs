@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::{BatchId, EntryHits, Outcome, UsageBatch, UsageEvent};
-use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::api_key::ApiKey;
 use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::id::{KeyId, OperatorId, RecorderId};
-use deja_core::operator::{Operator, PasswordHash, Role};
+use deja_core::id::RecorderId;
+use deja_core::operator::{Operator, Role};
 use deja_core::rate_limit::Quota;
 use deja_core::store::{EntryFilter, Probe, Store, StoreError};
-use deja_core::testing::change;
+use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -41,18 +41,7 @@ pub(crate) fn impatient(url: &str) -> PostgresSettings {
 }
 
 fn key(number: u8) -> ApiKey {
-    ApiKey {
-        id: KeyId::from_bytes([number; 16]),
-        project: project_id(1),
-        name: format!("key {number}"),
-        shown: format!("dj_{number:04}"),
-        hash: KeyHash([number; 32]),
-        models: None,
-        created: NOW,
-        quota: None,
-        expires: None,
-        revoked: None,
-    }
+    testing::key(number.into(), project_id(1), NOW)
 }
 
 fn scope() -> Scope {
@@ -429,14 +418,7 @@ async fn hang_up_often(store: &Arc<dyn Store>, proxy: &Proxy) {
 
 /// An operator that was never stored.
 pub(crate) fn nobody() -> Operator {
-    Operator {
-        id: OperatorId::from_bytes([9; 16]),
-        email: "nobody@example.com".parse().unwrap(),
-        role: Role::Member,
-        password: PasswordHash::from_phc("$argon2id$none".to_owned()),
-        created: NOW,
-        disabled: None,
-    }
+    testing::operator(9, Role::Member, NOW)
 }
 
 /// Callers that hang up at any moment: the others get their own answers, and nothing stays open.

@@ -4,14 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use deja_core::analytics::{EntryHits, UsageBatch};
-use deja_core::api_key::{ApiKey, KeyHash};
+use deja_core::api_key::ApiKey;
 use deja_core::cache::{Frame, Inserted, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::EmbedderId;
-use deja_core::id::{KeyId, ProjectId};
+use deja_core::id::ProjectId;
 use deja_core::store::{EntryColumn, EntryFilter, EntryOrder, NewLabel, Order, Projects, Store};
-use deja_core::testing::MemoryStore;
-use deja_core::testing::{change, change_at};
+use deja_core::testing::{self, MemoryStore, change, change_at};
 use proptest::prelude::*;
 
 use crate::postgres::Database;
@@ -84,18 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn key(number: u8) -> ApiKey {
-    ApiKey {
-        id: KeyId::from_bytes([number; 16]),
-        project: project_id(number % 2 + 1),
-        name: String::new(),
-        shown: format!("dj_{number:04}"),
-        hash: KeyHash([number; 32]),
-        models: None,
-        created: NOW,
-        quota: None,
-        expires: None,
-        revoked: None,
-    }
+    testing::key(number.into(), project_id(number % 2 + 1), NOW)
 }
 
 /// What a step is answered with, as text that two stores must agree on.

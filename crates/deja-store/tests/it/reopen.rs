@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deja_core::cache::{Frame, PromptHash, Scope};
-use deja_core::id::ProviderId;
 use deja_core::provider::{ProviderConfig, ProviderKind};
-use deja_core::testing::change;
+use deja_core::testing::{self, change};
 use deja_store::{OpenError, StoreSettings, open};
 
 use crate::support::{NOW, assert_whole, entry, project, project_id, store_in};
@@ -39,15 +38,11 @@ async fn providers_are_there_the_next_time_and_removed_ones_are_not() {
     let store = store_in(directory.path()).await;
     store.create_project(&project(1), &change()).await.unwrap();
     let provider = |number: u8| ProviderConfig {
-        id: ProviderId::from_bytes([number; 16]),
-        project: project_id(1),
         name: format!("house-{number}"),
         kind: ProviderKind::Gemini,
-        base_url: "https://llm.example/v1".into(),
         models: vec![format!("model-{number}")],
         sealed_secret: Some(vec![number; 40]),
-        allow_private: true,
-        created: NOW,
+        ..testing::provider(number.into(), project_id(1), NOW)
     };
     for number in 1..=3 {
         store.add_provider(&provider(number), &change()).await.unwrap();

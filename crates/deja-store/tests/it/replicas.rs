@@ -6,19 +6,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deja_core::analytics::{Outcome, UsageBatch, UsageEvent};
-use deja_core::api_key::{ApiKey, KeyHash};
-use deja_core::cache::{Frame, Inserted, Labelled, Met, NewEntry, PairHash, PromptHash, Scope};
+use deja_core::cache::{Frame, Inserted, Labelled, NewEntry, PairHash, PromptHash, Scope};
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{FlightId, KeyId, ProjectId};
 use deja_core::money::NanoUsd;
 use deja_core::provider::ProviderKind;
-use deja_core::quality::{Band, NewSample, SampleId};
 use deja_core::rate_limit::{Bucket, Quota, take};
 use deja_core::store::{
     Claimed, EVICTED_AT_ONCE, EntryFilter, FlightKey, Limits, Store, StoreError, Unanswered,
 };
-use deja_core::testing::change;
+use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use proptest::prelude::*;
 use tokio::task::JoinSet;
@@ -184,19 +182,8 @@ async fn what_is_deleted_while_counts_and_samples_are_written_takes_only_its_own
         let scope = Scope::new(project_id(number), Frame::query(Some("m"), None));
         store.insert(entry(number.into(), &scope, "asked")).await.unwrap();
         batch.add(&UsageEvent::bare(project_id(number), key, Outcome::Miss, NOW));
-        samples.push(NewSample {
-            project: project_id(number),
-            id: SampleId::new(number.into()),
-            at: NOW,
-            expires: None,
-            asked: "asked".into(),
-            entry: entry_id(number.into()),
-            similarity: Similarity::ONE,
-            band: Band::of(Similarity::ONE).unwrap(),
-            met: Met::Served,
-            reason: None,
-            score: None,
-        });
+        let (project, entry) = (project_id(number), entry_id(number.into()));
+        samples.push(testing::sample(number.into(), project, entry, "asked", Similarity::ONE, NOW));
     }
     let deletion = format!("DELETE FROM entries WHERE entry_id = '{}'", entry_id(2));
     let keep = async { store.keep_samples(&samples, NOW).await.unwrap() };
@@ -264,19 +251,8 @@ async fn a_revocation_holds_for_the_very_next_request_on_every_replica() {
     let replicas = replicas(&database).await;
     replicas[0].create_project(&project(1), &change()).await.unwrap();
     for number in 0..60 {
-        let key = ApiKey {
-            id: KeyId::from_bytes([number; 16]),
-            project: project_id(1),
-            name: String::new(),
-            shown: "dj_0000".to_owned(),
-            hash: KeyHash([number; 32]),
-            models: None,
-            created: NOW,
-            quota: None,
-            expires: None,
-            revoked: None,
-        };
-        let turn = usize::from(number);
+        let key = testing::key(number, project_id(1), NOW);
+        let turn = number as usize;
         replicas[turn % 3].create_key(&key, &change()).await.unwrap();
         for replica in &replicas {
             assert!(replica.admit(&key.hash).await.unwrap().is_some());

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use deja_core::cache::{Answer, Candidate, Entry, LabelSource, Met, NewEntry, PromptHash, Scope};
+use deja_core::cache::{Candidate, NewEntry, PromptHash, Scope};
 use deja_core::clock::Timestamp;
-use deja_core::embedding::{EmbedderId, Embedding, Similarity, Threshold};
+use deja_core::embedding::{EmbedderId, Embedding, Threshold};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::project::Project;
 use deja_core::store::{NewLabel, Probe, Store};
@@ -42,16 +42,7 @@ pub(crate) fn embedder() -> EmbedderId {
 
 /// What somebody at the console says of an entry that answered `asked` wrongly.
 pub(crate) fn wrong(number: u32, asked: &str) -> NewLabel<'_> {
-    NewLabel {
-        entry: entry_id(number),
-        asked,
-        vector: None,
-        similarity: Similarity::ONE,
-        met: Met::Served,
-        answers: false,
-        source: LabelSource::Console,
-        note: None,
-    }
+    testing::wrong(entry_id(number), asked)
 }
 
 /// One of many vectors that differ a lot or a little: numbers with the same tens are neighbours.
@@ -67,29 +58,10 @@ pub(crate) fn vector(number: u32) -> Embedding {
 }
 
 pub(crate) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
-    NewEntry {
-        scope: scope.clone(),
-        prompt_hash: PromptHash::of(prompt),
-        entry: Entry {
-            id: entry_id(number),
-            prompt: prompt.to_owned(),
-            model: scope.frame().model().unwrap_or("shared").to_owned(),
-            answer: Answer {
-                text: format!("answer {number}"),
-                provider: "openai".to_owned(),
-                served_model: None,
-                input_tokens: 1,
-                output_tokens: 2,
-                tokens_estimated: false,
-                record: None,
-            },
-            created: NOW,
-            expires: None,
-        },
-        vector: Some((embedder(), vector(number))),
-        max_entries: 1_000_000,
-        replaces: false,
-    }
+    let mut entry = testing::entry(entry_id(number), prompt, NOW);
+    scope.frame().model().unwrap_or("shared").clone_into(&mut entry.model);
+    (entry.answer.text, entry.answer.output_tokens) = (format!("answer {number}"), 2);
+    NewEntry { vector: Some((embedder(), vector(number))), ..testing::new_entry(scope.clone(), entry) }
 }
 
 pub(crate) async fn near(

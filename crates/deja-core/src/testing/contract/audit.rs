@@ -9,11 +9,12 @@ use super::labels::wrong;
 use super::{Subject, register};
 use crate::audit::{Actor, AuditRow, Change};
 use crate::cache::Labelled;
-use crate::id::{OperatorId, ProjectId, ProviderId};
+use crate::id::{OperatorId, ProjectId};
 use crate::member::Rank;
-use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
-use crate::provider::{ProviderConfig, ProviderKind};
+use crate::operator::{Invite, Operator, Purpose, Role, Session, TokenHash};
+use crate::provider::ProviderConfig;
 use crate::store::{EntryFilter, NewLabel, Store};
+use crate::testing;
 
 register!["audit":
     rows_come_back_as_they_were,
@@ -76,28 +77,11 @@ async fn rows_page_newest_first(mut subject: Subject) {
 }
 
 fn provider() -> ProviderConfig {
-    ProviderConfig {
-        id: ProviderId::from_bytes(bytes(1)),
-        project: project_id(1),
-        name: "own".to_owned(),
-        kind: ProviderKind::OpenAi,
-        base_url: "https://llm.example/v1".to_owned(),
-        models: vec!["local".to_owned()],
-        sealed_secret: None,
-        allow_private: false,
-        created: NOW,
-    }
+    testing::provider(1, project_id(1), NOW)
 }
 
 fn operator() -> Operator {
-    Operator {
-        id: OperatorId::from_bytes(bytes(1)),
-        email: "ada@example.com".parse().unwrap(),
-        role: Role::Owner,
-        password: PasswordHash::from_phc("$x"),
-        created: NOW,
-        disabled: None,
-    }
+    testing::operator(1, Role::Owner, NOW)
 }
 
 fn invite(number: u8) -> Invite {

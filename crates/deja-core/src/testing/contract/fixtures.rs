@@ -3,18 +3,20 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use crate::api_key::{ApiKey, KeyHash};
+use crate::api_key::ApiKey;
 use crate::cache::{
     Answer, Candidate, Entry, Frame, Inserted, Kind, NewEntry, Parameters, PromptHash, Scope,
 };
 use crate::clock::Timestamp;
 use crate::embedding::{EmbedderId, Embedding, Threshold};
-use crate::id::{EntryId, KeyId, OperatorId, ProjectId};
-use crate::operator::{Operator, PasswordHash, Role};
+use crate::id::{EntryId, OperatorId, ProjectId};
+use crate::operator::{Operator, Role};
 use crate::project::Project;
 use crate::rate_limit::Decision;
 use crate::store::{Admission, Door, Probe, Store};
 use crate::testing::{self, change};
+
+pub(super) use crate::testing::bytes;
 
 /// When the cases play.
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
@@ -22,11 +24,6 @@ pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 /// `seconds` after [`NOW`].
 pub(super) fn later(seconds: i64) -> Timestamp {
     Timestamp::from_secs(NOW.as_secs() + seconds)
-}
-
-/// An identity made of a number, ordered as the number.
-pub(super) fn bytes(number: u32) -> [u8; 16] {
-    u128::from(number).to_be_bytes()
 }
 
 pub(super) fn project_id(number: u32) -> ProjectId {
@@ -55,14 +52,7 @@ pub(super) fn operator_id(number: u32) -> OperatorId {
 
 /// An owner of deja.
 pub(super) fn operator(number: u32) -> Operator {
-    Operator {
-        id: operator_id(number),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role: Role::Owner,
-        password: PasswordHash::from_phc("$argon2id$hash"),
-        created: NOW,
-        disabled: None,
-    }
+    testing::operator(number, Role::Owner, NOW)
 }
 
 /// Stores [`operator`].
@@ -74,20 +64,7 @@ pub(super) async fn with_operator(store: &dyn Store, number: u32) -> Operator {
 
 /// An active key.
 pub(super) fn key(number: u32, project: ProjectId) -> ApiKey {
-    let mut hash = [0; 32];
-    hash[..16].copy_from_slice(&bytes(number));
-    ApiKey {
-        id: KeyId::from_bytes(bytes(number)),
-        project,
-        name: format!("key {number}"),
-        shown: format!("dj_{number:04}"),
-        hash: KeyHash(hash),
-        models: None,
-        quota: None,
-        expires: None,
-        created: later(i64::from(number)),
-        revoked: None,
-    }
+    testing::key(number, project, later(i64::from(number)))
 }
 
 /// What a key that works finds.
@@ -138,29 +115,17 @@ pub(super) fn request(prompt: &str) -> PromptHash {
 
 /// An entry that never expires, with the vector at 0 degrees of the embedder `e`.
 pub(super) fn entry(number: u32, scope: &Scope, prompt: &str) -> NewEntry {
-    NewEntry {
-        scope: scope.clone(),
-        prompt_hash: PromptHash::of(prompt),
-        entry: Entry {
-            id: entry_id(number),
-            prompt: prompt.to_owned(),
-            model: scope.frame().model().unwrap_or("shared").to_owned(),
-            answer: Answer {
-                text: format!("answer {number} \0 to {prompt} \u{1F98A}"),
-                provider: "openai".to_owned(),
-                served_model: Some("m-2023-11-06".to_owned()),
-                input_tokens: 11,
-                output_tokens: u64::from(number),
-                tokens_estimated: number % 2 == 1,
-                record: None,
-            },
-            created: NOW,
-            expires: None,
-        },
-        vector: Some((embedder("e"), at_angle(0.0))),
-        max_entries: 100_000,
-        replaces: false,
-    }
+    let mut entry = testing::entry(entry_id(number), prompt, NOW);
+    scope.frame().model().unwrap_or("shared").clone_into(&mut entry.model);
+    entry.answer = Answer {
+        text: format!("answer {number} \0 to {prompt} \u{1F98A}"),
+        served_model: Some("m-2023-11-06".to_owned()),
+        input_tokens: 11,
+        output_tokens: u64::from(number),
+        tokens_estimated: number % 2 == 1,
+        ..entry.answer
+    };
+    NewEntry { vector: Some((embedder("e"), at_angle(0.0))), ..testing::new_entry(scope.clone(), entry) }
 }
 
 /// The same with another vector.

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
 use crate::store::{NewLabel, Store};
-use crate::testing::{change, change_at};
+use crate::testing::{self, change, change_at};
 
 register!["labels":
     are_kept_whole_as_long_as_the_entry,
@@ -24,16 +24,7 @@ const MANY: NonZeroUsize = NonZeroUsize::MAX;
 
 /// Somebody at the console says that the entry answered `asked` wrongly.
 pub(super) fn wrong(number: u32, asked: &str) -> NewLabel<'_> {
-    NewLabel {
-        entry: entry_id(number),
-        asked,
-        vector: None,
-        similarity: Similarity::from_cosine(0.875),
-        met: Met::Served,
-        answers: false,
-        source: LabelSource::Console,
-        note: None,
-    }
+    NewLabel { similarity: Similarity::from_cosine(0.875), ..testing::wrong(entry_id(number), asked) }
 }
 
 /// The labels of a project, newest first: what was asked, the entry, and whether it answers.

@@ -9,7 +9,7 @@ use crate::id::OperatorId;
 use crate::operator::{Invite, Operator, PasswordHash, Purpose, Role, Session, TokenHash};
 use crate::second_factor::SecondFactor;
 use crate::store::{Store, StoreError};
-use crate::testing::{change, change_at};
+use crate::testing::{self, change, change_at};
 
 register!["people":
     operators_come_back_by_address_and_by_id,
@@ -39,14 +39,8 @@ fn id(number: u32) -> OperatorId {
 }
 
 fn operator(number: u32, role: Role) -> Operator {
-    Operator {
-        id: id(number),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role,
-        password: PasswordHash::from_phc(format!("$argon2id$hash {number}")),
-        created: later(i64::from(number)),
-        disabled: None,
-    }
+    let password = PasswordHash::from_phc(format!("$argon2id$hash {number}"));
+    Operator { password, ..testing::operator(number, role, later(i64::from(number))) }
 }
 
 async fn with_operator(store: &dyn Store, number: u32, role: Role) -> Operator {

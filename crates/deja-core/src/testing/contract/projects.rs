@@ -7,10 +7,9 @@ use super::{Subject, register};
 use crate::analytics::{Outcome, UsageBatch, UsageEvent};
 use crate::pricing::{ModelPrice, PicoUsdPerToken};
 use crate::project::{Guard, Project, ProjectSettings, Tier};
-use crate::provider::{ProviderConfig, ProviderKind};
 use crate::rate_limit::Quota;
 use crate::store::StoreError;
-use crate::testing::change;
+use crate::testing::{self, change};
 
 register!["projects":
     come_back_as_they_were,
@@ -94,7 +93,7 @@ async fn deleted_are_gone_everywhere(mut subject: Subject) {
         let key = key(number, id);
         store.create_key(&key, &change()).await.unwrap();
         put(&*store, entry(number, &scope(id), "hello")).await;
-        store.add_provider(&provider(number), &change()).await.unwrap();
+        store.add_provider(&testing::provider(number, project_id(number), NOW), &change()).await.unwrap();
         batch.add(&UsageEvent { model: "m", ..UsageEvent::bare(id, key.id, Outcome::Miss, NOW) });
     }
     store.record(&batch).await.unwrap();
@@ -130,18 +129,4 @@ async fn a_deleted_one_takes_no_entries(subject: Subject) {
     assert!(matches!(late, Err(StoreError::Conflict(_))));
     assert_eq!(store.count(id).await.unwrap(), 0);
     assert!(!store.delete(id, entry_id(1), &change()).await.unwrap());
-}
-
-fn provider(number: u32) -> ProviderConfig {
-    ProviderConfig {
-        id: crate::id::ProviderId::from_bytes(super::fixtures::bytes(number)),
-        project: project_id(number),
-        name: "own".to_owned(),
-        kind: ProviderKind::OpenAi,
-        base_url: "http://localhost:1/v1".to_owned(),
-        models: vec!["local".to_owned()],
-        sealed_secret: None,
-        allow_private: true,
-        created: NOW,
-    }
 }

@@ -1,12 +1,11 @@
 //! Custom providers and the check of the master key.
 
-use super::fixtures::{NOW, bytes, key, opened, project_id, with_project};
+use super::fixtures::{NOW, key, opened, project_id, with_project};
 use super::{Subject, register};
 use crate::api_key::ApiKey;
-use crate::id::ProviderId;
 use crate::provider::{ProviderConfig, ProviderKind};
 use crate::store::{OwnProviders, Store, StoreError};
-use crate::testing::change;
+use crate::testing::{self, change};
 
 register!["providers":
     come_back_as_they_were,
@@ -23,16 +22,13 @@ register!["providers":
 
 fn provider(number: u32, name: &str, models: &[&str]) -> ProviderConfig {
     ProviderConfig {
-        id: ProviderId::from_bytes(bytes(number)),
-        project: project_id(1),
         name: name.to_owned(),
         // Any two that follow each other differ.
         kind: ProviderKind::ALL[number as usize % 3],
-        base_url: "https://llm.example/v1".to_owned(),
         models: models.iter().map(|model| (*model).to_owned()).collect(),
         sealed_secret: (number == 1).then(|| vec![0, 255, 7]),
         allow_private: number == 1,
-        created: NOW,
+        ..testing::provider(number, project_id(1), NOW)
     }
 }
 

@@ -10,9 +10,9 @@ use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::project::Project;
-use crate::quality::{BANDS, Band, NewSample, SampleId};
+use crate::quality::{BANDS, NewSample};
 use crate::store::{EntryFilter, Store};
-use crate::testing::change;
+use crate::testing::{self, change};
 
 register!["samples":
     a_sample_comes_back_whole,
@@ -29,20 +29,8 @@ const MANY: NonZeroUsize = NonZeroUsize::MAX;
 
 /// A sample of the entry of this number.
 fn sample(project: ProjectId, number: i64, entry: u32, similarity: f32) -> NewSample {
-    let similarity = Similarity::from_cosine(similarity);
-    NewSample {
-        project,
-        id: SampleId::new(number),
-        at: later(number % 1000),
-        expires: None,
-        asked: format!("asked {number} \0 \u{1F98A}"),
-        entry: entry_id(entry),
-        similarity,
-        band: Band::of(similarity).unwrap(),
-        met: Met::Served,
-        reason: None,
-        score: None,
-    }
+    let (asked, at) = (format!("asked {number} \0 \u{1F98A}"), later(number % 1000));
+    testing::sample(number, project, entry_id(entry), &asked, Similarity::from_cosine(similarity), at)
 }
 
 /// A project that keeps so many samples, with an entry.

@@ -3,16 +3,15 @@
 use deja_core::admin::keys::KeyWish;
 use deja_core::admin::members;
 use deja_core::admin::projects::NewProject;
-use deja_core::id::{OperatorId, ProviderId};
+use deja_core::id::OperatorId;
 use deja_core::member::Rank;
 use deja_core::operator::PasswordHash;
 use deja_core::project::Tier;
-use deja_core::provider::ProviderKind;
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
     Keys as _, Members as _, Operators as _, Projects as _, ProviderConfigs as _, SecondFactors as _,
 };
-use deja_core::testing::{MemoryStore, change};
+use deja_core::testing::{self, MemoryStore, change};
 
 use super::*;
 use crate::secrets::vault::MasterKey;
@@ -23,15 +22,8 @@ fn admin(store: Arc<MemoryStore>) -> deja_core::admin::Admin {
     admin::over(store, Vault::new(&key, Arc::new(SystemEntropy)), prices, "https://deja.example")
 }
 
-fn person(number: u8, role: Role) -> Operator {
-    Operator {
-        id: OperatorId::from_bytes([number; 16]),
-        email: format!("o{number}@example.com").parse().unwrap(),
-        role,
-        password: PasswordHash::from_phc("none"),
-        created: SystemClock.now(),
-        disabled: None,
-    }
+fn person(number: u32, role: Role) -> Operator {
+    testing::operator(number, role, SystemClock.now())
 }
 
 #[tokio::test]
@@ -94,16 +86,10 @@ async fn a_copy_that_is_repeated_takes_over_models_passwords_and_ended_membershi
     let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
     let shop = projects::create(&theirs, new).await.unwrap();
     target.create_project(&shop, &change()).await.unwrap();
-    let provider = |number: u8, models: &[&str]| ProviderConfig {
-        id: ProviderId::from_bytes([number; 16]),
-        project: shop.id,
+    let provider = |number: u32, models: &[&str]| ProviderConfig {
         name: format!("p{number}"),
-        kind: ProviderKind::OpenAi,
-        base_url: "https://llm.example/v1".into(),
         models: models.iter().map(|model| (*model).to_owned()).collect(),
-        sealed_secret: None,
-        allow_private: true,
-        created: shop.created,
+        ..testing::provider(number, shop.id, shop.created)
     };
     for store in [&source, &target] {
         store.add_provider(&provider(1, &["a"]), &change()).await.unwrap();
