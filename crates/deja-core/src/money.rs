@@ -21,6 +21,11 @@ impl NanoUsd {
         self.0
     }
 
+    /// The same, to change it.
+    pub(crate) fn nanos_mut(&mut self) -> &mut u64 {
+        &mut self.0
+    }
+
     /// The amount in dollars, for people and JSON.
     pub fn as_dollars(self) -> f64 {
         self.0 as f64 / 1e9

@@ -309,103 +309,57 @@ impl Totals {
 
     /// Adds `other` to this.
     pub fn add(&mut self, other: &Self) {
-        let sums = self.as_array().into_iter().zip(other.as_array());
-        let mut array = [0; Self::FIELDS];
-        for (place, (a, b)) in array.iter_mut().zip(sums) {
-            *place = a.saturating_add(b);
+        for (sum, more) in self.sums_mut().into_iter().zip(other.as_array()) {
+            *sum = sum.saturating_add(more);
         }
-        *self = Self::from_array(array);
     }
 
-    /// Number of sums.
-    pub const FIELDS: usize = 25;
+    /// Number of sums: each field is one.
+    pub const FIELDS: usize = size_of::<Self>() / size_of::<u64>();
 
     /// The sums in the order of the fields, money in nano-dollars: what a store keeps as columns.
-    pub const fn as_array(&self) -> [u64; Self::FIELDS] {
-        [
-            self.exact_hits,
-            self.semantic_hits,
-            self.misses,
-            self.errors,
-            self.refused,
-            self.rate_limited,
-            self.input_tokens,
-            self.output_tokens,
-            self.saved_input_tokens,
-            self.saved_output_tokens,
-            self.saved.as_nanos(),
-            self.spent.as_nanos(),
-            self.passed,
-            self.new_scopes,
-            self.new_instructions,
-            self.new_turns,
-            self.new_contexts,
-            self.new_end_users,
-            self.new_parameters,
-            self.unknown_models,
-            self.forbidden_models,
-            self.closed_projects,
-            self.not_cached,
-            self.unpriced,
-            self.too_long,
-        ]
+    pub fn as_array(&self) -> [u64; Self::FIELDS] {
+        let mut own = *self;
+        own.sums_mut().map(|sum| *sum)
     }
 
     /// The sums that [`Self::as_array`] gave.
-    pub const fn from_array(sums: [u64; Self::FIELDS]) -> Self {
-        let [
-            exact_hits,
-            semantic_hits,
-            misses,
-            errors,
-            refused,
-            rate_limited,
-            input_tokens,
-            output_tokens,
-            saved_input_tokens,
-            saved_output_tokens,
-            saved,
-            spent,
-            passed,
-            new_scopes,
-            new_instructions,
-            new_turns,
-            new_contexts,
-            new_end_users,
-            new_parameters,
-            unknown_models,
-            forbidden_models,
-            closed_projects,
-            not_cached,
-            unpriced,
-            too_long,
-        ] = sums;
-        Self {
-            exact_hits,
-            semantic_hits,
-            misses,
-            errors,
-            refused,
-            rate_limited,
-            input_tokens,
-            output_tokens,
-            saved_input_tokens,
-            saved_output_tokens,
-            saved: NanoUsd::from_nanos(saved),
-            spent: NanoUsd::from_nanos(spent),
-            passed,
-            new_scopes,
-            new_instructions,
-            new_turns,
-            new_contexts,
-            new_end_users,
-            new_parameters,
-            unknown_models,
-            forbidden_models,
-            closed_projects,
-            not_cached,
-            unpriced,
-            too_long,
+    pub fn from_array(sums: [u64; Self::FIELDS]) -> Self {
+        let mut totals = Self::default();
+        for (field, sum) in totals.sums_mut().into_iter().zip(sums) {
+            *field = sum;
         }
+        totals
+    }
+
+    /// Each field, to change it. The compiler sees that none is missing, and none there twice.
+    fn sums_mut(&mut self) -> [&mut u64; Self::FIELDS] {
+        [
+            &mut self.exact_hits,
+            &mut self.semantic_hits,
+            &mut self.misses,
+            &mut self.errors,
+            &mut self.refused,
+            &mut self.rate_limited,
+            &mut self.input_tokens,
+            &mut self.output_tokens,
+            &mut self.saved_input_tokens,
+            &mut self.saved_output_tokens,
+            self.saved.nanos_mut(),
+            self.spent.nanos_mut(),
+            &mut self.passed,
+            &mut self.new_scopes,
+            &mut self.new_instructions,
+            &mut self.new_turns,
+            &mut self.new_contexts,
+            &mut self.new_end_users,
+            &mut self.new_parameters,
+            &mut self.unknown_models,
+            &mut self.forbidden_models,
+            &mut self.closed_projects,
+            &mut self.not_cached,
+            &mut self.unpriced,
+            &mut self.too_long,
+        ]
     }
 }
