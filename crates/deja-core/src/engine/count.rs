@@ -251,8 +251,8 @@ impl Engine {
         ended: Ended<'_>,
         opinion: Option<Opinion>,
     ) {
-        let bare = self.bare(caller, ended);
-        let named = UsageEvent { model: &query.model, context: query.context.as_deref(), ..bare };
+        let named =
+            UsageEvent { model: &query.model, context: query.context.as_deref(), ..self.bare(caller, ended) };
         let named = match &query.wire {
             Some(wired) => UsageEvent {
                 surface: wired.surface(),
@@ -273,8 +273,7 @@ impl Engine {
                 UsageEvent { spent: opinion.map_or(NanoUsd::ZERO, |opinion| opinion.cost), ..named }
             }
             // It was looked for nowhere.
-            Ended::Refused(..) => UsageEvent { placed: None, ..named },
-            Ended::RateLimited(_) => bare,
+            Ended::Refused(..) | Ended::RateLimited(_) => UsageEvent { placed: None, ..named },
         };
         self.count_as(caller, &event, Ending::Read(query), ended);
         if let Ended::Answered(reply) = ended {

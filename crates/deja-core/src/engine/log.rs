@@ -103,16 +103,14 @@ fn logged(event: &UsageEvent<'_>, ending: Ending<'_>, ended: Ended<'_>, texts: b
         Ending::Read(query) => (query.request.as_deref(), Some(query)),
     };
     let reply = ended.reply();
-    // One over the limit is counted without its names; here it may have them.
-    let model = query.map_or(event.model, |query| &query.model);
     LoggedRequest {
         project: event.project,
         at: event.at,
         request: request.map(str::to_owned),
         key: event.key,
-        surface: query.and_then(|query| query.wire.as_ref()).map_or(event.surface, |wired| wired.surface()),
-        model: model[..model.floor_char_boundary(NAME)].to_owned(),
-        context: ContextKey::of(query.and_then(|query| query.context.as_deref())),
+        surface: event.surface,
+        model: event.model[..event.model.floor_char_boundary(NAME)].to_owned(),
+        context: ContextKey::of(event.context),
         asked: query.map(|query| PromptHash::of(&query.prompt)),
         text: query.filter(|_| texts).map(|query| kept_text(&query.prompt)),
         outcome: event.outcome,
