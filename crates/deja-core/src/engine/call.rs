@@ -1,7 +1,7 @@
 //! What the leader of a flight does: see that nobody else asks, ask the provider, store, tell the watchers.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use opentelemetry::context::FutureExt as _;
@@ -16,7 +16,6 @@ use crate::engine::search::Near;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Opinion, Query, QueryError};
 use crate::id::EntryId;
-use crate::money::NanoUsd;
 use crate::provider::{Completion, Endpoint, Provider, Route};
 use crate::store::{Admission, FlightKey, StoreError, Unanswered};
 
@@ -170,23 +169,32 @@ impl Engine {
         let provider_time = timed.end();
 
         let verdict = may_store(&completion);
-        let entry = Arc::new(self.entry_of(call, provider.name(), completion, None).await?);
-        let spent = self.spent(call, &entry);
+        let entry = self.entry_of(call, provider.name(), completion, None).await?;
+        let fresh = self.fresh(call, claim, entry, verdict, provider_time).await;
+        Ok(Completed::Answered(Arc::new(fresh)))
+    }
+
+    /// What came of a call: its answer, with what it cost. It is stored if the `verdict` is that it may be.
+    pub(super) async fn fresh(
+        &self,
+        call: &Call,
+        claim: Option<&Claim<'_>>,
+        entry: Entry,
+        verdict: Result<(), NotStored>,
+        provider_time: Duration,
+    ) -> Fresh {
+        let (project, input_tokens) = (&call.caller.project, entry.answer.input_tokens);
+        let spent = self.cost(project, &call.query.model, &entry, input_tokens, false).amount;
+        let entry = Arc::new(entry);
         let (entry, stored) = match verdict {
             Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),
         };
-        let near = call.near;
-        Ok(Completed::Answered(Arc::new(Fresh { entry, stored, spent, near, provider_time })))
-    }
-
-    /// What the answer to `call` cost.
-    pub(super) fn spent(&self, call: &Call, entry: &Entry) -> NanoUsd {
-        self.cost(&call.caller.project, &call.query.model, entry, entry.answer.input_tokens, false).amount
+        Fresh { entry, stored, spent, near: call.near, provider_time }
     }
 
     /// Stores the answer. One that cannot be stored is paid for all the same, so it is still returned.
-    pub(super) async fn keep(
+    async fn keep(
         &self,
         call: &Call,
         claim: Option<&Claim<'_>>,

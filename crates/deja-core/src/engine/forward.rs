@@ -51,6 +51,8 @@ enum Read {
 struct Came {
     streamed: bool,
     bytes: usize,
+    /// How long that took.
+    time: Duration,
 }
 
 impl Engine {
@@ -97,8 +99,7 @@ impl Engine {
             ended = read(body, &log, marked, &mut patience, &mut bytes) => ended,
             never = unshared => never,
         };
-        let came = Came { streamed, bytes };
-        let provider_time = timed.end();
+        let came = Came { streamed, bytes, time: timed.end() };
         let landed = match &ended {
             Read::Broken(error) => {
                 upstream.answered(Err(error));
@@ -111,9 +112,7 @@ impl Engine {
                 Err(QueryError::Unfinished)
             }
             // OpenAI's clients hang up at the end mark, often before the body ends. What has none is no record.
-            Read::Whole | Read::Abandoned => {
-                self.land(call, wired, &log, came, provider_time, claim, upstream).await
-            }
+            Read::Whole | Read::Abandoned => self.land(call, wired, &log, came, claim, upstream).await,
         };
         let began = wired.began(call.started, log.first_byte());
         if let Ok(fresh) = &landed {
@@ -129,7 +128,7 @@ impl Engine {
         });
         if let Err(error) = &landed {
             // Its readers do not wait for the tokens to be counted.
-            let part = self.part(call, wired, &log, came, cut, provider_time).await;
+            let part = self.part(call, wired, &log, came, cut).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
@@ -145,7 +144,6 @@ impl Engine {
         wired: &Wired,
         log: &Log,
         came: Came,
-        provider_time: Duration,
         claim: Option<&Claim<'_>>,
         upstream: Upstream,
     ) -> Result<Fresh, QueryError> {
@@ -157,7 +155,7 @@ impl Engine {
         }
         let Some(whole) = log.whole() else {
             upstream.end();
-            let part = self.part(call, wired, log, came, true, provider_time).await;
+            let part = self.part(call, wired, log, came, true).await;
             return part.ok_or(QueryError::Unfinished);
         };
         let wire = wired.forward.endpoint.wire();
@@ -175,27 +173,13 @@ impl Engine {
         });
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
         let entry = self.entry_of(call, &log.head.provider, completion, Some(body)).await?;
-        let entry = Arc::new(entry);
-        let spent = self.spent(call, &entry);
-        let (entry, stored) = match verdict {
-            Ok(()) => self.keep(call, claim, entry).await,
-            Err(reason) => (entry, Err(reason)),
-        };
-        Ok(Fresh { entry, stored, spent, near: call.near, provider_time })
+        Ok(self.fresh(call, claim, entry, verdict, came.time).await)
     }
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
     /// all the same; `None` if nothing says so. What a plain one that is `cut` says cannot be read. Where one that was too long tells no
     /// tokens, they are those of its beginning, by its length.
-    async fn part(
-        &self,
-        call: &Call,
-        wired: &Wired,
-        log: &Log,
-        came: Came,
-        cut: bool,
-        provider_time: Duration,
-    ) -> Option<Fresh> {
+    async fn part(&self, call: &Call, wired: &Wired, log: &Log, came: Came, cut: bool) -> Option<Fresh> {
         let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
         if log.head.status != 200 || is_cached && !(came.streamed || cut) {
             return None;
@@ -244,9 +228,7 @@ impl Engine {
         if *tokens_estimated {
             *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
         }
-        let entry = Arc::new(entry);
-        let (spent, stored) = (self.spent(call, &entry), wired.stores().and(Err(why)));
-        Some(Fresh { entry, stored, spent, near: call.near, provider_time })
+        Some(self.fresh(call, None, entry, wired.stores().and(Err(why)), came.time).await)
     }
 
     /// The reply to the request that began the call.
