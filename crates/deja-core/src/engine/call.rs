@@ -55,7 +55,7 @@ impl Engine {
     /// Runs a flight to its end in a task of its own. `at_once` asks the provider whatever others do meanwhile.
     pub(super) fn lead(&self, leader: Leader, call: Call, at_once: bool) {
         let engine = self.clone();
-        let at_once = at_once || call.query.wire.as_ref().is_some_and(|wired| !wired.is_shared());
+        let at_once = at_once || !call.query.is_shared();
         let flight = async move {
             let completed = if at_once {
                 engine.ask(&leader, &call, None).await

@@ -9,7 +9,6 @@ use tokio::runtime::Handle;
 
 use crate::analytics::{Outcome, Placed, RefusedFor, Surface, UsageEvent};
 use crate::cache::Labelled;
-use crate::embedding::Similarity;
 use crate::engine::flight::Completed;
 use crate::engine::log::Ending;
 use crate::engine::{Cause, Engine, Opinion, Query, QueryError, Reply, Source, Trace};
@@ -39,11 +38,10 @@ impl<'a> Ended<'a> {
         answered: Result<&'a Reply, &'a QueryError>,
         part: Option<&'a Reply>,
     ) -> Self {
-        let (is_passed, looks_up) =
-            query.wire.as_ref().map_or((false, true), |wired| (wired.is_passed(), wired.looks_up()));
+        let is_passed = query.wire.as_ref().is_some_and(|wired| wired.is_passed());
         match answered {
             // It could not have been a hit: a fresh answer was wished for, perhaps.
-            Ok(reply) if !looks_up => Self::Passed(Some(reply)),
+            Ok(reply) if !query.looks_up() => Self::Passed(Some(reply)),
             // What is not kept is not read for a sense either.
             Err(QueryError::Unfinished) if is_passed => Self::Passed(part),
             Ok(reply) => Self::Answered(reply),
@@ -256,7 +254,7 @@ impl Engine {
         let named = match &query.wire {
             Some(wired) => UsageEvent {
                 surface: wired.surface(),
-                placed: wired
+                placed: query
                     .looks_up()
                     .then(|| Placed { scope: wired.scope.key(), frame: wired.scope.frame() }),
                 ..named
@@ -302,11 +300,7 @@ fn of_reply<'a>(named: &UsageEvent<'a>, reply: &Reply) -> UsageEvent<'a> {
         if bought_before { [0; 2] } else { [reply.cost.input_tokens, reply.cost.output_tokens] };
     UsageEvent {
         entry: reply.is_hit().then_some(reply.entry.id),
-        similarity: match reply.source {
-            Source::Exact => Some(Similarity::ONE),
-            Source::Semantic(similarity) => Some(similarity),
-            Source::Provider(_) => reply.trace.near_miss.map(|near| near.similarity),
-        },
+        similarity: reply.nearest_similarity(),
         latency: reply.trace.total,
         joined: reply.trace.joined,
         began: reply.trace.began,

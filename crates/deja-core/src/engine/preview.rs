@@ -47,9 +47,10 @@ impl Engine {
         let (scope, hash, prompt) = (query.scope(project), query.hash(), PromptHash::of(&query.prompt));
         let judge = Judge::new(&query.prompt, query.threshold, &project.settings);
         let now = self.parts.clock.now();
-        let embedded = match &query.wire {
-            Some(wired) if !(wired.is_semantic() && wired.looks_up()) => None,
-            _ => Some(self.embeddings.of(project.id, prompt, &query.prompt).await?),
+        let embedded = if query.is_semantic() && query.looks_up() {
+            Some(self.embeddings.of(project.id, prompt, &query.prompt).await?)
+        } else {
+            None
         };
         trace.embedding = started.elapsed();
         let searched = Instant::now();

@@ -198,7 +198,7 @@ impl Engine {
         prompt_hash: PromptHash,
         trace: &mut Trace,
     ) -> Result<Option<Embedding>, QueryError> {
-        if query.wire.as_ref().is_some_and(|wired| !wired.is_semantic()) {
+        if !query.is_semantic() {
             return Ok(None);
         }
         let began = Instant::now();
@@ -223,11 +223,11 @@ impl Engine {
     ) -> Result<Option<Answered>, QueryError> {
         let trace = &mut course.trace;
         let (query, scope, started) = (call.query.clone(), call.scope.key(), call.started);
-        let joined = if query.wire.as_ref().is_some_and(|wired| !wired.is_shared()) {
+        let joined = if query.is_shared() {
+            self.flights.join(scope, &query, call.vector.as_ref(), &call.judge(), reach)
+        } else {
             let (leader, watch) = self.flights.alone(scope);
             Joined::Leads(leader, watch)
-        } else {
-            self.flights.join(scope, &query, call.vector.as_ref(), &call.judge(), reach)
         };
         trace.joined = matches!(joined, Joined::Follows(..));
         match joined {

@@ -113,16 +113,6 @@ impl Wired {
         Some(first.saturating_duration_since(started))
     }
 
-    /// Whether similar questions are looked for, and this one is found by them.
-    pub(super) const fn is_semantic(&self) -> bool {
-        matches!(self.mode, Mode::Semantic) && self.control.semantic
-    }
-
-    /// Whether an answer may be looked up. Without that it cannot be a hit.
-    pub(super) const fn looks_up(&self) -> bool {
-        !self.is_passed() && self.control.look_up
-    }
-
     /// Why a fresh answer is not stored, whatever it is.
     pub(super) const fn stores(&self) -> Result<(), NotStored> {
         if self.is_passed() || !self.control.store {
@@ -134,11 +124,6 @@ impl Wired {
     /// Whether a fresh answer takes the place of one that is there: of one that was not looked for, or is too old.
     pub(super) const fn replaces(&self) -> bool {
         !self.control.look_up || self.control.max_age.is_some()
-    }
-
-    /// Whether others may read its answer along, and it theirs: not if it wants one of its own.
-    pub(super) const fn is_shared(&self) -> bool {
-        self.looks_up() && self.stores().is_ok()
     }
 
     /// Whether this may read the answer of `other` along, which asks the same: the rendering has to be the same, what this

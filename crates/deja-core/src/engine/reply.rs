@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use deja_wire::Mode;
+
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, PromptHash, Refusal, Scope};
 use crate::clock::Timestamp;
@@ -41,6 +43,22 @@ impl Query {
             (Some(own), Some(other)) => own.hash == other.hash,
             _ => false,
         }
+    }
+
+    /// Whether an answer may be looked up. Without that it cannot be a hit.
+    pub(super) fn looks_up(&self) -> bool {
+        self.wire.as_ref().is_none_or(|wired| !wired.is_passed() && wired.control.look_up)
+    }
+
+    /// Whether similar questions are looked for, and this one is found by them.
+    pub(super) fn is_semantic(&self) -> bool {
+        let by_meaning = |wired: &Wired| wired.mode == Mode::Semantic && wired.control.semantic;
+        self.wire.as_deref().is_none_or(by_meaning)
+    }
+
+    /// Whether its call may serve others, and theirs it: not if it wants an answer of its own.
+    pub(super) fn is_shared(&self) -> bool {
+        self.looks_up() && self.wire.as_ref().is_none_or(|wired| wired.stores().is_ok())
     }
 
     /// Whether it may read the answer along that `other` gets, which asks for the same.
@@ -146,6 +164,11 @@ impl Reply {
             Source::Semantic(similarity) => Some(similarity),
             Source::Provider(_) => None,
         }
+    }
+
+    /// The similarity of the entry that answered, or on a miss of the nearest one.
+    pub fn nearest_similarity(&self) -> Option<Similarity> {
+        self.similarity().or(self.trace.near_miss.map(|near| near.similarity))
     }
 
     /// What was spent: on the answer of a miss, and on the project's model as far as that is not taken off the savings.

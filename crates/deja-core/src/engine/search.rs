@@ -52,7 +52,7 @@ impl Engine {
         prompt_hash: PromptHash,
         judge: &Judge<'_>,
     ) -> Result<Option<Hit>, QueryError> {
-        if query.wire.as_ref().is_some_and(|wired| !wired.looks_up()) {
+        if !query.looks_up() {
             return Ok(None);
         }
         let wanted = LookUp { scope: scope.key(), prompt: prompt_hash };
@@ -77,7 +77,7 @@ impl Engine {
         judge: &Judge<'_>,
         floor: Threshold,
     ) -> Result<Found, QueryError> {
-        if query.wire.as_ref().is_some_and(|wired| !wired.looks_up()) {
+        if !query.looks_up() {
             return Ok(Found::default());
         }
         let Some(embedding) = vector else { return Ok(Found::default()) };

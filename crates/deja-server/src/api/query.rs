@@ -394,7 +394,7 @@ fn told(
         provider_time_ms: trace.provider.map(millis),
         matched_by,
         threshold_used: threshold.get(),
-        nearest_similarity: reply.similarity().or(trace.near_miss.map(|near| near.similarity)).map(Similarity::get),
+        nearest_similarity: reply.nearest_similarity().map(Similarity::get),
         ignored_fields,
         joined_request_in_flight: trace.joined,
         not_stored,
