@@ -9,7 +9,8 @@ use std::sync::Arc;
 use moka::future::Cache;
 
 use crate::cache::PromptHash;
-use crate::embedding::{EmbedError, Embedded, Embedder};
+use crate::embedding::{EmbedError, Embedded, Embedder, EmbedderId, Embedding};
+use crate::engine::{Engine, QueryError};
 use crate::id::ProjectId;
 
 /// About 6 MB of vectors with 384 components.
@@ -37,5 +38,23 @@ impl Embeddings {
             .try_get_with((project, hash), compute)
             .await
             .map_err(|error: Arc<EmbedError>| EmbedError::clone(&error))
+    }
+}
+
+impl Engine {
+    /// The vector of a prompt; `None` if it is too long for one.
+    pub async fn vector_of(&self, project: ProjectId, prompt: &str) -> Result<Option<Embedding>, QueryError> {
+        let embedded = self.embeddings.of(project, PromptHash::of(prompt), prompt).await?;
+        Ok(embedded.vector().cloned())
+    }
+
+    /// Tokens of the longest prompt that is found by its meaning.
+    pub fn window(&self) -> u32 {
+        self.parts.embedder.window()
+    }
+
+    /// Who makes vectors.
+    pub fn embedder(&self) -> &EmbedderId {
+        self.parts.embedder.id()
     }
 }

@@ -4,10 +4,9 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use crate::cache::{Candidate, Hit, Judge, PromptHash, Verdict};
-use crate::embedding::{Embedded, EmbedderId, Embedding, Threshold};
+use crate::embedding::{Embedded, Threshold};
 use crate::engine::search::Found;
 use crate::engine::{Engine, Query, QueryError, Relay, Trace};
-use crate::id::ProjectId;
 use crate::project::Project;
 
 /// What is there.
@@ -93,21 +92,5 @@ impl Engine {
         limit: NonZeroUsize,
     ) -> Result<Preview, QueryError> {
         self.preview(project, &relay.into_query(project.id), limit).await
-    }
-
-    /// The vector of a prompt; `None` if it is too long for one.
-    pub async fn vector_of(&self, project: ProjectId, prompt: &str) -> Result<Option<Embedding>, QueryError> {
-        let embedded = self.embeddings.of(project, PromptHash::of(prompt), prompt).await?;
-        Ok(embedded.vector().cloned())
-    }
-
-    /// Tokens of the longest prompt that is found by its meaning.
-    pub fn window(&self) -> u32 {
-        self.parts.embedder.window()
-    }
-
-    /// Who makes vectors.
-    pub fn embedder(&self) -> &EmbedderId {
-        self.parts.embedder.id()
     }
 }
