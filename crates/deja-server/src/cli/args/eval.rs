@@ -19,7 +19,7 @@ pub(in crate::cli) struct EvalTask {
         default_values = ["0.75", "0.8", "0.85", "0.9", "0.95"])]
     pub(in crate::cli) thresholds: Vec<Threshold>,
     /// How strictly a similar prompt is judged: off, standard or strict; may be given again. Without it: all three
-    #[arg(long = "guard", value_name = "GUARD", value_parser = guard,
+    #[arg(long = "guard", value_name = "GUARD",
         default_values = Guard::ALL.map(Guard::as_str))]
     pub(in crate::cli) guards: Vec<Guard>,
     /// builtin, the directory of a model, or the URL of a server, instead of the setting embedder
@@ -36,10 +36,6 @@ pub(in crate::cli) struct EvalTask {
     pub(in crate::cli) min_precision: Option<f64>,
     #[command(flatten)]
     pub(in crate::cli) form: Form,
-}
-
-fn guard(text: &str) -> Result<Guard, String> {
-    text.parse()
 }
 
 fn threshold(text: &str) -> Result<Threshold, String> {

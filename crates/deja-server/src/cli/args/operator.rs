@@ -17,7 +17,7 @@ The first operator is an owner unless --role says otherwise, the others are memb
         /// The e-mail address to sign in with
         email: String,
         /// owner (everything) or member (the daily work)
-        #[arg(long, value_parser = role)]
+        #[arg(long)]
         role: Option<Role>,
         /// Take their password from standard input, instead of printing a link
         #[arg(long)]
@@ -57,8 +57,4 @@ pub(in crate::cli) enum AuditTask {
         #[command(flatten)]
         form: Form,
     },
-}
-
-fn role(text: &str) -> Result<Role, String> {
-    text.parse()
 }

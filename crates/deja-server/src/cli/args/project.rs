@@ -19,7 +19,7 @@ pub(in crate::cli) enum ProjectTask {
         /// The name for people; the slug is made from it
         name: String,
         /// free (100 requests a minute), pro (1,000) or enterprise (10,000)
-        #[arg(long, default_value = "free", value_parser = tier)]
+        #[arg(long, default_value = "free")]
         tier: Tier,
         /// Requests a minute, instead of the tier's
         #[arg(long, value_name = "N")]
@@ -79,7 +79,7 @@ pub(in crate::cli) struct Wanted {
     #[arg(long)]
     pub(in crate::cli) name: Option<String>,
     /// free, pro or enterprise
-    #[arg(long, value_parser = tier)]
+    #[arg(long)]
     pub(in crate::cli) tier: Option<Tier>,
     /// Requests a minute
     #[arg(long, value_name = "N")]
@@ -103,7 +103,7 @@ pub(in crate::cli) struct Wanted {
     #[arg(long, value_name = "NUMBER", value_parser = threshold)]
     pub(in crate::cli) minimum_threshold: Option<Chosen<Threshold>>,
     /// How strictly a similar prompt is judged by its words: off, standard or strict
-    #[arg(long, value_parser = guard)]
+    #[arg(long)]
     pub(in crate::cli) guard: Option<Guard>,
     /// Samples of queries kept at most, to tune by; 0 keeps none and deletes what is there
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
@@ -139,20 +139,12 @@ pub(in crate::cli) struct Wanted {
     pub(in crate::cli) on_hangup: Option<OnHangup>,
 }
 
-fn tier(text: &str) -> Result<Tier, String> {
-    text.parse()
-}
-
 /// A list of words, as one argument.
 pub(in crate::cli) type Words<T> = BTreeSet<T>;
 
 fn list<T: FromStr<Err = UnknownChoice> + Ord>(text: &str) -> Result<Words<T>, UnknownChoice> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != "none");
     words.map(str::parse).collect()
-}
-
-fn guard(text: &str) -> Result<Guard, String> {
-    text.parse()
 }
 
 /// The one of the two words that the help of a flag names takes the setting away.

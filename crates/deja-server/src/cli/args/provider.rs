@@ -29,7 +29,7 @@ Set the price of a model with deja price set.")]
         #[arg(long)]
         name: String,
         /// What the server speaks: openai, anthropic or gemini
-        #[arg(long, default_value = "openai", value_parser = kind)]
+        #[arg(long, default_value = "openai")]
         kind: ProviderKind,
         /// The server's URL; deja puts the path of the kind behind it
         #[arg(long, visible_alias = "url", value_name = "URL")]
@@ -74,8 +74,4 @@ pub(in crate::cli) struct SecretFrom {
     /// Take the server's key from standard input
     #[arg(long, visible_alias = "secret-stdin")]
     pub(in crate::cli) key_stdin: bool,
-}
-
-fn kind(text: &str) -> Result<ProviderKind, String> {
-    text.parse()
 }
