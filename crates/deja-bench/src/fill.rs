@@ -11,7 +11,7 @@ use deja_core::id::{EntryId, ProjectId, SystemEntropy};
 use deja_core::project::{Guard, Project, ProjectSettings, Slug, Tier};
 use deja_core::rate_limit::Quota;
 use deja_core::store::Store;
-use deja_store::StoreSettings;
+use deja_store::{PostgresSettings, StoreSettings};
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use crate::deja;
@@ -24,6 +24,11 @@ const AT_ONCE: usize = 64;
 pub(crate) const SLUG: &str = "bench";
 /// More than any figure fills.
 const MOST_ENTRIES: u64 = 1 << 40;
+
+/// The store in the database at `url`. It has no directory.
+pub(crate) fn in_database(url: &str) -> StoreSettings {
+    StoreSettings { postgres: Some(PostgresSettings::new(url)), ..StoreSettings::new("") }
+}
 
 /// Makes a store in `data` with a project and `entries` entries in one scope.
 ///

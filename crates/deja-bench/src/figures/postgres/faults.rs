@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use deja_store::{PostgresSettings, StoreSettings};
 
 use super::FILLING;
 use super::server::Postgres;
@@ -33,12 +32,7 @@ struct Seen {
 
 pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     let url = postgres.database("faults")?;
-    let data = tempfile::tempdir()?;
-    let settings = StoreSettings {
-        postgres: Some(PostgresSettings::new(url.clone())),
-        ..StoreSettings::new(data.path())
-    };
-    fill::fill_store(&settings, 1, FILLING)?;
+    fill::fill_store(&fill::in_database(&url), 1, FILLING)?;
     let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
     let replica = deja::replica(bench, Place::database(&url)?, &provider, None)?;
     let body = prompts::body(&fill::prompt(0), None);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use deja_store::{PostgresSettings, StoreSettings};
+use deja_store::StoreSettings;
 
 use super::FILLING;
 use super::server::{self, Postgres};
@@ -74,11 +74,7 @@ pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     let url = postgres.database("hits")?;
     let data = tempfile::tempdir()?;
     fill::fill_store(&StoreSettings::new(data.path()), entries, FILLING)?;
-    let shared = StoreSettings {
-        postgres: Some(PostgresSettings::new(url.clone())),
-        ..StoreSettings::new(data.path().join("none"))
-    };
-    fill::fill_store(&shared, entries, FILLING)?;
+    fill::fill_store(&fill::in_database(&url), entries, FILLING)?;
     let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
     let mut embedded = [deja::replica(bench, Place::Directory(data.path().into()), &provider, None)?];
     let mut one = [deja::replica(bench, Place::database(&url)?, &provider, None)?];

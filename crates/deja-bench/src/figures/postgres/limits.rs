@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::rate_limit::Quota;
-use deja_store::{PostgresSettings, StoreSettings};
+use deja_store::StoreSettings;
 
 use super::FILLING;
 use super::server::Postgres;
@@ -16,10 +16,7 @@ use crate::report::Row;
 const AT_ONCE: usize = 16;
 
 pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
-    let url = postgres.database("limits")?;
-    let data = tempfile::tempdir()?;
-    let settings =
-        StoreSettings { postgres: Some(PostgresSettings::new(url)), ..StoreSettings::new(data.path()) };
+    let settings = fill::in_database(&postgres.database("limits")?);
     fill::fill_store(&settings, 0, FILLING)?;
     let rates = measure(bench, &settings)?;
     Ok(vec![Row::plain("limiter, one project: decisions", "/s", rates)])

@@ -7,7 +7,7 @@ use deja_core::api_key::{ApiKey, PlainKey};
 use deja_core::audit::{Actor, Change};
 use deja_core::clock::{Clock as _, SystemClock};
 use deja_core::id::{KeyId, SystemEntropy};
-use deja_store::{PostgresSettings, StoreSettings};
+use deja_store::StoreSettings;
 
 use super::FILLING;
 use super::server::Postgres;
@@ -24,11 +24,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(super) fn run(bench: &Bench, postgres: &mut Postgres) -> Result<Vec<Row>> {
     let url = postgres.database("revocation")?;
-    let data = tempfile::tempdir()?;
-    let settings = StoreSettings {
-        postgres: Some(PostgresSettings::new(url.clone())),
-        ..StoreSettings::new(data.path())
-    };
+    let settings = fill::in_database(&url);
     fill::fill_store(&settings, 1, FILLING)?;
     let (_provider, provider) = Server::part(&bench.me, &["provider"])?;
     let replica = deja::replica(bench, Place::database(&url)?, &provider, None)?;
