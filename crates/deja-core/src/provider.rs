@@ -139,13 +139,14 @@ pub trait Provider: Send + Sync {
         length: Length,
     ) -> Result<Completion, ProviderError>;
 
-    /// The same, as long as the model makes it.
+    /// The same, as long as the model makes it. An empty context says nothing.
     async fn complete(
         &self,
         model: &str,
         context: Option<&str>,
         prompt: &str,
     ) -> Result<Completion, ProviderError> {
+        let context = context.filter(|context| !context.is_empty());
         self.ask(model, context, prompt, Length::Full).await
     }
 

@@ -55,7 +55,6 @@ impl Provider for Anthropic {
             Length::Brief if !thinks(model) => BRIEF,
             Length::Brief | Length::Full => self.max_tokens(model),
         };
-        let context = context.filter(|context| !context.is_empty());
         let mut headers = self.upstream.key_header(HeaderName::from_static("x-api-key"), "");
         headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
         let body = message_request(model, max_tokens, context, prompt);

@@ -47,7 +47,6 @@ impl Provider for Gemini {
         length: Length,
     ) -> Result<Completion, ProviderError> {
         let url = self.method(model, "generateContent")?;
-        let context = context.filter(|context| !context.is_empty());
         let headers = self.upstream.key_header(KEY_HEADER, "");
         let mut body = generate_request(context, prompt);
         if length == Length::Brief && !thinks(model) {

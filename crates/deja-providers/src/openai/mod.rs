@@ -54,7 +54,6 @@ impl Provider for OpenAi {
         length: Length,
     ) -> Result<Completion, ProviderError> {
         let base = self.upstream.base()?;
-        let context = context.filter(|context| !context.is_empty());
         let headers = self.upstream.key_header(AUTHORIZATION, "Bearer ");
         if self.endpoints == Endpoints::Both && is_responses_only(model) {
             let body = responses_request(model, context, prompt);
