@@ -62,17 +62,14 @@ pub struct Registry {
     google: Option<Arc<dyn Provider>>,
     guarded: Client,
     guarded_private: Client,
-    allow_private: bool,
     prices: Arc<PriceBook>,
 }
 
 impl Registry {
-    /// The providers with these credentials. `allow_private`: projects' own providers may all stand in private
-    /// networks, not only those for which the operator allowed it one by one. `prices` says how much a model can write.
+    /// The providers with these credentials. `prices` says how much a model can write.
     pub fn new(
         built_in: BuiltIn,
         settings: HttpSettings,
-        allow_private: bool,
         prices: Arc<PriceBook>,
     ) -> Result<Self, RegistryError> {
         let client = Client::new(Trust::Operator, settings)?;
@@ -82,7 +79,7 @@ impl Registry {
         let anthropic = built_in.anthropic.map(|credentials| anthropic(credentials, &client, &prices));
         let anthropic = anthropic.transpose()?;
         let google = built_in.google.map(|credentials| google(credentials, &client)).transpose()?;
-        Ok(Self { openai, anthropic, google, guarded, guarded_private, allow_private, prices })
+        Ok(Self { openai, anthropic, google, guarded, guarded_private, prices })
     }
 
     /// The built-in provider of `model` where an application asks at `endpoint`, or deja by itself.
@@ -120,11 +117,10 @@ impl Registry {
     /// A project's own provider. Cheap: the clients are shared. A URL that deja does not call gives a provider
     /// whose every call fails with `FailureClass::Forbidden`.
     pub fn custom(&self, config: &ProviderConfig, key: Option<SecretString>) -> Arc<dyn Provider> {
-        let allow_private = self.allow_private || config.allow_private;
-        let client = if allow_private { &self.guarded_private } else { &self.guarded };
+        let client = if config.allow_private { &self.guarded_private } else { &self.guarded };
         let upstream = |suffixes| Upstream {
             name: config.name.clone(),
-            base_url: check_url(&config.base_url, allow_private).map(|url| without(url, suffixes)),
+            base_url: check_url(&config.base_url, config.allow_private).map(|url| without(url, suffixes)),
             key,
             client: client.of(config.project),
         };

@@ -79,7 +79,6 @@ pub async fn wire(
             google: credentials(&config.credentials.google),
         },
         http.clone(),
-        false,
         prices.book.clone(),
     )?;
     let providers = Arc::new(ProviderDirectory::new(registry, store.clone(), vault.clone()));

@@ -233,7 +233,7 @@ async fn what_a_filter_says_of_the_content_passes() {
 async fn a_short_key_is_a_word_that_errors_and_headers_may_have() {
     let body = r#"{"error":{"message":"model 'llama9:latest' not found"}}"#;
     let server = Server::always(http(404, "x-request-id: the-latest\r\n", body));
-    let registry = Registry::new(BuiltIn::default(), settings(), false, prices()).unwrap();
+    let registry = Registry::new(BuiltIn::default(), settings(), prices()).unwrap();
     let own = registry.custom(&config(&server.url, true), Some(SecretString::from("test")));
     let answered = own.forward(request(Endpoint::Chat, &[])).await.unwrap();
     assert_eq!((answered.status, &answered.headers["x-request-id"]), (404, &"the-latest".parse().unwrap()));

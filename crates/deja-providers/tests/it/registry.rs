@@ -18,7 +18,7 @@ const RESPONSE: &str =
 #[test]
 fn models_find_their_provider() {
     let built_in = BuiltIn { openai: Some(credentials("http://h/v1")), ..BuiltIn::default() };
-    let registry = Registry::new(built_in, settings(), false, prices()).unwrap();
+    let registry = Registry::new(built_in, settings(), prices()).unwrap();
     assert!(
         matches!(registry.built_in("gpt-4o", Some(Endpoint::Chat)), Route::To(p) if p.name() == "openai")
     );
@@ -38,7 +38,7 @@ fn models_find_their_provider() {
 fn a_base_url_that_is_none_is_an_error_without_the_url() {
     for url in ["h/v1", "ftp://h", "https://u:pa55@", "https://h/?x=pa55"] {
         let built_in = BuiltIn { google: Some(credentials(url)), ..BuiltIn::default() };
-        let error = Registry::new(built_in, settings(), false, prices()).err().unwrap();
+        let error = Registry::new(built_in, settings(), prices()).err().unwrap();
         assert!(matches!(error, RegistryError::BaseUrl { provider: "google", .. }), "{url}");
         assert!(!error.to_string().contains("pa55"));
     }
@@ -174,9 +174,8 @@ async fn an_empty_key_is_not_sent() {
     let server = Server::always(chat("ok"));
     let key = || Credentials { key: SecretString::from(""), base_url: Some(server.url.clone()) };
     let built_in = BuiltIn { openai: Some(key()), ..BuiltIn::default() };
-    let Route::To(provider) = Registry::new(built_in, settings(), false, prices())
-        .unwrap()
-        .built_in("gpt-4o", Some(Endpoint::Chat))
+    let Route::To(provider) =
+        Registry::new(built_in, settings(), prices()).unwrap().built_in("gpt-4o", Some(Endpoint::Chat))
     else {
         panic!("no route");
     };

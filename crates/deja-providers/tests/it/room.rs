@@ -64,7 +64,7 @@ fn providers(url: &str) -> [Arc<dyn Provider>; 2] {
         ..settings()
     };
     let built_in = BuiltIn { openai: Some(credentials(url)), ..BuiltIn::default() };
-    let registry = Registry::new(built_in, settings, false, prices()).unwrap();
+    let registry = Registry::new(built_in, settings, prices()).unwrap();
     let Route::To(openai) = registry.built_in("gpt-4o", Some(Endpoint::Chat)) else { panic!("no provider") };
     [openai, registry.custom(&config(url, true), None)]
 }
@@ -139,7 +139,7 @@ fn silent(rooms: usize, then: Vec<u8>) -> (Registry, Server, JoinSet<Result<Comp
         max_attempts: 1,
         ..settings()
     };
-    let registry = Registry::new(BuiltIn::default(), settings, true, prices()).unwrap();
+    let registry = Registry::new(BuiltIn::default(), settings, prices()).unwrap();
     let mut silent = JoinSet::new();
     for _ in 0..SILENT {
         let provider = registry.custom(&config(&server.url, true), None);

@@ -177,7 +177,7 @@ pub(crate) fn built_in(url: &str, settings: HttpSettings) -> Registry {
         anthropic: Some(credentials(url)),
         google: Some(credentials(url)),
     };
-    Registry::new(all, settings, false, prices()).unwrap()
+    Registry::new(all, settings, prices()).unwrap()
 }
 
 /// The built-in provider of `model`.
@@ -209,6 +209,6 @@ pub(crate) fn custom(url: &str, settings: HttpSettings) -> Arc<dyn Provider> {
 
 /// A project's own provider of this kind.
 pub(crate) fn custom_of(kind: ProviderKind, url: &str, settings: HttpSettings) -> Arc<dyn Provider> {
-    let registry = Registry::new(BuiltIn::default(), settings, false, prices()).unwrap();
+    let registry = Registry::new(BuiltIn::default(), settings, prices()).unwrap();
     registry.custom(&ProviderConfig { kind, ..config(url, true) }, Some(SecretString::from(KEY)))
 }

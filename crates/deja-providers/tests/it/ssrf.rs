@@ -102,7 +102,7 @@ fn urls() {
 #[tokio::test]
 async fn a_guarded_provider_calls_no_private_address() {
     let server = Server::always(chat("x"));
-    let registry = Registry::new(BuiltIn::default(), settings(), false, prices()).unwrap();
+    let registry = Registry::new(BuiltIn::default(), settings(), prices()).unwrap();
     let port = server.url.rsplit(':').next().unwrap();
     for host in ["127.0.0.1", "localhost", "[::1]", "2130706433", "169.254.169.254"] {
         for kind in ProviderKind::ALL {
@@ -116,14 +116,11 @@ async fn a_guarded_provider_calls_no_private_address() {
     assert!(server.requests().is_empty());
     let provider = registry.custom(&config(&server.url, true), None);
     assert_eq!(provider.complete("m", None, "Hi").await.unwrap().text, "x");
-    let everywhere = Registry::new(BuiltIn::default(), settings(), true, prices()).unwrap();
-    let provider = everywhere.custom(&config(&server.url, false), None);
-    assert_eq!(provider.complete("m", None, "Hi").await.unwrap().text, "x");
 }
 
 #[tokio::test]
 async fn metadata_is_refused_even_where_private_addresses_are_allowed() {
-    let registry = Registry::new(BuiltIn::default(), settings(), true, prices()).unwrap();
+    let registry = Registry::new(BuiltIn::default(), settings(), prices()).unwrap();
     for url in
         ["http://169.254.169.254/v1", "http://[fd00:ec2::254]/v1", "http://metadata.google.internal/v1"]
     {
