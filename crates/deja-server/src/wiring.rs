@@ -156,7 +156,7 @@ pub(crate) async fn embedder(config: &Config) -> anyhow::Result<Arc<dyn Embedder
                 model: model.clone(),
                 key: api_key.clone(),
                 dimensions: *dimensions,
-                window: Some(*window),
+                window: *window,
                 deadline: settings.timeout,
                 max_in_flight: settings.queue,
             };

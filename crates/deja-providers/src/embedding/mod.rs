@@ -46,8 +46,8 @@ pub struct RemoteSettings {
     pub key: Option<SecretString>,
     /// Asks for vectors of so many components, which only some models can choose.
     pub dimensions: Option<u32>,
-    /// The longest text in tokens that the model reads; `None` for the published one.
-    pub window: Option<u32>,
+    /// The longest text in tokens that the model reads.
+    pub window: u32,
     /// Longest time for one text, retries included.
     pub deadline: Duration,
     /// How many texts may be under way at once; more are refused.
@@ -60,11 +60,6 @@ pub enum ConnectError {
     /// Not an http or https URL, or not the name of a model.
     #[error("the embedding URL must be an http or https base URL and the model a plain name")]
     Settings,
-    /// Nobody says how long a text the model reads.
-    #[error(
-        "how many tokens the embedding model reads is not known: set embedder_window (DEJA_EMBEDDER_WINDOW)"
-    )]
-    Window,
     /// The HTTP client could not be set up.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -115,7 +110,6 @@ impl RemoteEmbedder {
         if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || model.trim().is_empty() {
             return Err(ConnectError::Settings);
         }
-        let window = window.or_else(|| published_window(&model)).ok_or(ConnectError::Window)?;
         let client = Client::new(Trust::Operator, limits(START_DEADLINE.max(deadline)))?;
         let model = Model { name: model, dimensions };
         let mut server = Server::new(&url, model, key, client).ok_or(ConnectError::Settings)?;

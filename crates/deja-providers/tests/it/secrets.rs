@@ -20,7 +20,7 @@ fn settings_do_not_show_keys() {
         model: "m".to_owned(),
         key: Some(SecretString::from(KEY)),
         dimensions: None,
-        window: None,
+        window: 512,
         deadline: Duration::from_secs(1),
         max_in_flight: 1,
     };
@@ -64,7 +64,7 @@ async fn a_remote_embedder_does_not_show_its_key() {
         model: "m".to_owned(),
         key: Some(SecretString::from(KEY)),
         dimensions: None,
-        window: Some(512),
+        window: 512,
         deadline: Duration::from_secs(2),
         max_in_flight: 1,
     };
