@@ -81,16 +81,16 @@ pub async fn admit(
     Ok(engine.admit(key, base.0.as_deref(), surface, request_id::in_headers(headers), wanted).await?)
 }
 
+/// The same for feedback, which has a limit of its own.
+pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
+    Ok(engine.admit_feedback(&key_of(headers)?, base.0.as_deref()).await?)
+}
+
 /// The project by which a request is read before it is admitted, so that what it asks for is looked up meanwhile: that of
 /// a key that was let in before. A long body is not: it would take room of others' before key and limit are known.
 pub fn guess(engine: &Engine, key: &KeyHash, headers: &HeaderMap, base: &Base) -> Option<Arc<Project>> {
     let is_short = announced(headers).is_some_and(|length| length <= SHORT);
     if is_short { engine.guess(key, base.0.as_deref()) } else { None }
-}
-
-/// The same for feedback, which has a limit of its own.
-pub async fn admit_feedback(engine: &Engine, headers: &HeaderMap, base: &Base) -> Result<Admitted, Refused> {
-    Ok(engine.admit_feedback(&key_of(headers)?, base.0.as_deref()).await?)
 }
 
 /// The key of a request of deja's own API.
