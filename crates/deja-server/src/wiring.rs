@@ -122,13 +122,9 @@ pub async fn wire(
     };
     let app = Arc::new(App::new(engine, limits, providers.clone(), readiness, leaving, traces));
     let admin = admin::over(store.clone(), vault.clone(), prices.clone(), &config.public_url);
-    let admin = Arc::new(Admin {
-        embedder: Some(embedder.id().clone()),
-        providers: Some(providers.clone()),
-        ..admin
-    });
-    let proxies = config.trusted_proxies.clone();
-    let console = Console::new(admin.clone(), app.clone(), providers, vault, &config.public_url, proxies);
+    let admin =
+        Arc::new(Admin { embedder: Some(embedder.id().clone()), providers: Some(providers), ..admin });
+    let console = Console::new(admin.clone(), app.clone(), vault, config.trusted_proxies.clone());
     Ok(Wired { app, admin, store, embedder, prices, console: Arc::new(console), metrics })
 }
 

@@ -44,7 +44,7 @@ impl FromRequestParts<Arc<Console>> for Origin {
         let named = named.or(parts.uri.authority().map(Authority::as_str)).filter(|host| is_host(host));
         Ok(Self(match named {
             Some(host) => format!("{}://{host}", if console.secure { "https" } else { "http" }),
-            None => console.public_url.clone(),
+            None => console.admin.public_url.clone(),
         }))
     }
 }

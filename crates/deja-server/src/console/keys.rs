@@ -192,7 +192,7 @@ async fn unserved(visit: &Visit, project: Project, models: Vec<String>) -> Resul
     let caller = Admission::of_console(Arc::new(project));
     let mut nobody = Vec::new();
     for model in models {
-        let route = visit.console.providers.route(&caller, &model, Some(Endpoint::Chat)).await?;
+        let route = visit.console.app.providers().route(&caller, &model, Some(Endpoint::Chat)).await?;
         if matches!(route, Route::Unsupported) {
             nobody.push(format!("“{model}”"));
         }

@@ -69,7 +69,6 @@ pub use routes::{listed, router};
 pub use session::Access;
 pub(crate) use throttle::Throttle;
 
-use crate::feeds::providers::ProviderDirectory;
 use crate::secrets::vault::Vault;
 use crate::state::App;
 
@@ -77,12 +76,9 @@ use crate::state::App;
 pub struct Console {
     pub(crate) admin: Arc<Admin>,
     pub(crate) app: Arc<App>,
-    pub(crate) providers: Arc<ProviderDirectory>,
     /// Seals the messages between pages.
     pub(crate) vault: Vault,
-    /// Where browsers and clients reach deja, without a slash at the end.
-    pub(crate) public_url: String,
-    /// Whether that is https.
+    /// Whether browsers and clients reach deja by https.
     pub(crate) secure: bool,
     /// Where `X-Forwarded-For` is believed.
     pub(crate) trusted_proxies: Vec<IpNet>,
@@ -91,24 +87,9 @@ pub struct Console {
 
 impl Console {
     /// A console over these parts.
-    pub fn new(
-        admin: Arc<Admin>,
-        app: Arc<App>,
-        providers: Arc<ProviderDirectory>,
-        vault: Vault,
-        public_url: &str,
-        trusted_proxies: Vec<IpNet>,
-    ) -> Self {
-        Self {
-            admin,
-            app,
-            providers,
-            vault,
-            public_url: public_url.to_owned(),
-            secure: public_url.starts_with("https://"),
-            trusted_proxies,
-            throttle: Throttle::default(),
-        }
+    pub fn new(admin: Arc<Admin>, app: Arc<App>, vault: Vault, trusted_proxies: Vec<IpNet>) -> Self {
+        let secure = admin.public_url.starts_with("https://");
+        Self { admin, app, vault, secure, trusted_proxies, throttle: Throttle::default() }
     }
 
     fn now(&self) -> Timestamp {

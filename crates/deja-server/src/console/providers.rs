@@ -137,7 +137,7 @@ fn families(visit: &Visit) -> Vec<FamilyRow> {
         models,
         variable,
         cheap,
-        configured: visit.console.providers.registry.has(family),
+        configured: visit.console.app.providers().registry.has(family),
         down: None,
     };
     vec![
@@ -315,7 +315,7 @@ fn saved(visit: &Visit, how: &str, typed: &str, provider: &ProviderConfig) -> St
 
 /// What becomes of queries for models that no provider of the project's own answers any more.
 fn without(visit: &Visit, models: &[String], when: &str) -> String {
-    let registry = &visit.console.providers.registry;
+    let registry = &visit.console.app.providers().registry;
     let mut left = models.to_vec();
     let mut told = Vec::new();
     for row in families(visit) {
@@ -439,7 +439,7 @@ pub(super) struct Test {
 pub(super) async fn test(visit: Visit, Path(slug): Path<String>, Form(Test { model }): Form<Test>) -> Answer {
     let project = visit.project()?;
     let caller = Admission::of_console(Arc::new(project));
-    let flash = match visit.console.providers.route(&caller, &model, None).await? {
+    let flash = match visit.console.app.providers().route(&caller, &model, None).await? {
         Route::To(provider) => match provider.complete(&model, None, TEST_PROMPT).await {
             Ok(completion) => {
                 let said = format::excerpt(&completion.text);
