@@ -3,7 +3,7 @@
 
 Input is the price map of LiteLLM as published (HEADER says where) and scripts/prices_later.json, entries in the same
 shape that were gathered by hand, each with its source; they win. Kept are models that are billed by the token and
-have a price for input and for output, which embedding models have none of, and of them only what
+have a price for input and for output, which embedding models have none of, flat or in tiers, and of them only what
 deja-core/src/pricing reads. The output is the same for
 the same input, one model a line, so that a new snapshot gives a readable diff. Set the dates in HEADER.
 
@@ -22,6 +22,7 @@ OUTPUT = ROOT / "crates" / "deja-core" / "data" / "prices.json"
 MODES = {"chat", "responses", "completion", "embedding"}
 NO_MODELS = {"sample_spec", "fallback_generalizations"}
 PRICE = re.compile(r"^(input|output)_cost_per_token(_above_\d+k_tokens)?$")
+NEEDED = {"input_cost_per_token", "output_cost_per_token"}
 HEADER = {
     "source": "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
     "revision": "2026-07-24, with later prices of 2026-11-21",
@@ -30,12 +31,19 @@ HEADER = {
 }
 
 
+def prices(entry):
+    return {name: value for name, value in entry.items() if PRICE.match(name) and value is not None}
+
+
 def reduced(entry):
-    kept = {name: value for name, value in entry.items() if PRICE.match(name) and value is not None}
+    kept = prices(entry)
     if entry["mode"] == "embedding":
         kept.setdefault("output_cost_per_token", 0)
-    if not {"input_cost_per_token", "output_cost_per_token"} <= kept.keys():
-        return None
+    if not NEEDED <= kept.keys():
+        tiers = [prices(tier) | {"range": tier["range"]} for tier in entry.get("tiered_pricing", [])]
+        if not tiers or not all(NEEDED <= tier.keys() for tier in tiers):
+            return None
+        kept["tiered_pricing"] = tiers
     if entry.get("max_output_tokens"):
         kept["max_output_tokens"] = entry["max_output_tokens"]
     kept["litellm_provider"] = entry.get("litellm_provider", "")

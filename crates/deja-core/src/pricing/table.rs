@@ -3,7 +3,7 @@
 //! The map is other people's data and changes daily, so the reader takes what it understands and skips the
 //! rest: unknown members, models that are not billed by the token, entries without a believable price.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -69,8 +69,8 @@ impl PriceTable {
     /// Reads a price map in LiteLLM's format: the whole one as published, or one reduced to what is read here.
     ///
     /// An entry is taken if its mode is chat, responses or completion and it has a price for input and one for
-    /// output; 0 is a price, an absent one is not. One whose mode is embedding needs none for output. Prices are numbers, or
-    /// strings that hold one. An entry with
+    /// output; 0 is a price, an absent one is not. One whose mode is embedding needs none for output. Where there is no flat
+    /// price, tiers by the length of the input may have it. Prices are numbers, or strings that hold one. An entry with
     /// a price that cannot be true is skipped and counted; one below zero or not finite spoils the map.
     pub fn parse(json: &[u8]) -> Result<Self, PriceTableError> {
         let map: Value =
@@ -154,27 +154,57 @@ fn mode_by_token<'a>(name: &str, entry: &'a Map<String, Value>) -> Option<&'a st
     is_one.then_some(mode)
 }
 
+/// The prices that an object has, as far as it has them.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    input: Option<PicoUsdPerToken>,
+    output: Option<PicoUsdPerToken>,
+}
+
+impl Known {
+    /// With those of the members of `object` that end in `suffix`.
+    fn with(self, object: &Map<String, Value>, suffix: &str) -> Result<Self, NoPrice> {
+        let price = |name: &str| amount(object.get(&format!("{name}{suffix}")));
+        Ok(Self {
+            input: price("input_cost_per_token")?.or(self.input),
+            output: price("output_cost_per_token")?.or(self.output),
+        })
+    }
+
+    /// As the prices of calls with more input tokens than `tokens`; `None` if one is unknown.
+    fn above(self, tokens: u64) -> Option<LongInputPrice> {
+        Some(LongInputPrice { tokens, input: self.input?, output: self.output? })
+    }
+}
+
+/// The price of an entry: flat, perhaps with others for long inputs, or else in tiers.
 fn read_price(mode: &str, entry: &Map<String, Value>) -> Result<Option<ModelPrice>, NoPrice> {
-    let input = amount(entry.get("input_cost_per_token"))?;
     let none = (mode == EMBEDDING).then(PicoUsdPerToken::default);
-    let output = amount(entry.get("output_cost_per_token"))?.or(none);
-    let (Some(input), Some(output)) = (input, output) else { return Ok(None) };
-    let mut above: Vec<LongInputPrice> = Vec::new();
-    for (member, value) in entry {
-        let Some((is_input, tokens)) = long_input_member(member) else { continue };
-        let Some(price) = amount(Some(value))? else { continue };
-        let at = above.iter().position(|tier| tier.tokens == tokens).unwrap_or_else(|| {
-            above.push(LongInputPrice { tokens, input, output });
-            above.len() - 1
-        });
-        if is_input {
-            above[at].input = price;
-        } else {
-            above[at].output = price;
+    let flat = Known { input: None, output: none }.with(entry, "")?;
+    let mut tiers: Vec<_> = flat.above(0).into_iter().collect();
+    if tiers.is_empty() {
+        for tier in entry.get("tiered_pricing").and_then(Value::as_array).into_iter().flatten() {
+            let Some(tier) = read_tier(tier)? else { return Ok(None) };
+            tiers.push(tier);
+        }
+    } else {
+        let lengths: BTreeSet<u64> = entry.keys().filter_map(|member| long_input(member)).collect();
+        for thousands in lengths {
+            let long = flat.with(entry, &format!("_above_{thousands}k_tokens"))?;
+            tiers.extend(thousands.checked_mul(1000).and_then(|tokens| long.above(tokens)));
         }
     }
-    above.sort_unstable_by_key(|tier| tier.tokens);
-    Ok(Some(ModelPrice { input, output, above }))
+    tiers.sort_by_key(|tier| tier.tokens);
+    let mut tiers = tiers.into_iter();
+    Ok(tiers.next().map(|LongInputPrice { input, output, .. }| ModelPrice { input, output, above: tiers.collect() }))
+}
+
+/// The prices of one of an entry's `tiered_pricing`, of inputs that are longer than its range begins.
+fn read_tier(tier: &Value) -> Result<Option<LongInputPrice>, NoPrice> {
+    let Some(members) = tier.as_object() else { return Ok(None) };
+    let from = tier["range"][0].as_f64().filter(|from| (0.0..=1e12).contains(from));
+    let known = Known::default().with(members, "")?;
+    Ok(from.and_then(|from| known.above(from as u64)))
 }
 
 /// The most tokens that the model writes; the public map has it as an integer or a float.
@@ -183,16 +213,11 @@ fn output_limit(entry: &Map<String, Value>) -> Option<u32> {
     (1.0..=1e7).contains(&tokens).then_some(tokens as u32)
 }
 
-/// `input_cost_per_token_above_200k_tokens` is (input, 200,000). Those of a service tier (`_priority`, ...)
-/// end in another way and are not meant.
-fn long_input_member(member: &str) -> Option<(bool, u64)> {
-    let (kind, rest) = member.split_once("_cost_per_token_above_")?;
-    let thousands: u64 = rest.strip_suffix("k_tokens")?.parse().ok()?;
-    match kind {
-        "input" => Some((true, thousands.checked_mul(1000)?)),
-        "output" => Some((false, thousands.checked_mul(1000)?)),
-        _ => None,
-    }
+/// The thousands of `input_cost_per_token_above_200k_tokens` and its like. Those of a service tier (`_priority`, ...) end in
+/// another way and are not meant.
+fn long_input(member: &str) -> Option<u64> {
+    let (_, rest) = member.split_once("put_cost_per_token_above_")?;
+    rest.strip_suffix("k_tokens")?.parse().ok()
 }
 
 fn amount(value: Option<&Value>) -> Result<Option<PicoUsdPerToken>, NoPrice> {
@@ -291,6 +316,27 @@ mod tests {
         assert_eq!(price.cost(128_000, 0).as_nanos(), 128_000_000);
         assert_eq!(price.cost(128_001, 1).as_nanos(), 192_001_500 + 10_000);
         assert_eq!(price.cost(300_000, 1).as_nanos(), 600_000_000 + 20_000);
+    }
+
+    #[test]
+    fn a_model_without_a_flat_price_has_that_of_the_tier_of_its_input() {
+        let table = table(
+            r#"{"m":{"mode":"chat","tiered_pricing":[
+                  {"range":[256000.0,1000000.0],"input_cost_per_token":1.2e-6,"output_cost_per_token":3.6e-6},
+                  {"range":[0,256000.0],"input_cost_per_token":4e-7,"output_cost_per_token":1.2e-6,"new":1}]},
+                "flat":{"mode":"chat","input_cost_per_token":1e-6,"output_cost_per_token":1e-6,
+                  "tiered_pricing":[{"range":[0,1],"input_cost_per_token":9e-6,"output_cost_per_token":9e-6}]},
+                "half":{"mode":"chat","tiered_pricing":[{"range":[0,1],"input_cost_per_token":9e-6}]},
+                "no-range":{"mode":"chat","tiered_pricing":[{"input_cost_per_token":1e-6,"output_cost_per_token":1e-6}]},
+                "no-tier":{"mode":"chat","tiered_pricing":[]},
+                "odd":{"mode":"chat","tiered_pricing":[7]}}"#,
+        );
+        let cost = |input| table.models["m"].cost(input, 1).as_nanos();
+        assert_eq!(cost(256_000), 256_000 * 400 + 1_200);
+        assert_eq!(cost(256_001), 256_001 * 1_200 + 3_600);
+        assert_eq!(cost(2_000_000), 2_000_000 * 1_200 + 3_600, "above the last tier it is the last");
+        assert_eq!(table.models["flat"].cost(2, 0).as_nanos(), 2_000);
+        assert_eq!(table.len(), 2, "the others have no price");
     }
 
     #[test]
