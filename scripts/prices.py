@@ -21,7 +21,9 @@ LATER = ROOT / "scripts" / "prices_later.json"
 OUTPUT = ROOT / "crates" / "deja-core" / "data" / "prices.json"
 MODES = {"chat", "responses", "completion", "embedding"}
 NO_MODELS = {"sample_spec", "fallback_generalizations"}
-PRICE = re.compile(r"^(input|output)_cost_per_token(_above_\d+k_tokens)?$")
+PRICE = re.compile(
+    r"^((input|output)_cost_per_token|cache_(read|creation)_input_token_cost|cache_creation_input_token_cost_above_1hr)(_above_\d+k_tokens)?$"
+)
 NEEDED = {"input_cost_per_token", "output_cost_per_token"}
 HEADER = {
     "source": "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",

@@ -100,7 +100,7 @@ impl Respondent {
 
     /// The cost is what the provider reports, or estimated where it does not.
     fn word(&self, question: &Question, completion: &Completion) -> Word {
-        let reported = completion.usage.map(|usage| self.price.cost(usage.input_total, usage.output_total));
+        let reported = completion.usage.map(|usage| self.price.billed(&usage));
         let cost = reported.unwrap_or_else(|| self.estimate(question));
         Word { same: same(&completion.text), cost }
     }

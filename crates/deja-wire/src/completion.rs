@@ -29,6 +29,8 @@ pub struct TokenUsage {
     pub cache_read: u64,
     /// Input tokens written to the provider's prompt cache.
     pub cache_write: u64,
+    /// Those of them that it keeps for an hour, where that is told.
+    pub cache_write_1h: u64,
     /// All output tokens, reasoning included.
     pub output_total: u64,
     /// Output tokens spent on reasoning, where the provider tells.

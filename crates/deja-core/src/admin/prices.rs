@@ -36,8 +36,7 @@ pub async fn set(
             AdminError::Invalid(format!("the price {dollars} is not allowed: use one {wanted}")).about(name)
         })
     };
-    let (input_price, output_price) = (price("input", input)?, price("output", output)?);
-    let price = ModelPrice { input: input_price, output: output_price, above: Vec::new() };
+    let price = ModelPrice::flat(price("input", input)?, price("output", output)?);
     let detail = format!("{}: {input} in, {output} out", shown(&model));
     projects::change(by, slug, Rank::Editor, "price.set", |project| {
         let prices = &mut project.settings.prices;

@@ -16,7 +16,7 @@ use crate::engine::search::Near;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Opinion, Query, QueryError};
 use crate::id::EntryId;
-use crate::provider::{Completion, Endpoint, Provider, Route};
+use crate::provider::{Completion, Endpoint, Provider, Route, TokenUsage};
 use crate::store::{Admission, FlightKey, StoreError, Unanswered};
 
 /// A miss on its way to the provider. Owns all it needs: no caller has to stay.
@@ -168,9 +168,9 @@ impl Engine {
         let (completion, timed) = asked?;
         let provider_time = timed.end();
 
-        let verdict = may_store(&completion);
+        let (verdict, told) = (may_store(&completion), completion.usage);
         let entry = self.entry_of(call, provider.name(), completion, None).await?;
-        let fresh = self.fresh(call, claim, entry, verdict, provider_time).await;
+        let fresh = self.fresh(call, claim, entry, told, verdict, provider_time).await;
         Ok(Completed::Answered(Arc::new(fresh)))
     }
 
@@ -180,12 +180,12 @@ impl Engine {
         call: &Call,
         claim: Option<&Claim<'_>>,
         entry: Entry,
+        told: Option<TokenUsage>,
         verdict: Result<(), NotStored>,
         provider_time: Duration,
     ) -> Fresh {
-        let (project, input_tokens) = (&call.caller.project, entry.answer.input_tokens);
-        let spent = self.cost(project, &call.query.model, &entry, input_tokens, false).amount;
         let entry = Arc::new(entry);
+        let spent = self.spent(call, &entry, told);
         let (entry, stored) = match verdict {
             Ok(()) => self.keep(call, claim, entry).await,
             Err(reason) => (entry, Err(reason)),

@@ -172,8 +172,9 @@ impl Engine {
             verdict => verdict,
         });
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
+        let told = completion.usage;
         let entry = self.entry_of(call, &log.head.provider, completion, Some(body)).await?;
-        Ok(self.fresh(call, claim, entry, verdict, came.time).await)
+        Ok(self.fresh(call, claim, entry, told, verdict, came.time).await)
     }
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
@@ -223,12 +224,13 @@ impl Engine {
             }
             Some(_) => (unread(String::new(), None), NotStored::UnknownFinish),
         };
+        let told = completion.usage;
         let mut entry = self.entry_of(call, &log.head.provider, completion, None).await.ok()?;
         let Answer { output_tokens, tokens_estimated, .. } = &mut entry.answer;
         if *tokens_estimated {
             *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
         }
-        Some(self.fresh(call, None, entry, wired.stores().and(Err(why)), came.time).await)
+        Some(self.fresh(call, None, entry, told, wired.stores().and(Err(why)), came.time).await)
     }
 
     /// The reply to the request that began the call.

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::cache::{Answer, Entry, Hit, ScopeKey};
+use crate::engine::call::Call;
 use crate::engine::{Engine, Query};
 use crate::money::NanoUsd;
 use crate::pricing::{PriceOrigin, Priced, price_for};
 use crate::project::Project;
-use crate::provider::Route;
+use crate::provider::{Route, TokenUsage};
 use crate::store::Admission;
 
 /// Tokens of a call and what they cost.
@@ -65,7 +66,7 @@ impl Engine {
         Cost::of(answer, input_tokens, estimated, priced)
     }
 
-    /// What the call that wrote `entry` cost.
+    /// The list price of the call that wrote `entry`.
     pub(super) fn cost(
         &self,
         project: &Project,
@@ -74,14 +75,21 @@ impl Engine {
         input_tokens: u64,
         estimated: bool,
     ) -> Cost {
-        let answer = &entry.answer;
-        let priced = price_for(
-            &project.settings,
-            &self.parts.prices.current(),
-            &answer.provider,
-            answer.served_model.as_deref(),
-            asked_model,
-        );
-        Cost::of(answer, input_tokens, estimated, priced)
+        let priced = self.price(project, asked_model, &entry.answer);
+        Cost::of(&entry.answer, input_tokens, estimated, priced)
+    }
+
+    /// What the provider takes for the call that wrote `entry`, of whose tokens it `told` this.
+    pub(super) fn spent(&self, call: &Call, entry: &Entry, told: Option<TokenUsage>) -> NanoUsd {
+        let Answer { input_tokens, output_tokens, .. } = entry.answer;
+        let told = told.unwrap_or_default();
+        let usage = TokenUsage { input_total: input_tokens, output_total: output_tokens, ..told };
+        let priced = self.price(&call.caller.project, &call.query.model, &entry.answer);
+        priced.map_or(NanoUsd::ZERO, |priced| priced.price.billed(&usage))
+    }
+
+    fn price(&self, project: &Project, asked_model: &str, answer: &Answer) -> Option<Priced> {
+        let served = answer.served_model.as_deref();
+        price_for(&project.settings, &self.parts.prices.current(), &answer.provider, served, asked_model)
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     use crate::pricing::PicoUsdPerToken;
 
     fn priced(price: u64) -> ModelPrice {
-        ModelPrice { input: PicoUsdPerToken(price), ..ModelPrice::default() }
+        ModelPrice::flat(PicoUsdPerToken(price), PicoUsdPerToken::default())
     }
 
     #[test]

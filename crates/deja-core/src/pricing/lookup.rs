@@ -155,7 +155,7 @@ mod tests {
         for &(provider, model, key, input, output) in KNOWN {
             let (price, found) = table.find(provider, None, model).unwrap_or_else(|| panic!("{model}"));
             assert_eq!(found, key, "{provider} {model}");
-            let prices = [price.input, price.output].map(|p| p.0);
+            let prices = [price.rates.input, price.rates.output].map(|p| p.0);
             assert_eq!(prices, [input, output].map(|dollars| (dollars * 1e6) as u64), "{model}");
         }
     }

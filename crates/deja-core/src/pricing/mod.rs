@@ -14,6 +14,7 @@ pub use book::{PriceBook, PriceList, PriceOrigin, PriceSource, Priced, price_for
 pub use table::{PriceTable, PriceTableError};
 
 use crate::money::NanoUsd;
+use crate::provider::TokenUsage;
 
 /// The price of one token in pico-dollars (1e-12 USD): 1 USD per million tokens is 1,000,000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,23 +45,33 @@ impl PicoUsdPerToken {
     }
 }
 
-/// The price of one model.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelPrice {
+/// The prices of the tokens of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rates {
     /// Per input token.
     pub input: PicoUsdPerToken,
     /// Per output token.
     pub output: PicoUsdPerToken,
+    /// Per input token that the provider's own prompt cache gave, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<PicoUsdPerToken>,
+    /// Per input token that was written to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<PicoUsdPerToken>,
+    /// Per input token that was written to it for an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<PicoUsdPerToken>,
+}
+
+/// The price of one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelPrice {
+    /// Of the shortest inputs, or of all.
+    #[serde(flatten)]
+    pub rates: Rates,
     /// Other prices for the whole call once the input is longer, shortest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub above: Vec<LongInputPrice>,
-}
-
-impl ModelPrice {
-    /// Whether every call is free.
-    pub fn is_free(&self) -> bool {
-        self.input.0 == 0 && self.output.0 == 0 && self.above.is_empty()
-    }
 }
 
 /// The prices of a call with more than so many input tokens.
@@ -68,19 +79,50 @@ impl ModelPrice {
 pub struct LongInputPrice {
     /// The call has more input tokens than this.
     pub tokens: u64,
-    /// Per input token.
-    pub input: PicoUsdPerToken,
-    /// Per output token.
-    pub output: PicoUsdPerToken,
+    /// Its prices.
+    #[serde(flatten)]
+    pub rates: Rates,
 }
 
 impl ModelPrice {
-    /// The price of a call with these tokens, rounded to the nearest nano-dollar.
+    /// The price that is the same whatever the input, and whatever a prompt cache does.
+    pub fn flat(input: PicoUsdPerToken, output: PicoUsdPerToken) -> Self {
+        Self { rates: Rates { input, output, ..Rates::default() }, above: Vec::new() }
+    }
+
+    /// Whether every call is free.
+    pub fn is_free(&self) -> bool {
+        self.rates.input.0 == 0 && self.rates.output.0 == 0 && self.above.is_empty()
+    }
+
+    /// The list price of a call with these tokens, rounded to the nearest nano-dollar.
     pub fn cost(&self, input_tokens: u64, output_tokens: u64) -> NanoUsd {
-        let long = self.above.iter().rev().find(|price| input_tokens > price.tokens);
-        let (input, output) = long.map_or((self.input, self.output), |price| (price.input, price.output));
-        let pico =
-            u128::from(input_tokens) * u128::from(input.0) + u128::from(output_tokens) * u128::from(output.0);
+        self.billed(&TokenUsage {
+            input_total: input_tokens,
+            output_total: output_tokens,
+            ..TokenUsage::default()
+        })
+    }
+
+    /// What a provider takes for a call with these tokens: for those that its prompt cache gave or took their own prices, where
+    /// they are known.
+    pub fn billed(&self, usage: &TokenUsage) -> NanoUsd {
+        let long = self.above.iter().rev().find(|price| usage.input_total > price.tokens);
+        let rates = long.map_or(&self.rates, |price| &price.rates);
+        let read = usage.cache_read.min(usage.input_total);
+        let written = usage.cache_write.min(usage.input_total - read);
+        let for_an_hour = usage.cache_write_1h.min(written);
+        let cache_write = rates.cache_write.unwrap_or(rates.input);
+        let pico: u128 = [
+            (usage.input_total - read - written, rates.input),
+            (read, rates.cache_read.unwrap_or(rates.input)),
+            (written - for_an_hour, cache_write),
+            (for_an_hour, rates.cache_write_1h.unwrap_or(cache_write)),
+            (usage.output_total, rates.output),
+        ]
+        .map(|(tokens, price)| u128::from(tokens) * u128::from(price.0))
+        .iter()
+        .sum();
         NanoUsd::from_nanos(u64::try_from((pico + 500) / 1000).unwrap_or(u64::MAX))
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::{LongInputPrice, ModelPrice, PicoUsdPerToken};
+use super::{LongInputPrice, ModelPrice, PicoUsdPerToken, Rates};
 use crate::clock::Timestamp;
 
 /// Made by `scripts/prices.py`.
@@ -70,7 +70,7 @@ impl PriceTable {
     ///
     /// An entry is taken if its mode is chat, responses or completion and it has a price for input and one for
     /// output; 0 is a price, an absent one is not. One whose mode is embedding needs none for output. Where there is no flat
-    /// price, tiers by the length of the input may have it. Prices are numbers, or strings that hold one. An entry with
+    /// price, tiers by the length of the input may have it. Those of a provider's prompt cache need not be there. Prices are numbers, or strings that hold one. An entry with
     /// a price that cannot be true is skipped and counted; one below zero or not finite spoils the map.
     pub fn parse(json: &[u8]) -> Result<Self, PriceTableError> {
         let map: Value =
@@ -159,28 +159,38 @@ fn mode_by_token<'a>(name: &str, entry: &'a Map<String, Value>) -> Option<&'a st
 struct Known {
     input: Option<PicoUsdPerToken>,
     output: Option<PicoUsdPerToken>,
+    cache_read: Option<PicoUsdPerToken>,
+    cache_write: Option<PicoUsdPerToken>,
+    cache_write_1h: Option<PicoUsdPerToken>,
 }
 
 impl Known {
     /// With those of the members of `object` that end in `suffix`.
     fn with(self, object: &Map<String, Value>, suffix: &str) -> Result<Self, NoPrice> {
         let price = |name: &str| amount(object.get(&format!("{name}{suffix}")));
+        // At 0 nothing is taken besides the input price.
+        let write = |name: &str| Ok(price(name)?.filter(|price| price.0 > 0));
         Ok(Self {
             input: price("input_cost_per_token")?.or(self.input),
             output: price("output_cost_per_token")?.or(self.output),
+            cache_read: price("cache_read_input_token_cost")?.or(self.cache_read),
+            cache_write: write("cache_creation_input_token_cost")?.or(self.cache_write),
+            cache_write_1h: write("cache_creation_input_token_cost_above_1hr")?.or(self.cache_write_1h),
         })
     }
 
-    /// As the prices of calls with more input tokens than `tokens`; `None` if one is unknown.
+    /// As the prices of calls with more input tokens than `tokens`; `None` if one is unknown that every call has.
     fn above(self, tokens: u64) -> Option<LongInputPrice> {
-        Some(LongInputPrice { tokens, input: self.input?, output: self.output? })
+        let Self { input, output, cache_read, cache_write, cache_write_1h } = self;
+        let rates = Rates { input: input?, output: output?, cache_read, cache_write, cache_write_1h };
+        Some(LongInputPrice { tokens, rates })
     }
 }
 
 /// The price of an entry: flat, perhaps with others for long inputs, or else in tiers.
 fn read_price(mode: &str, entry: &Map<String, Value>) -> Result<Option<ModelPrice>, NoPrice> {
     let none = (mode == EMBEDDING).then(PicoUsdPerToken::default);
-    let flat = Known { input: None, output: none }.with(entry, "")?;
+    let flat = Known { output: none, ..Known::default() }.with(entry, "")?;
     let mut tiers: Vec<_> = flat.above(0).into_iter().collect();
     if tiers.is_empty() {
         for tier in entry.get("tiered_pricing").and_then(Value::as_array).into_iter().flatten() {
@@ -196,7 +206,7 @@ fn read_price(mode: &str, entry: &Map<String, Value>) -> Result<Option<ModelPric
     }
     tiers.sort_by_key(|tier| tier.tokens);
     let mut tiers = tiers.into_iter();
-    Ok(tiers.next().map(|LongInputPrice { input, output, .. }| ModelPrice { input, output, above: tiers.collect() }))
+    Ok(tiers.next().map(|LongInputPrice { rates, .. }| ModelPrice { rates, above: tiers.collect() }))
 }
 
 /// The prices of one of an entry's `tiered_pricing`, of inputs that are longer than its range begins.
@@ -216,7 +226,7 @@ fn output_limit(entry: &Map<String, Value>) -> Option<u32> {
 /// The thousands of `input_cost_per_token_above_200k_tokens` and its like. Those of a service tier (`_priority`, ...) end in
 /// another way and are not meant.
 fn long_input(member: &str) -> Option<u64> {
-    let (_, rest) = member.split_once("put_cost_per_token_above_")?;
+    let (_, rest) = member.rsplit_once("_above_")?;
     rest.strip_suffix("k_tokens")?.parse().ok()
 }
 
@@ -240,6 +250,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::provider::TokenUsage;
 
     fn table(json: &str) -> PriceTable {
         PriceTable::parse(json.as_bytes()).unwrap()
@@ -273,8 +284,8 @@ mod tests {
         ));
         assert_eq!((table.len(), table.skipped()), (2, 0));
         assert_eq!(table.models["free"], ModelPrice::default());
-        assert_eq!(table.models["good"].input, PicoUsdPerToken(1_000_000));
-        assert_eq!(table.embeddings["embedding"].input, PicoUsdPerToken(1_000_000));
+        assert_eq!(table.models["good"].rates.input, PicoUsdPerToken(1_000_000));
+        assert_eq!(table.embeddings["embedding"].rates.input, PicoUsdPerToken(1_000_000));
     }
 
     #[test]
@@ -308,14 +319,52 @@ mod tests {
             r#"{"m":{"mode":"chat","input_cost_per_token":1e-6,"output_cost_per_token":1e-5,
                 "input_cost_per_token_above_200k_tokens":2e-6,"input_cost_per_token_above_128k_tokens":1.5e-6,
                 "output_cost_per_token_above_200k_tokens":2e-5,
-                "input_cost_per_token_above_200k_tokens_priority":9e-6,
-                "cache_read_input_token_cost_above_200k_tokens":1e-7}}"#,
+                "input_cost_per_token_above_200k_tokens_priority":9e-6}}"#,
         );
         let price = &table.models["m"];
         assert_eq!(price.above.iter().map(|tier| tier.tokens).collect::<Vec<_>>(), [128_000, 200_000]);
         assert_eq!(price.cost(128_000, 0).as_nanos(), 128_000_000);
         assert_eq!(price.cost(128_001, 1).as_nanos(), 192_001_500 + 10_000);
         assert_eq!(price.cost(300_000, 1).as_nanos(), 600_000_000 + 20_000);
+    }
+
+    #[test]
+    fn tokens_of_a_providers_prompt_cache_have_their_own_price_where_it_is_known() {
+        let table = table(
+            r#"{"m":{"mode":"chat","input_cost_per_token":1e-6,"output_cost_per_token":1e-5,
+                "cache_read_input_token_cost":1e-7,"cache_creation_input_token_cost":1.25e-6,
+                "cache_creation_input_token_cost_above_1hr":2e-6,"cache_read_input_token_cost_priority":9e-6,
+                "cache_read_input_token_cost_above_200k_tokens":2e-7},
+                "list":{"mode":"chat","input_cost_per_token":1e-6,"output_cost_per_token":1e-5,
+                "cache_creation_input_token_cost":0}}"#,
+        );
+        let usage = |input_total, cache_read, cache_write, cache_write_1h| TokenUsage {
+            input_total,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            output_total: 1,
+            reasoning: None,
+        };
+        for (usage, nanos) in [
+            (usage(1_000, 0, 0, 0), 1_000_000),
+            (usage(1_000, 900, 0, 0), 100_000 + 900 * 100),
+            (usage(1_000, 0, 900, 0), 100_000 + 900 * 1_250),
+            (usage(1_000, 100, 800, 300), 100_000 + 100 * 100 + 500 * 1_250 + 300 * 2_000),
+            // Long inputs: only the price of reading is another one.
+            (usage(200_001, 200_000, 1, 0), 200_000 * 200 + 1_250),
+            // More than there is, as some servers report.
+            (usage(10, 1_000, 1_000, 1_000), 10 * 100),
+        ] {
+            assert_eq!(table.models["m"].billed(&usage).as_nanos(), nanos + 10_000, "{usage:?}");
+            let list = table.models["list"].billed(&usage);
+            assert_eq!(list, table.models["list"].cost(usage.input_total, 1), "{usage:?}");
+        }
+        assert_eq!(
+            table.models["m"].cost(1_000, 1).as_nanos(),
+            1_010_000,
+            "a list price knows no such tokens"
+        );
     }
 
     #[test]
@@ -366,7 +415,7 @@ mod tests {
         map.remove(HEADER);
         let more = json!({
             "litellm_provider": "openai", "max_input_tokens": 128_000, "max_tokens": 16_384.0, "supports_vision": true,
-            "cache_read_input_token_cost": 7.5e-8, "cache_read_input_token_cost_above_200k_tokens": 1.5e-7,
+            "cache_read_input_token_cost_priority": 7.5e-8, "cache_read_input_token_cost_above_200k_tokens_priority": 1.5e-7,
             "input_cost_per_token_batches": 7.5e-8, "output_cost_per_token_above_200k_tokens_priority": 9e-6,
             "search_context_cost_per_query": {"search_context_size_low": 0.035}, "deprecation_date": "2026-10-01",
             "supported_endpoints": ["/v1/chat/completions"], "provider_specific_entry": {"us": 1.1}, "rpm": 2000,

@@ -166,7 +166,7 @@ async fn models_share_answers_only_where_the_project_says_so() {
 
 #[tokio::test]
 async fn another_models_answer_saves_what_the_asked_one_costs_at_its_own_provider() {
-    let own = |price| ModelPrice { input: PicoUsdPerToken(price), ..ModelPrice::default() };
+    let own = |price| ModelPrice::flat(PicoUsdPerToken(price), PicoUsdPerToken(0));
     let prices = [("gone/m-x", 1), ("fake/m-x", 5_000_000), ("fake/bare", 7_000_000)];
     let prices = prices.map(|(key, price)| (key.into(), own(price))).into();
     let bench = Bench::with(ProjectSettings { share_models: true, prices, ..unguarded() }, 10).await;
@@ -196,7 +196,7 @@ async fn another_models_answer_saves_what_the_asked_one_costs_at_its_own_provide
 #[tokio::test]
 async fn a_projects_own_price_wins_and_an_unknown_one_saves_nothing() {
     let mut settings = ProjectSettings::default();
-    let own = ModelPrice { input: PicoUsdPerToken(5_000_000), ..ModelPrice::default() };
+    let own = ModelPrice::flat(PicoUsdPerToken(5_000_000), PicoUsdPerToken(0));
     settings.prices.insert("cheap".into(), own);
     let bench = Bench::with(settings, 10).await;
     bench.ask("reset|1").await;

@@ -14,7 +14,7 @@ use deja_core::clock::Clock;
 use deja_core::engine::{CallLimits, NotAdmitted, NotAllowed, Query, QueryError};
 use deja_core::money::NanoUsd;
 use deja_core::project::ProjectSettings;
-use deja_core::provider::{Completion, FailureClass, Finish};
+use deja_core::provider::{Completion, FailureClass, Finish, TokenUsage};
 use deja_core::store::{Keys, Usage};
 use tokio::sync::Semaphore;
 
@@ -186,6 +186,23 @@ async fn every_end_of_a_request_is_counted() {
     let told = |outcome| heard.iter().filter(|told| **told == outcome).count();
     let all = [ExactHit, SemanticHit, Miss, Error, Refused, RateLimited].map(told);
     assert_eq!(all, [1, 2, 1, 1, 1, 1], "the listener hears the same");
+}
+
+#[tokio::test]
+async fn what_a_provider_takes_for_its_prompt_cache_is_spent_and_a_hit_saves_the_list_price() {
+    let bench = Bench::new().await;
+    let usage = TokenUsage { input_total: 100, cache_read: 80, output_total: 10, ..TokenUsage::default() };
+    bench
+        .provider
+        .script(move |_| async move { Ok(Completion { usage: Some(usage), ..complete("answer") }) });
+    for _ in 0..2 {
+        bench.ask("reset my password|1").await;
+    }
+    flush(&bench).await.unwrap();
+    let totals = bench.totals().await;
+    assert_eq!((totals.input_tokens, totals.saved_input_tokens), (100, 100));
+    assert_eq!(totals.spent, NanoUsd::from_nanos(20 * 1000 + 80 * 100 + 10 * 2000));
+    assert_eq!(totals.saved, NanoUsd::from_nanos(100 * 1000 + 10 * 2000));
 }
 
 #[tokio::test]

@@ -503,6 +503,19 @@ async fn an_answer_that_calls_tools_answers_the_very_same_question_only() {
 }
 
 #[tokio::test]
+async fn what_a_provider_takes_for_its_prompt_cache_is_spent_in_a_wire_format_too() {
+    let bench = Bench::new().await;
+    let cached = r#""prompt_tokens_details":{"cached_tokens":5},"prompt_tokens""#;
+    let body = chat_completion("cheap", "Yes.", "stop").replace(r#""prompt_tokens""#, cached);
+    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &body)));
+    text(bench.live(relay("reset|1")).await).await;
+    let hit = bench.hit(relay("reset|1")).await;
+    assert_eq!(hit.saved(), NanoUsd::from_nanos(7 * 1000 + 3 * 2000), "the list price");
+    bench.engine.flush_counts().await.unwrap();
+    assert_eq!(bench.totals().await.spent, NanoUsd::from_nanos(2 * 1000 + 5 * 100 + 3 * 2000));
+}
+
+#[tokio::test]
 async fn what_embeddings_cost_is_counted() {
     let bench = Bench::new().await;
     let long = format!("[{}0]", "0.125, ".repeat(40 * 1024));

@@ -38,7 +38,8 @@ use crate::store::OddStore;
 
 /// Two prices: `cheap` at 1 and 2 USD per million tokens, `dear` at ten times that.
 const PRICES: &str = r#"{
-    "cheap": {"mode": "chat", "litellm_provider": "fake", "input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002},
+    "cheap": {"mode": "chat", "litellm_provider": "fake", "input_cost_per_token": 0.000001, "output_cost_per_token": 0.000002,
+        "cache_read_input_token_cost": 0.0000001},
     "dear": {"mode": "chat", "litellm_provider": "fake", "input_cost_per_token": 0.00001, "output_cost_per_token": 0.00002}
 }"#;
 

@@ -316,14 +316,17 @@ impl PriceView {
     pub fn new(model: String, found: PriceInForce) -> Self {
         let dollars = PicoUsdPerToken::dollars_per_million;
         let price = found.priced.price;
-        let above = price.above.iter();
+        let above = price
+            .above
+            .iter()
+            .map(|long| (long.tokens, dollars(long.rates.input), dollars(long.rates.output)));
         Self {
             model,
             key: found.priced.key,
             origin: found.priced.origin.as_str().into(),
-            input: dollars(price.input),
-            output: dollars(price.output),
-            above: above.map(|tier| (tier.tokens, dollars(tier.input), dollars(tier.output))).collect(),
+            input: dollars(price.rates.input),
+            output: dollars(price.rates.output),
+            above: above.collect(),
             table: PriceTableView::from(&*found.list),
         }
     }

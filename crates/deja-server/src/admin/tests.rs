@@ -241,7 +241,8 @@ async fn a_projects_own_price_is_shown_and_taken_away() {
     let slug = project(&by, "a").await;
     let show = async || {
         let found = prices::show(&by, "gpt-4o-mini", Some(&slug)).await.unwrap().priced;
-        let price = [found.price.input, found.price.output].map(PicoUsdPerToken::dollars_per_million);
+        let price =
+            [found.price.rates.input, found.price.rates.output].map(PicoUsdPerToken::dollars_per_million);
         (found.origin, price)
     };
     assert_eq!(show().await, (PriceOrigin::Table, [0.15, 0.6]));

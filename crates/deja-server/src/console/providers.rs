@@ -96,7 +96,8 @@ pub(super) async fn page(
         allow_private: provider.allow_private,
     });
     let prices = project.settings.prices.iter().map(|(model, price)| {
-        let [input, output] = [price.input, price.output].map(|p| format::dollars(p.dollars_per_million()));
+        let [input, output] =
+            [price.rates.input, price.rates.output].map(|p| format::dollars(p.dollars_per_million()));
         (model.clone(), input, output)
     });
     let mut families = families(visit);

@@ -75,7 +75,7 @@ impl Counts {
         let cached = prompt.cached_tokens.max(input.cached_tokens);
         let cache_read = cached.or(self.prompt_cache_hit_tokens).unwrap_or(0);
         let cache_write = prompt.cache_write_tokens.max(input.cache_write_tokens).unwrap_or(0);
-        Some(TokenUsage { input_total, cache_read, cache_write, output_total, reasoning })
+        Some(TokenUsage { input_total, cache_read, cache_write, cache_write_1h: 0, output_total, reasoning })
     }
 }
 

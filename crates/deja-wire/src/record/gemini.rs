@@ -175,6 +175,7 @@ impl UsageMetadata {
             input_total: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             cache_read: self.cached_content_token_count.unwrap_or(0),
             cache_write: 0,
+            cache_write_1h: 0,
             output_total: sum(self.candidates_token_count, self.thoughts_token_count),
             reasoning: self.thoughts_token_count,
         })

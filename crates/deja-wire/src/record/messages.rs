@@ -94,12 +94,20 @@ struct Counts {
     input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "or_default")]
+    cache_creation: Creation,
     #[serde(default, deserialize_with = "count")]
     cache_read_input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "count")]
     output_tokens: Option<u64>,
     #[serde(default, deserialize_with = "or_default")]
     output_tokens_details: OutputDetails,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+struct Creation {
+    #[serde(default, deserialize_with = "count")]
+    ephemeral_1h_input_tokens: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -122,6 +130,7 @@ impl Counts {
             input_total,
             cache_read,
             cache_write,
+            cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.unwrap_or(0),
             output_total: self.output_tokens.unwrap_or(0),
             reasoning: self.output_tokens_details.thinking_tokens,
         })

@@ -187,6 +187,11 @@ fn the_tokens_of_an_answer_are_read_from_parts_of_it() {
         r#"data: {"type":"message_delta","delta":{},"usage": {"output_tokens":30,"input_tokens":null}}"#;
     let usage = usage_in(Wire::Messages, format!("{begun}\n\nda{quoted}\n\n{ended}").as_bytes()).unwrap();
     assert_eq!((usage.input_total, usage.output_total), (7, 30));
+    // Of what was written to its prompt cache Anthropic tells for how long.
+    let written = r#""usage":{"input_tokens":3,"cache_read_input_tokens":90,"cache_creation_input_tokens":10,
+        "cache_creation":{"ephemeral_5m_input_tokens":4,"ephemeral_1h_input_tokens":6},"output_tokens":30}"#;
+    let usage = usage_in(Wire::Messages, written.as_bytes()).unwrap();
+    assert_eq!((usage.input_total, usage.cache_read, usage.cache_write, usage.cache_write_1h), (103, 90, 10, 6));
     for nothing in
         ["", "\"usage\"", "\"usage\":", "\"usage\":{\"prompt_tokens\":7", "\"usage\":null", "\"usage\":[7]"]
     {

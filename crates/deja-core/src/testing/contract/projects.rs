@@ -29,7 +29,7 @@ fn elaborate() -> Project {
         guard: Guard::Strict,
         ..Default::default()
     };
-    let price = ModelPrice { input: PicoUsdPerToken(3), output: PicoUsdPerToken(4), above: Vec::new() };
+    let price = ModelPrice::flat(PicoUsdPerToken(3), PicoUsdPerToken(4));
     settings.prices.insert("own/model".to_owned(), price);
     Project {
         name: "Näme \u{1F98A}".to_owned(),
