@@ -60,3 +60,10 @@ pub struct Completion {
     /// Tokens, if the provider says.
     pub usage: Option<TokenUsage>,
 }
+
+impl Completion {
+    /// All that it wrote, for counting tokens.
+    pub fn written(&self) -> String {
+        [self.besides.as_str(), &self.text].concat()
+    }
+}

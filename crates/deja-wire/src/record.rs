@@ -3,6 +3,7 @@
 mod chat;
 mod chat_fold;
 mod counts;
+mod cut;
 mod gemini;
 mod gemini_fold;
 mod messages;
@@ -148,13 +149,18 @@ where
     folded(wire, chunks, false).await
 }
 
-/// What an answer says that came in server-sent events and broke off; `None` if that is nothing. Why it ended is not known.
-pub fn so_far(wire: Wire, body: &Bytes) -> Option<Completion> {
-    let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
-    let mut fold = fold(wire);
-    // What it ends with is of no interest: all of it was there.
-    let _ended = feed(wire, chunks, &mut *fold, true).now_or_never();
-    let value = serde_json::from_slice(&fold.plain().body).ok()?;
+/// What an answer says that broke off, which came in server-sent events if it is `streamed`; `None` if that is nothing. Why it
+/// ended is not known.
+pub fn so_far(wire: Wire, streamed: bool, body: &Bytes) -> Option<Completion> {
+    let value = if streamed {
+        let chunks = stream::iter([Ok::<_, std::convert::Infallible>(body.clone())]);
+        let mut fold = fold(wire);
+        // What it ends with is of no interest: all of it was there.
+        let _ended = feed(wire, chunks, &mut *fold, true).now_or_never();
+        serde_json::from_slice(&fold.plain().body).ok()?
+    } else {
+        cut::closed(body)?
+    };
     Some(Completion { finish: Finish::Unknown, ..completion(wire, value)? })
 }
 

@@ -240,8 +240,7 @@ impl Engine {
             (usage.input_total, usage.output_total, false)
         } else {
             let input = self.tokens.input(call.scope.key(), &call.query).await;
-            let written = [completion.besides.as_str(), &completion.text].concat();
-            let output = self.tokens.answer(&call.query, written).await;
+            let output = self.tokens.answer(&call.query, completion.written()).await;
             (input.tokens, output.tokens, true)
         };
         Ok(Entry {

@@ -178,7 +178,7 @@ impl Engine {
     }
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
-    /// all the same; `None` if nothing says so. What a plain one that is `cut` says cannot be read. Where one that was too long tells no
+    /// all the same; `None` if nothing says so. A plain one is none of these unless it is `cut`. Where one that was too long tells no
     /// tokens, they are those of its beginning, by its length.
     async fn part(&self, call: &Call, wired: &Wired, log: &Log, came: Came, cut: bool) -> Option<Fresh> {
         let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
@@ -212,17 +212,19 @@ impl Engine {
                     read_of = beginning.len();
                     let text = move |body: &Bytes| unread(String::from_utf8_lossy(body).into_owned(), None);
                     let said = move |body: &Bytes| {
-                        if came.streamed { so_far(wire, body) } else { Some(text(body)) }
+                        if came.streamed { so_far(wire, true, body) } else { Some(text(body)) }
                     };
                     reading(beginning, said).await?
                 };
                 (completion.unwrap_or_else(|| unread(String::new(), told)), NotStored::NotRecorded)
             }
             Some(body) if body.is_empty() => return None,
-            Some(body) if came.streamed => {
-                (reading(body, move |body| so_far(wire, body)).await??, NotStored::UnknownFinish)
+            Some(body) => {
+                let said = reading(body, move |body| so_far(wire, came.streamed, body)).await?;
+                // The request for a plain one that said nothing yet is paid for as well.
+                let said = said.or_else(|| (!came.streamed).then(|| unread(String::new(), None)));
+                (said?, NotStored::UnknownFinish)
             }
-            Some(_) => (unread(String::new(), None), NotStored::UnknownFinish),
         };
         let told = completion.usage;
         let mut entry = self.entry_of(call, &log.head.provider, completion, None).await.ok()?;

@@ -53,7 +53,7 @@ fn of_a_stream_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
         let body = Bytes::from_static(recorded.body.as_bytes());
         let (mut longest, mut usage) = (0, None);
         for cut in 0..=body.len() {
-            let Some(said) = so_far(recorded.wire, &body.slice(..cut)) else {
+            let Some(said) = so_far(recorded.wire, true, &body.slice(..cut)) else {
                 assert_eq!(longest, 0, "{} cut at {cut}", recorded.name);
                 continue;
             };
@@ -69,11 +69,29 @@ fn of_a_stream_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
         ["", "data: [DONE]\n\n", "data: {}\n\n", "nonsense", "data: nonsense\n\n", "{\"choices\":[]}"]
     {
         for wire in Wire::ALL {
-            assert_eq!(so_far(wire, &Bytes::from_static(nothing.as_bytes())), None, "{nothing}");
+            assert_eq!(so_far(wire, true, &Bytes::from_static(nothing.as_bytes())), None, "{nothing}");
         }
     }
     let failed = recorded_text("One") + "data: {\"error\":{\"message\":\"no\"}}\n\n" + &recorded_text("Two");
-    assert_eq!(so_far(Wire::Chat, &failed.into()).unwrap().text, "One");
+    assert_eq!(so_far(Wire::Chat, true, &failed.into()).unwrap().text, "One");
+}
+
+#[test]
+fn of_a_plain_answer_that_is_cut_after_any_byte_is_known_what_it_said_so_far() {
+    for recorded in ALL {
+        let whole = read(recorded.wire, recorded.body).unwrap();
+        let all = whole.completion.written();
+        let mut longest = 0;
+        for cut in 0..=whole.body.len() {
+            let said = so_far(recorded.wire, false, &whole.body.slice(..cut));
+            let (written, text) = said.map(|said| (said.written(), said.text)).unwrap_or_default();
+            // Whether a text of Gemini's is a thought stands behind it.
+            assert!(all.contains(&text), "{} cut at {cut}: {text}", recorded.name);
+            assert!(written.len() >= longest, "{} cut at {cut}: {written}", recorded.name);
+            longest = written.len();
+        }
+        assert_eq!(longest, all.len(), "{}", recorded.name);
+    }
 }
 
 /// Members that wrap nothing, and reports of servers, lose nothing of a stream.
@@ -160,7 +178,7 @@ fn what_a_model_wrote_besides_its_text_is_known() {
         assert_eq!((&*said.text, &*said.besides), ("Yes.", r#"Hm.look{"at":1}"#), "{wire:?}");
     }
     // So far as it came.
-    let part = so_far(Wire::Messages, &messages[..8].concat().into()).unwrap();
+    let part = so_far(Wire::Messages, true, &messages[..8].concat().into()).unwrap();
     assert_eq!((&*part.text, &*part.besides), ("Yes.", r#"Hm.look{"at":1"#));
     let deltas = [
         r#"{"type":"response.reasoning_summary_text.delta","delta":"Hm."}"#,
@@ -168,7 +186,7 @@ fn what_a_model_wrote_besides_its_text_is_known() {
         r#"{"type":"response.function_call_arguments.delta","delta":"{\"at\""}"#,
     ]
     .map(event);
-    let part = so_far(Wire::Responses, &deltas.concat().into()).unwrap();
+    let part = so_far(Wire::Responses, true, &deltas.concat().into()).unwrap();
     assert_eq!((&*part.text, &*part.besides), ("Yes.", r#"Hm.{"at""#));
 }
 
@@ -191,7 +209,10 @@ fn the_tokens_of_an_answer_are_read_from_parts_of_it() {
     let written = r#""usage":{"input_tokens":3,"cache_read_input_tokens":90,"cache_creation_input_tokens":10,
         "cache_creation":{"ephemeral_5m_input_tokens":4,"ephemeral_1h_input_tokens":6},"output_tokens":30}"#;
     let usage = usage_in(Wire::Messages, written.as_bytes()).unwrap();
-    assert_eq!((usage.input_total, usage.cache_read, usage.cache_write, usage.cache_write_1h), (103, 90, 10, 6));
+    assert_eq!(
+        (usage.input_total, usage.cache_read, usage.cache_write, usage.cache_write_1h),
+        (103, 90, 10, 6)
+    );
     for nothing in
         ["", "\"usage\"", "\"usage\":", "\"usage\":{\"prompt_tokens\":7", "\"usage\":null", "\"usage\":[7]"]
     {

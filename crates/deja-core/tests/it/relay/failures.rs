@@ -20,7 +20,7 @@ use deja_wire::{Mode, Wire};
 use futures::StreamExt as _;
 
 use super::{as_stream, chunk, done, exact, relay, streamed, text};
-use crate::util::{Bench, chat_completion, failure, plain, settle, vector};
+use crate::util::{Bench, chat_completion, failure, passed, plain, settle, vector};
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_an_error_for_its_readers_and_never_stored() {
@@ -233,6 +233,18 @@ async fn tokens_of_an_answer_that_broke_off_are_counted_once() {
             (input, output, errors) = (input + more_in, output + more_out, errors + 2);
             bench.until("both are counted", |bench| bench.heard().len() == errors).await;
         }
+    }
+    // A plain one says what it says up to where it is cut, and nothing before it.
+    let body = chat_completion("cheap", "One two three", "stop");
+    for (end, more_out) in [(body.find("three").unwrap() + 2, 3), (body.find("choices").unwrap(), 0)] {
+        let part = Bytes::copy_from_slice(&body.as_bytes()[..end]);
+        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| {
+            let pieces = [Ok(part.clone()), Err(failure(FailureClass::StreamInterrupted))];
+            Ok(passed(200, "application/json", futures::stream::iter(pieces).boxed()))
+        });
+        let _: Vec<_> = bench.live(relay("reset|1")).await.collect().await;
+        (input, output, errors) = (input + 3, output + more_out, errors + 1);
+        bench.until("it is counted", |bench| bench.heard().len() == errors).await;
     }
     bench.engine.flush_counts().await.unwrap();
     let totals = bench.totals().await;
