@@ -227,10 +227,16 @@ impl Engine {
             }
         };
         let told = completion.usage;
+        let so_far = told.filter(|_| why == NotStored::UnknownFinish).map(|_| completion.written());
         let mut entry = self.entry_of(call, &log.head.provider, completion, None).await.ok()?;
         let Answer { output_tokens, tokens_estimated, .. } = &mut entry.answer;
         if *tokens_estimated {
             *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
+        }
+        if let Some(written) = so_far {
+            // What is told before the end may be of the first word alone, as Anthropic's is.
+            let counted = self.tokens.answer(&call.query, written).await;
+            *output_tokens = counted.tokens.max(*output_tokens);
         }
         Some(self.fresh(call, None, entry, told, wired.stores().and(Err(why)), came.time).await)
     }

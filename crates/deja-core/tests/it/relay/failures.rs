@@ -207,11 +207,16 @@ async fn tokens_of_an_answer_that_broke_off_are_counted_once() {
     let counted = Bytes::from_static(
         b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":70,\"completion_tokens\":30}}\n\n",
     );
+    let begun = Bytes::from_static(
+        b"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":70,\"completion_tokens\":1}}\n\n",
+    );
     let error = Bytes::from_static(b"data: {\"error\": {\"message\": \"no\"}}\n\n");
     let (mut input, mut output, mut errors) = (0, 0, 0);
     for (pieces, more_in, more_out) in [
         (vec![Ok(chunk("One two", "")), cut()], 3, 2),
         (vec![Ok(chunk("One", "")), Ok(counted.clone()), cut()], 70, 30),
+        // Told with the first word, before the others.
+        (vec![Ok(begun.clone()), Ok(chunk("One two three", "")), cut()], 70, 3),
         (vec![Ok(chunk("One two three", ""))], 3, 3),
         (vec![Ok(chunk("One", "")), Ok(error.clone()), Ok(done())], 3, 1),
         (vec![Ok(error), Ok(done())], 0, 0),
