@@ -240,7 +240,7 @@ impl Engine {
             (usage.input_total, usage.output_total, false)
         } else {
             let input = self.tokens.input(call.scope.key(), &call.query).await;
-            let output = self.tokens.answer(&call.query, completion.written()).await;
+            let output = self.tokens.text(&call.query, completion.written()).await;
             (input.tokens, output.tokens, true)
         };
         Ok(Entry {

@@ -235,7 +235,7 @@ impl Engine {
         }
         if let Some(written) = so_far {
             // What is told before the end may be of the first word alone, as Anthropic's is.
-            let counted = self.tokens.answer(&call.query, written).await;
+            let counted = self.tokens.text(&call.query, written).await;
             *output_tokens = counted.tokens.max(*output_tokens);
         }
         Some(self.fresh(call, None, entry, told, wired.stores().and(Err(why)), came.time).await)

@@ -36,7 +36,8 @@ impl Cost {
 
 impl Engine {
     /// What it would have cost to ask for `query`, now that `hit` answers it, at today's price of the asked model. With
-    /// the very prompt of the entry its reported input tokens apply; for another prompt they are counted.
+    /// the very prompt of the entry its reported input tokens apply; for another prompt they are counted. In a wire format a
+    /// similar question comes with the same turns, tools and format as that of the entry: its own tokens alone are others.
     pub(super) async fn avoided(
         &self,
         caller: &Admission,
@@ -48,6 +49,11 @@ impl Engine {
         let answer = &entry.answer;
         let (input_tokens, estimated) = if hit.is_exact() {
             (answer.input_tokens, answer.tokens_estimated)
+        } else if query.wire.is_some() {
+            let asked = self.tokens.text(query, query.prompt.clone()).await;
+            let stored = self.tokens.text(query, entry.prompt.clone()).await;
+            let estimated = asked.estimated || stored.estimated || answer.tokens_estimated;
+            (answer.input_tokens.saturating_sub(stored.tokens).saturating_add(asked.tokens), estimated)
         } else {
             let counted = self.tokens.input(scope, query).await;
             (counted.tokens, counted.estimated || answer.tokens_estimated)

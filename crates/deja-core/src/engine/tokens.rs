@@ -34,8 +34,8 @@ impl Tokens {
         self.counter.input(&query.model, &messages)
     }
 
-    /// Tokens of what a model wrote.
-    pub(super) async fn answer(&self, query: &Arc<Query>, text: String) -> TokenCount {
+    /// Tokens of a bare text, such as an answer, as the asked model sees them.
+    pub(super) async fn text(&self, query: &Arc<Query>, text: String) -> TokenCount {
         let (length, asked) = (text.len(), query.clone());
         let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &text);
         self.count(length, count).await

@@ -516,6 +516,20 @@ async fn what_a_provider_takes_for_its_prompt_cache_is_spent_in_a_wire_format_to
 }
 
 #[tokio::test]
+async fn a_hit_by_meaning_saves_what_its_turns_and_tools_would_have_cost_too() {
+    let bench = Bench::new().await;
+    let body =
+        chat_completion("cheap", "Yes.", "stop").replace(r#""prompt_tokens":7"#, r#""prompt_tokens":1000"#);
+    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &body)));
+    text(bench.live(relay("reset my password|1")).await).await;
+    // Two words more than the stored question.
+    let hit = bench.hit(relay("reset my password|2 at once")).await;
+    assert!(matches!(hit.source, Source::Semantic(_)));
+    assert_eq!((hit.cost.input_tokens, hit.cost.output_tokens, hit.cost.estimated), (1002, 3, true));
+    assert_eq!(hit.saved(), NanoUsd::from_nanos(1002 * 1000 + 3 * 2000));
+}
+
+#[tokio::test]
 async fn what_embeddings_cost_is_counted() {
     let bench = Bench::new().await;
     let long = format!("[{}0]", "0.125, ".repeat(40 * 1024));
