@@ -205,6 +205,15 @@ impl AllowedHeaders {
     }
 }
 
+/// The headers in which providers name a request, those that say most first: OpenRouter's, Azure's, OpenAI's and most others',
+/// Anthropic's.
+pub const UPSTREAM_IDS: [HeaderName; 4] = [
+    HeaderName::from_static("x-generation-id"),
+    HeaderName::from_static("apim-request-id"),
+    HeaderName::from_static("x-request-id"),
+    HeaderName::from_static("request-id"),
+];
+
 /// The content type that headers name; empty where there is none.
 pub fn content_type(headers: &HeaderMap) -> &str {
     headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()

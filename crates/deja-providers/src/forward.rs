@@ -5,7 +5,7 @@
 //! instead: its text may show part of the key, and the application would take it for a word about its own.
 
 use bytes::Bytes;
-use deja_core::provider::{FailureClass, Forward, Forwarded, ProviderError, listed};
+use deja_core::provider::{FailureClass, Forward, Forwarded, ProviderError, UPSTREAM_IDS, listed};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -20,14 +20,12 @@ use crate::quoted::{quotes, unquoted};
 use crate::retry;
 use crate::traces::name_span;
 
-/// Headers of an answer that the application gets to see. The last two are the provider's own name of the request.
-const DOWN: [HeaderName; 6] = [
+/// Headers of an answer that the application gets to see, beside the provider's own name of the request.
+const DOWN: [HeaderName; 4] = [
     CONTENT_TYPE,
     HeaderName::from_static("retry-after"),
     HeaderName::from_static("retry-after-ms"),
     HeaderName::from_static("x-should-retry"),
-    HeaderName::from_static("x-request-id"),
-    HeaderName::from_static("request-id"),
 ];
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -67,9 +65,10 @@ impl Upstream {
         if status.is_informational() {
             return Err(Failure::bad_response(&self.name, "the provider switches to another protocol"));
         }
-        let mut headers = listed(response.headers(), &DOWN);
+        let down = [&DOWN[..], &UPSTREAM_IDS].concat();
+        let mut headers = listed(response.headers(), &down);
         // A server that quotes what it was sent. Without the type of its body an answer is none.
-        for name in DOWN.iter().filter(|name| **name != CONTENT_TYPE) {
+        for name in down.iter().filter(|name| **name != CONTENT_TYPE) {
             if headers.get_all(name).iter().any(|value| quotes(self.key.as_ref(), value.as_bytes())) {
                 headers.remove(name);
             }

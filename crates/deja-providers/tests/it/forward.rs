@@ -112,7 +112,7 @@ async fn headers_pass_by_list_in_both_directions() {
         ("x-forwarded-for", "mine"),
     ];
     let headers = "content-type: application/json\r\nretry-after: 7\r\nretry-after-ms: 6820\r\nx-should-retry: true\r\n\
-                   x-request-id: req_1\r\nrequest-id: req_2\r\nset-cookie: theirs\r\nx-ratelimit-limit-requests: 9\r\n\
+                   x-request-id: req_1\r\nrequest-id: req_2\r\napim-request-id: req_3\r\nx-generation-id: gen-4\r\nset-cookie: theirs\r\nx-ratelimit-limit-requests: 9\r\n\
                    openai-organization: theirs\r\nserver: theirs\r\n";
     let server = Server::always(http(200, headers, "{}"));
     let anthropic = custom_of(ProviderKind::Anthropic, &server.url, settings());
@@ -128,8 +128,16 @@ async fn headers_pass_by_list_in_both_directions() {
     );
     let mut names: Vec<_> = answered.headers.keys().map(reqwest::header::HeaderName::as_str).collect();
     names.sort_unstable();
-    let passed =
-        ["content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id", "x-should-retry"];
+    let passed = [
+        "apim-request-id",
+        "content-type",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-generation-id",
+        "x-request-id",
+        "x-should-retry",
+    ];
     assert_eq!(names, passed);
     // Who names no version gets the one that deja knows.
     drop(anthropic.forward(request(Endpoint::Messages, &[])).await.unwrap());

@@ -13,6 +13,7 @@ use bytes::BytesMut;
 use deja_core::aside;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, QueryError, Relay, Reply, SendBuffer, Source, Trace};
+use deja_core::provider::UPSTREAM_IDS;
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -133,11 +134,11 @@ pub(super) async fn live(
     if let Some(class) = live.error {
         headers.insert(ERROR_CODE, HeaderValue::from_static(class.code()));
     }
-    for (name, value) in &live.headers {
-        // The provider's own name of the request: deja's stands in `X-Request-Id`.
-        let theirs = matches!(name.as_str(), "x-request-id" | "request-id");
-        headers.insert(if theirs { UPSTREAM_ID } else { name.clone() }, value.clone());
-    }
+    // The provider's own name of the request: deja's stands in `X-Request-Id`.
+    let id = UPSTREAM_IDS.iter().find_map(|name| live.headers.get(name));
+    headers.extend(id.map(|id| (UPSTREAM_ID, id.clone())));
+    let others = live.headers.iter().filter(|(name, _)| !UPSTREAM_IDS.contains(name));
+    headers.extend(others.map(|(name, value)| (name.clone(), value.clone())));
     let status = StatusCode::from_u16(live.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let wants_stream = wanted.rendering.stream;
     let is_other = wanted.is_cached && is_stream != wants_stream && (is_stream || is_json);

@@ -110,6 +110,28 @@ fn headers_pass_by_list_in_both_directions() {
 }
 
 #[test]
+fn a_providers_own_name_of_a_request_is_told_whatever_its_header() {
+    let world = World::shared();
+    let tenant = world.tenant("wire-named");
+    for (n, (headers, id)) in [
+        ("x-request-id: req_1\r\n", Some("req_1")),
+        ("request-id: req_2\r\n", Some("req_2")),
+        ("apim-request-id: azure-3\r\nx-request-id: req_3\r\n", Some("azure-3")),
+        ("x-request-id: req_4\r\nx-generation-id: gen-4\r\n", Some("gen-4")),
+        ("", None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = format!("wire-named {n}");
+        world.provider.on(&text, answer(200, &format!("Content-Type: application/json\r\n{headers}"), b"{}"));
+        let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, &text, false).to_string());
+        assert_eq!(response.header("x-deja-upstream-id"), id, "{headers}");
+        assert!(["x-generation-id", "apim-request-id"].iter().all(|name| response.header(name).is_none()));
+    }
+}
+
+#[test]
 fn endpoints_that_are_not_cached_are_passed_on_every_time() {
     let world = World::shared();
     let tenant = world.tenant("wire-passed");
