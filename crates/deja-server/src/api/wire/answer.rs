@@ -125,10 +125,6 @@ pub(super) async fn live(
     let kind = live.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
     let (is_stream, is_json) = (is_event_stream(&kind), kind.contains("json"));
-    if live.status >= 400 && !kind.is_empty() && !is_json {
-        // A page for people, of a proxy mostly: no client of the wire reads it.
-        return Err(WireError::unreadable(live.status, &live.headers));
-    }
     let mut headers = wanted.headers(wanted.cache(&live), &live.trace);
     say(&mut headers, "x-deja-provider", &live.provider);
     if let Some(class) = live.error {
@@ -139,6 +135,12 @@ pub(super) async fn live(
     headers.extend(id.map(|id| (UPSTREAM_ID, id.clone())));
     let others = live.headers.iter().filter(|(name, _)| !UPSTREAM_IDS.contains(name));
     headers.extend(others.map(|(name, value)| (name.clone(), value.clone())));
+    if live.status >= 400 && !is_json {
+        // A page for people, of a proxy mostly: no client of the wire reads it.
+        let (head, body) = WireError::Unreadable(live.status).into_response(wanted.wire).into_parts();
+        headers.extend(head.headers);
+        return Ok((head.status, headers, body).into_response());
+    }
     let status = StatusCode::from_u16(live.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let wants_stream = wanted.rendering.stream;
     let is_other = wanted.is_cached && is_stream != wants_stream && (is_stream || is_json);

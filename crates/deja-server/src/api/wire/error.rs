@@ -7,7 +7,6 @@ use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
-use deja_core::provider::listed;
 use deja_core::store::StoreError;
 use deja_wire::{ErrorKind, Malformed, Wire, error_body};
 
@@ -16,8 +15,6 @@ use crate::api::error::{ApiError, ERROR_CODE};
 
 /// Tells the SDKs, which ask again by themselves, whether to.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
-/// The headers of a provider that say whether and when to ask again.
-const AGAIN: [HeaderName; 3] = [RETRY_AFTER, HeaderName::from_static("retry-after-ms"), SHOULD_RETRY];
 
 /// Why a request in a wire format was not answered.
 #[derive(Debug)]
@@ -34,18 +31,13 @@ pub(super) enum WireError {
     Packed,
     /// 504: only a stored answer was wanted.
     NotCached,
-    /// The provider's own status, and its headers on when to ask again, with a body that is not for the wire's clients.
-    Unreadable(u16, Box<HeaderMap>),
+    /// The provider's own status, with a body that is not for the wire's clients.
+    Unreadable(u16),
 }
 
 impl WireError {
     pub(super) fn malformed(message: impl Into<String>) -> Self {
         Self::Malformed(Malformed { message: message.into(), param: None, code: None })
-    }
-
-    /// An answer with an error status that is not for the wire's clients.
-    pub(super) fn unreadable(status: u16, headers: &HeaderMap) -> Self {
-        Self::Unreadable(status, Box::new(listed(headers, &AGAIN)))
     }
 
     /// 404: no such path.
@@ -74,7 +66,7 @@ impl WireError {
                 let message = "No stored answer serves this request, and only a stored one was asked for.";
                 (ErrorKind::NotCached, message.into(), None, Some(false))
             }
-            Self::Unreadable(status, _) => {
+            Self::Unreadable(status) => {
                 let message = format!("The provider answered with status {status} and no JSON.");
                 (ErrorKind::Unreachable, message.into(), Some("provider_bad_response"), None)
             }
@@ -90,10 +82,7 @@ impl WireError {
         let mut headers = HeaderMap::new();
         let (param, status) = match &self {
             Self::Malformed(malformed) => (malformed.param.as_deref(), kind.status(wire)),
-            Self::Unreadable(status, again) => {
-                headers.clone_from(again);
-                (None, *status)
-            }
+            Self::Unreadable(status) => (None, *status),
             _ => (None, kind.status(wire)),
         };
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -122,7 +111,7 @@ impl Cause for WireError {
             Self::TooLarge(_) => "too_large",
             Self::Packed => "packed",
             Self::NotCached => "not_cached",
-            Self::Unreadable(..) => "provider_bad_response",
+            Self::Unreadable(_) => "provider_bad_response",
         }
     }
 }

@@ -267,6 +267,17 @@ fn a_page_for_people_becomes_an_error_of_the_wire() {
     let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, "wire-html", false).to_string());
     assert_eq!((response.status, response.header("content-type")), (502, Some("application/json")));
     assert_eq!(response.json()["error"]["type"], "server_error");
+    // Without a type, too; and deja says of it what it says of every answer.
+    for body in [&b"upstream connect error"[..], b""] {
+        let text = format!("wire-html bare {}", body.len());
+        world.provider.on(&text, answer(503, "x-request-id: req_1\r\n", body));
+        let response = send(&tenant, CHAT, &[], &question(CHAT, MODEL, &text, false).to_string());
+        assert_eq!((response.status, response.header("content-type")), (503, Some("application/json")));
+        assert_eq!(response.json()["error"]["code"], "provider_bad_response");
+        let told = ["x-deja-cache", "x-deja-provider", "x-deja-upstream-id", "x-deja-error"];
+        let told = told.map(|name| response.header(name));
+        assert_eq!(told, [Some("miss"), Some("openai"), Some("req_1"), Some("provider_bad_response")]);
+    }
     let headers = "Content-Type: text/html\r\nRetry-After: 7\r\nretry-after-ms: 6820\r\nx-should-retry: true\r\nserver: cdn\r\n";
     for status in [429, 503] {
         let text = format!("wire-html {status}");
