@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use deja_core::engine::{Cause, NotAllowed, QueryError};
 use deja_core::provider::FailureClass;
@@ -136,10 +136,7 @@ impl IntoResponse for ApiError {
         let mut response = (status, Json(ErrorBody { detail: detail.to_owned() })).into_response();
         let headers = response.headers_mut();
         headers.insert(ERROR_CODE, HeaderValue::from_static(code));
-        // Some HTTP clients take a 401 without it for a broken answer (RFC 9110, 11.6.1).
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
+        challenge(status, headers);
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -196,6 +193,13 @@ impl From<QueryError> for ApiError {
             }
             QueryError::Internal(cause) => Self::Internal(cause),
         }
+    }
+}
+
+/// Says how to say who asks. Some HTTP clients take a 401 without it for a broken answer (RFC 9110, 11.6.1).
+pub fn challenge(status: StatusCode, headers: &mut HeaderMap) {
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
 }
 

@@ -11,7 +11,7 @@ use deja_core::store::StoreError;
 use deja_wire::{ErrorKind, Malformed, Wire, error_body};
 
 use super::HERE;
-use crate::api::error::{ApiError, ERROR_CODE};
+use crate::api::error::{ApiError, ERROR_CODE, challenge};
 
 /// Tells the SDKs, which ask again by themselves, whether to.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
@@ -94,6 +94,7 @@ impl WireError {
         {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
+        challenge(status, &mut headers);
         if let Some(again) = again {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static(if again { "true" } else { "false" }));
         }

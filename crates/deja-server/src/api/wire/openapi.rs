@@ -178,6 +178,7 @@ fn components(components: &mut Components) {
             .content(JSON, Content::new(Some(schema)))
             .header("X-Request-Id", told("Names the request in the log."))
             .header("X-Deja-Error", told("deja's code of the failure, if it is one of deja or the provider."))
+            .header("WWW-Authenticate", told("Of a 401: how to say who asks, `Bearer`."))
             .header("Retry-After", told("Seconds, if it makes sense to ask again."))
             .header("x-should-retry", told("`true` or `false`: whether it does."));
         components.responses.insert(name.into(), response.build().into());

@@ -61,6 +61,7 @@ fn no_key_a_wrong_one_or_two_that_differ_are_401() {
     ] {
         let response = tenant.deja.request("POST", CHAT, headers, &body("x"));
         assert_eq!(response.status, 401, "{headers:?}");
+        assert_eq!(response.header("www-authenticate"), Some("Bearer"), "{headers:?}");
         assert_eq!(response.json()["error"]["code"], "invalid_api_key");
         assert_eq!(response.header("x-ratelimit-limit"), None);
         let response = tenant.deja.request("POST", "/v1/messages", headers, b"{}");
