@@ -284,7 +284,7 @@ fn beginning(ends: &Bytes, streamed: bool) -> Bytes {
 }
 
 /// What `read` makes of a body; `None` if it fails.
-async fn reading<T: Send + 'static>(
+pub(super) async fn reading<T: Send + 'static>(
     body: Bytes,
     read: impl FnOnce(&Bytes) -> T + Send + 'static,
 ) -> Option<T> {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use deja_wire::{Mode, beside_question};
 use moka::sync::Cache;
 
 use crate::cache::ScopeKey;
 use crate::engine::Query;
+use crate::engine::forward::reading;
 use crate::provider::{TokenCount, TokenCounter};
 
 /// Contexts whose count is remembered: some hundred bytes each.
@@ -26,11 +28,12 @@ impl Tokens {
 
     /// Tokens of the call that would ask `query`, which belongs to `scope`.
     pub(super) async fn input(&self, scope: ScopeKey, query: &Arc<Query>) -> TokenCount {
-        let mut messages = Vec::with_capacity(2);
+        let mut messages = Vec::with_capacity(3);
         messages.extend(self.context(scope, query).await);
         let asked = query.clone();
         let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &asked.prompt);
         messages.push(self.count(query.prompt.len(), count).await);
+        messages.extend(self.beside(query).await);
         self.counter.input(&query.model, &messages)
     }
 
@@ -39,6 +42,14 @@ impl Tokens {
         let (length, asked) = (text.len(), query.clone());
         let count = move |counter: &dyn TokenCounter| counter.text(&asked.model, &text);
         self.count(length, count).await
+    }
+
+    /// Of what goes along with a question in a wire format: earlier turns and tools.
+    async fn beside(&self, query: &Arc<Query>) -> Option<TokenCount> {
+        let wired = query.wire.as_ref().filter(|wired| wired.mode == Mode::Semantic)?;
+        let (endpoint, body) = (wired.forward.endpoint, wired.forward.body.clone());
+        let beside = reading(body, move |body| beside_question(endpoint, body)).await?;
+        if beside.is_empty() { None } else { Some(self.text(query, beside).await) }
     }
 
     async fn context(&self, scope: ScopeKey, query: &Arc<Query>) -> Option<TokenCount> {

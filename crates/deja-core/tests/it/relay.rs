@@ -530,6 +530,29 @@ async fn a_hit_by_meaning_saves_what_its_turns_and_tools_would_have_cost_too() {
 }
 
 #[tokio::test]
+async fn turns_and_tools_are_counted_where_nobody_tells_the_tokens() {
+    let bench = Bench::new().await;
+    let (feed, _) = bench.streams();
+    let mut asked = streamed("reset my password|1");
+    asked.forward.body = Bytes::from_static(
+        br#"{"model": "cheap", "messages": [{"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "one two"}, {"role": "assistant", "content": "three"},
+            {"role": "user", "content": "reset my password|1"}], "tools": [{"type": "function"}]}"#,
+    );
+    let live = bench.live(asked).await;
+    for piece in [chunk("Yes.", "stop"), done()] {
+        feed.unbounded_send(Ok(piece)).unwrap();
+    }
+    drop(feed);
+    text(live).await;
+    // By the counter of these tests: two, three of the question, three of turns, one of tools.
+    let same = bench.hit(relay("reset my password|1")).await;
+    assert_eq!((same.cost.input_tokens, same.cost.estimated), (9, true));
+    let similar = bench.hit(relay("reset my password|2 at once")).await;
+    assert_eq!((similar.cost.input_tokens, similar.cost.estimated), (11, true));
+}
+
+#[tokio::test]
 async fn what_embeddings_cost_is_counted() {
     let bench = Bench::new().await;
     let long = format!("[{}0]", "0.125, ".repeat(40 * 1024));

@@ -221,6 +221,21 @@ pub fn identify(asked: &Asked<'_>, options: &Options) -> Result<Identity, Malfor
     }
 }
 
+/// What goes to the model with a question that is matched by meaning, besides that and the instructions: the turns before it, and
+/// tools. As text, for counting tokens where nobody tells them.
+pub fn beside_question(endpoint: Endpoint, body: &[u8]) -> String {
+    let (Some(layout), Ok(document)) = (layout(endpoint), Document::read(body)) else { return String::new() };
+    let body = document.root();
+    let mut beside = Turns::read(layout, body).earlier();
+    for (name, tools) in body.members() {
+        if matches!(&*name, "functions" | "tools") && tools.items().next().is_some() {
+            beside.push('\n');
+            tools.put(&mut beside);
+        }
+    }
+    beside
+}
+
 /// The tables of an endpoint whose answers are cached.
 const fn layout(endpoint: Endpoint) -> Option<&'static Layout> {
     match endpoint {

@@ -182,6 +182,16 @@ impl<'a> Turns<'a> {
         serde_json::json!(shown).to_string()
     }
 
+    /// The texts of the turns before the last one, as many as are shown.
+    pub(super) fn earlier(&self) -> String {
+        let (mut earlier, mut room) = (String::new(), usize::MAX);
+        for turn in self.recent.iter().take(self.recent.len().saturating_sub(1)) {
+            let text = self.shown(turn, &mut room);
+            append(&mut earlier, &text, &mut room);
+        }
+        earlier
+    }
+
     /// The text of a turn; of one that has none, the names of what it has, and what it says of a tool.
     fn shown(&self, turn: &Turn<'a>, room: &mut usize) -> String {
         let mut text = String::new();
