@@ -3,7 +3,7 @@
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ObjectBuilder, RefOr, Required, Type};
+use utoipa::openapi::{ObjectBuilder, Ref, RefOr, Required, Type};
 use utoipa::{Modify, OpenApi};
 
 use crate::api::admin::openapi::Administration;
@@ -62,22 +62,30 @@ fn is_admitted(status: &str) -> bool {
     status != "401"
 }
 
-/// The headers that answers of deja's own API have in common, described once.
+/// The header of this name, which is described once for all answers.
+pub fn described(name: &str) -> Ref {
+    Ref::new(format!("#/components/headers/{name}"))
+}
+
+/// The headers that answers of deja's own API have in common.
 struct AnswerHeaders;
 
 impl Modify for AnswerHeaders {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let components = openapi.components.get_or_insert_default();
+        for (name, kind, _, about) in HEADERS {
+            let schema = ObjectBuilder::new().schema_type(kind).build();
+            let header = HeaderBuilder::new().schema(Some(schema)).description(Some(about)).build();
+            components.headers.insert(name.to_owned(), header.into());
+        }
         for (name, _) in OF_PROJECT {
             let item = openapi.paths.paths.get_mut(&format!("/v1/cache/{name}"));
             let Some(post) = item.and_then(|item| item.post.as_mut()) else { continue };
             for (status, response) in &mut post.responses.responses {
                 let RefOr::T(response) = response else { continue };
                 let headers = HEADERS.into_iter().filter(|(_, _, comes, _)| comes(status));
-                response.headers.extend(headers.map(|(name, kind, _, about)| {
-                    let schema = ObjectBuilder::new().schema_type(kind).build();
-                    let header = HeaderBuilder::new().schema(Some(schema)).description(Some(about));
-                    (name.to_owned(), header.build().into())
-                }));
+                let headers = headers.map(|(name, ..)| (name.to_owned(), RefOr::Ref(described(name))));
+                response.headers.extend(headers);
             }
         }
     }

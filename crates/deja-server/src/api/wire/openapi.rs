@@ -17,6 +17,7 @@ use utoipa::openapi::{
 };
 
 use super::ENDPOINTS;
+use crate::api::openapi::described;
 
 /// What all of these operations are tagged with.
 const TAG: &str = "wires";
@@ -37,7 +38,7 @@ const CONTROLS: [(&str, &str); 7] = [
 ];
 
 /// What an answer says.
-const TOLD: [(&str, &str); 13] = [
+const TOLD: [(&str, &str); 11] = [
     ("X-Deja-Cache", "`hit`, `miss`, `joined`, `refresh` or `bypass`."),
     ("X-Deja-Match", "Of a hit: `exact` or `semantic`."),
     ("X-Deja-Similarity", "Of a hit: how similar, 0 to 1."),
@@ -48,10 +49,11 @@ const TOLD: [(&str, &str); 13] = [
     ("X-Deja-Guard", "What the guard found different in the nearest question."),
     ("X-Deja-Provider", "Who answered."),
     ("X-Deja-Upstream-Id", "The provider's own name of the request."),
-    ("X-Request-Id", "deja's name of the request, for feedback."),
-    ("X-RateLimit-Remaining", "Requests of the project left now; X-RateLimit-Limit and -Reset go with it."),
     ("Server-Timing", "Times, where they were asked for."),
 ];
+
+/// What it says as answers of deja's own API do.
+const TOO: [&str; 4] = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
 /// Adds the wire formats to the document.
 pub struct Wires;
@@ -114,8 +116,8 @@ fn asked(path: &str, endpoint: Endpoint) -> Operation {
         let schema = if *kind == JSON { object() } else { text() };
         answered = answered.content(*kind, Content::new(Some(schema)));
     }
-    for (name, about) in TOLD {
-        answered = answered.header(name, told(about));
+    for name in TOLD.map(|(name, _)| name).into_iter().chain(TOO) {
+        answered = answered.header_ref(name, described(name));
     }
     let controls = CONTROLS.iter().map(|(name, about)| control(name, about));
     operation(path, summary, endpoint.wire())
@@ -169,6 +171,9 @@ fn components(components: &mut Components) {
             ApiKeyValue::with_description(header, "The same key, where the client's library puts it.");
         components.add_security_scheme(scheme, SecurityScheme::ApiKey(ApiKey::Header(value)));
     }
+    for (name, about) in TOLD {
+        components.headers.insert(name.into(), told(about).into());
+    }
     for wire in [Wire::Chat, Wire::Messages, Wire::Gemini] {
         let (name, about) = error_of(wire);
         components.schemas.insert(name.into(), error(wire).into());
@@ -176,9 +181,9 @@ fn components(components: &mut Components) {
         let response = ResponseBuilder::new()
             .description(about)
             .content(JSON, Content::new(Some(schema)))
-            .header("X-Request-Id", told("Names the request in the log."))
-            .header("X-Deja-Error", told("deja's code of the failure, if it is one of deja or the provider."))
-            .header("WWW-Authenticate", told("Of a 401: how to say who asks, `Bearer`."))
+            .header_ref("X-Request-Id", described("X-Request-Id"))
+            .header_ref("X-Deja-Error", described("X-Deja-Error"))
+            .header_ref("WWW-Authenticate", described("WWW-Authenticate"))
             .header("Retry-After", told("Seconds, if it makes sense to ask again."))
             .header("x-should-retry", told("`true` or `false`: whether it does."));
         components.responses.insert(name.into(), response.build().into());

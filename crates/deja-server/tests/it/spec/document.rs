@@ -67,6 +67,7 @@ fn held(response: &Response, path: &str, document: &Value) -> u16 {
         };
         let number = value.parse::<u64>().map(Value::from);
         let value = number.unwrap_or_else(|_| value.into());
+        let header = resolved(header, document);
         assert!(header["schema"]["type"] == "string" || value.is_u64(), "{name}: {told}");
     }
     let own = |name: &&String| {
