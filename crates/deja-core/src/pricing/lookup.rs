@@ -124,6 +124,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::provider::TokenUsage;
 
     /// (provider, asked model, key, dollars per million input tokens, output tokens)
     const KNOWN: &[(&str, &str, &str, f64, f64)] = &[
@@ -145,6 +146,9 @@ mod tests {
         ("google", "models/gemini-2.5-flash", "gemini/gemini-2.5-flash", 0.30, 2.50),
         ("google", "gemini-2.5-flash-007", "gemini/gemini-2.5-flash", 0.30, 2.50),
         ("groq", "llama-3.3-70b-versatile", "groq/llama-3.3-70b-versatile", 0.59, 0.79),
+        ("groq", "openai/gpt-oss-120b", "groq/openai/gpt-oss-120b", 0.15, 0.60),
+        ("openai", "text-embedding-3-small", "text-embedding-3-small", 0.02, 0.0),
+        ("dashscope", "qwen-flash", "dashscope/qwen-flash", 0.05, 0.40),
         ("our-proxy", "openai/gpt-4o-mini", "gpt-4o-mini", 0.15, 0.60),
         ("deepseek", "deepseek-chat", "deepseek/deepseek-chat", 0.28, 0.42),
     ];
@@ -171,6 +175,23 @@ mod tests {
         assert_eq!(nanos("openai", "gpt-5.4", 272_000, 1_000), 695_000_000);
         assert_eq!(nanos("openai", "gpt-5.4", 300_000, 1_000), 1_522_500_000);
         assert_eq!(nanos("anthropic", "claude-haiku-5-5", 200_000, 1_000), 102_500_000);
+        assert_eq!(nanos("dashscope", "qwen-flash", 300_000, 1_000), 77_000_000);
+    }
+
+    #[test]
+    fn a_providers_prompt_cache_costs_what_is_published() {
+        let table = PriceTable::compiled_in();
+        let usage =
+            TokenUsage { input_total: 3_000, cache_read: 1_000, cache_write: 1_000, ..TokenUsage::default() };
+        for (provider, model, dollars) in [
+            ("openai", "gpt-4o-mini", 0.15 + 0.15 + 0.075),
+            ("anthropic", "claude-sonnet-4-5", 3.0 + 3.75 + 0.3),
+            ("google", "gemini-2.5-flash", 0.3 + 0.3 + 0.03),
+            ("deepseek", "deepseek-chat", 0.28 + 0.28 + 0.028),
+        ] {
+            let billed = table.find(provider, None, model).unwrap().0.billed(&usage);
+            assert_eq!(billed.as_nanos(), (dollars * 1e6_f64).round() as u64, "{model}");
+        }
     }
 
     #[test]

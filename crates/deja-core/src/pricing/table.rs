@@ -422,7 +422,10 @@ mod tests {
             "tiered_pricing": [{"range": [0, 32_000.0], "input_cost_per_token": 1e-6}], "metadata": {"notes": "x"},
         });
         for entry in map.values_mut() {
-            entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let entry = entry.as_object_mut().unwrap();
+            for (name, value) in more.as_object().unwrap() {
+                entry.entry(name).or_insert_with(|| value.clone());
+            }
         }
         for (name, entry) in [
             (
