@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::cache::policy::NotStored;
 use crate::cache::{Entry, Hit, Judge, ScopeKey, Verdict};
 use crate::embedding::{Embedding, Similarity};
-use crate::engine::live::{Live, Log};
+use crate::engine::live::{Live, ReplayBuffer};
 use crate::engine::search::Near;
 use crate::engine::{CANDIDATES, Opinion, Query, QueryError};
 use crate::money::NanoUsd;
@@ -79,7 +79,7 @@ impl Reach {
 #[derive(Clone, Default)]
 struct Progress {
     /// The answer on its way, where it is passed on as it comes.
-    live: Option<Arc<Log>>,
+    live: Option<Arc<ReplayBuffer>>,
     /// Nothing comes of it for those who wait for all of the answer.
     unshared: bool,
     ended: Option<Completed>,
@@ -168,10 +168,10 @@ impl Watch {
     pub(super) async fn begun(mut self) -> Begun {
         let begun = self.progress.wait_for(Progress::has_begun);
         match begun.await.ok().as_deref() {
-            Some(Progress { live: Some(log), .. }) => {
+            Some(Progress { live: Some(live), .. }) => {
                 let live = match self.first {
                     Some(mut first) => first.try_recv().ok(),
-                    None => log.join(self.seat),
+                    None => live.join(self.seat),
                 };
                 Begun::Live(live.map(Box::new))
             }
@@ -317,7 +317,7 @@ impl Leader {
     }
 
     /// Lets everybody read along.
-    pub(super) fn begin(&self, live: Arc<Log>) {
+    pub(super) fn begin(&self, live: Arc<ReplayBuffer>) {
         // It comes back, and is let go, if who began the call is gone.
         drop(self.first.try_send(live.first(Arc::clone(&self.audience).seat())));
         self.sender.send_modify(|progress| progress.live = Some(live));

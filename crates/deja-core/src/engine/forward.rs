@@ -20,7 +20,7 @@ use crate::engine::call::{Call, provider_of};
 use crate::engine::claim::Claim;
 use crate::engine::count::Ended;
 use crate::engine::flight::{Completed, Fresh, Leader};
-use crate::engine::live::{END, Head, Log};
+use crate::engine::live::{END, Head, ReplayBuffer};
 use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
@@ -79,15 +79,15 @@ impl Engine {
         let Forwarded { status, error, headers, asked_usage, body } = answer;
         let usage = asked_usage || wired.rendering.usage;
         let head = Head { status, error, headers, usage, provider: provider.name().to_owned() };
-        let log = Log::new(head, &self.room, call.caller.project.id);
-        leader.begin(Arc::clone(&log));
+        let buffer = ReplayBuffer::new(head, &self.room, call.caller.project.id);
+        leader.begin(Arc::clone(&buffer));
 
         // Gemini's streams have no end mark: more may come of one.
         let wire = wired.forward.endpoint.wire();
         let marked = (streamed && wire != Wire::Gemini).then_some(wire);
         // It goes on in step with its slowest reader, and is none for those who wait for all of it.
         let unshared = async {
-            log.unrecorded().await;
+            buffer.unrecorded().await;
             leader.unshare();
             if let Some(claim) = claim {
                 claim.release(&Unanswered { model: call.query.model.clone(), failure: None }).await;
@@ -96,7 +96,7 @@ impl Engine {
         };
         let mut bytes = 0;
         let ended = tokio::select! {
-            ended = read(body, &log, marked, &mut patience, &mut bytes) => ended,
+            ended = read(body, &buffer, marked, &mut patience, &mut bytes) => ended,
             never = unshared => never,
         };
         let came = Came { streamed, bytes, time: timed.end() };
@@ -107,28 +107,28 @@ impl Engine {
                 Err(error.clone().into())
             }
             // Whether that was all of it is not known.
-            Read::Abandoned if marked.is_none() || !log.is_recorded() => {
+            Read::Abandoned if marked.is_none() || !buffer.is_recorded() => {
                 upstream.end();
                 Err(QueryError::Unfinished)
             }
             // OpenAI's clients hang up at the end mark, often before the body ends. What has none is no record.
-            Read::Whole | Read::Abandoned => self.land(call, wired, &log, came, claim, upstream).await,
+            Read::Whole | Read::Abandoned => self.land(call, wired, &buffer, came, claim, upstream).await,
         };
-        let began = wired.began(call.started, log.first_byte());
+        let began = wired.began(call.started, buffer.first_byte());
         if let Ok(fresh) = &landed {
             self.count_query(&call.caller, &call.query, Ok(&self.reply_of_leader(call, fresh, began)));
         }
         // Whoever has read to the end finds what was stored, or makes a call of their own: an error is nobody else's.
         leader.leave();
         let cut = !matches!(ended, Read::Whole);
-        log.end(match ended {
+        buffer.end(match ended {
             Read::Broken(error) => Err(error),
-            Read::Abandoned if landed.is_err() => Err(given_up(&log.head)),
+            Read::Abandoned if landed.is_err() => Err(given_up(&buffer.head)),
             Read::Whole | Read::Abandoned => Ok(()),
         });
         if let Err(error) = &landed {
             // Its readers do not wait for the tokens to be counted.
-            let part = self.part(call, wired, &log, came, cut).await;
+            let part = self.part(call, wired, &buffer, came, cut).await;
             let part = part.map(|part| self.reply_of_leader(call, &part, began));
             let ended = Ended::of(&call.query, Err(error), part.as_ref());
             self.count_ended(&call.caller, &call.query, ended, call.near.opinion);
@@ -142,18 +142,18 @@ impl Engine {
         &self,
         call: &Call,
         wired: &Wired,
-        log: &Log,
+        buffer: &ReplayBuffer,
         came: Came,
         claim: Option<&Claim<'_>>,
         upstream: Upstream,
     ) -> Result<Fresh, QueryError> {
-        if log.head.status >= 400 {
-            return Err(QueryError::Declined(log.head.error));
+        if buffer.head.status >= 400 {
+            return Err(QueryError::Declined(buffer.head.error));
         }
-        if log.head.status != 200 {
+        if buffer.head.status != 200 {
             return Err(QueryError::Unfinished);
         }
-        let Some(whole) = log.whole() else {
+        let Some(whole) = buffer.whole() else {
             upstream.end();
             let part = self.part(call, wired, log, came, true).await;
             return part.ok_or(QueryError::Unfinished);
@@ -182,7 +182,7 @@ impl Engine {
     /// tokens, they are those of its beginning, by its length.
     async fn part(&self, call: &Call, wired: &Wired, log: &Log, came: Came, cut: bool) -> Option<Fresh> {
         let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
-        if log.head.status != 200 || is_cached && !(came.streamed || cut) {
+        if buffer.head.status != 200 || is_cached && !(came.streamed || cut) {
             return None;
         }
         let unread = |text, usage| Completion {
@@ -195,15 +195,15 @@ impl Engine {
         };
         // Of how many bytes the text is that its tokens are counted of.
         let mut read_of = came.bytes;
-        let (completion, why) = match log.whole() {
+        let (completion, why) = match buffer.whole() {
             // Embeddings are no text, and a count of tokens is of none that were bought.
             whole if !is_cached => {
-                let body = whole.unwrap_or_else(|| log.ends());
+                let body = whole.unwrap_or_else(|| buffer.ends());
                 let usage = reading(body, move |body| usage_in(wire, body)).await??;
                 (unread(String::new(), Some(usage)), NotStored::NotRecorded)
             }
             None => {
-                let ends = log.ends();
+                let ends = buffer.ends();
                 let told = reading(ends.clone(), move |ends| usage_in(wire, ends)).await?;
                 let completion = if told.is_some() {
                     None
@@ -298,12 +298,12 @@ pub(super) async fn reading<T: Send + 'static>(
 /// no part of the answer: some break the connection off there, or leave it open.
 async fn next(
     body: &mut BoxStream<'static, Result<Bytes, ProviderError>>,
-    log: &Log,
+    buffer: &ReplayBuffer,
     marked: Option<Wire>,
 ) -> Option<Result<Bytes, ProviderError>> {
     let Some(wire) = marked else { return body.next().await };
     let next = timeout(BEHIND_MARK, body.next()).await;
-    if matches!(next, Err(_) | Ok(Some(Err(_)))) && is_whole(log, wire).await {
+    if matches!(next, Err(_) | Ok(Some(Err(_)))) && is_whole(buffer, wire).await {
         return None;
     }
     match next {
@@ -313,24 +313,24 @@ async fn next(
 }
 
 /// Whether all of a stream has come, by its end mark.
-async fn is_whole(log: &Log, wire: Wire) -> bool {
-    let Some(body) = log.whole().filter(|_| log.head.status == 200) else { return false };
+async fn is_whole(buffer: &ReplayBuffer, wire: Wire) -> bool {
+    let Some(body) = buffer.whole().filter(|_| buffer.head.status == 200) else { return false };
     reading(body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
 }
 
 /// Reads the answer to its end, or until nobody wants it, and counts its bytes.
 async fn read(
     mut body: BoxStream<'static, Result<Bytes, ProviderError>>,
-    log: &Log,
+    buffer: &ReplayBuffer,
     marked: Option<Wire>,
     patience: &mut Patience<'_>,
     bytes: &mut usize,
 ) -> Read {
     loop {
         let next = async {
-            let next = next(&mut body, log, marked).await;
+            let next = next(&mut body, buffer, marked).await;
             if let Some(Ok(piece)) = &next {
-                log.push(piece).await;
+                buffer.push(piece).await;
             }
             next
         };

@@ -58,8 +58,8 @@ pub(super) struct Head {
     pub provider: String,
 }
 
-/// An answer of a provider while it comes in.
-pub(super) struct Log {
+/// An answer of a provider while it comes in, replayed from its beginning to whoever joins.
+pub(super) struct ReplayBuffer {
     pub head: Head,
     /// The most bytes that are recorded.
     each: usize,
@@ -145,7 +145,7 @@ impl State {
     }
 }
 
-impl Log {
+impl ReplayBuffer {
     pub(super) fn new(head: Head, room: &Room, project: ProjectId) -> Arc<Self> {
         let state = State { room: Some(room.shares.of(project)), ..State::default() };
         Arc::new(Self { head, each: room.each, state: Mutex::new(state), unrecorded: Notify::new() })
@@ -248,7 +248,7 @@ impl Log {
 
     fn reader(self: &Arc<Self>, number: usize, seat: Seat, joined: bool) -> Live {
         let Head { status, error, headers, usage, provider } = self.head.clone();
-        let pieces = Pieces { log: Arc::clone(self), number, _seat: seat };
+        let pieces = Pieces { buffer: Arc::clone(self), number, _seat: seat };
         Live { status, error, headers, usage, provider, joined, trace: Trace::default(), pieces }
     }
 }
@@ -274,13 +274,13 @@ pub struct Live {
 
 impl Live {
     /// What it reads.
-    pub(super) fn log(&self) -> &Arc<Log> {
-        &self.pieces.log
+    pub(super) fn buffer(&self) -> &Arc<ReplayBuffer> {
+        &self.pieces.buffer
     }
 }
 
 struct Pieces {
-    log: Arc<Log>,
+    buffer: Arc<ReplayBuffer>,
     number: usize,
     /// Says that somebody reads.
     _seat: Seat,
@@ -290,8 +290,8 @@ impl Stream for Live {
     type Item = Result<Bytes, ProviderError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let Pieces { log, number, .. } = &self.pieces;
-        let mut guard = log.state.lock();
+        let Pieces { buffer, number, .. } = &self.pieces;
+        let mut guard = buffer.state.lock();
         let state = &mut *guard;
         let Some(Some(reader)) = state.readers.get_mut(*number) else { return Poll::Ready(None) };
         if let Some(piece) = state.pieces.get(reader.next - state.gone) {
@@ -318,7 +318,7 @@ impl Stream for Live {
 
 impl Drop for Pieces {
     fn drop(&mut self) {
-        let mut state = self.log.state.lock();
+        let mut state = self.buffer.state.lock();
         if let Some(reader) = state.readers.get_mut(self.number) {
             *reader = None;
         }
@@ -343,8 +343,8 @@ mod tests {
         ProjectId::from_bytes([number; 16])
     }
 
-    fn log(each: usize, all: usize) -> Arc<Log> {
-        Log::new(head(), &Room::new(RecordLimits { each, all }), project(1))
+    fn buffer(each: usize, all: usize) -> Arc<ReplayBuffer> {
+        ReplayBuffer::new(head(), &Room::new(RecordLimits { each, all }), project(1))
     }
 
     fn seat() -> Seat {
@@ -364,27 +364,27 @@ mod tests {
 
     #[tokio::test]
     async fn each_reader_gets_all_pieces_as_they_came_from_the_beginning() {
-        let log = log(100, 100);
-        let mut early = log.first(seat());
-        log.push(b"one").await;
+        let buffer = buffer(100, 100);
+        let mut early = buffer.first(seat());
+        buffer.push(b"one").await;
         assert_eq!(early.next().await.unwrap().unwrap(), "one");
         assert!(early.next().now_or_never().is_none(), "nothing more came yet");
-        log.push(b"two").await;
+        buffer.push(b"two").await;
         let late: Vec<_> = {
-            let late = log.join(seat()).unwrap();
-            log.end(Ok(()));
+            let late = buffer.join(seat()).unwrap();
+            buffer.end(Ok(()));
             late.map(Result::unwrap).collect().await
         };
         assert_eq!(late, ["one", "two"]);
         assert_eq!(early.next().await.unwrap().unwrap(), "two");
         assert!(early.next().await.is_none() && early.next().await.is_none());
-        assert_eq!(log.whole().unwrap(), "onetwo");
+        assert_eq!(buffer.whole().unwrap(), "onetwo");
     }
 
     #[tokio::test]
     async fn a_reader_that_waits_is_woken_by_a_piece_and_by_the_end() {
-        let log = log(100, 100);
-        let mut live = log.first(seat());
+        let buffer = buffer(100, 100);
+        let mut live = buffer.first(seat());
         let tasks = tokio_util::task::TaskTracker::new();
         let task = tasks.spawn(async move {
             let mut seen = Vec::new();
@@ -395,23 +395,23 @@ mod tests {
         });
         for piece in [&b"a"[..], b"b"] {
             tokio::task::yield_now().await;
-            log.push(piece).await;
+            buffer.push(piece).await;
         }
         tokio::task::yield_now().await;
-        log.end(Err(broken()));
+        buffer.end(Err(broken()));
         let seen = task.await.unwrap();
         assert_eq!(seen, [Ok(Bytes::from("a")), Ok(Bytes::from("b")), Err(FailureClass::StreamInterrupted)]);
     }
 
     #[tokio::test]
     async fn an_answer_beyond_its_limit_goes_on_in_step_with_its_slowest_reader() {
-        let log = log(3, 100);
-        let (mut fast, slow) = (log.first(seat()), log.join(seat()).unwrap());
-        log.push(b"abc").await;
-        assert!(log.whole().is_some());
-        log.push(&vec![7; AHEAD - 9]).await;
-        assert!(log.whole().is_none());
-        let more = log.push(b"0123456789");
+        let buffer = buffer(3, 100);
+        let (mut fast, slow) = (buffer.first(seat()), buffer.join(seat()).unwrap());
+        buffer.push(b"abc").await;
+        assert!(buffer.whole().is_some());
+        buffer.push(&vec![7; AHEAD - 9]).await;
+        assert!(buffer.whole().is_none());
+        let more = buffer.push(b"0123456789");
         let mut more = Box::pin(more);
         assert!(more.as_mut().now_or_never().is_none(), "nobody has read anything");
         assert_eq!(fast.next().await.unwrap().unwrap(), "abc");
@@ -421,21 +421,21 @@ mod tests {
         assert_eq!(fast.next().await.unwrap().unwrap().len(), AHEAD - 9);
         more.await;
         assert_eq!(fast.next().await.unwrap().unwrap(), "0123456789");
-        assert!(log.join(seat()).is_none(), "its beginning is gone");
+        assert!(buffer.join(seat()).is_none(), "its beginning is gone");
         drop(fast);
-        log.push(&vec![7; 3 * AHEAD]).await;
+        buffer.push(&vec![7; 3 * AHEAD]).await;
     }
 
     #[tokio::test]
     async fn all_records_together_are_bounded_and_room_comes_back() {
         let room = Room::new(RecordLimits { each: 10, all: 10 });
-        let first = Log::new(head(), &room, project(1));
+        let first = ReplayBuffer::new(head(), &room, project(1));
         first.push(b"1234567").await;
-        let second = Log::new(head(), &room, project(2));
+        let second = ReplayBuffer::new(head(), &room, project(2));
         second.push(b"1234567").await;
         assert!(first.whole().is_some() && second.whole().is_none());
         drop(first);
-        let third = Log::new(head(), &room, project(1));
+        let third = ReplayBuffer::new(head(), &room, project(1));
         third.push(b"1234567").await;
         assert!(third.whole().is_some());
     }
@@ -443,14 +443,14 @@ mod tests {
     #[tokio::test]
     async fn the_records_of_one_project_leave_room_for_those_of_others() {
         let room = Room::new(RecordLimits { each: 4, all: 20 });
-        let mut logs = Vec::new();
+        let mut buffers = Vec::new();
         for number in [1, 1, 1, 2] {
-            let log = Log::new(head(), &room, project(number));
-            log.push(b"12").await;
-            log.push(b"34").await;
-            logs.push(log);
+            let buffer = ReplayBuffer::new(head(), &room, project(number));
+            buffer.push(b"12").await;
+            buffer.push(b"34").await;
+            buffers.push(buffer);
         }
-        let recorded: Vec<bool> = logs.iter().map(|log| log.is_recorded()).collect();
+        let recorded: Vec<bool> = buffers.iter().map(|buffer| buffer.is_recorded()).collect();
         assert_eq!(recorded, [true, true, false, true]);
     }
 }

@@ -21,7 +21,7 @@ use crate::embedding::{Similarity, Threshold};
 use crate::engine::count::Counting;
 use crate::engine::flight::{Completed, Fresh};
 use crate::engine::forward::SHORT;
-use crate::engine::live::{Live, Log};
+use crate::engine::live::{Live, ReplayBuffer};
 use crate::engine::{Engine, Looked, Parts, Query, QueryError, Reply, Source, Trace};
 use crate::id::ProjectId;
 use crate::money::NanoUsd;
@@ -262,20 +262,20 @@ impl Engine {
         }
     }
 
-    /// Counts a request that reads the answer in `log` along, which another one began, when that has ended.
+    /// Counts a request that reads the answer in `buffer` along, which another one began, when that has ended.
     pub(super) fn count_reader(
         &self,
         caller: &Admission,
         query: &Arc<Query>,
         scope: ScopeKey,
         started: Instant,
-        log: Arc<Log>,
+        buffer: Arc<ReplayBuffer>,
         ended: impl Future<Output = Completed> + Send + 'static,
     ) {
         let (engine, caller, query, joined) = (self.clone(), caller.clone(), query.clone(), Instant::now());
         let counting = async move {
             let completed = ended.await;
-            let first = log.first_byte().map(|first| first.max(joined));
+            let first = buffer.first_byte().map(|first| first.max(joined));
             let began = query.wire.as_ref().and_then(|wired| wired.began(started, first));
             let reply = match &completed {
                 Completed::Answered(fresh) => Ok(engine.reply_of_reader(&caller, scope, &query, fresh).await),
