@@ -56,12 +56,14 @@ impl RequestLog for PostgresStore {
             return Ok(());
         }
         let columns = Columns::of(requests);
-        // Since these requests ended their project may have let go of such rows. Its row is held, so that its settings stay as they are.
+        // Since these requests ended their project may have let go of such rows. Its row is held: its settings stay as they are, and
+        // batches of one project come one after the other. A number that became visible behind greater ones would be on no page
+        // that is read from the oldest on.
         let sql = format!(
             "WITH held AS (
                 SELECT p.project_id, {} > 0 AS logs, {TEXTS_DAYS} > 0 AS keeps_texts
                 FROM projects p WHERE p.project_id = ANY ($1::uuid[])
-                ORDER BY p.project_id FOR KEY SHARE)
+                ORDER BY p.project_id FOR NO KEY UPDATE)
             INSERT INTO request_log (project_id, at, request, key_id, surface, model, context, asked_hash, asked,
                                      outcome, cause, joined, entry_id, similarity, met, reason, latency, saved)
             SELECT g.project_id, g.at, g.request, g.key_id, g.surface, g.model, g.context, g.asked_hash,

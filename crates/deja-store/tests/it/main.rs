@@ -16,6 +16,7 @@ mod graph;
 mod hosts;
 mod index;
 mod load;
+mod log;
 mod model;
 #[path = "../postgres/mod.rs"]
 mod postgres;
