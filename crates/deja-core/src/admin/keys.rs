@@ -97,7 +97,7 @@ pub async fn create(by: &Acting<'_>, slug: &str, wish: KeyWish) -> Result<NewKey
     let change = change.how(told(&key));
     match by.store().create_key(&key, &change).await {
         Ok(()) => Ok(NewKey { plain, key }),
-        Err(error) => Err(by.refused(&project, error).await),
+        Err(error) => Err(by.refused(project.id, slug, error).await),
     }
 }
 

@@ -20,7 +20,7 @@ pub async fn set(by: &Acting<'_>, slug: &str, email: &str, rank: Rank) -> Result
     if before != Some(rank)
         && let Err(error) = by.store().set_rank(project.id, operator.id, rank, &change).await
     {
-        return Err(by.refused(&project, error).await);
+        return Err(by.refused(project.id, slug, error).await);
     }
     Ok(Member { operator: operator.id, email: operator.email, rank })
 }

@@ -36,10 +36,9 @@ pub use ports::{PasswordHasher, Prices, SecretSealer, UrlCheck};
 use crate::audit::{Actor, Change};
 use crate::clock::{Clock, Timestamp};
 use crate::embedding::EmbedderId;
-use crate::id::{Entropy, EntropyError};
+use crate::id::{Entropy, EntropyError, ProjectId};
 use crate::member::Rank;
 use crate::operator::{Operator, Role};
-use crate::project::Project;
 use crate::provider::Providers;
 use crate::store::{Store, StoreError};
 
@@ -112,11 +111,10 @@ impl<'a> Acting<'a> {
     }
 
     /// What it means that the store refused something of a project, which may have been deleted meanwhile.
-    async fn refused(&self, project: &Project, error: StoreError) -> AdminError {
-        let slug = project.slug.as_str();
+    async fn refused(&self, project: ProjectId, slug: &str, error: StoreError) -> AdminError {
         if matches!(error, StoreError::Conflict(_))
             && let Ok(there) = self.store().project(slug).await
-            && there.is_none_or(|there| there.id != project.id)
+            && there.is_none_or(|there| there.id != project)
         {
             return AdminError::NotFound(format!("the project '{slug}' was deleted meanwhile"));
         }

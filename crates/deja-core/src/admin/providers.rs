@@ -85,7 +85,7 @@ pub async fn add(by: &Acting<'_>, new: NewProvider) -> Result<ProviderConfig, Ad
     let change = by.change("provider.add").within(project.id).of(&provider.name).how(told(&provider));
     match by.store().add_provider(&provider, &change).await {
         Ok(()) => Ok(provider),
-        Err(error) => Err(by.refused(&project, error).await),
+        Err(error) => Err(by.refused(project.id, &new.project, error).await),
     }
 }
 

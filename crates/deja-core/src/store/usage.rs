@@ -72,6 +72,7 @@ pub trait Usage: Send + Sync {
     ) -> Result<BTreeMap<ContextKey, String>, StoreError>;
 
     /// Deletes up to `limit` rollups of periods before the oldest that is kept ([`Step::oldest`]), and says how
-    /// many; with the last hour of a context goes its label, with that of a recorder what is known of it.
+    /// many; with the last hour of a context goes its label, with that of a recorder what is known of it. What requests under way
+    /// left of a project that was deleted meanwhile goes too.
     async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError>;
 }

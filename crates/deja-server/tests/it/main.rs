@@ -16,6 +16,7 @@ mod causes;
 mod connections;
 mod console;
 mod databases;
+mod deletions;
 mod durability;
 mod embedder;
 mod faults;

@@ -19,7 +19,7 @@ const PROMPT: &str = "How do I reset my password?";
 const REWORDED: &str = "How can I reset my password?";
 
 /// A line of an export: entry `n` of a project.
-fn line(project: &str, n: u64, prompt: &str, answer: &str) -> String {
+pub(crate) fn line(project: &str, n: u64, prompt: &str, answer: &str) -> String {
     let entry = json!({
         "deja": 1, "type": "entry", "project": project, "id": format!("00000000-0000-7000-8000-{n:012x}"),
         "model": MODEL, "context": null, "prompt": prompt,

@@ -12,6 +12,7 @@ use deja_core::store::{Admission, Keys, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::fault::{conflict, fault};
+use super::projects::must_be_there;
 use super::rows::{count, names, quota, time, time_or_none};
 use super::{Done, SqliteStore};
 
@@ -20,13 +21,7 @@ impl Keys for SqliteStore {
     async fn create_key(&self, key: &ApiKey, change: &Change) -> Result<(), StoreError> {
         let (key, memory) = (key.clone(), Arc::clone(&self.memory));
         self.audited(change, move |connection| {
-            let project: bool = connection
-                .prepare_cached("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)")
-                .and_then(|mut select| select.query_row([key.project.as_bytes()], |row| row.get(0)))
-                .map_err(fault)?;
-            if !project {
-                return Err(StoreError::Conflict(format!("no project {} for the key", key.project)));
-            }
+            must_be_there(connection, key.project)?;
             let models = key
                 .models
                 .as_ref()

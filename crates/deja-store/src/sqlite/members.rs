@@ -10,6 +10,7 @@ use deja_core::store::{Members, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
+use super::projects::must_be_there;
 use super::rows::word;
 use super::{Done, SqliteStore};
 
@@ -65,6 +66,7 @@ impl Members for SqliteStore {
         change: &Change,
     ) -> Result<bool, StoreError> {
         self.audited(change, move |connection| {
+                must_be_there(connection, project)?;
                 let sql = "INSERT INTO members (project_id, operator_id, rank) VALUES (?1, ?2, ?3)
                            ON CONFLICT DO UPDATE SET rank = excluded.rank WHERE members.rank <> excluded.rank";
                 let values = params![project.as_bytes(), operator.as_bytes(), rank.as_str()];

@@ -132,6 +132,18 @@ impl SqliteStore {
 /// finds what a stop left: nothing else of the row says so. Ids are not known beforehand, so nobody has one of these by chance.
 const MARK: &str = "'deleted-' || lower(hex(project_id))";
 
+/// A conflict if the project is gone or its deletion has begun: what is added then is nobody's.
+pub(super) fn must_be_there(connection: &Connection, project: ProjectId) -> Result<(), StoreError> {
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1 AND slug <> {MARK})");
+    let there = connection
+        .prepare_cached(&sql)
+        .and_then(|mut select| select.query_row([project.as_bytes()], |row| row.get::<_, bool>(0)));
+    if there.map_err(fault)? {
+        return Ok(());
+    }
+    Err(StoreError::Conflict(format!("there is no project {project} any more")))
+}
+
 /// Begins a deletion: from now on the project is not there for anybody. Whether it was.
 async fn mark(
     memory: Arc<Memory>,
@@ -171,7 +183,7 @@ async fn remove_marked(memory: Arc<Memory>, writer: &Writer, project: ProjectId)
             .execute("DELETE FROM projects WHERE project_id = ?1", [project.as_bytes()])
             .map_err(fault)?;
         Ok(Done::then((), move || {
-            // Keys and providers that came meanwhile.
+            // A provider that was changed meanwhile.
             memory.catalog.remove_project(project);
             memory.buckets.forget(|of| *of == project);
             memory.key_buckets.forget(|(of, _)| *of == project);

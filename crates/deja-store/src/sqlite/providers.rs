@@ -11,6 +11,7 @@ use deja_core::store::{ProviderConfigs, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
+use super::projects::must_be_there;
 use super::rows::{names, time, unreadable};
 use super::{Done, SqliteStore};
 
@@ -19,6 +20,7 @@ impl ProviderConfigs for SqliteStore {
     async fn add_provider(&self, provider: &ProviderConfig, change: &Change) -> Result<(), StoreError> {
         let (provider, memory) = (provider.clone(), Arc::clone(&self.memory));
         self.audited(change, move |connection| {
+            must_be_there(connection, provider.project)?;
             let models = models_json(&provider)?;
             connection
                 .execute(

@@ -236,8 +236,10 @@ async fn provider(
         created: timestamp(record.created)?,
     };
     let change = by.change("provider.add").within(project).of(&provider.name).how("imported");
-    by.store().add_provider(&provider, &change).await?;
-    Ok(Imported::Stored)
+    match by.store().add_provider(&provider, &change).await {
+        Ok(()) => Ok(Imported::Stored),
+        Err(error) => Err(by.refused(project, &record.project, error).await.into()),
+    }
 }
 
 async fn key(
@@ -283,13 +285,18 @@ async fn key(
     let change =
         by.change("key.create").within(project).of(format!("{} {}", key.shown, key.name)).how("imported");
     match by.store().create_key(&key, &change).await {
-        Err(StoreError::Conflict(_)) => Ok(Imported::There),
-        created => Ok(created.map(|()| Imported::Stored)?),
+        Ok(()) => Ok(Imported::Stored),
+        Err(error) => match by.refused(project, &record.project, error).await {
+            AdminError::Conflict(_) => Ok(Imported::There),
+            error => Err(error.into()),
+        },
     }
 }
 
 /// An entry to store.
 struct Arrived {
+    /// The slug of its project.
+    slug: String,
     new: NewEntry,
     more_vectors: Vec<(EmbedderId, Embedding)>,
 }
@@ -345,7 +352,7 @@ async fn entry(
         replaces: false,
     };
     let now: Timestamp = by.now();
-    Ok(new.entry.is_live(now).then_some(Arrived { new, more_vectors }))
+    Ok(new.entry.is_live(now).then_some(Arrived { slug: record.project, new, more_vectors }))
 }
 
 /// The answer in its wire format.
@@ -377,7 +384,8 @@ fn vector(record: VectorRecord) -> Result<(EmbedderId, Embedding), String> {
     Ok((EmbedderId::new(record.embedder), embedding))
 }
 
-async fn insert(by: &Acting<'_>, Arrived { new, more_vectors }: Arrived) -> Result<Imported, AdminError> {
+async fn insert(by: &Acting<'_>, arrived: Arrived) -> Result<Imported, AdminError> {
+    let Arrived { slug, new, more_vectors } = arrived;
     let (project, id) = (new.scope.project(), new.entry.id);
     match by.store().insert(new).await {
         Ok(Inserted::New) => {
@@ -390,7 +398,7 @@ async fn insert(by: &Acting<'_>, Arrived { new, more_vectors }: Arrived) -> Resu
         Ok(Inserted::Twin(_)) => Ok(Imported::There),
         // The same entry in another scope: it came before the project began, or ceased, to share answers.
         Err(StoreError::Conflict(_)) if by.store().entry(project, id).await?.is_some() => Ok(Imported::There),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(by.refused(project, &slug, error).await),
     }
 }
 

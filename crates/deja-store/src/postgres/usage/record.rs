@@ -146,7 +146,8 @@ pub(super) async fn record(connections: &Connections, batch: &UsageBatch) -> Res
 /// Every choice of the three dimensions.
 const ALL_SLICES: [i16; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/// Deletes up to `limit` rollups of old periods, and the labels of contexts that no rollup names any more.
+/// Deletes up to `limit` rollups of old periods, the labels of contexts that no rollup names any more, and what requests under way
+/// left of projects that were deleted meanwhile: limits and claims have no foreign key, which each request would pay for.
 pub(super) async fn sweep(
     connections: &Connections,
     now: Timestamp,
@@ -156,6 +157,12 @@ pub(super) async fn sweep(
     connections.bulk(labels, &[&Step::Hour.oldest(now)]).await?;
     let recorders = "DELETE FROM recorders WHERE taken < $1";
     connections.bulk(recorders, &[&Step::Hour.start_of(Step::Hour.oldest(now)).as_nanos()]).await?;
+    for table in ["buckets", "key_buckets", "feedback_buckets", "flights"] {
+        let strays = format!(
+            "DELETE FROM {table} t WHERE NOT EXISTS (SELECT FROM projects p WHERE p.project_id = t.project_id)"
+        );
+        connections.bulk(&strays, &[]).await?;
+    }
     // Project by project and slice by slice: so the primary key finds what is old, and nothing else is read.
     let sql = "WITH old AS (
                    SELECT o.ctid FROM projects p CROSS JOIN LATERAL (

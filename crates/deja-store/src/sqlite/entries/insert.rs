@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::super::fault::{conflict, fault};
 use super::super::index::{Gone, Placed, Row, Vector};
+use super::super::projects::must_be_there;
 use super::super::rows::{parameters_column, signed};
 use super::super::{Done, EmbedderNumber, Memory};
 use super::{remove, texts};
@@ -22,6 +23,7 @@ pub(super) fn insert(
     new: NewEntry,
     vector: Option<(EmbedderId, Vector)>,
 ) -> Result<Done<Inserted>, StoreError> {
+    must_be_there(connection, new.scope.project())?;
     let mut gone = Vec::new();
     let twin = place(connection, new.scope.project(), new.scope.key(), new.prompt_hash).map_err(fault)?;
     if let Some((row, expires)) = twin {
@@ -77,13 +79,6 @@ fn write(
     vector: Option<&(EmbedderId, Vector)>,
 ) -> Result<(Row, Option<EmbedderNumber>), StoreError> {
     let project = new.scope.project();
-    let known: bool = connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM projects WHERE project_id = ?1)")
-        .and_then(|mut select| select.query_row([project.as_bytes()], |row| row.get(0)))
-        .map_err(fault)?;
-    if !known {
-        return Err(StoreError::Conflict(format!("no project {project} for the entry")));
-    }
     let scope = scope_number(connection, new).map_err(fault)?;
     let entry = &new.entry;
     connection
