@@ -269,7 +269,14 @@ impl Engine {
                     match watch.begun().await {
                         Begun::Live(live) => {
                             let Some(live) = live else { return Ok(None) };
-                            self.count_reader(caller, &query, scope, started, Arc::clone(live.buffer()), ended);
+                            self.count_reader(
+                                caller,
+                                &query,
+                                scope,
+                                started,
+                                Arc::clone(live.buffer()),
+                                ended,
+                            );
                             return Ok(Some(Answered::Live(*live)));
                         }
                         Begun::Ended(completed) => completed,
