@@ -416,6 +416,82 @@ fn a_copy_has_sealed_secrets_and_all_else() {
     assert_eq!(serde_json::from_slice::<Value>(&list.stdout).unwrap()[0]["kind"], "anthropic");
 }
 
+/// All that an export has but vectors, which come in the background, and who may do what.
+fn everything(deja: &Deja, data: &str, slug: &str) -> Vec<Value> {
+    let run = |arguments: &[&str]| {
+        let output = deja.command(arguments).env("DEJA_DATA_DIR", data).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let exported = run(&["export", "--with-projects", "--with-keys"]);
+    let mut all: Vec<Value> = exported.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &mut all {
+        line.as_object_mut().unwrap().remove("vector");
+    }
+    let project = ["--project", slug, "--json"];
+    let lists = [&["provider", "list"][..], &["member", "list"], &["key", "list"]];
+    let lists = lists.iter().map(|list| run(&[*list, &project[..]].concat()));
+    all.extend(lists.map(|list| serde_json::from_str(&list).unwrap()));
+    all
+}
+
+fn set_rank(deja: &Deja, slug: &str, email: &str, rank: &str) {
+    deja.cli(&["member", "set", "--project", slug, "--operator", email, "--rank", rank]);
+}
+
+#[test]
+fn a_copy_that_is_repeated_gives_what_a_new_one_gives() {
+    let provider = FakeProvider::start();
+    let mut source = Deja::on("", &provider);
+    let tenant = Tenant::create(&source, "copied", &[]);
+    let slug = tenant.slug.clone();
+    for name in ["removed", "renewed", "stays"] {
+        source.cli(&tenant.provider_add(name, "https://llm.example.com/v1", &format!("{name}-1"), &[]));
+    }
+    for (n, model) in [(1, MODEL), (2, MODEL), (3, "gpt-4o"), (4, "gpt-4o")] {
+        let entry = line(&slug, n, &format!("Question {n}?"), "answer").replace(MODEL, model);
+        fs::write(file(&source, "filling"), entry).unwrap();
+        source.cli(&["import", &file(&source, "filling")]);
+    }
+    let keys = [tenant.new_key(&[]), tenant.new_key(&[])];
+    for email in ["bob@example.com", "eve@example.com"] {
+        let operator = ["operator", "create", email, "--role", "member", "--password-stdin"];
+        assert!(with_input(source.command(&operator), "correct horse battery staple"), "{}", source.log());
+        set_rank(&source, &slug, email, "editor");
+    }
+    source.cli(&["project", "suspend", &slug]);
+    source.stop();
+
+    let copy = |deja: &Deja, to: &str| {
+        let (from, to) = (deja.data().to_str().unwrap(), file(deja, to));
+        deja.cli(&["db", "copy", "--from", from, "--to", &to]);
+        everything(deja, &to, &slug)
+    };
+    let first = copy(&source, "repeated");
+    assert_eq!(copy(&source, "repeated"), first);
+
+    source.restart();
+    let tenant = Tenant { deja: &source, slug: slug.clone(), key: String::new() };
+    source.cli(&["project", "resume", &slug]);
+    source.cli(&["project", "set", &slug, "--tier", "pro", "--ttl", "2d", "--guard", "strict"]);
+    source.cli(&["price", "set", "--project", &slug, "stays-1", "--input", "1", "--output", "2"]);
+    for name in ["removed", "renewed"] {
+        source.cli(&["provider", "remove", "--project", &slug, name]);
+    }
+    let more = ["--kind", "anthropic", "--key-env", "HOUSE_KEY"];
+    let renewed = tenant.provider_add("renewed", "https://other.example.com", "renewed-2", &more);
+    assert!(source.command(&renewed).env("HOUSE_KEY", "hush-house").output().unwrap().status.success());
+    tenant.revoke(&keys[0]);
+    tenant.new_key(&["--model", "gpt-4o"]);
+    source.cli(&["cache", "purge", "--project", &slug, "--model", "gpt-4o", "--yes"]);
+    set_rank(&source, &slug, "bob@example.com", "owner");
+    source.cli(&["member", "remove", "--project", &slug, "--operator", "eve@example.com"]);
+    source.stop();
+    let new = copy(&source, "new");
+    assert_ne!(new, first);
+    assert_eq!(copy(&source, "repeated"), new);
+}
+
 #[test]
 fn a_backup_of_a_running_server_can_be_restored() {
     let provider = FakeProvider::start();

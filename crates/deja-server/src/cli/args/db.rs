@@ -38,11 +38,11 @@ These stay behind: counts, the audit log, the log of requests, sessions, links,
 access tokens, marked answers, labels and quarantine. So an answer that was marked
 as wrong can be served again.
 
-A copy can be repeated. Entries that are there already stay as they are. What the
-source took away since is taken away in the target too: keys are revoked, projects
-suspended (deleted ones too), people disabled, roles and ranks lowered or ended,
-second factors turned on, passwords changed, models and private networks of
-providers removed.
+A copy can be repeated. What the source changed since is then changed in the
+target: projects, their settings, prices and providers, keys that were revoked,
+entries that were deleted, people, their roles, ranks, passwords and second
+factors. What the target changed later stays, by the clocks of both. A project
+that the source deleted is suspended.
 
 Nothing comes into a project of the target that is another project with the same
 slug. What the target does not take is named, and the exit code is 1.")]

@@ -1,18 +1,25 @@
 //! What a repeated copy takes over.
 
 use deja_core::admin::keys::KeyWish;
-use deja_core::admin::members;
-use deja_core::admin::projects::NewProject;
-use deja_core::id::OperatorId;
+use deja_core::admin::projects::{NewProject, ProjectPatch};
+use deja_core::admin::{Acting, cache, keys, members, operators, prices, projects};
+use deja_core::audit::{Actor, Change};
+use deja_core::cache::{Answer, Entry, NewEntry, PromptHash};
+use deja_core::clock::{Clock as _, SystemClock};
+use deja_core::id::{EntryId, OperatorId, ProviderId};
 use deja_core::member::Rank;
-use deja_core::operator::PasswordHash;
-use deja_core::project::Tier;
+use deja_core::operator::{Operator, PasswordHash, Role, TokenHash};
+use deja_core::project::{Project, Tier};
+use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::second_factor::SecondFactor;
 use deja_core::store::{
-    Keys as _, Members as _, Operators as _, Projects as _, ProviderConfigs as _, SecondFactors as _,
+    Browse as _, Entries as _, EntryFilter, Keys as _, Members as _, Operators as _, Projects as _,
+    ProviderConfigs as _, SecondFactors as _,
 };
-use deja_core::testing::{self, MemoryStore, change};
+use deja_core::testing::{MemoryStore, change};
 
+use super::people::{people, ranks};
+use super::projects::{forget_entries, take_over};
 use super::*;
 use crate::secrets::vault::MasterKey;
 
@@ -22,26 +29,61 @@ fn admin(store: Arc<MemoryStore>) -> deja_core::admin::Admin {
     admin::over(store, Vault::new(&key, Arc::new(SystemEntropy)), prices, "https://deja.example")
 }
 
-fn person(number: u32, role: Role) -> Operator {
-    testing::operator(number, role, SystemClock.now())
+fn person(number: u8, role: Role) -> Operator {
+    Operator {
+        id: OperatorId::from_bytes([number; 16]),
+        email: format!("o{number}@example.com").parse().unwrap(),
+        role,
+        password: PasswordHash::from_phc("none"),
+        created: SystemClock.now(),
+        disabled: None,
+    }
+}
+
+/// What a copy does before and after the records.
+async fn again(source: &MemoryStore, target: &MemoryStore) -> (Taken, People) {
+    let both = Both::read(source, target).await.unwrap();
+    let taken = take_over(source, target, &both, &[]).await.unwrap();
+    let people = people(source, target, &both).await.unwrap();
+    ranks(source, target, &both).await.unwrap();
+    (taken, people)
+}
+
+/// A project of the source that is in the target too.
+async fn shop(theirs: &Acting<'_>, target: &MemoryStore) -> Project {
+    let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
+    let project = projects::create(theirs, new).await.unwrap();
+    target.create_project(&project, &change()).await.unwrap();
+    project
+}
+
+fn provider(project: &Project, number: u8, models: &[&str]) -> ProviderConfig {
+    ProviderConfig {
+        id: ProviderId::from_bytes([number; 16]),
+        project: project.id,
+        name: format!("p{number}"),
+        kind: ProviderKind::OpenAi,
+        base_url: "https://llm.example/v1".into(),
+        models: models.iter().map(|model| (*model).to_owned()).collect(),
+        sealed_secret: None,
+        allow_private: true,
+        created: project.created,
+    }
 }
 
 #[tokio::test]
 async fn a_copy_that_is_repeated_takes_away_what_the_source_took_away() {
     let (source, target) = (MemoryStore::new(), MemoryStore::new());
-    let (from, to) = (admin(source.clone()), admin(target.clone()));
-    let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
+    let from = admin(source.clone());
+    let theirs = from.acting(Actor::Cli);
     let all = async || {
-        assert_eq!(restrict(&*source, &*target, &by, &[]).await.unwrap(), Restricted::default());
-        let people = people(&*source, &*target, &by).await.unwrap();
-        ranks(&*source, &*target).await.unwrap();
+        let (taken, people) = again(&source, &target).await;
+        assert_eq!(taken, Taken::default());
         (people.copied, people.left)
     };
-    let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
-    let project = projects::create(&theirs, new).await.unwrap();
+    let project = shop(&theirs, &target).await;
     let wish = KeyWish { name: "ci".into(), ..KeyWish::default() };
     let key = keys::create(&theirs, "shop", wish).await.unwrap().key;
-    target.create_project(&project, &change()).await.unwrap();
     target.create_key(&key, &change()).await.unwrap();
     let [ada, bob, eve] =
         [(1, Role::Owner), (2, Role::Owner), (3, Role::Member)].map(|(n, role)| person(n, role));
@@ -73,8 +115,8 @@ async fn a_copy_that_is_repeated_takes_away_what_the_source_took_away() {
     let (store, other) =
         (MemoryStore::new(), Operator { id: OperatorId::from_bytes([9; 16]), ..eve.clone() });
     store.create_operator(&Operator { role: Role::Owner, ..other }, &change()).await.unwrap();
-    let alone = admin(store.clone());
-    let left = people(&*source, &*store, &alone.acting(Actor::Cli)).await.unwrap().left;
+    let both = Both::read(&*source, &*store).await.unwrap();
+    let left = people(&*source, &*store, &both).await.unwrap().left;
     assert!(left.len() == 1 && left[0].contains("turn its second factor on there"), "{left:?}");
 }
 
@@ -83,14 +125,8 @@ async fn a_copy_that_is_repeated_takes_over_models_passwords_and_ended_membershi
     let (source, target) = (MemoryStore::new(), MemoryStore::new());
     let (from, to) = (admin(source.clone()), admin(target.clone()));
     let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
-    let new = NewProject { name: "Shop".into(), tier: Tier::Free, per_minute: None, burst: None };
-    let shop = projects::create(&theirs, new).await.unwrap();
-    target.create_project(&shop, &change()).await.unwrap();
-    let provider = |number: u32, models: &[&str]| ProviderConfig {
-        name: format!("p{number}"),
-        models: models.iter().map(|model| (*model).to_owned()).collect(),
-        ..testing::provider(number, shop.id, shop.created)
-    };
+    let shop = shop(&theirs, &target).await;
+    let provider = |number, models: &[&str]| provider(&shop, number, models);
     for store in [&source, &target] {
         store.add_provider(&provider(1, &["a"]), &change()).await.unwrap();
         store.add_provider(&provider(2, &["b", "c"]), &change()).await.unwrap();
@@ -101,12 +137,7 @@ async fn a_copy_that_is_repeated_takes_over_models_passwords_and_ended_membershi
         source.create_operator(person, &change()).await.unwrap();
     }
     members::set(&theirs, "shop", eve.email.as_str(), Rank::Editor).await.unwrap();
-    let all = async || {
-        let restricted = restrict(&*source, &*target, &by, &[]).await.unwrap();
-        people(&*source, &*target, &by).await.unwrap();
-        ranks(&*source, &*target).await.unwrap();
-        restricted.kept
-    };
+    let all = async || again(&source, &target).await.0.kept;
     assert_eq!(all().await, Vec::<String>::new());
     // What the target has made itself stays.
     target.create_operator(&own, &change()).await.unwrap();
@@ -175,15 +206,237 @@ async fn a_copy_tells_projects_of_one_slug_apart() {
         let all = target.projects().await.unwrap();
         all.into_iter().map(|project| (project.slug.to_string(), project.suspended)).collect::<Vec<_>>()
     };
-    let only = restrict(&*source, &*target, &by, &["own".into()]).await.unwrap();
-    assert_eq!(only, Restricted::default());
-    let done = restrict(&*source, &*target, &by, &[]).await.unwrap();
+    let both = Both::read(&*source, &*target).await.unwrap();
+    let only = take_over(&*source, &*target, &both, &["own".into()]).await.unwrap();
+    assert_eq!(only, Taken::default());
+    let done = again(&source, &target).await.0;
     assert_eq!((done.suspended, done.others), (vec!["shop".into(), "zoo".into()], vec!["shop".into()]));
     let expected = [("own", false), ("shop", true), ("zoo", true)];
     assert_eq!(suspended().await, expected.map(|(slug, suspended)| (slug.to_owned(), suspended)));
-    let again = restrict(&*source, &*target, &by, &[]).await.unwrap();
-    assert_eq!((again.suspended, again.others), (vec![], vec!["shop".into()]), "until it is deleted there");
-    ranks(&*source, &*target).await.unwrap();
+    let once_more = again(&source, &target).await.0;
+    let left = (once_more.suspended, once_more.others);
+    assert_eq!(left, (vec![], vec!["shop".into()]), "until it is deleted there");
     let ours = target.project("shop").await.unwrap().unwrap();
     assert_eq!(target.rank(ours.id, eve.id).await.unwrap(), None, "a rank in another project");
+}
+
+/// A change of a provider, as the use case would make it.
+async fn set_provider(store: &MemoryStore, provider: &ProviderConfig) {
+    let change = Change::new(SystemClock.now(), Actor::Cli, "provider.set").within(provider.project);
+    assert!(store.update_provider(provider, &change.of(&provider.name)).await.unwrap());
+}
+
+async fn remove_provider(store: &MemoryStore, provider: &ProviderConfig) {
+    let change = Change::new(SystemClock.now(), Actor::Cli, "provider.remove").within(provider.project);
+    let change = change.of(&provider.name);
+    assert!(store.remove_provider(provider.project, &provider.name, &change).await.unwrap());
+}
+
+async fn add_provider(store: &MemoryStore, provider: &ProviderConfig, how: &str) {
+    let change = Change::new(SystemClock.now(), Actor::Cli, "provider.add").within(provider.project);
+    store.add_provider(provider, &change.of(&provider.name).how(how)).await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_changed_a_provider_last_has_the_word() {
+    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+    let from = admin(source.clone());
+    let shop = shop(&from.acting(Actor::Cli), &target).await;
+    let [moved, removed, renewed, kept, gone] =
+        [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e")].map(|(n, model)| provider(&shop, n, &[model]));
+    for one in [&moved, &removed, &renewed, &kept, &gone] {
+        add_provider(&source, one, "").await;
+        add_provider(&target, one, "imported").await;
+    }
+    let own = provider(&shop, 6, &["f"]);
+    add_provider(&target, &own, "").await;
+    assert_eq!(again(&source, &target).await.0, Taken::default());
+    assert_eq!(target.providers(shop.id).await.unwrap().len(), 6);
+
+    // Another server with another key; one that is gone; one of the same name that is another.
+    let moved = ProviderConfig {
+        kind: ProviderKind::Anthropic,
+        base_url: "https://other.example".into(),
+        sealed_secret: Some(vec![7]),
+        ..moved
+    };
+    set_provider(&source, &moved).await;
+    remove_provider(&source, &removed).await;
+    remove_provider(&source, &renewed).await;
+    let renewed = ProviderConfig { id: ProviderId::from_bytes([9; 16]), ..renewed };
+    add_provider(&source, &renewed, "").await;
+    // What the target changed later stays so, in each of these ways.
+    set_provider(&source, &ProviderConfig { base_url: "https://theirs.example".into(), ..kept.clone() })
+        .await;
+    let kept = ProviderConfig { base_url: "https://ours.example".into(), ..kept };
+    set_provider(&target, &kept).await;
+    remove_provider(&target, &gone).await;
+    for _ in 0..2 {
+        let taken = again(&source, &target).await.0;
+        assert!(taken.kept.is_empty(), "{:?}", taken.kept);
+        assert_eq!(taken.removed, [("shop".to_owned(), "p5".to_owned())].into());
+        // The renewed one comes with the records.
+        assert_eq!(target.providers(shop.id).await.unwrap(), [moved.clone(), kept.clone(), own.clone()]);
+    }
+    let inside = ProviderConfig { base_url: "http://10.0.0.1/v1".into(), allow_private: false, ..moved };
+    set_provider(&source, &inside).await;
+    let kept = again(&source, &target).await.0.kept;
+    assert!(kept.len() == 1 && kept[0].starts_with("the provider 'p1' of 'shop': "), "{kept:?}");
+}
+
+#[tokio::test]
+async fn whoever_changed_a_project_last_has_the_word() {
+    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+    let (from, to) = (admin(source.clone()), admin(target.clone()));
+    let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
+    shop(&theirs, &target).await;
+    let patch = ProjectPatch {
+        name: Some("The shop".into()),
+        tier: Some(Tier::Pro),
+        ttl: Some(projects::Ttl { seconds: Some(60) }),
+        ..ProjectPatch::default()
+    };
+    projects::set(&theirs, "shop", patch).await.unwrap();
+    prices::set(&theirs, "shop", "m", 1.0, 2.0).await.unwrap();
+    projects::suspend(&theirs, "shop", true).await.unwrap();
+    let both_are_equal = async || {
+        again(&source, &target).await;
+        assert_eq!(target.projects().await.unwrap(), source.projects().await.unwrap());
+    };
+    both_are_equal().await;
+    projects::suspend(&theirs, "shop", false).await.unwrap();
+    prices::unset(&theirs, "shop", "m").await.unwrap();
+    both_are_equal().await;
+
+    // What is set in the target later stays, and what is set in the source after that comes over again.
+    let set = |name: &str| ProjectPatch { name: Some(name.into()), ..ProjectPatch::default() };
+    projects::set(&by, "shop", set("Ours")).await.unwrap();
+    projects::suspend(&by, "shop", true).await.unwrap();
+    again(&source, &target).await;
+    let there = target.project("shop").await.unwrap().unwrap();
+    assert!(there.suspended && there.name == "Ours");
+    projects::set(&theirs, "shop", set("Theirs")).await.unwrap();
+    again(&source, &target).await;
+    let there = target.project("shop").await.unwrap().unwrap();
+    assert!(there.suspended && there.name == "Theirs");
+}
+
+#[tokio::test]
+async fn rights_and_second_factors_are_given_and_taken_as_in_the_source() {
+    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+    let (from, to) = (admin(source.clone()), admin(target.clone()));
+    let (theirs, by) = (from.acting(Actor::Cli), to.acting(Actor::Cli));
+    let shop = shop(&theirs, &target).await;
+    let [ada, eve] = [(1, Role::Owner), (2, Role::Member)].map(|(n, role)| person(n, role));
+    for person in [&ada, &eve] {
+        source.create_operator(person, &change()).await.unwrap();
+    }
+    let email = eve.email.as_str();
+    members::set(&theirs, "shop", email, Rank::Viewer).await.unwrap();
+    operators::set(&theirs, email, None, Some(true)).await.unwrap();
+    let codes = [1, 2].map(|number| TokenHash([number; 32]));
+    let factor = SecondFactor {
+        sealed_secret: vec![1],
+        since: SystemClock.now(),
+        last_step: 1,
+        recovery: codes.to_vec(),
+    };
+    source.create_second_factor(ada.id, &factor, None, &change()).await.unwrap();
+    again(&source, &target).await;
+    let there = async || target.operator_by_id(eve.id).await.unwrap().unwrap();
+    assert!(there().await.disabled.is_some());
+
+    operators::set(&theirs, email, Some(Role::Owner), Some(false)).await.unwrap();
+    members::set(&theirs, "shop", email, Rank::Owner).await.unwrap();
+    // A code that was used there is used up here.
+    assert!(source.use_recovery_code(ada.id, &codes[0], &change()).await.unwrap());
+    assert!(source.use_code(ada.id, 5).await.unwrap());
+    again(&source, &target).await;
+    assert!(there().await.disabled.is_none() && there().await.role == Role::Owner);
+    assert_eq!(target.rank(shop.id, eve.id).await.unwrap(), Some(Rank::Owner));
+    assert_eq!(target.second_factor(ada.id).await.unwrap(), source.second_factor(ada.id).await.unwrap());
+
+    let toggle = |how: &str| {
+        let change = Change::new(SystemClock.now(), Actor::Cli, "operator.second-factor");
+        change.of(ada.email.as_str()).how(how)
+    };
+    source.remove_second_factor(ada.id, &toggle("off")).await.unwrap();
+    again(&source, &target).await;
+    assert_eq!(target.second_factor(ada.id).await.unwrap(), None);
+    source.create_second_factor(ada.id, &factor, None, &toggle("on")).await.unwrap();
+    again(&source, &target).await;
+    assert_eq!(target.second_factor(ada.id).await.unwrap(), Some(factor));
+
+    // What the target says later stays.
+    target.remove_second_factor(ada.id, &toggle("off")).await.unwrap();
+    operators::set(&by, email, Some(Role::Member), None).await.unwrap();
+    members::remove(&by, "shop", email).await.unwrap();
+    again(&source, &target).await;
+    assert_eq!(target.second_factor(ada.id).await.unwrap(), None);
+    assert_eq!(there().await.role, Role::Member);
+    assert_eq!(target.rank(shop.id, eve.id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
+    let (source, target) = (MemoryStore::new(), MemoryStore::new());
+    let from = admin(source.clone());
+    let theirs = from.acting(Actor::Cli);
+    let shop = shop(&theirs, &target).await;
+    let put = async |store: &MemoryStore, number: u8, model: &str| {
+        let prompt = number.to_string();
+        let new = NewEntry {
+            scope: shop.scope(model, None),
+            prompt_hash: PromptHash::of(&prompt),
+            entry: Entry {
+                id: EntryId::from_bytes([number; 16]),
+                prompt,
+                model: model.into(),
+                answer: Answer {
+                    text: "answer".into(),
+                    provider: "openai".into(),
+                    served_model: None,
+                    input_tokens: 1,
+                    output_tokens: 1,
+                    tokens_estimated: false,
+                    record: None,
+                },
+                created: SystemClock.now(),
+                expires: None,
+            },
+            vector: None,
+            max_entries: 100,
+            replaces: false,
+        };
+        store.insert(new).await.unwrap();
+    };
+    let again = async || {
+        let both = Both::read(&*source, &*target).await.unwrap();
+        forget_entries(&*source, &*target, &both, &[]).await.unwrap()
+    };
+    let left = async || {
+        let mut left = Vec::new();
+        for number in 1..10 {
+            let there = target.entry(shop.id, EntryId::from_bytes([number; 16])).await.unwrap();
+            left.extend(there.map(|_| number));
+        }
+        left
+    };
+    for store in [&source, &target] {
+        for (number, model) in [(1, "m"), (2, "m"), (3, "n"), (4, "n")] {
+            put(store, number, model).await;
+        }
+    }
+    put(&target, 5, "m").await;
+    assert_eq!(again().await, 0);
+    cache::delete(&theirs, "shop", EntryId::from_bytes([1; 16])).await.unwrap();
+    let deleted = cache::delete(&theirs, "shop", EntryId::from_bytes([2; 16])).await.unwrap().unwrap();
+    cache::restore(&theirs, "shop", deleted).await.unwrap();
+    assert_eq!((again().await, left().await), (1, vec![2, 3, 4, 5]), "one was brought back");
+    // What the target stored before a purge of the source goes with it: nothing tells it from what was purged there.
+    let filter = EntryFilter { model: Some("n".into()), ..EntryFilter::default() };
+    cache::purge(&theirs, "shop", &filter).await.unwrap();
+    put(&target, 6, "m").await;
+    assert_eq!((again().await, left().await), (3, vec![2, 6]));
+    assert_eq!(again().await, 0);
 }
