@@ -112,6 +112,8 @@ pub struct SchemaVersion {
     pub found: u32,
     /// The newest that this program knows.
     pub known: u32,
+    /// Whether the database serves this program: a much newer one, and any newer embedded one, does not.
+    pub is_served: bool,
 }
 
 impl StoreSettings {

@@ -33,7 +33,7 @@ pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> a
 }
 
 fn told(schema: SchemaVersion, as_json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    let SchemaVersion { backend, found, known } = schema;
+    let SchemaVersion { backend, found, known, is_served } = schema;
     let backend = match backend {
         Backend::Sqlite => "sqlite",
         Backend::Postgres => "postgres",
@@ -41,6 +41,7 @@ fn told(schema: SchemaVersion, as_json: bool, out: &mut dyn Write) -> anyhow::Re
     let state = match found {
         0 => "empty",
         found if found < known => "older",
+        _ if !is_served => "too_new",
         found if found > known => "newer",
         _ => "current",
     };
@@ -52,6 +53,9 @@ fn told(schema: SchemaVersion, as_json: bool, out: &mut dyn Write) -> anyhow::Re
         "empty" => "it is empty: deja db migrate, or the first start, makes the tables",
         "older" => "deja db migrate, or the next start, brings it up to date",
         "newer" => "a newer deja made it, and it still serves this one",
+        "too_new" => {
+            "a newer deja made it, and it does not serve this one: run a newer deja, or restore a backup"
+        }
         _ => "it is up to date",
     };
     Ok(writeln!(out, "{backend}: schema version {found}; this deja knows {known}; {advice}")?)

@@ -123,15 +123,14 @@ pub enum VaultError {
     NotAKey(PathBuf),
     /// The key file is not there, and the store's secrets are sealed already.
     #[error(
-        "the master key file {} is not there: put it back from a backup, or set DEJA_MASTER_KEY to the key that this \
-         data directory's secrets are sealed with",
+        "the master key file {} is not there: put it back, from a backup or another machine, or set DEJA_MASTER_KEY to its content",
         .0.display()
     )]
     Missing(PathBuf),
     /// The store was sealed with another key.
     #[error(
-        "the master key is not the one that this data directory's secrets are sealed with: set DEJA_MASTER_KEY \
-         to that key, or put it back into the file master.key of the data directory"
+        "the master key is not the one that the stored secrets are sealed with: set DEJA_MASTER_KEY to that key, \
+         or put it back into the file master.key of the data directory"
     )]
     WrongKey,
     /// Sealed with another key or for something else, or damaged.

@@ -419,6 +419,11 @@ fn the_schema_is_told_and_brought_up_to_date() {
     assert_eq!((&current["state"], &current["schema"]), (&"current".into(), &current["known"]));
     assert!(deja.ok(&["db", "status"]).starts_with("sqlite: schema version "));
     deja.ok(&["project", "create", "a"]);
+    let database = rusqlite::Connection::open(deja.path().join("deja-data/deja.db")).unwrap();
+    database.execute("INSERT INTO migrations (version) VALUES (999)", []).unwrap();
+    assert_eq!(status()["state"], "too_new");
+    assert!(deja.ok(&["db", "status"]).contains("run a newer deja"));
+    assert!(deja.error(1, &["project", "list"]).contains("run a newer deja"));
 }
 
 #[test]

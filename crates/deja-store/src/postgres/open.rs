@@ -92,5 +92,6 @@ fn version(schema: Schema) -> SchemaVersion {
         backend: Backend::Postgres,
         found: number(schema.found),
         known: number(migrations::known()),
+        is_served: schema.serves <= migrations::known(),
     }
 }

@@ -75,7 +75,8 @@ pub(crate) fn schema(data_dir: &Path) -> Result<SchemaVersion, OpenError> {
     } else {
         0
     };
-    Ok(SchemaVersion { backend: Backend::Sqlite, found, known: migrations::known() })
+    let known = migrations::known();
+    Ok(SchemaVersion { backend: Backend::Sqlite, found, known, is_served: found <= known })
 }
 
 /// The connection that writes.
