@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -22,6 +22,15 @@ pub struct Ledger {
     pub answers: Mutex<HashMap<String, String>>,
     /// Key -> whether it was revoked.
     pub keys: Mutex<HashMap<String, bool>>,
+    /// Answers that were given and could not be stored.
+    pub not_stored: AtomicU64,
+}
+
+impl Ledger {
+    /// Answers that were given, stored or not.
+    fn given(&self) -> u64 {
+        self.answers.lock().unwrap().len() as u64 + self.not_stored.load(Ordering::SeqCst)
+    }
 }
 
 /// Asks for new prompts until the server is gone or `stop` says so.
@@ -30,13 +39,21 @@ fn write(tenant: &Tenant<'_>, ledger: &Ledger, round: u64, writer: usize, stop: 
     for n in (0..).take_while(|_| !stop.load(Ordering::SeqCst)) {
         let prompt = format!("Round {round}, writer {writer}, question {n}?");
         // At threshold 1 every prompt is a miss, and is stored.
-        let request = tenant.request(&json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}));
+        let query =
+            json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1, "include_debug": true});
+        let request = tenant.request(&query);
         if connection.send(&request).is_err() {
             return;
         }
         let Ok(response) = connection.receive(false) else { return };
         assert_eq!(response.status, 200, "{}", response.text());
-        let answer = response.json()["response"].as_str().unwrap().to_owned();
+        let said = response.json();
+        if !said["debug"]["not_stored"].is_null() {
+            // As on a full disk: it is answered, and nothing is promised.
+            ledger.not_stored.fetch_add(1, Ordering::SeqCst);
+            continue;
+        }
+        let answer = said["response"].as_str().unwrap().to_owned();
         ledger.answers.lock().unwrap().insert(prompt, answer);
     }
 }
@@ -93,21 +110,21 @@ pub fn keep_writing(deja: &Deja, slug: &str, key: &str, ledger: &Ledger, round: 
 
 /// Kills the server so long after it acknowledged something new, while it is written to, and starts it again.
 pub fn kill_under_load(deja: &mut Deja, slug: &str, key: &str, ledger: &Ledger, round: u64, pause: Duration) {
-    let before = ledger.answers.lock().unwrap().len();
+    let before = ledger.given();
     let (stop, running) = (AtomicBool::new(false), &*deja);
     std::thread::scope(|scope| {
         scope.spawn(|| keep_writing(running, slug, key, ledger, round, &stop));
         // Something was acknowledged, however busy the machine is. From then on the moment of the kill is what is
         // drawn at random here, so a plain pause is right.
-        let _asserted_below =
-            within(PATIENCE, || (ledger.answers.lock().unwrap().len() > before).then_some(()));
+        let _asserted_below = within(PATIENCE, || (ledger.given() > before).then_some(()));
         std::thread::sleep(pause);
         running.signal("KILL");
         stop.store(true, Ordering::SeqCst);
     });
-    assert!(ledger.answers.lock().unwrap().len() > before, "round {round}: nothing is acknowledged");
+    assert!(ledger.given() > before, "round {round}: nothing is acknowledged");
     deja.wait();
-    deja.restart();
+    // Without room it is alive and not ready.
+    if ledger.not_stored.load(Ordering::SeqCst) > 0 { deja.restart_unready() } else { deja.restart() }
 }
 
 #[test]
@@ -127,6 +144,7 @@ fn what_was_acknowledged_survives_kill_9_under_load() {
         let tenant = Tenant { deja: &deja, slug: slug.clone(), key: key.clone() };
         check(&tenant, &ledger, round);
     }
+    assert_eq!(ledger.not_stored.load(Ordering::SeqCst), 0, "the disk is full");
     let keys = ledger.keys.lock().unwrap();
     assert!(
         keys.values().any(|revoked| *revoked) && keys.values().any(|revoked| !*revoked),

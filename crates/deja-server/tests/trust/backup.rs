@@ -70,7 +70,7 @@ fn back_up(world: &World, slug: &str, key: &str, round: u64) -> (Ledger, tempfil
                 assert!(dumped.unwrap().success());
             }
         }
-        Ledger { answers: answers.into(), keys: keys.into() }
+        Ledger { answers: answers.into(), keys: keys.into(), ..Ledger::default() }
     });
     (before, file)
 }
