@@ -216,7 +216,7 @@ pub async fn accept(
             return Err(useless());
         }
         Purpose::Join { role, email: given } => {
-            let email = given.map_or_else(|| email_of(email), Ok)?;
+            let email = given.map_or_else(|| email_of(email), Ok).map_err(|error| error.about("email"))?;
             let id = OperatorId::generate(now, by.entropy())?;
             let password = hashed(admin, password).await?;
             (Operator { id, email, role, password, created: now, disabled: None }, "operator.join")
@@ -267,9 +267,10 @@ async fn link(
 async fn hashed(admin: &Admin, password: SecretString) -> Result<PasswordHash, AdminError> {
     let text = password.expose_secret();
     if text.chars().count() < PASSWORD_CHARACTERS || text.len() > PASSWORD_MAX_BYTES {
-        return Err(AdminError::Invalid(format!(
+        let why = format!(
             "the password needs at least {PASSWORD_CHARACTERS} characters, and at most {PASSWORD_MAX_BYTES} bytes"
-        )));
+        );
+        return Err(AdminError::Invalid(why).about("password"));
     }
     admin.passwords.hash(password).await
 }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Problem, number};
+use super::form::{Form, Path, Problem, at, number};
 use super::format::Moment;
 use super::links;
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, Confirm, Frame, Visit};
 use super::sign_in;
 
 pub(super) const PLACE: &str = "/console/account";
@@ -70,8 +70,8 @@ pub(super) async fn get(visit: Visit) -> Answer {
     Ok(visit.page(&page))
 }
 
-/// The page with a token as it was typed, and what is wrong with it.
-async fn page(visit: &Visit, form: NewToken, problem: Option<String>) -> Result<AccountPage, ConsoleError> {
+/// The page with a token as it was typed, and what is wrong with one of its forms.
+async fn page(visit: &Visit, form: NewToken, problem: Option<Problem>) -> Result<AccountPage, ConsoleError> {
     let operator = &visit.who.operator;
     let sessions = visit.console.admin.store.sessions(operator.id, visit.now()).await?;
     let rows = sessions.into_iter().map(|session| Row {
@@ -99,7 +99,7 @@ async fn page(visit: &Visit, form: NewToken, problem: Option<String>) -> Result<
         shown => (None, shown.map(|(_, token)| token)),
     };
     Ok(AccountPage {
-        frame: visit.frame("Account", "account").complaining(problem.as_deref()),
+        frame: visit.frame("Account", "account").complaining_at(problem),
         email: operator.email.to_string(),
         role: operator.role.as_str(),
         sessions: rows.collect(),
@@ -110,6 +110,12 @@ async fn page(visit: &Visit, form: NewToken, problem: Option<String>) -> Result<
         made,
         form,
     })
+}
+
+/// The page after a form of it that could not be done.
+pub(super) async fn again(visit: &Visit, problem: Problem) -> Answer {
+    let page = page(visit, NewToken::default(), Some(problem)).await?;
+    Ok(visit.again(&page))
 }
 
 #[derive(Deserialize)]
@@ -150,13 +156,13 @@ impl Default for NewToken {
 
 /// `POST /console/account/tokens`.
 pub(super) async fn create_token(visit: Visit, Form(form): Form<NewToken>) -> Answer {
-    let problem = match number::<u64>("The days until it expires", &form.days) {
+    let problem = match number::<u64>("The days until it expires", &form.days).map_err(at("expires")) {
         Ok(days) => {
             let expires = days.map(|days| Expiry::In(days.saturating_mul(24 * 3600)));
             let email = visit.who.operator.email.as_str();
             match tokens::create(&visit.acting(), email, &form.name, expires).await {
                 Ok(made) => return visit.to(PLACE, &Flash::secret("token", made.plain.reveal())),
-                Err(error) => Problem::at(error, &[])?.text,
+                Err(error) => Problem::at(error, &["name", "expires"])?,
             }
         }
         Err(problem) => problem,
@@ -164,16 +170,25 @@ pub(super) async fn create_token(visit: Visit, Form(form): Form<NewToken>) -> An
     Ok(visit.again(&page(&visit, form, Some(problem)).await?))
 }
 
-#[derive(Deserialize)]
-pub(super) struct RevokedToken {
-    token: String,
+/// `GET /console/account/tokens/{token}/revoke`.
+pub(super) async fn confirm_revoke(visit: Visit, Path(token): Path<String>) -> Answer {
+    let tokens = visit.console.admin.store.access_tokens(visit.who.operator.id).await?;
+    let token = tokens.into_iter().find(|t| t.hash.to_hex() == token).ok_or(ConsoleError::NotFound)?;
+    let used = visit.used(token.last_used);
+    let text = format!(
+        "The token “{}” ({}…) was {used}. From the very next request on, the programs that have it get 401. This cannot \
+         be undone.",
+        token.name, token.shown
+    );
+    let frame = visit.frame("Revoke access token", "account");
+    Ok(visit.page(&Confirm::new(frame, text, "Revoke token", PLACE)))
 }
 
-/// `POST /console/account/tokens/revoke`.
-pub(super) async fn revoke_token(visit: Visit, Form(form): Form<RevokedToken>) -> Answer {
+/// `POST /console/account/tokens/{token}/revoke`.
+pub(super) async fn revoke_token(visit: Visit, Path(token): Path<String>) -> Answer {
     let email = visit.who.operator.email.as_str();
-    let done = tokens::revoke(&visit.acting(), email, &form.token).await;
-    visit.done(PLACE, done, "The token is revoked: the very next request with it is refused.")
+    let done = tokens::revoke(&visit.acting(), email, &token).await;
+    visit.done(PLACE, done, "The token is revoked.")
 }
 
 #[derive(Deserialize)]
@@ -207,14 +222,14 @@ pub(super) async fn password(
 ) -> Answer {
     let operator = &visit.who.operator;
     if !is_password(&visit, address, form.current).await? {
-        return visit.to(PLACE, &Flash::bad(WRONG));
+        return again(&visit, Problem::of("current", WRONG)).await;
     }
     if form.password != form.again {
-        return visit.to(PLACE, &Flash::bad(links::NOT_THE_SAME));
+        return again(&visit, Problem::of("again", links::NOT_THE_SAME)).await;
     }
     let changed = operators::change_password(&visit.acting(), &operator.email, form.password.into()).await;
-    if changed.is_err() {
-        return visit.done(PLACE, changed, "");
+    if let Err(error) = changed {
+        return again(&visit, Problem::at(error, &["password"])?).await;
     }
     // A new password ends all sessions, this one too: sign in with it.
     sign_in::signed_out(

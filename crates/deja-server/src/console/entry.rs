@@ -1,7 +1,7 @@
 //! One entry: all that is kept of it, delete it, say that it answered another prompt wrongly, and take that back.
 
 use askama::Template;
-use deja_core::admin::{cache, requests};
+use deja_core::admin::{AdminError, cache, requests};
 use deja_core::id::EntryId;
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use super::cache::Row;
 use super::deleted;
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Query, with_lf};
+use super::form::{Form, Path, Problem, Query, with_lf};
 use super::format::{self, Moment};
 use super::page::{Answer, Frame, Visit};
 use super::prices;
@@ -36,7 +36,8 @@ struct EntryPage {
     saved: String,
     expires: Option<Moment>,
     quarantined: Option<Moment>,
-    asked: String,
+    /// What was typed of a wrong answer.
+    form: Asked,
     /// The last requests that it answered.
     head: Vec<Column>,
     rows: Vec<said::Row>,
@@ -51,29 +52,47 @@ pub(super) struct Asked {
     delete: String,
 }
 
+impl Asked {
+    fn is_delete(&self) -> bool {
+        !self.delete.is_empty()
+    }
+}
+
 /// `GET /console/p/{slug}/cache/{entry}`.
 pub(super) async fn get(
     visit: Visit,
     Path((slug, entry)): Path<(String, String)>,
-    Query(Asked { asked, .. }): Query<Asked>,
+    Query(asked): Query<Asked>,
 ) -> Answer {
+    let page = page(&visit, slug, id(&entry)?, asked, None).await?;
+    Ok(visit.page(&page))
+}
+
+/// The page with what was typed of a wrong answer, and what is wrong with that.
+async fn page(
+    visit: &Visit,
+    slug: String,
+    entry: EntryId,
+    form: Asked,
+    problem: Option<Problem>,
+) -> Result<EntryPage, ConsoleError> {
     let project = visit.project()?;
-    let (store, entry) = (&visit.console.admin.store, id(&entry)?);
+    let store = &visit.console.admin.store;
     let detail = store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
     let quarantined = store.quarantined(project.id, entry).await?;
-    let rows = said::answered_by(&visit, &slug, entry).await?;
-    let row = Row::of(&visit, &detail);
+    let rows = said::answered_by(visit, &slug, entry).await?;
+    let row = Row::of(visit, &detail);
     let turns = turns::turns(&detail);
     let parameters = turns::parameters(&detail);
-    let saved = match prices::saved(&visit, &project, &detail) {
+    let saved = match prices::saved(visit, &project, &detail) {
         Some(saved) => format::money(saved),
         None if detail.hits > 0 => prices::UNKNOWN_THEN.into(),
         None => prices::UNKNOWN.into(),
     };
     let answer = detail.entry.answer;
     let estimated = if answer.tokens_estimated { " (estimated)" } else { "" };
-    let page = EntryPage {
-        frame: visit.frame_in(&project, "Entry", "Cache"),
+    Ok(EntryPage {
+        frame: visit.frame_in(&project, "Entry", "Cache").complaining_at(problem),
         slug,
         entry: row,
         prompt: detail.entry.prompt,
@@ -91,11 +110,10 @@ pub(super) async fn get(
         saved,
         expires: detail.entry.expires.map(|at| visit.moment(at)),
         quarantined: quarantined.map(|since| visit.moment(since)),
-        asked,
+        form,
         head: said::plain_head(),
         rows,
-    };
-    Ok(visit.page(&page))
+    })
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
@@ -109,23 +127,28 @@ pub(super) async fn wrong(
     Path((slug, entry)): Path<(String, String)>,
     Form(form): Form<Asked>,
 ) -> Answer {
-    let (entry, asked) = (id(&entry)?, form.asked);
-    let here = format!("/console/p/{slug}/cache/{entry}");
-    if asked.trim().is_empty() {
+    let entry = id(&entry)?;
+    if form.asked.trim().is_empty() {
         let problem = "Say which prompt got this answer: the pair is what makes the record useful.";
-        return visit.to(&here, &Flash::bad(problem));
+        let page = page(&visit, slug, entry, form, Some(Problem::of("asked", problem))).await?;
+        return Ok(visit.again(&page));
     }
     let (project, engine) = (visit.project()?, visit.console.app.engine());
     if visit.console.admin.store.entry(project.id, entry).await?.is_none() {
         let list = format!("/console/p/{slug}/cache");
         return visit.to(&list, &Flash::bad("This entry is gone already."));
     }
-    let done = requests::wrong_for(&visit.acting(), engine, &slug, entry, &asked).await;
-    if done.is_ok() && !form.delete.is_empty() {
-        let good = "The pair is forbidden, and the entry is deleted.";
-        return deleted::delete(&visit, &slug, &[entry], good).await;
+    match requests::wrong_for(&visit.acting(), engine, &slug, entry, &form.asked).await {
+        Ok(_) if form.is_delete() => {
+            let good = "The pair is forbidden, and the entry is deleted.";
+            deleted::delete(&visit, &slug, &[entry], good).await
+        }
+        Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
+            let page = page(&visit, slug, entry, form, Some(Problem::of("asked", problem))).await?;
+            Ok(visit.again(&page))
+        }
+        done => said::forbidden(&visit, &format!("/console/p/{slug}/cache/{entry}"), &slug, done),
     }
-    said::forbidden(&visit, &here, &slug, done)
 }
 
 /// `POST /console/p/{slug}/playground/{entry}/wrong`: for a prompt that was tried.

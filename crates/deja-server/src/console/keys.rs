@@ -17,6 +17,7 @@ use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem, Query, at, number};
 use super::format::{self, Moment};
+use super::limits;
 use super::page::{Answer, Confirm, Frame, Visit};
 use super::paging::Paged;
 use super::sort::{Column, Of, Sort};
@@ -148,7 +149,7 @@ async fn page(
     let rows = page.rows.into_iter().map(|(key, usage)| Row {
         id: key.id.to_string(),
         status: key.status(visit.now()),
-        limit: key.quota.map(|quota| format!("{} a minute, {} at once", quota.per_minute(), quota.burst())),
+        limit: key.quota.map(limits::rate),
         expires: key.expires.map(|at| visit.moment(at)),
         name: key.name,
         prefix: key.shown,
@@ -213,9 +214,9 @@ pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, Strin
         let said = Flash::bad(format!("The key “{}” is revoked already.", key.name));
         return visit.to(&format!("/console/p/{slug}/keys"), &said);
     }
-    let used = usage.last_used.map_or("never".into(), |at| visit.moment(at).relative);
+    let used = visit.used(usage.last_used);
     let text = format!(
-        "The key “{}” ({}…) was last used {used}. From the very next request on, whoever uses it gets 401. This cannot \
+        "The key “{}” ({}…) was {used}. From the very next request on, whoever uses it gets 401. This cannot \
          be undone; the row stays in the list, marked Revoked.",
         key.name, key.shown
     );

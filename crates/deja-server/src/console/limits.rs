@@ -58,10 +58,8 @@ impl Limits {
         Tier::ALL
             .into_iter()
             .map(|tier| {
-                let (rate, burst) = (tier.quota().per_minute(), tier.quota().burst());
-                let (rate, burst) = (format::count(rate.into()), format::count(burst.into()));
                 let unless = if tier == Tier::Enterprise { " unless set below" } else { "" };
-                (tier.as_str(), format!("{}: {rate} requests a minute, {burst} at once{unless}", title(tier)))
+                (tier.as_str(), format!("{}: {}{unless}", title(tier), rate(tier.quota())))
             })
             .collect()
     }
@@ -102,7 +100,11 @@ pub(super) fn title(tier: Tier) -> &'static str {
 
 /// A project's limit in words.
 pub(super) fn sentence(project: &Project) -> String {
-    let quota = project.quota();
+    format!("{}: {}", title(project.tier), rate(project.quota()))
+}
+
+/// A limit in words.
+pub(super) fn rate(quota: Quota) -> String {
     let (rate, burst) = (format::count(quota.per_minute().into()), format::count(quota.burst().into()));
-    format!("{}: {rate} requests a minute, {burst} at once", title(project.tier))
+    format!("{rate} requests a minute, {burst} at once")
 }

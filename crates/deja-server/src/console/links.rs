@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Console;
 use super::error::ConsoleError;
-use super::form::{Form, Query};
+use super::form::{Form, Problem, Query};
 use super::page::{Answer, Frame, html};
 use super::second_factor;
 
@@ -53,7 +53,7 @@ async fn page(
     console: &Console,
     invite: &Invite,
     typed: String,
-    problem: Option<&str>,
+    problem: Option<Problem>,
 ) -> Result<LinkPage, ConsoleError> {
     let (title, explanation, submit, email) = match &invite.purpose {
         Purpose::Join { email: None, .. } => (
@@ -76,7 +76,7 @@ async fn page(
         }
     };
     Ok(LinkPage {
-        frame: Frame::door(title).complaining(problem),
+        frame: Frame::door(title).complaining_at(problem),
         explanation,
         asks_email: email.is_none(),
         email: email.unwrap_or(typed),
@@ -101,20 +101,18 @@ pub(super) async fn post(
 ) -> Answer {
     let invite = find(&console, &token).await?;
     let token = PlainToken::parse(&token).ok_or(ConsoleError::BadLink)?;
-    let accepted = if form.password == form.again {
-        operators::accept(&console.admin, &token, &form.email, form.password.into()).await
-    } else {
-        Err(AdminError::Invalid(NOT_THE_SAME.into()))
-    };
-    match accepted {
-        Ok(operator) => second_factor::or_begin(&console, &operator, &headers, "/console/projects").await,
-        Err(AdminError::NotFound(_)) => Err(ConsoleError::BadLink),
-        Err(error @ (AdminError::Failed(_) | AdminError::Unavailable(_))) => Err(error.into()),
-        Err(refused) => {
-            let problem = refused.to_string();
-            let mut response = html(&page(&console, &invite, form.email, Some(&problem)).await?);
-            *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-            Ok(response)
+    let problem = if form.password == form.again {
+        match operators::accept(&console.admin, &token, &form.email, form.password.into()).await {
+            Ok(operator) => {
+                return second_factor::or_begin(&console, &operator, &headers, "/console/projects").await;
+            }
+            Err(AdminError::NotFound(_)) => return Err(ConsoleError::BadLink),
+            Err(error) => Problem::at(error, &["email", "password"])?,
         }
-    }
+    } else {
+        Problem::of("again", NOT_THE_SAME)
+    };
+    let mut response = html(&page(&console, &invite, form.email, Some(problem)).await?);
+    *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    Ok(response)
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::Form;
+use super::form::{Form, Problem};
 use super::format::Moment;
 use super::page::{Answer, Frame, Visit};
 
@@ -70,7 +70,7 @@ async fn page(
     visit: &Visit,
     email: String,
     role: Role,
-    problem: Option<&str>,
+    problem: Option<Problem>,
 ) -> Result<OperatorsPage, ConsoleError> {
     let store = &visit.console.admin.store;
     let operators = store.operators().await?;
@@ -100,7 +100,7 @@ async fn page(
         is_self: operator.id == visit.who.operator.id,
     });
     Ok(OperatorsPage {
-        frame: visit.frame("Operators", "operators").complaining(problem),
+        frame: visit.frame("Operators", "operators").complaining_at(problem),
         operators: rows.collect(),
         invites,
         email,
@@ -120,7 +120,8 @@ pub(super) async fn invite(visit: Visit, Form(form): Form<Invitation>) -> Answer
     match operators::invite(&visit.acting(), &form.email, Some(form.role)).await {
         Ok(link) => shown(&visit, &format!("Invitation for {}", form.email.trim()), &link),
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
-            Ok(visit.again(&page(&visit, form.email, form.role, Some(&problem)).await?))
+            let problem = Some(Problem::of("email", problem));
+            Ok(visit.again(&page(&visit, form.email, form.role, problem).await?))
         }
         Err(error) => Err(error.into()),
     }

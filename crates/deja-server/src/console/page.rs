@@ -109,13 +109,21 @@ impl Frame {
         self.problem.as_ref().filter(|problem| problem.field == field).map(|problem| problem.text.as_str())
     }
 
-    /// Attributes of a field that is explained by the element `hint`: where it is wrong they say so, and it gets the focus.
+    /// For the field to begin with, unless another one is wrong: that gets the focus.
+    pub(super) fn begins(&self) -> &'static str {
+        if self.problem.is_none() { " autofocus" } else { "" }
+    }
+
+    /// Attributes of a field that is explained by the element `hint`, if there is one: where it is wrong they say so, and it
+    /// gets the focus.
     pub(super) fn described(&self, field: &str, hint: &str) -> String {
-        match self.problem_at(field) {
-            Some(_) => {
+        match (self.problem_at(field), hint) {
+            (Some(_), "") => format!(r#" aria-invalid="true" autofocus aria-describedby="{field}-problem""#),
+            (Some(_), hint) => {
                 format!(r#" aria-invalid="true" autofocus aria-describedby="{field}-problem {hint}""#)
             }
-            None => format!(r#" aria-describedby="{hint}""#),
+            (None, "") => String::new(),
+            (None, hint) => format!(r#" aria-describedby="{hint}""#),
         }
     }
 
@@ -245,6 +253,11 @@ impl Visit {
 
     pub(super) fn moment(&self, at: Timestamp) -> Moment {
         Moment::of(at, self.now())
+    }
+
+    /// When a key or a token was used last, behind "was".
+    pub(super) fn used(&self, last: Option<Timestamp>) -> String {
+        last.map_or("never used".into(), |at| format!("last used {}", self.moment(at).relative))
     }
 }
 

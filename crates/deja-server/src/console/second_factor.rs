@@ -23,7 +23,7 @@ use super::Console;
 use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
-use super::form::Form;
+use super::form::{Form, Problem};
 use super::page::{Answer, Frame, Visit, html};
 use super::{account, sealed, sign_in};
 
@@ -137,7 +137,7 @@ pub(super) async fn sign_in(
     let whose = |operator: &Operator| operator.disabled.is_none() && print_of(operator) == ticket.password;
     let Some(operator) = found.filter(whose) else { return again() };
     if !is_code(&console, &operator, address, &form.code).await? {
-        let frame = Frame::door("Second step").complaining(Some(WRONG));
+        let frame = Frame::door("Second step").complaining_at(Some(Problem::of("code", WRONG)));
         let mut response = html(&CodePage { frame, ticket: form.ticket });
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
         return Ok(response);
@@ -164,13 +164,13 @@ pub(super) struct Current {
 /// `POST /console/account/second-factor`: shows a secret to scan.
 pub(super) async fn offer(visit: Visit, Address(address): Address, Form(form): Form<Current>) -> Answer {
     if !account::is_password(&visit, address, form.current).await? {
-        return visit.to(account::PLACE, &Flash::bad(account::WRONG));
+        return account::again(&visit, Problem::of("second-current", account::WRONG)).await;
     }
     let secret = TotpSecret::generate(&*visit.console.admin.entropy)?;
     Ok(visit.page(&offered(&visit, &secret, None)?))
 }
 
-fn offered(visit: &Visit, secret: &TotpSecret, problem: Option<&str>) -> Result<OfferPage, ConsoleError> {
+fn offered(visit: &Visit, secret: &TotpSecret, problem: Option<Problem>) -> Result<OfferPage, ConsoleError> {
     let (console, operator) = (&visit.console, &visit.who.operator);
     let failed = || ConsoleError::Failed("the secret makes no address".into());
     let url = secret.to_url(&operator.email).ok_or_else(failed)?;
@@ -179,7 +179,7 @@ fn offered(visit: &Visit, secret: &TotpSecret, problem: Option<&str>) -> Result<
     let typed = secret.to_base32();
     let groups = typed.as_bytes().chunks(4).map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ");
     Ok(OfferPage {
-        frame: visit.frame("Second factor", "account").complaining(problem),
+        frame: visit.frame("Second factor", "account").complaining_at(problem),
         // What stands before the element is for files.
         picture: picture.split_once("?>").map_or(&*picture, |(_, element)| element).to_owned(),
         typed: groups,
@@ -200,7 +200,9 @@ pub(super) async fn turn_on(visit: Visit, Form(form): Form<Shown>) -> Answer {
             let codes: Vec<_> = codes.iter().map(deja_core::second_factor::RecoveryCode::reveal).collect();
             visit.to(account::PLACE, &Flash::secret(account::RECOVERY, codes.join("\n")))
         }
-        Err(AdminError::Invalid(problem)) => Ok(visit.again(&offered(&visit, &secret, Some(&problem))?)),
+        Err(AdminError::Invalid(problem)) => {
+            Ok(visit.again(&offered(&visit, &secret, Some(Problem::of("code", problem)))?))
+        }
         failed => visit.done(account::PLACE, failed, ""),
     }
 }
@@ -214,7 +216,7 @@ pub(super) struct Code {
 pub(super) async fn turn_off(visit: Visit, Address(address): Address, Form(form): Form<Code>) -> Answer {
     let (console, operator) = (&visit.console, &visit.who.operator);
     if !is_code(console, operator, address, &form.code).await? {
-        return visit.to(account::PLACE, &Flash::bad(WRONG));
+        return account::again(&visit, Problem::of("off-code", WRONG)).await;
     }
     let removed = second_factor::remove(&visit.acting(), operator.email.as_str()).await;
     visit.done(account::PLACE, removed, "The second factor is off: a password is enough to sign in.")

@@ -366,9 +366,10 @@ pub(super) async fn confirm_delete(visit: Visit, Path(slug): Path<String>) -> An
         .filter(|(key, _)| key.status(visit.now()) == KeyStatus::Active)
         .count();
     let text = format!(
-        "{} cached entries, {keys} active API keys, the project’s providers and all its counts go for good. Requests \
-         with its keys get 401 from then on.",
-        format::count(store.count(project.id).await?)
+        "{}, {}, the project’s providers, its log of requests and all its counts go for good. Requests with its keys \
+         get 401 from then on.",
+        entries_of(store.count(project.id).await?),
+        if keys == 1 { "1 active API key".to_owned() } else { format!("{keys} active API keys") }
     );
     let frame = visit.frame_in(&project, &format!("Delete {}", project.name), "Settings");
     let back = format!("/console/p/{slug}/settings");

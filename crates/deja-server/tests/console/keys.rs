@@ -70,7 +70,7 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
     let page = member.post("/console/p/shop/keys", &odd).await;
     assert!(page.one("#expires-problem").contains("a whole number such as"), "{}", page.text());
     let page = member.get("/console/p/shop/keys").await;
-    assert!(page.one("tbody tr").contains("20 a minute, 24 at once"), "{}", page.one("tbody tr"));
+    assert!(page.one("tbody tr").contains("20 requests a minute, 24 at once"), "{}", page.one("tbody tr"));
     assert!(page.one("tbody tr").contains("in 89 days") || page.one("tbody tr").contains("in 90 days"));
     let mut brief = world.wired.store.keys(project.id).await.unwrap().remove(0).0;
     brief.id = KeyId::from_bytes([9; 16]);
@@ -80,6 +80,8 @@ async fn a_key_has_an_end_and_a_limit_of_its_own() {
     let page = member.get("/console/p/shop/keys").await;
     assert_eq!(page.all("tbody .badge"), ["Active", "Expired"], "those that work come first");
     let revoke = page.attributes("td.do a", "href").remove(1);
+    let asked = member.get(&revoke).await;
+    assert!(asked.one("main form p").contains("was never used."), "{}", asked.text());
     let page = member.submit(&revoke, &[]).await;
     assert_eq!(page.all("tbody .badge"), ["Active", "Revoked"]);
 }
@@ -131,11 +133,14 @@ async fn an_operator_has_no_more_tokens_than_the_bound_however_they_are_asked_fo
 async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
     let world = World::new().await;
     let (mut ada, mut bob) = (world.browser_of(Role::Owner).await, world.browser_of(Role::Member).await);
-    for (name, days, says) in
-        [(" ", "9", "the name"), ("ci", "0", "36500 days"), ("ci", "soon", "must be a whole number")]
-    {
+    for (name, days, field, says) in [
+        (" ", "9", "name", "the name"),
+        ("ci", "0", "expires", "36500 days"),
+        ("ci", "soon", "expires", "must be a whole number"),
+    ] {
         let page = ada.post("/console/account/tokens", &[("name", name), ("days", days)]).await;
-        assert!(page.status == 422 && page.one("[role=alert]").contains(says), "{}", page.text());
+        let said = page.one(&format!("#{field}-problem"));
+        assert!(page.status == 422 && said.contains(says), "{}", page.text());
         let typed = page.attributes("form[action='/console/account/tokens'] input", "value");
         assert_eq!(typed, [name, days], "what was typed stays");
     }
@@ -151,11 +156,16 @@ async fn an_access_token_is_shown_once_and_revoked_by_its_operator_alone() {
         world.stranger().send(request.body(Body::empty()).unwrap()).await.status
     };
     assert_eq!(asked().await, 200);
-    let id = page.attributes("form[action='/console/account/tokens/revoke'] input", "value").remove(0);
-    let page = bob.submit("/console/account/tokens/revoke", &[("token", &id)]).await;
+    let revoke = page.attributes("section[aria-labelledby=tokens] td a", "href").remove(0);
+    assert_eq!(bob.get(&revoke).await.status, 404);
+    let page = bob.submit(&revoke, &[]).await;
     assert!(page.one("[role=alert]").contains("no token"), "{}", page.text());
-    assert_eq!(asked().await, 200);
-    let page = ada.submit("/console/account/tokens/revoke", &[("token", &id)]).await;
+    let page = ada.get(&revoke).await;
+    for said in ["terraform", &token[..8], "cannot be undone"] {
+        assert!(page.one("main form p").contains(said), "{}", page.text());
+    }
+    assert_eq!(asked().await, 200, "it is asked first");
+    let page = ada.submit(&revoke, &[]).await;
     assert!(page.all("section[aria-labelledby=tokens] tbody tr").is_empty());
     assert_eq!(asked().await, 401);
     let rows = world.wired.store.changes(None, None, std::num::NonZeroUsize::MAX).await.unwrap();

@@ -86,6 +86,9 @@ async fn every_page_is_sound_with_and_without_data() {
     owner.submit("/console/p/furnished/prices", &[("model", "m"), ("input", "1.5"), ("output", "$2")]).await;
     owner.submit("/console/operators/invite", &[("email", "new@example.com"), ("role", "member")]).await;
     let key = world.wired.store.keys(world.reload("furnished").await.id).await.unwrap().remove(0).0.id;
+    owner.submit("/console/account/tokens", &[("name", "ci"), ("days", "9")]).await;
+    let revoke = owner.get("/console/account").await.attributes("td.do a", "href").remove(0);
+    let token = revoke.split('/').nth(4).unwrap();
     for slug in ["furnished", "bare"] {
         for (_, path, _) in
             listed().into_iter().filter(|(method, path, _)| *method == "GET" && !path.contains("{chart}"))
@@ -100,7 +103,8 @@ async fn every_page_is_sound_with_and_without_data() {
                 continue;
             }
             let path = path.replace("{slug}", slug).replace("{entry}", &entry.to_string());
-            let path = path.replace("{key}", &key.to_string()).replace("{name}", "own");
+            let path =
+                path.replace("{key}", &key.to_string()).replace("{name}", "own").replace("{token}", token);
             let page = if path == "/console/sign-in" {
                 world.stranger().get(&path).await
             } else {

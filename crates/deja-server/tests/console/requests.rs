@@ -296,8 +296,8 @@ async fn settings_say_what_is_logged_and_for_how_long() {
     let page = member.get("/console/p/furnished/requests").await;
     assert!(page.text().contains("logs no requests") && page.all(ROWS).is_empty(), "{}", page.text());
     let asked = [("asked", ASKED)];
-    let page = member.submit(&format!("/console/p/furnished/cache/{entry}/wrong"), &asked).await;
-    assert!(page.one("[role=alert]").contains("logs no requests"), "{}", page.text());
+    let page = member.post(&format!("/console/p/furnished/cache/{entry}/wrong"), &asked).await;
+    assert!(page.one("#asked-problem").contains("logs no requests"), "{}", page.text());
     let rows = world.wired.store.changes(Some(project.id), None, NonZeroUsize::MIN).await.unwrap();
     assert!(rows[0].change.detail.contains("request log: 10000 -> 0"), "{:?}", rows[0].change);
 }

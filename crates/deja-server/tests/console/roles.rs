@@ -51,6 +51,7 @@ pub fn filled(path: &str, slug: &str, entry: &str) -> String {
     path.replace("{slug}", slug)
         .replace("{entry}", entry)
         .replace("{key}", "no-such-key")
+        .replace("{token}", "no-such-token")
         .replace("{number}", "7")
         .replace("{chart}", "requests.csv")
         .replace("{name}", "nobody")

@@ -78,7 +78,7 @@ async fn a_password_is_half_the_way_and_each_code_works_once() {
     for wrong in [used, app.code(-2), app.code(9), "000000".into(), "x".into(), String::new()] {
         let again = second(&mut browser, &page, &wrong).await;
         assert_eq!((again.status, again.one("h1").as_str()), (422, "Second step"), "{wrong}");
-        assert!(again.one("[role=alert]").contains("does not work"));
+        assert!(again.one("#code-problem").contains("does not work"));
     }
     let used = app.code(1);
     let page = second(&mut browser, &page, &used).await;
@@ -118,7 +118,7 @@ async fn codes_cannot_be_guessed_from_anywhere() {
 async fn a_ticket_is_of_its_step_its_person_and_their_password() {
     let (world, mut ada) = world_with_ada().await;
     let (app, ..) = turn_on(&mut ada).await;
-    let page = ada.submit("/console/account/second-factor", &[("current", "guess")]).await;
+    let page = ada.post("/console/account/second-factor", &[("current", "guess")]).await;
     assert!(page.one("[role=alert]").contains("not right"), "{}", page.text());
     let offered = ada.post("/console/account/second-factor", &[("current", PASSWORD)]).await;
     let mut browser = world.stranger();
@@ -162,13 +162,15 @@ async fn a_link_for_a_new_password_asks_for_the_code_too() {
 #[tokio::test]
 async fn it_is_turned_off_with_a_code_or_by_an_owner() {
     let (world, mut ada) = world_with_ada().await;
+    let page = ada.post("/console/account/second-factor", &[("current", "guess")]).await;
+    assert!(page.one("#second-current-problem").contains("not right"), "{}", page.text());
     let page = ada.post("/console/account/second-factor", &[("current", PASSWORD)]).await;
     let (app, ticket) = (App::told(&page), page.attributes("input[name=ticket]", "value").remove(0));
     let page = ada
         .post("/console/account/second-factor/on", &[("ticket", ticket.as_str()), ("code", "000000")])
         .await;
     assert_eq!(page.status, 422);
-    assert!(page.one("[role=alert]").contains("not the one that the app should show"));
+    assert!(page.one("#code-problem").contains("not the one that the app should show"));
     assert_eq!(App::told(&page).0, app.0, "the app need not be told another key");
     let (app, ..) = turn_on(&mut ada).await;
     let again = ada.post("/console/account/second-factor", &[("current", PASSWORD)]).await;
@@ -178,7 +180,7 @@ async fn it_is_turned_off_with_a_code_or_by_an_owner() {
     assert!(page.one("[role=alert]").contains("turn it off first"), "there is one: {}", page.text());
 
     let off = "/console/account/second-factor/off";
-    assert!(ada.submit(off, &[("code", "000000")]).await.one("[role=alert]").contains("does not work"));
+    assert!(ada.post(off, &[("code", "000000")]).await.one("#off-code-problem").contains("does not work"));
     let page = ada.submit(off, &[("code", &app.code(1))]).await;
     assert!(page.one("[role=status].note").contains("a password is enough"), "{}", page.text());
     assert_eq!(password(&mut world.stranger()).await.one("h1"), "Projects");

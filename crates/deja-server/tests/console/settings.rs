@@ -186,6 +186,19 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit("/console/p/shop/settings/state", &[("state", "suspended")]).await;
     assert!(world.reload("shop").await.suspended);
     assert!(owner.get("/console/p/shop").await.text().contains("refused with 403"));
+}
+
+#[tokio::test]
+async fn deleting_a_project_names_what_goes_and_asks_for_its_name() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    owner.submit("/console/p/shop/keys", &[("name", "ci")]).await;
+    let told = owner.get("/console/p/shop/delete").await.one("main form p");
+    assert!(
+        told.starts_with("0 entries, 1 active API key, the project’s providers, its log of requests"),
+        "{told}"
+    );
     let page = owner.submit("/console/p/shop/delete", &[("confirm", "no")]).await;
     assert!(page.one("[role=alert]").contains("Nothing was deleted"));
     owner.submit("/console/p/shop/delete", &[("confirm", "shop")]).await;

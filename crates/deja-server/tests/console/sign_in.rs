@@ -36,12 +36,15 @@ async fn the_first_link_makes_the_first_owner_once() {
     let form = |password: &'static str, again| {
         [("email", "ada@example.com"), ("password", password), ("again", again)]
     };
-    for (password, again, says) in
-        [("short", "short", "12 characters"), (PASSWORD, "another password", "not the same")]
-    {
+    for (password, again, field, says) in [
+        ("short", "short", "password", "12 characters"),
+        (PASSWORD, "another password", "again", "not the same"),
+    ] {
         let page = browser.post(&link, &form(password, again)).await;
         assert_eq!(page.status, 422);
-        assert!(page.one("[role=alert]").contains(says), "{}", page.text());
+        assert!(page.one(&format!("#{field}-problem")).contains(says), "{}", page.text());
+        assert_eq!(page.attributes("[autofocus]", "id"), [field], "what is wrong has the focus");
+        assert_eq!(page.attributes("#email", "value"), ["ada@example.com"], "what was typed stays");
         assert!(!page.body.contains(password), "a password is not sent back");
     }
     let made = browser.submit(&link, &form(PASSWORD, PASSWORD)).await;
@@ -80,6 +83,9 @@ async fn a_member_joins_by_a_link_that_can_be_withdrawn() {
     assert_eq!(world.stranger().get(&link).await.status, 410);
     let page = owner.post("/console/operators/invite", &[("email", "nobody"), ("role", "owner")]).await;
     assert_eq!((page.status, page.attributes("#role [selected]", "value")), (422, vec!["owner".into()]));
+    assert!(
+        page.one("#email-problem").contains("nobody") && page.attributes("#email", "value") == ["nobody"]
+    );
 }
 
 #[tokio::test]
@@ -118,6 +124,7 @@ async fn a_password_opens_and_everything_else_says_the_same() {
             world.stranger().post("/console/sign-in", &[("email", email), ("password", password)]).await;
         assert_eq!(page.status, 422);
         assert_eq!(page.attributes("input[name=email]", "value"), [email]);
+        assert_eq!(page.attributes("[autofocus]", "id"), ["password"], "the email is typed already");
         refused.push(page.one("[role=alert]"));
     }
     refused.dedup();
@@ -216,10 +223,13 @@ async fn a_new_password_ends_all_sessions() {
     ada.submit("/console/sign-in", &[("email", "ada@example.com"), ("password", PASSWORD)]).await;
     let mut other = ada.clone();
     let change = |current, new: &'static str| [("current", current), ("password", new), ("again", new)];
-    let page = ada.submit("/console/account/password", &change("wrong", "another fine password")).await;
-    assert!(page.one("[role=alert]").contains("not right"));
-    let page = ada.submit("/console/account/password", &change(PASSWORD, "short")).await;
-    assert!(page.one("[role=alert]").contains("12 characters"));
+    let place = "/console/account/password";
+    let page = ada.post(place, &change("wrong", "another fine password")).await;
+    assert!(page.status == 422 && page.one("#current-problem").contains("not right"), "{}", page.text());
+    let page = ada.post(place, &change(PASSWORD, "short")).await;
+    assert!(page.one("#password-problem").contains("12 characters"), "{}", page.text());
+    let unlike = [("current", PASSWORD), ("password", "another fine password"), ("again", "another")];
+    assert!(ada.post(place, &unlike).await.one("#again-problem").contains("not the same"));
     ada.submit("/console/account/password", &change(PASSWORD, "another fine password")).await;
     assert_eq!(other.get("/console/account").await.status, 303);
     let form = [("email", "ada@example.com"), ("password", "another fine password")];

@@ -13,11 +13,13 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
-    let page = member.submit(&place, &[("asked", " ")]).await;
-    assert!(page.one("[role=alert]").contains("Say which prompt"));
+    let page = member.post(&place, &[("asked", " ")]).await;
+    assert!(page.status == 422 && page.one("#asked-problem").contains("Say which prompt"));
     let asked = "What is the capital of\r\nFrench Guiana?";
-    let page = member.submit(&place, &[("asked", asked)]).await;
-    assert!(page.one("[role=alert]").contains("Nothing like it was asked"), "{}", page.text());
+    let page = member.post(&place, &[("asked", asked), ("delete", "1")]).await;
+    assert!(page.one("#asked-problem").contains("Nothing like it was asked"), "{}", page.text());
+    assert_eq!(page.one("#asked"), "What is the capital of French Guiana?", "what was typed stays");
+    assert_eq!(page.attributes("[name=delete][checked]", "value"), ["1"]);
     world.answered(&project, entry, &["What is the capital of\nFrench Guiana?"]).await;
     let page = member.submit(&place, &[("asked", asked)]).await;
     assert!(page.text().contains("What is the capital of French Guiana?"));
@@ -31,8 +33,8 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
         .remove(0);
     assert_eq!(pair.asked, "What is the capital of\nFrench Guiana?");
     assert!((0.3..0.99).contains(&pair.similarity.get()), "{}", pair.similarity.get());
-    let own = member.submit(&place, &[("asked", "What is the capital of France?")]).await;
-    assert!(own.one("[role=alert]").contains("own prompt"), "{}", own.text());
+    let own = member.post(&place, &[("asked", "What is the capital of France?")]).await;
+    assert!(own.one("#asked-problem").contains("own prompt"), "{}", own.text());
     world.wired.store.delete(project.id, entry, &change()).await.unwrap();
     let again = member.submit(&place, &[("asked", "again")]).await;
     assert!(again.one("[role=alert]").contains("gone already"));
@@ -102,8 +104,8 @@ async fn wrong_answers_are_told_apart_and_paged() {
     let entry = world.entry(&project, "What is two and two?", "Five.", None).await;
     let place = format!("/console/p/wrong/cache/{entry}/wrong");
     // What is too long for an embedding meets the same prompt only, so it cannot have met this one.
-    let page = member.submit(&place, &[("asked", &"too long ".repeat(400))]).await;
-    assert!(page.one("[role=alert]").contains("answered another prompt"), "{}", page.text());
+    let page = member.post(&place, &[("asked", &"too long ".repeat(400))]).await;
+    assert!(page.one("#asked-problem").contains("answered another prompt"), "{}", page.text());
     assert_eq!(world.wired.store.count(project.id).await.unwrap(), 1);
     // As versions kept it that took the entry's own prompt.
     let own = wrong(entry, "What is two and two?");
