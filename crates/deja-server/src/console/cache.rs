@@ -46,6 +46,8 @@ struct CachePage {
     total: String,
     form: Filter,
     query: String,
+    /// Where what is ticked is deleted.
+    delete: String,
     filtered: bool,
     by_meaning: bool,
     /// Whether the entries are those nearest to a text.
@@ -135,6 +137,12 @@ impl Search {
         asked.unwrap_or((NEWEST, EntryOrder::NEWEST))
     }
 
+    /// The address of the list as it was asked for, or of what is done with it.
+    pub(super) fn here(&self, slug: &str, below: &str) -> String {
+        let more = [("by", self.by.as_str()), ("sort", &self.sort), ("after", &self.after)];
+        format!("/console/p/{slug}/cache{below}{}", self.filter.query(&more))
+    }
+
     /// The address of these filters in this order, from here on.
     fn place(&self, slug: &str, sort: &str, after: &str) -> String {
         format!("/console/p/{slug}/cache{}", self.filter.query(&[("sort", sort), ("after", after)]))
@@ -152,6 +160,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         frame: visit.frame_in(&project, "Cache", "Cache").complaining(found.problem),
         total: entries_of(total),
         query: search.filter.query(&[]),
+        delete: search.here(&slug, "/delete"),
         filtered: !search.filter.is_empty(),
         by_meaning: search.by == "meaning",
         nearest,

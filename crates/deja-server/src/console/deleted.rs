@@ -9,10 +9,10 @@ use deja_core::admin::cache::{self, Deleted};
 use deja_core::id::EntryId;
 use serde::Deserialize;
 
-use super::cache::entries_of;
+use super::cache::{Search, entries_of};
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path};
+use super::form::{Form, Path, Query};
 use super::page::{Answer, Frame, Visit};
 
 /// What is sealed.
@@ -22,16 +22,25 @@ const UNDO: &str = "undo";
 #[template(path = "deleted.html")]
 struct DeletedPage {
     frame: Frame,
-    slug: String,
     text: String,
     several: bool,
     /// The entries.
     sealed: String,
+    /// The list that they were in, and where they are brought back.
+    list: String,
+    restore: String,
 }
 
-/// Deletes entries, and says `good` where that was done: of one, or of several, all that are still there.
-pub(super) async fn delete(visit: &Visit, slug: &str, entries: &[EntryId], good: &str) -> Answer {
-    let list = format!("/console/p/{slug}/cache");
+/// Deletes entries of the list that was `searched`, and says `good` where that was done: of one, or of several, all that
+/// are still there.
+pub(super) async fn delete(
+    visit: &Visit,
+    slug: &str,
+    searched: &Search,
+    entries: &[EntryId],
+    good: &str,
+) -> Answer {
+    let list = searched.here(slug, "");
     let mut kept = Vec::new();
     for entry in entries {
         match cache::delete(&visit.acting(), slug, *entry).await {
@@ -66,7 +75,8 @@ pub(super) async fn delete(visit: &Visit, slug: &str, entries: &[EntryId], good:
     let project = visit.project()?;
     let frame = visit.frame_in(&project, "Deleted", "Cache");
     let several = deleted.len() > 1;
-    Ok(visit.page(&DeletedPage { frame, slug: slug.to_owned(), text: good, several, sealed }))
+    let restore = searched.here(slug, "/restore");
+    Ok(visit.page(&DeletedPage { frame, text: good, several, sealed, list, restore }))
 }
 
 #[derive(Deserialize)]
@@ -79,15 +89,16 @@ pub(super) struct Selected {
 pub(super) async fn delete_selected(
     visit: Visit,
     Path(slug): Path<String>,
+    Query(searched): Query<Search>,
     Form(form): Form<Selected>,
 ) -> Answer {
     let entries: Result<Vec<EntryId>, _> = form.entry.iter().map(|id| id.parse()).collect();
     let entries = entries.map_err(|_| ConsoleError::BadForm("A field is wrong".into()))?;
     if entries.is_empty() {
         let flash = Flash::bad("Nothing was deleted: tick the entries first.");
-        return visit.to(&format!("/console/p/{slug}/cache"), &flash);
+        return visit.to(&searched.here(&slug, ""), &flash);
     }
-    delete(&visit, &slug, &entries, "The entry is deleted.").await
+    delete(&visit, &slug, &searched, &entries, "The entry is deleted.").await
 }
 
 #[derive(Deserialize)]
@@ -96,10 +107,15 @@ pub(super) struct Sealed {
 }
 
 /// `POST /console/p/{slug}/cache/restore`.
-pub(super) async fn restore(visit: Visit, Path(slug): Path<String>, Form(form): Form<Sealed>) -> Answer {
+pub(super) async fn restore(
+    visit: Visit,
+    Path(slug): Path<String>,
+    Query(searched): Query<Search>,
+    Form(form): Form<Sealed>,
+) -> Answer {
     let deleted: Vec<Deleted> =
         visit.open(UNDO, &form.entry).ok_or_else(|| ConsoleError::BadForm("A field is wrong".into()))?;
-    let list = format!("/console/p/{slug}/cache");
+    let list = searched.here(&slug, "");
     let (all, mut back, mut failed) = (deleted.len(), Vec::new(), None);
     for one in deleted {
         match cache::restore(&visit.acting(), &slug, one).await {
@@ -109,7 +125,9 @@ pub(super) async fn restore(visit: Visit, Path(slug): Path<String>, Form(form): 
     }
     match (failed, &back[..]) {
         (Some(error), []) => visit.done::<()>(&list, Err(error), ""),
-        (None, [entry]) => visit.to(&format!("{list}/{entry}"), &Flash::good("The entry is back.")),
+        (None, [entry]) => {
+            visit.to(&format!("/console/p/{slug}/cache/{entry}"), &Flash::good("The entry is back."))
+        }
         (None, _) => visit.to(&list, &Flash::good(format!("{all} entries are back."))),
         (Some(error), _) => {
             visit.to(&list, &Flash::bad(format!("{} of {all} entries are back. {error}", back.len())))

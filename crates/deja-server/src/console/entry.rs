@@ -5,7 +5,7 @@ use deja_core::admin::{AdminError, cache, requests};
 use deja_core::id::EntryId;
 use serde::Deserialize;
 
-use super::cache::Row;
+use super::cache::{Row, Search};
 use super::deleted;
 use super::error::ConsoleError;
 use super::flash::Flash;
@@ -118,7 +118,7 @@ async fn page(
 
 /// `POST /console/p/{slug}/cache/{entry}/delete`.
 pub(super) async fn delete(visit: Visit, Path((slug, entry)): Path<(String, String)>) -> Answer {
-    deleted::delete(&visit, &slug, &[id(&entry)?], "The entry is deleted.").await
+    deleted::delete(&visit, &slug, &Search::default(), &[id(&entry)?], "The entry is deleted.").await
 }
 
 /// `POST /console/p/{slug}/cache/{entry}/wrong`: for a prompt that the entry answered, as the log has it.
@@ -141,7 +141,7 @@ pub(super) async fn wrong(
     match requests::wrong_for(&visit.acting(), engine, &slug, entry, &form.asked).await {
         Ok(_) if form.is_delete() => {
             let good = "The pair is forbidden, and the entry is deleted.";
-            deleted::delete(&visit, &slug, &[entry], good).await
+            deleted::delete(&visit, &slug, &Search::default(), &[entry], good).await
         }
         Err(AdminError::Invalid(problem) | AdminError::Conflict(problem)) => {
             let page = page(&visit, slug, entry, form, Some(Problem::of("asked", problem))).await?;

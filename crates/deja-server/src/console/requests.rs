@@ -13,7 +13,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, REFRESH};
 use axum::response::IntoResponse;
 use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, prices, requests};
-use deja_core::analytics::{ContextKey, Outcome, Surface};
+use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Outcome, Slice, Surface};
 use deja_core::cache::{Labelled, Met, PromptHash};
 use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
@@ -32,10 +32,14 @@ use super::format::{self, Moment};
 use super::names::{Names, model_name};
 use super::page::{Answer, Frame, Visit};
 use super::paging::{cursor, cursor_text};
+use super::range::Span;
+use super::ranking::counts;
 use super::sort::{Column, Of, Sort, Sortable, heads};
 use crate::moment;
 
 const PAGE: usize = 50;
+/// Models, and contexts, that the filters offer at most beside those of the page.
+const OFFERED: NonZeroUsize = NonZeroUsize::new(200).unwrap();
 /// Rows that a file reads at a time.
 const CHUNK: NonZeroUsize = NonZeroUsize::new(1000).unwrap();
 /// A view that renews itself does so as often, in seconds.
@@ -50,7 +54,7 @@ const COLUMNS: [Sortable<LogColumn>; 7] = [
     ("Outcome", Of::Text, None),
     ("Nearest entry", Of::Score, Some(LogColumn::Similarity)),
     ("Model, context, key", Of::Text, None),
-    ("Time", Of::Number, Some(LogColumn::Latency)),
+    ("Duration", Of::Number, Some(LogColumn::Latency)),
     ("Saved", Of::Number, Some(LogColumn::Saved)),
 ];
 /// What it is sorted by without a word.
@@ -189,7 +193,7 @@ const fn shown(outcome: Outcome) -> (&'static str, &'static str) {
         Outcome::SemanticHit => ("hit by meaning", "good"),
         Outcome::Miss => ("miss", "info"),
         Outcome::Passed => ("passed on", "info"),
-        Outcome::Error => ("failed", "bad"),
+        Outcome::Error => ("error", "bad"),
         Outcome::Refused => ("refused", "warn"),
         Outcome::RateLimited => ("over the limit", "warn"),
     }
@@ -250,24 +254,44 @@ impl Wanted {
         format!("/console/p/{slug}/requests{below}{}", query(&[&own, more].concat()))
     }
 
-    /// The choices: what is on the page, and what is chosen.
-    fn selects(&self, names: &Names, rows: &[LogRow]) -> Vec<Select> {
+    /// The choices: what was asked for, and what is chosen.
+    fn selects(&self, names: &Names, logged: Logged) -> Vec<Select> {
         let outcomes = Outcome::ALL.map(|outcome| (outcome.as_str().to_owned(), shown(outcome).0.to_owned()));
-        let mut models: Vec<_> = rows.iter().map(|row| row.logged.model.clone()).collect();
-        models.retain(|model| !model.is_empty());
-        models.sort();
-        models.dedup();
-        let mut contexts: Vec<_> = rows.iter().map(|row| row.logged.context).collect();
-        contexts.sort();
-        contexts.dedup();
-        let models = models.into_iter().map(|model| (model.clone(), model));
-        let contexts = contexts.into_iter().map(|context| (context.0.to_string(), names.context(context)));
+        let models = logged.models.into_iter().map(|model| (model.to_string(), model.to_string()));
+        let contexts = logged.contexts.into_iter();
+        let mut contexts: Vec<_> =
+            contexts.map(|context| (context.0.to_string(), names.context(context))).collect();
+        contexts.sort_by(|one, other| one.1.cmp(&other.1));
         vec![
             Select::new("outcome", "Outcome", &self.outcome, outcomes.into_iter()),
             Select::new("key", "Key", &self.key, names.keys()),
             Select::new("model", "Model", &self.model, models),
-            Select::new("context", "Context", &self.context, contexts),
+            Select::new("context", "Context", &self.context, contexts.into_iter()),
         ]
+    }
+}
+
+/// What requests of the log asked for: those of the page, and what was counted while the log reaches back.
+#[derive(Default)]
+struct Logged {
+    models: BTreeSet<Arc<str>>,
+    contexts: BTreeSet<ContextKey>,
+}
+
+impl Logged {
+    async fn read(visit: &Visit, project: &Project, rows: &[LogRow]) -> Result<Self, ConsoleError> {
+        let span = Span::named("30d", visit.now());
+        let all = Slice::default();
+        let by = |dimension| counts(visit, project, &span, &all, dimension, OFFERED);
+        let models = by(Dimension::Model).await?.into_iter().filter_map(|(slice, _)| slice.model);
+        let contexts = by(Dimension::Context).await?.into_iter().filter_map(|(slice, _)| slice.context);
+        let mut models: BTreeSet<_> =
+            models.chain(rows.iter().map(|row| row.logged.model.as_str().into())).collect();
+        let mut contexts: BTreeSet<_> = contexts.chain(rows.iter().map(|row| row.logged.context)).collect();
+        // Those that are counted together have their own names in the log.
+        models.retain(|model| !model.is_empty() && &**model != OTHER_MODELS);
+        contexts.remove(&ContextKey::OTHER);
+        Ok(Self { models, contexts })
     }
 }
 
@@ -280,13 +304,14 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let mut found = requests::list(&visit.acting(), &slug, &filter, order, after, limit).await?;
     let more = found.len() > PAGE;
     found.truncate(PAGE);
-    let names = Names::read(&visit, found.iter().map(|row| row.logged.context)).await?;
+    let logged = Logged::read(&visit, project, &found).await?;
+    let names = Names::read(&visit, logged.contexts.iter().copied()).await?;
     let free = free(&visit, project, &found).await?;
     let next = found.last().filter(|_| more).map(|last| cursor_text(order.cursor(last)));
     let kept = wanted.sort.clone();
     let page = RequestsPage {
         frame: visit.frame_in(project, "Requests", "Requests"),
-        selects: wanted.selects(&names, &found),
+        selects: wanted.selects(&names, logged),
         head: heads(&COLUMNS, Some(sort), |sort| wanted.place(&slug, "", sort, &[])),
         rows: found.into_iter().map(|row| Row::of(&visit, &names, &free, row)).collect(),
         kept: Kept {

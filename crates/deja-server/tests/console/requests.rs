@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use deja_core::admin::cache;
 use deja_core::admin::projects::{self, ProjectPatch};
-use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::analytics::{ContextKey, EntryHits, OTHER_MODELS, Outcome, UsageBatch, UsageEvent};
 use deja_core::cache::{Answered, Met};
 use deja_core::embedding::Similarity;
 use deja_core::id::KeyId;
@@ -83,6 +83,34 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     assert!(live.all("form.filters").is_empty(), "what is typed would be gone");
     let stop = live.attributes("nav[aria-label=View] a", "href").remove(0);
     assert_eq!(stop, "/console/p/furnished/requests?outcome=semantic_hit", "it stops with the same filters");
+}
+
+#[tokio::test]
+async fn the_filters_offer_what_is_on_other_pages_too() {
+    let world = Arc::new(World::new().await);
+    let (project, entry) = world.furnished().await;
+    let of = |model: &str, context: Option<&str>| LoggedRequest {
+        model: model.into(),
+        context: ContextKey::of(context),
+        ..world.logged(&project, entry, ASKED)
+    };
+    let rows = (0..60).map(|place| if place == 0 { of("quiet", Some("brief")) } else { of("busy", None) });
+    world.wired.store.log_requests(&rows.collect::<Vec<_>>()).await.unwrap();
+    let key = world.wired.store.keys(project.id).await.unwrap()[0].0.id;
+    let event = UsageEvent::bare(project.id, key, Outcome::Miss, world.wired.admin.clock.now());
+    let mut counted = UsageBatch::default();
+    counted.add(&UsageEvent { model: "quiet", context: Some("brief"), ..event });
+    counted.add(&UsageEvent { model: OTHER_MODELS, ..event });
+    world.wired.store.record(&counted).await.unwrap();
+    let mut member = world.browser_of(Role::Member).await;
+    for filter in ["", "?model=busy"] {
+        let page = member.get(&format!("/console/p/furnished/requests{filter}")).await;
+        assert!(!page.all(ROWS).concat().contains("quiet"), "it is on another page");
+        assert_eq!(page.all("#model option"), ["All", "busy", "quiet"], "{filter}");
+        assert_eq!(page.all("#context option"), ["All", "(no context)", "brief"], "{filter}");
+    }
+    let page = member.get("/console/p/furnished/requests?model=quiet").await;
+    assert_eq!(page.all(ROWS).len(), 1);
 }
 
 #[tokio::test]
@@ -171,14 +199,14 @@ async fn the_log_is_sorted_over_all_pages_and_in_its_file() {
     let place = "/console/p/furnished/requests";
     let first = member.get(&format!("{place}?model=b")).await;
     let names = first.all("thead a");
-    assert_eq!(names, ["When", "Nearest entry", "Time", "Saved"]);
+    assert_eq!(names, ["When", "Nearest entry", "Duration", "Saved"]);
     assert_eq!(first.attributes("[aria-sort]", "aria-sort"), ["descending"], "the latest first");
     let links = first.attributes("thead a", "href");
     let value = |text: &String| {
         let number = text.trim_start_matches('$');
         number.split(|c: char| !c.is_ascii_digit() && c != '.').next()?.parse::<f64>().ok()
     };
-    for (at, name, known) in [(1, "Nearest entry", 40), (2, "Time", 54), (3, "Saved", 60)] {
+    for (at, name, known) in [(1, "Nearest entry", 40), (2, "Duration", 54), (3, "Saved", 60)] {
         for way in ["descending", "ascending"] {
             let mut path = links[at].clone();
             if way == "ascending" {
@@ -356,6 +384,14 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
     assert_eq!(ids.len(), 3);
     let page = member.submit(&delete, &[]).await;
     assert!(page.one("[role=alert]").contains("tick the entries first"), "{}", page.text());
+    let filtered = member.get(&format!("{list}?q=is&model=m&sort=3")).await;
+    let delete_some = filtered.attributes("form:has(input[name=entry])", "action").remove(0);
+    let page = member.submit(&delete_some, &[]).await;
+    assert_eq!(
+        (page.one("#q").as_str(), page.attributes("#model [selected]", "value")),
+        ("is", vec!["m".into()])
+    );
+    assert_eq!(page.attributes("th[aria-sort] a", "href").len(), 1, "the filter and the order stay");
     assert_eq!(member.post(&delete, &[("entry", "x")]).await.status, 400);
 
     let ticked = [("entry", ids[0].as_str()), ("entry", &ids[2])];
