@@ -168,10 +168,23 @@ for (const width of [390, 1280, 1440]) {
   }
 }
 
+test("lines and bars are told apart without their colours", async () => {
+  const { page, context } = await open(browser);
+  await signIn(page, deja);
+  await page.goto(`${deja.url}/console/p/${slug}/analytics?range=1h`);
+  const dashes = await page.locator("#miss-latency .plot path.line, #miss-latency .legend path.line")
+    .evaluateAll((lines) => lines.map((line) => getComputedStyle(line).strokeDasharray));
+  assert.equal(dashes.length, 6);
+  assert.equal(new Set(dashes).size, 3);
+  assert.deepEqual(dashes.slice(0, 3), dashes.slice(3), "the legend shows them as they are drawn");
+  await context.close();
+});
+
 test("moments have the time zone of the browser beside UTC", async () => {
   const { page, context, mistakes } = await open(browser, { timezoneId: "Asia/Kolkata" });
   await signIn(page, deja);
   await page.goto(`${deja.url}/console/audit`);
+  assert.equal(await page.locator("tbody .clip").count(), 0, "nobody who changed something is cut");
   const [written, exact] = await page.locator("tbody time").first().evaluate((time) => [time.textContent, time.dateTime]);
   const [hours, minutes] = exact.slice(11, 16).split(":").map(Number);
   const there = new Date(Date.UTC(2026, 0, 1, hours + 5, minutes + 30)).toISOString().slice(11, 16);

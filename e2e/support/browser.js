@@ -71,11 +71,17 @@ export async function inspect(page, where) {
     return over && !(element.matches(".clip, .copy code") && (element.title || element.querySelector("[title]")));
   }).map((element) => `${element.scrollWidth} in ${element.clientWidth} px: ${element.outerHTML.slice(0, 200)}`));
   violations.push(...wide.map((html) => `wider than its box: ${html}`));
-  // On a phone each row is a card, and the tab that is open is in sight.
+  // On a phone each row is a card, what stands in the head sorts, and the tab that is open is in sight.
   if (page.viewportSize().width <= 800) {
     violations.push(...await page.evaluate(() => [...document.querySelectorAll(".table tbody td")]
       .filter((cell) => cell.checkVisibility() && getComputedStyle(cell).display !== "block")
       .map((cell) => `no card: ${cell.outerHTML.slice(0, 200)}`)));
+    violations.push(...await page.evaluate(() => [...document.querySelectorAll(".table thead th")]
+      .filter((head) => head.checkVisibility() && !head.querySelector("a")).map((head) => `sorts nothing: ${head.textContent}`)));
+    // Each line of a cell stands beside the name of its column.
+    violations.push(...await page.evaluate(() => [...document.querySelectorAll(".table td[data-label]:not(:has(.copy)) > :not(.sr)")]
+      .filter((line) => line.checkVisibility() && line.getBoundingClientRect().left < line.parentElement.getBoundingClientRect().left + 130)
+      .map((line) => `below its name: ${line.outerHTML.slice(0, 200)}`)));
     violations.push(...await page.evaluate(() => [...document.querySelectorAll("header [aria-current]")]
       .filter((tab) => { const { left, right } = tab.getBoundingClientRect(); return left < 0 || right > innerWidth; })
       .map((tab) => `out of sight: ${tab.textContent}`)));

@@ -8,6 +8,8 @@ use super::format;
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 200.0;
+/// Between bars that stand on each other.
+const GAP: f64 = 1.5;
 
 /// How the values of a chart are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,14 +103,21 @@ pub(super) struct Chart {
     pub(super) unit: Unit,
     pub(super) labels: Vec<Label>,
     pub(super) series: Vec<Series>,
-    /// A vertical line at this part (0 to 1) of the width.
-    pub(super) mark: Option<f64>,
+    /// A vertical line at this part (0 to 1) of the width, and what it is.
+    pub(super) mark: Option<(f64, String)>,
+    /// What is said where there is nothing to draw.
+    pub(super) none: &'static str,
 }
 
 impl Chart {
     /// Whether there is anything to draw.
     pub(super) fn is_empty(&self) -> bool {
         !self.series.iter().flat_map(|series| &series.values).any(|value| value.is_some_and(|v| v > 0.0))
+    }
+
+    /// Whether a series is a line, which its dashes tell from others.
+    pub(super) fn has_lines(&self) -> bool {
+        self.kind == Kind::Lines
     }
 
     /// The axis, from its top to its foot.
@@ -170,7 +179,7 @@ impl Chart {
             Kind::Stack => self.bars(&mut svg),
             Kind::Lines => self.lines(&mut svg),
         }
-        if let Some(mark) = self.mark {
+        if let Some((mark, _)) = self.mark {
             let x = place(mark * WIDTH);
             let _infallible = write!(svg, r#"<line class="mark" x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>"#);
         }
@@ -179,6 +188,7 @@ impl Chart {
 
     fn bars(&self, svg: &mut String) {
         let (top, step) = (self.top(), WIDTH / self.labels.len().max(1) as f64);
+        let zone = if self.timed { " UTC" } else { "" };
         for (slot, label) in self.labels.iter().enumerate() {
             let mut foot = HEIGHT;
             for series in &self.series {
@@ -188,17 +198,19 @@ impl Chart {
                 }
                 // A bar that is there can be seen, however small.
                 let height = (value / top * HEIGHT).max(1.0);
+                // Where one stands on another there is a gap, which tells them apart without their colours.
+                let gap = if foot < HEIGHT && height > 2.0 * GAP { GAP } else { 0.0 };
                 foot -= height;
                 let _infallible = write!(
                     svg,
-                    r#"<rect class="c{}" x="{}" y="{}" width="{}" height="{}"><title>{}: {} {}</title></rect>"#,
+                    r#"<rect class="c{}" x="{}" y="{}" width="{}" height="{}"><title>{}{zone}: {} {}</title></rect>"#,
                     series.colour,
                     place(slot as f64 * step + step * 0.1),
                     place(foot),
                     place(step * 0.8),
-                    place(height),
+                    place(height - gap),
                     escape(&label.full),
-                    self.unit.show(value),
+                    escape(&self.unit.show(value)),
                     series.name,
                 );
             }
@@ -314,6 +326,7 @@ mod tests {
                 Series::new("misses", 2, values.iter().map(|_| 1.0)),
             ],
             mark: None,
+            none: "Nothing.",
         }
     }
 
@@ -321,9 +334,9 @@ mod tests {
     fn bars_stand_on_each_other_and_labels_are_escaped() {
         let svg = chart(Kind::Stack, &[Some(3.0), None]).svg();
         assert_eq!(svg.matches("<rect").count(), 3);
-        assert!(svg.contains("<title>&#60;0&#62;: 3 hits</title>"), "{svg}");
+        assert!(svg.contains("<title>&#60;0&#62; UTC: 3 hits</title>"), "{svg}");
         assert!(svg.contains(r#"y="50" width="400" height="150""#), "{svg}");
-        assert!(svg.contains(r#"y="0" width="400" height="50""#), "{svg}");
+        assert!(svg.contains(r#"y="0" width="400" height="48.5""#), "there is a gap: {svg}");
         assert!(!svg.contains("style="));
     }
 

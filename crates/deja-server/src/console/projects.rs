@@ -8,7 +8,7 @@ use deja_core::analytics::Totals;
 use deja_core::project::Tier;
 use serde::Deserialize;
 
-use super::chart::sparkline;
+use super::chart::{Unit, sparkline};
 use super::flash::Flash;
 use super::form::{Form, Problem, Query};
 use super::format;
@@ -28,15 +28,32 @@ struct ProjectsPage {
     first: Option<String>,
 }
 
+/// A small chart, and its values in words.
+struct Spark {
+    shapes: String,
+    says: String,
+}
+
+impl Spark {
+    /// A bar a day; of some days there may be nothing to tell.
+    fn of(what: &str, unit: Unit, days: &[Totals], value: fn(&Totals) -> Option<f64>) -> Self {
+        let values: Vec<_> = days.iter().map(value).collect();
+        let told: Vec<_> =
+            values.iter().map(|value| value.map_or("–".into(), |value| unit.show(value))).collect();
+        let bars: Vec<_> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
+        Self { shapes: sparkline(&bars), says: format!("{what} by day, up to today: {}", told.join(", ")) }
+    }
+}
+
 /// A project; figures are a text and a sparkline each.
 struct Row {
     slug: String,
     name: String,
     tier: &'static str,
     suspended: bool,
-    requests: (String, String),
-    hit_rate: (String, String),
-    saved: (String, String),
+    requests: (String, Spark),
+    hit_rate: (String, Spark),
+    saved: (String, Spark),
 }
 
 /// `GET /console/projects`.
@@ -52,15 +69,17 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
         let days = daily.get(&project.id).unwrap_or(&none);
         let days: Vec<Totals> =
             (first..=today).map(|day| days.get(&day).copied().unwrap_or_default()).collect();
-        let spark = |value: fn(&Totals) -> f64| sparkline(&days.iter().map(value).collect::<Vec<_>>());
+        let requests = Spark::of("Requests", Unit::Count, &days, |day| Some(day.requests() as f64));
+        let hit_rate = Spark::of("Hit rate", Unit::Percent, &days, Totals::hit_rate);
+        let saved = Spark::of("Saved", Unit::Dollars, &days, |day| Some(day.saved.as_dollars()));
         Row {
             slug: project.slug.to_string(),
             name: project.name,
             tier: limits::title(project.tier),
             suspended: project.suspended,
-            requests: (format::count(week.requests()), spark(|day| day.requests() as f64)),
-            hit_rate: (format::percent(week.hit_rate()), spark(|day| day.hit_rate().unwrap_or(0.0))),
-            saved: (format::money_known(week.saved, week.unpriced), spark(|day| day.saved.as_dollars())),
+            requests: (format::count(week.requests()), requests),
+            hit_rate: (format::percent(week.hit_rate()), hit_rate),
+            saved: (format::money_known(week.saved, week.unpriced), saved),
         }
     });
     let page = ProjectsPage {

@@ -166,7 +166,7 @@ fn charts(quality: &Quality) -> [Chart; 2] {
         let colours = [(Guard::Off, 4), (Guard::Standard, 1), (Guard::Strict, 2)];
         colours.map(|(guard, colour)| Series::gaps(guard.as_str(), colour, of(guard).map(value))).to_vec()
     };
-    let chart = |id, title, series| Chart {
+    let chart = |id, title, series, none| Chart {
         id,
         title,
         by: "Threshold",
@@ -176,13 +176,15 @@ fn charts(quality: &Quality) -> [Chart; 2] {
         labels: labels.clone(),
         series,
         mark: None,
+        none,
     };
     [
-        chart("hits", "Hit rate by guard", lines(|point| Some(point.hit_rate))),
+        chart("hits", "Hit rate by guard", lines(|point| Some(point.hit_rate)), "There is no hit yet."),
         chart(
             "precision",
             "Right among hits by meaning, by guard",
             lines(|point| point.precision.map(|p| p.share)),
+            "Not known yet: it takes labels of samples.",
         ),
     ]
 }

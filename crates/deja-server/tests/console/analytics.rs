@@ -175,6 +175,17 @@ async fn seven_days_are_168_hours_on_every_page() {
 }
 
 #[tokio::test]
+async fn the_small_charts_of_the_projects_say_their_values() {
+    let world = Arc::new(World::new().await);
+    let (_, event) = furnished(&world).await;
+    record(&world, [event, UsageEvent { outcome: Outcome::ExactHit, ..event }]).await;
+    let mut member = world.browser_of(Role::Member).await;
+    let told = member.get("/console/projects").await.attributes("svg.spark", "aria-label");
+    assert_eq!(told[0], "Requests by day, up to today: 0, 0, 0, 0, 0, 0, 2");
+    assert_eq!(told[1], "Hit rate by day, up to today: –, –, –, –, –, –, 50.0%");
+}
+
+#[tokio::test]
 async fn surfaces_streams_and_scopes_are_told() {
     let world = Arc::new(World::new().await);
     let (project, event) = furnished(&world).await;
@@ -371,6 +382,10 @@ async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
     };
     assert!((0.5..2.0).contains(&millis("Latency of exact hits")));
     assert!((250.0..600.0).contains(&millis("Latency of hits by meaning")));
+    // The legend names what is drawn: dashes of lines, and the line across the similarities.
+    assert_eq!(page.attributes("#semantic-latency .legend path", "class"), ["line c1", "line c2", "line c4"]);
+    assert_eq!(page.all("#similarity .legend li"), ["hits", "near misses", "default threshold, 0.85"]);
+    assert_eq!(page.one("#requests .plot > span"), "UTC", "the hours at the axis have their zone");
     for file in ["exact-latency", "semantic-latency", "miss-latency"] {
         member.get(&format!("/console/p/furnished/analytics/{file}.csv")).await;
     }

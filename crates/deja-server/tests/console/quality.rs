@@ -63,6 +63,7 @@ async fn without_samples_the_page_says_what_makes_them() {
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/bare/quality").await;
     assert_eq!(page.one(".empty h2"), "No samples yet");
+    assert!(page.one(".empty p").contains("Send one question in two wordings"), "{}", page.text());
     let page = member.get("/console/p/bare/quality/label").await;
     assert_eq!(page.one(".empty h2"), "Nothing to label");
     let form = [("name", "Bare"), ("max_entries", "10"), ("samples", "0")];

@@ -10,6 +10,8 @@ use crate::console::range::Span;
 /// A series: its name, its colour, and the value of a bar.
 type Sum = (&'static str, u8, fn(&Rollup) -> f64);
 
+const NONE: &str = "Nothing in this range.";
+
 /// All charts, in the order of the page.
 pub(super) fn charts(span: &Span, bars: &[Rollup], all: &Rollup, threshold: Threshold) -> Vec<Chart> {
     let bars = Bars { labels: span.labels(), bars };
@@ -114,7 +116,7 @@ impl Bars<'_> {
         series: Vec<Series>,
     ) -> Chart {
         let labels = self.labels.clone();
-        Chart { id, title, by: "From (UTC)", timed: true, kind, unit, labels, series, mark: None }
+        Chart { id, title, by: "From (UTC)", timed: true, kind, unit, labels, series, mark: None, none: NONE }
     }
 }
 
@@ -134,6 +136,7 @@ fn similarities(all: &Rollup, threshold: Threshold) -> Chart {
             Series::new("hits", 2, counts(Distribution::HitSimilarity).into_iter()),
             Series::new("near misses", 3, counts(Distribution::NearMiss).into_iter()),
         ],
-        mark: Some(threshold.get()),
+        mark: Some((threshold.get(), format!("default threshold, {}", threshold.get()))),
+        none: NONE,
     }
 }
