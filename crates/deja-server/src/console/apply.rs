@@ -112,7 +112,7 @@ fn changes(quality: &Quality, now: Setting, then: Setting) -> Vec<(&'static str,
                 "Right among hits by meaning",
                 right.map_or("not known".into(), |p| format::percent(Some(p.share))),
             ),
-            ("95 % interval", right.map_or("–".into(), interval)),
+            ("95% interval", right.map_or("–".into(), interval)),
             ("Saved", point.map_or("–".into(), |point| format::money(point.saved))),
         ]
     };

@@ -1,7 +1,9 @@
 //! What goes wrong in the console, as pages that say what to do.
 
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use deja_core::store::StoreError;
 
 use super::format;
 use super::page::{self, Frame};
+use crate::request_id;
 
 /// What to do about a search by text that did not end in time.
 pub(super) const SEARCH_TIMEOUT: &str =
@@ -54,6 +57,14 @@ pub(super) enum ConsoleError {
 }
 
 impl ConsoleError {
+    /// The page that says it, with `more` behind its text.
+    fn page(&self, more: &str) -> Response {
+        let (status, title, text, onward) = self.parts();
+        let mut response = page::error(&Frame::door(title), &format!("{text}{more}"), onward);
+        *response.status_mut() = status;
+        response
+    }
+
     fn parts(&self) -> (StatusCode, &'static str, String, (&'static str, &'static str)) {
         const PROJECTS: (&str, &str) = ("/console/projects", "Go to projects");
         const SIGN_IN: (&str, &str) = ("/console/sign-in", "Go to sign-in");
@@ -127,13 +138,25 @@ impl ConsoleError {
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Something failed",
-                "It is not your fault. The server’s log says what happened, under the id in the X-Request-Id header. \
-                 Try again; if it stays, look at the disk and the log."
-                    .into(),
+                "It is not your fault. Try again; if it stays, look at the disk and the server’s log.".into(),
                 PROJECTS,
             ),
         }
     }
+}
+
+/// On an answer to a request that failed, as long as its page does not name the request.
+#[derive(Clone, Copy)]
+struct Unnamed;
+
+/// Names a request that failed on its page: the log has what happened under that name.
+pub(super) async fn name(request: Request, next: Next) -> Response {
+    let id = request_id::of(request.extensions()).to_owned();
+    let response = next.run(request).await;
+    if response.extensions().get::<Unnamed>().is_none() {
+        return response;
+    }
+    ConsoleError::Failed(String::new()).page(&format!(" It is the request {id} there."))
 }
 
 impl IntoResponse for ConsoleError {
@@ -144,9 +167,10 @@ impl IntoResponse for ConsoleError {
         if let Self::Failed(cause) = &self {
             tracing::error!(error.code = "console", "a page failed: {cause}");
         }
-        let (status, title, text, onward) = self.parts();
-        let mut response = page::error(&Frame::door(title), &text, onward);
-        *response.status_mut() = status;
+        let mut response = self.page("");
+        if matches!(self, Self::Failed(_)) {
+            response.extensions_mut().insert(Unnamed);
+        }
         if let Self::Throttled(wait) = &self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
         }
@@ -193,7 +217,30 @@ impl From<QueryError> for ConsoleError {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
+    use tower_http::request_id::SetRequestIdLayer;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_page_that_failed_names_its_request_and_no_cause() {
+        let failing = get(|| async { Err::<(), _>(ConsoleError::Failed("disk full".into())) });
+        let router = Router::new()
+            .route("/", failing)
+            .layer(from_fn(name))
+            .layer(SetRequestIdLayer::x_request_id(request_id::Numbered));
+        let request = Request::get("/").header("x-request-id", "mine-7").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 500);
+        let page = response.into_body().collect().await.unwrap().to_bytes();
+        let page = String::from_utf8_lossy(&page);
+        assert!(page.contains("the request mine-7") && !page.contains("disk full"), "{page}");
+    }
 
     #[test]
     fn every_error_says_what_to_do() {

@@ -41,7 +41,7 @@ pub(super) fn short(number: f64) -> String {
         n if n >= 999_950_000.0 => scaled(1e9, "B"),
         n if n >= 999_950.0 => scaled(1e6, "M"),
         n if n >= 10_000.0 => scaled(1e3, "k"),
-        n if n >= 10.0 || n.fract() == 0.0 => format!("{n:.0}"),
+        n if n >= 10.0 || n.fract() == 0.0 => count(n.round() as u64),
         n if n >= 0.01 => format!("{n:.2}"),
         n => format!("{n:.1e}"),
     }
@@ -51,6 +51,8 @@ pub(super) fn short(number: f64) -> String {
 pub(super) fn dollars(amount: f64) -> String {
     match amount {
         0.0 => "$0.00".into(),
+        // The smallest amount that is kept is a thousand-millionth.
+        a if a < 0.000_001 => format!("${a:.9}"),
         a if a < 0.0001 => format!("${a:.7}"),
         a if a < 0.1 => format!("${a:.5}"),
         a if a < 100.0 => format!("${a:.2}"),
@@ -68,16 +70,23 @@ pub(super) fn money_known(amount: NanoUsd, unpriced: u64) -> String {
     if amount == NanoUsd::ZERO && unpriced > 0 { "no price".into() } else { money(amount) }
 }
 
-/// `72.4%`; a dash where there is nothing to divide by.
+/// `72.4%`; a dash where there is nothing to divide by. Only none is `0.0%`, and only all is `100.0%`.
 pub(super) fn percent(rate: Option<f64>) -> String {
-    rate.map_or("–".into(), |rate| format!("{:.1}%", rate * 100.0))
+    // What computing a bound may be off by.
+    const NOISE: f64 = 1e-9;
+    match rate {
+        None => "–".into(),
+        Some(few) if (NOISE..0.0005).contains(&few) => "<0.1%".into(),
+        Some(most) if (0.9995..1.0 - NOISE).contains(&most) => ">99.9%".into(),
+        Some(rate) => format!("{:.1}%", rate * 100.0),
+    }
 }
 
 /// Milliseconds, `0.42 ms` or `1.3 s`.
 pub(super) fn millis(ms: f64) -> String {
     match ms {
-        ms if ms < 10.0 => format!("{ms:.2} ms"),
-        ms if ms < 1000.0 => format!("{ms:.0} ms"),
+        ms if ms < 9.995 => format!("{ms:.2} ms"),
+        ms if ms < 999.5 => format!("{ms:.0} ms"),
         ms => format!("{:.1} s", ms / 1000.0),
     }
 }
@@ -94,12 +103,23 @@ pub(super) fn span(span: Duration) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
+/// A span to the nearest of the units that [`span`] counts: 30 days less a moment are 30 days.
+fn rounded(span: Duration) -> Duration {
+    let half = match span.as_secs() {
+        0..60 => 0,
+        60..3600 => 30,
+        3600..172_800 => 1800,
+        _ => 43_200,
+    };
+    span + Duration::from_secs(half)
+}
+
 /// A moment, ready for a template: exact for machines, UTC for titles, relative for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     /// RFC 3339.
     pub(super) exact: String,
-    /// `2026-08-01 12:34 UTC`.
+    /// `2026-08-01 12:34:56 UTC`.
     pub(super) utc: String,
     /// `3 minutes ago`, `in 2 days`.
     pub(super) relative: String,
@@ -109,11 +129,11 @@ impl Moment {
     pub(super) fn of(at: Timestamp, now: Timestamp) -> Self {
         let whole = moment::whole(at);
         let relative = match () {
-            () if at > now => format!("in {}", span(at.since(now))),
+            () if at > now => format!("in {}", span(rounded(at.since(now)))),
             () if now.since(at) < Duration::from_secs(10) => "just now".into(),
             () => format!("{} ago", span(now.since(at))),
         };
-        Self { exact: whole.to_string(), utc: whole.strftime("%Y-%m-%d %H:%M UTC").to_string(), relative }
+        Self { exact: whole.to_string(), utc: whole.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(), relative }
     }
 }
 
@@ -144,14 +164,23 @@ mod tests {
         assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(
             [0.0, 7.0, 9999.0, 12_345.0, 2e6, 0.25].map(short),
-            ["0", "7", "9999", "12.3k", "2M", "0.25"]
+            ["0", "7", "9,999", "12.3k", "2M", "0.25"]
         );
         assert_eq!(
-            [0.0, 0.00001, 0.0123, 1.5, 1234.4].map(dollars),
-            ["$0.00", "$0.0000100", "$0.01230", "$1.50", "$1,234"]
+            [0.0, 0.000_000_02, 0.00001, 0.0123, 1.5, 1234.4].map(dollars),
+            ["$0.00", "$0.000000020", "$0.0000100", "$0.01230", "$1.50", "$1,234"]
         );
         assert_eq!([Some(0.724), Some(1.0), None].map(percent), ["72.4%", "100.0%", "–"]);
-        assert_eq!([0.423, 12.6, 1300.0].map(millis), ["0.42 ms", "13 ms", "1.3 s"]);
+        let almost = [0.0, 0.0004, 0.0005, 0.9994, 0.9996];
+        assert_eq!(
+            almost.map(|rate| percent(Some(rate))),
+            ["0.0%", "<0.1%", "0.1%", "99.9%", ">99.9%"],
+            "few are not none, and most are not all"
+        );
+        assert_eq!(
+            [0.423, 9.999, 12.6, 999.6, 1300.0].map(millis),
+            ["0.42 ms", "10 ms", "13 ms", "1.0 s", "1.3 s"]
+        );
     }
 
     #[test]
@@ -162,7 +191,11 @@ mod tests {
         assert_eq!(told(-60), "1 minute ago");
         assert_eq!(told(-7200), "2 hours ago");
         assert_eq!(told(864_000), "in 10 days");
-        assert_eq!(Moment::of(now, now).utc, "2026-07-31 12:13 UTC");
+        assert_eq!(
+            [89, 3599, 863_999, 3 * 86_400 - 1].map(told),
+            ["in 1 minute", "in 1 hour", "in 10 days", "in 3 days"]
+        );
+        assert_eq!(Moment::of(now, now).utc, "2026-07-31 12:13:20 UTC");
     }
 
     #[test]

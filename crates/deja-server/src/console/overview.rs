@@ -111,7 +111,7 @@ fn figures(totals: &Totals, entries: u64, max_entries: u64) -> Vec<(&'static str
             "Hit rate",
             format::percent(totals.hit_rate()),
             format!(
-                "{} exact, {} semantic",
+                "{} exact, {} by meaning",
                 format::count(totals.exact_hits),
                 format::count(totals.semantic_hits)
             ),

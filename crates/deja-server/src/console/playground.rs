@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::form::{Form, Problem, with_lf};
+use super::format;
 use super::page::{Answer, Frame, Visit};
 use super::providers::{Models, USUAL_MODEL};
 use super::tried::{self, Asks, Beyond, NEAREST, Nearest, Outcome, asked, expected, models, refusal};
@@ -109,7 +110,10 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Pro
         [("prompt", &form.prompt, limits.prompt_bytes), ("context", &form.context, limits.context_bytes)]
     {
         if text.len() > most {
-            return Err(Problem::of(what, format!("The {what} is longer than the limit of {most} bytes.")));
+            return Err(Problem::of(
+                what,
+                format!("The {what} is longer than the limit of {} bytes.", format::count(most as u64)),
+            ));
         }
     }
     let threshold = tried::threshold(project, &mut form.threshold)?;

@@ -74,7 +74,7 @@ impl Row {
     }
 }
 
-/// Where a share lies with a certainty of 95 %.
+/// Where a share lies with a certainty of 95%.
 pub(super) fn interval(estimate: Estimate) -> String {
     format!("{} to {}", format::percent(Some(estimate.low)), format::percent(Some(estimate.high)))
 }
@@ -102,7 +102,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
         figures: figures(&known),
         foreign: foreign(quality),
         advised: quality.advised().map(row),
-        least: format!("{:.0} %", ADVISED_PRECISION * 100.0),
+        least: format!("{:.0}%", ADVISED_PRECISION * 100.0),
         guards: Guard::ALL
             .map(|other| GuardLink {
                 name: other.as_str(),
@@ -122,7 +122,7 @@ fn figures(known: &Figures) -> Vec<(&'static str, String, String)> {
     let answered = quality.traffic.answered();
     let wrong = match quality.wrong {
         Some(wrong) => {
-            (format::percent(Some(wrong.share)), format!("{}, with 95 % certainty", interval(wrong)))
+            (format::percent(Some(wrong.share)), format!("{}, with 95% certainty", interval(wrong)))
         }
         None => ("not known".into(), "nobody has labelled a hit yet".into()),
     };

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::{MethodRouter, get, post};
 use deja_core::member::Rank;
 
-use super::error::ConsoleError;
+use super::error::{self, ConsoleError};
 use super::session::{self, Access};
 use super::{
     Console, account, analytics, apply, assets, audit, cache, chat, cross_site, deleted, entry, export, keys,
@@ -130,6 +130,7 @@ pub fn router(console: Arc<Console>) -> Router {
     let console = router
         .fallback(|| async { ConsoleError::NotFound })
         .method_not_allowed_fallback(|| async { ConsoleError::MethodNotAllowed })
+        .layer(from_fn(error::name))
         .layer(from_fn(cross_site::refuse))
         .with_state(console);
     Router::new()

@@ -142,7 +142,7 @@ pub(super) async fn page(
             waiting: format::count(stale.waiting),
             failed: (stale.failed > 0).then(|| format::count(stale.failed)),
         }),
-        index: index.map(|done| format!("{:.0} %", done * 100.0)),
+        index: index.map(|done| format!("{:.0}%", done * 100.0)),
         going: None,
     })
 }

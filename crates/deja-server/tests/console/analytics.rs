@@ -87,6 +87,7 @@ async fn figures_are_compared_with_those_of_the_span_before() {
     let place = |name: &str| page.all(".figures dt").iter().position(|found| found == name).unwrap();
     let told = page.all(".figures dd.before");
     assert_eq!(figure(&page, "Requests").0, "1");
+    assert_eq!(figure(&page, "Hits").1, "0 exact, 0 by meaning");
     assert_eq!([&told[place("Requests")], &told[place("Hit rate")]], ["before: 3", "before: 100.0%"]);
     assert!(page.one("#before").contains(" UTC"), "{}", page.one("#before"));
     let page = member

@@ -82,6 +82,12 @@ async fn the_curve_is_of_own_traffic_and_says_what_is_not_known() {
     let page = member.get("/console/p/sampled/quality").await;
     assert!(page.one("#unknown").starts_with("Nobody has labelled a sample yet"));
     assert!(page.text().contains("100.0%of 2 answered requests"), "{}", page.text());
+    assert!(
+        page.text().contains(":00:00 UTC, the hour in which the oldest sample was taken"),
+        "{}",
+        page.text()
+    );
+    assert_eq!(page.one("#precision p"), "Not known yet: it takes labels of samples.");
     assert_eq!(page.all("#curve tbody tr").len(), 25);
     assert_eq!(row(&page, "#curve", 11), "0.85 50.0% not known – $1.00 In force");
     let off = member.get("/console/p/sampled/quality?guard=off").await;
@@ -161,7 +167,7 @@ async fn thirty_labels_give_a_first_interval() {
     assert_eq!(member.get(label).await.one(".empty h2"), "Nothing to label");
     let page = member.get("/console/p/sampled/quality").await;
     assert_eq!(page.all("#unknown").len(), 0);
-    assert!(page.text().contains("0.0%0.0% to 11.4%, with 95 % certainty"), "{}", page.text());
+    assert!(page.text().contains("0.0%0.0% to 11.4%, with 95% certainty"), "{}", page.text());
     assert_eq!(row(&page, "#curve", 11), "0.85 100.0% 100.0% 88.6% to 100.0% $30.00 In force");
     assert!(page.one("#advice").starts_with("30 labels do not yet show"), "{}", page.one("#advice"));
     let gone = member.submit(label, &[("sample", "99"), ("answers", "no")]).await;

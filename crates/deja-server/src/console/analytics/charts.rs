@@ -59,7 +59,7 @@ impl Bars<'_> {
                 Unit::Count,
                 &[
                     ("exact hits", 1, |bar| bar.totals.exact_hits as f64),
-                    ("semantic hits", 2, |bar| bar.totals.semantic_hits as f64),
+                    ("hits by meaning", 2, |bar| bar.totals.semantic_hits as f64),
                     ("misses", 3, |bar| bar.totals.misses as f64),
                 ],
             ),

@@ -57,7 +57,7 @@ pub(super) fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         (
             "Hits",
             count(totals.hits()),
-            format!("{} exact, {} semantic", count(totals.exact_hits), count(totals.semantic_hits)),
+            format!("{} exact, {} by meaning", count(totals.exact_hits), count(totals.semantic_hits)),
         ),
         ("Hit rate", format::percent(totals.hit_rate()), "of requests that could have been hits".into()),
         (
@@ -122,6 +122,6 @@ fn scopes(all: &Rollup) -> (&'static str, String, String) {
         Some((cause, scopes)) => format!("{}: {cause}", format::percent(Some(scopes as f64 / new as f64))),
         None => "of requests in wire formats".into(),
     };
-    let new = all.per_1000(new).map_or("–".into(), |new| format!("{new:.0}"));
+    let new = all.per_1000(new).map_or("–".into(), |new| format::count(new.round() as u64));
     ("New scopes per 1,000 requests", new, told)
 }

@@ -107,12 +107,12 @@ for (const input of document.querySelectorAll("input[data-confirm]")) {
   check();
 }
 
-// Moments in the time zone of the browser, beside UTC.
-const zone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+// Moments in the browser's time zone, too; to the second where UTC is.
+const [zone, exact] = ["short", "medium"].map((timeStyle) => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle }));
 for (const time of document.querySelectorAll("time[datetime]")) {
   const at = new Date(time.dateTime);
   if (Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) continue;
-  const here = `${zone.format(at)} here`;
+  const here = `${(/:\d\d:/.test(time.title + time.textContent) ? exact : zone).format(at)} here`;
   time.title = time.title ? `${time.title}; ${here}` : here;
   // Where the moment itself is written, so is the other one.
   if (/^\d{4}-/.test(time.textContent)) time.append(` (${here})`);
