@@ -7,6 +7,7 @@ use extent::{average, degree, degrees, quantifier, quantifier_soft};
 use questions::{foreign_request, question_hard, question_other, requests};
 
 use crate::align::{Alignment, Link, align, light, opposite};
+use crate::apart::Apart;
 use crate::exchange::{Exchange, exchange, priced};
 use crate::lexicon::{class, lexicon};
 use crate::order::{self, Order};
@@ -103,6 +104,7 @@ pub(crate) const FEATURES: [&str; 80] = [
 pub(crate) struct Differences {
     pub(crate) alignment: Alignment,
     pub(crate) order: Order,
+    pub(crate) apart: Apart,
     /// Unmatched content words that say something, left and right.
     pub(crate) content: [usize; 2],
     pub(crate) weight: [f32; 2],
@@ -219,6 +221,7 @@ impl Differences {
                 *link != Link::Same && contrasts.contains(&b.words[*j].stem)
             }),
             foreign_request: foreign_request(a, &alignment.left) || foreign_request(b, &alignment.right),
+            apart: Apart::of(a, b, &alignment),
             alignment,
             order,
         }

@@ -13,6 +13,8 @@ pub(crate) struct Lexicon {
     opposites: HashMap<String, Vec<String>>,
     /// What is no opposite, and another thing where all else aligns.
     contrasts: HashMap<String, Vec<String>>,
+    /// The classes of kinds that a stem is in, by number, and which kind of each it is.
+    kinds: HashMap<String, Vec<(u16, u8)>>,
     /// The axes a stem lies on, by number: above 0 at one end, below at the other.
     axes: HashMap<String, Vec<i8>>,
     /// The stem of a negated word (`unhealthy`) and of the word it negates (`healthy`).
@@ -96,6 +98,14 @@ impl Lexicon {
                 contrasts.entry(stem(x)).or_default().push(stem(y));
             }
         }
+        let mut kinds: HashMap<String, Vec<(u16, u8)>> = HashMap::new();
+        for (line, class) in lines(include_str!("../data/kinds.txt")).zip(0..) {
+            for (members, kind) in line.split_whitespace().zip(0..) {
+                for word in members.split('=') {
+                    kinds.entry(stem(word)).or_default().push((class, kind));
+                }
+            }
+        }
         let mut axes: HashMap<String, Vec<i8>> = HashMap::new();
         for ((up, down), number) in
             lines(include_str!("../data/axes.txt")).filter_map(|line| line.split_once('|')).zip(1i8..)
@@ -135,11 +145,13 @@ impl Lexicon {
         for (word, class) in &mut classes {
             let stem = stem(word);
             let opposed = *class & class::IDLE == 0 && opposites.contains_key(&stem);
-            if *class & (class::NOISE | class::FUNCTION) != 0 && (opposed || contrasts.contains_key(&stem)) {
+            if *class & (class::NOISE | class::FUNCTION) != 0
+                && (opposed || contrasts.contains_key(&stem) || kinds.contains_key(&stem))
+            {
                 *class |= class::CONTRAST;
             }
         }
-        Self { rank, groups, related, opposites, contrasts, axes, negated, phrases, classes }
+        Self { rank, groups, related, opposites, contrasts, kinds, axes, negated, phrases, classes }
     }
 
     /// Whether `word` is in the vocabulary.
@@ -175,6 +187,14 @@ impl Lexicon {
     /// The stems that say another thing than `stem` where all else aligns, opposites aside.
     pub(crate) fn contrasts(&self, stem: &str) -> &[String] {
         self.contrasts.get(stem).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the stems are two kinds of one thing, and of nothing the same kind.
+    pub(crate) fn other_kind(&self, a: &str, b: &str) -> bool {
+        let of = |stem: &str| self.kinds.get(stem).map_or(&[][..], Vec::as_slice);
+        let (x, y) = (of(a), of(b));
+        let same = |one: &(u16, u8)| y.contains(one);
+        x.iter().any(|one| y.iter().any(|other| one.0 == other.0)) && !x.iter().any(same)
     }
 
     /// The ends of axes that a stem lies at.

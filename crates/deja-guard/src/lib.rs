@@ -19,6 +19,7 @@
 //! ```
 
 mod align;
+mod apart;
 mod code;
 mod denial;
 mod exchange;

@@ -1,5 +1,6 @@
 //! What the guard reads out of one prompt.
 
+use crate::apart::Slot;
 use crate::code::Code;
 use crate::denial::{Denied, denied};
 use crate::exchange::Said;
@@ -116,6 +117,8 @@ pub(crate) struct Word {
     pub(crate) place: u16,
     /// The word before it, among the function words: "in", "if", empty at the start.
     pub(crate) lead: String,
+    /// Where it stands, if a noun stands there.
+    pub(crate) slot: Option<Slot>,
     /// A negation stands right before it, function words aside.
     pub(crate) negated: bool,
     /// The stem it negates by a prefix: "healthy" for "unhealthy".
@@ -467,6 +470,9 @@ impl Prompt {
             text = base;
             self.negations -= 1;
         }
+        let place = self.words.len() as u16 + self.function.len() as u16;
+        let between = self.words.last().map_or(place, |word| place - word.place - 1);
+        let between = &self.function[self.function.len() - usize::from(between)..];
         let unit = quantity::unit(&text).map(|(name, ..)| name);
         if let Some(name) = unit {
             name.clone_into(&mut text);
@@ -483,8 +489,9 @@ impl Prompt {
             sentence: piece.sentence,
             begins,
             governor,
-            place: self.words.len() as u16 + self.function.len() as u16,
+            place,
             lead: lead.to_owned(),
+            slot: Slot::behind(between),
             negated,
             negates,
             text,

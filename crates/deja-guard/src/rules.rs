@@ -1,5 +1,6 @@
 //! Facts that speak against one answer for both prompts, and how much each weighs.
 
+use crate::apart::Slot;
 use crate::features::{Differences, FEATURES};
 
 /// Where the prompts align almost wholly, one fact is enough; where they are reworded it is a hint.
@@ -51,11 +52,15 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 11] = [
+const BESIDE: [(Stands, [f32; 2]); 15] = [
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),
     (|d| d.kind, [7.0, 0.0]),
+    (|d| d.apart.kind, [7.0, 2.0]),
+    (|d| d.apart.slot == Some(Slot::Governed), [6.0, 0.0]),
+    (|d| d.apart.slot == Some(Slot::Named), [3.0, 0.0]),
+    (|d| d.apart.slot == Some(Slot::Determined), [2.0, 0.0]),
     (|d| d.order.doers, [7.0, 0.0]),
     (|d| d.order.able, [7.0, 0.0]),
     (|d| d.denied, [7.0, 0.0]),

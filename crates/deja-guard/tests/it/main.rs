@@ -5,6 +5,7 @@
 mod code;
 mod denials;
 mod golden;
+mod kinds;
 mod layout;
 mod pairs;
 mod proofs;
