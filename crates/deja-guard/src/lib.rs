@@ -20,6 +20,7 @@
 
 mod align;
 mod apart;
+mod asked;
 mod code;
 mod denial;
 mod exchange;

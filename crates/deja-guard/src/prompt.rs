@@ -1,6 +1,7 @@
 //! What the guard reads out of one prompt.
 
 use crate::apart::Slot;
+use crate::asked::Asked;
 use crate::code::Code;
 use crate::denial::{Denied, denied};
 use crate::exchange::Said;
@@ -171,6 +172,7 @@ pub struct Prompt {
     pub(crate) doer: Option<Doer>,
     pub(crate) able: Option<bool>,
     pub(crate) denied: Option<Denied>,
+    pub(crate) asked: Asked,
     pub(crate) passive: bool,
     pub(crate) past: bool,
     pub(crate) future: bool,
@@ -222,6 +224,7 @@ impl Prompt {
         let literals = literals(text, beside, &pieces, foreign.is_none());
         let length = pieces.len();
         let (doer, able, denied) = (doer(&pieces), able(&pieces), denied(&pieces));
+        let asked = Asked::read(&pieces);
         let pieces = rewrite(pieces);
         let trigrams = trigrams(&pieces);
         let says = |word: &str| pieces.iter().any(|piece| piece.text == word);
@@ -246,6 +249,7 @@ impl Prompt {
             doer,
             able,
             denied,
+            asked,
             passive: passive(&pieces),
             past: false,
             future: false,

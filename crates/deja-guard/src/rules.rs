@@ -22,7 +22,7 @@ const FACTS: [Fact; 28] = [
     fact("num_one", 0.7, 0.2),
     fact("neg_parity", 1.1, 0.3),
     fact("opposite", 4.5, 2.0),
-    fact("axis", 1.5, 0.5),
+    fact("axis", 2.5, 0.5),
     fact("negation_lead", 2.0, 0.6),
     fact("superlative", 0.5, 0.0),
     fact("swapped", 4.0, 0.3),
@@ -52,7 +52,7 @@ const FACTS: [Fact; 28] = [
 type Stands = fn(&Differences) -> bool;
 
 /// Facts that the trees do not read, with what they weigh.
-const BESIDE: [(Stands, [f32; 2]); 15] = [
+const BESIDE: [(Stands, [f32; 2]); 19] = [
     (|d| d.variant, [7.0, 2.0]),
     (|d| d.letter, [7.0, 2.0]),
     (|d| d.contrast, [4.5, 0.0]),
@@ -61,6 +61,10 @@ const BESIDE: [(Stands, [f32; 2]); 15] = [
     (|d| d.apart.slot == Some(Slot::Governed), [6.0, 0.0]),
     (|d| d.apart.slot == Some(Slot::Named), [3.0, 0.0]),
     (|d| d.apart.slot == Some(Slot::Determined), [2.0, 0.0]),
+    (|d| d.apart.asked, [6.0, 0.0]),
+    (|d| d.apart.subject, [7.0, 0.0]),
+    (|d| d.apart.wants, [6.0, 4.0]),
+    (|d| d.apart.turned, [7.0, 7.0]),
     (|d| d.order.doers, [7.0, 0.0]),
     (|d| d.order.able, [7.0, 0.0]),
     (|d| d.denied, [7.0, 0.0]),

@@ -307,7 +307,8 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         || d.codes[0] > 0 && d.codes[1] > 0
     {
         Reason::Numbers
-    } else if d.opposite || d.contrast || d.opposite_any || d.axis || d.reversed && d.parity {
+    } else if d.opposite || d.contrast || d.opposite_any || d.axis || d.apart.wants || d.reversed && d.parity
+    {
         Reason::Opposite
     } else if added_without(a, b, d) {
         Reason::ExtraCondition
@@ -319,6 +320,8 @@ fn reason(a: &Prompt, b: &Prompt, differences: &Differences) -> Reason {
         || d.order.turned > 0
         || d.order.persons
         || d.order.doers
+        || d.apart.subject
+        || d.apart.turned
         || d.exchange.is_some()
     {
         Reason::Order

@@ -48,3 +48,88 @@ fn a_noun_in_the_place_of_another_is_another_one() {
         0.92,
     );
 }
+
+#[test]
+fn small_words_say_when_and_whether_it_must_be() {
+    all_refused(
+        &[
+            ("When did the shop open?", "When will the shop open?"),
+            ("Has my parcel been sent?", "Will my parcel be sent?"),
+            ("Was the class cancelled?", "Is the class going to be cancelled?"),
+            ("Who won the race?", "Who is going to win the race?"),
+            ("How did I earn points?", "How do I earn points?"),
+            ("Does the tenant have to repaint?", "Is the tenant allowed to repaint?"),
+            ("How often can I resit it?", "How often must I resit it?"),
+            ("What is a mortgage?", "How do I get a mortgage?"),
+            ("Why does the build fail?", "Does the build fail?"),
+            ("Is the exam hard?", "Is the exam too hard?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("When will the shop open?", "When is the shop going to open?"),
+            ("Has my parcel been sent?", "Was my parcel sent?"),
+            ("How do I draft a will?", "How can I draft a will?"),
+            ("Where can I park?", "Where may I park?"),
+            ("What do I need to get a visa?", "What do I have to do to get a visa?"),
+            ("Is the screen too dark?", "Is the screen much too dark?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn who_does_it_counts() {
+    all_refused(
+        &[
+            ("Do you charge VAT?", "Do I charge VAT?"),
+            ("Can I sue my employer?", "Can my employer sue me?"),
+            ("Can my boss cancel my holiday?", "Can I cancel my holiday with my boss?"),
+            ("How do I invite a guest to the call?", "How does a guest invite me to the call?"),
+            ("Who do I owe money?", "Who owes me money?"),
+            ("How much do I pay into the pension?", "How much does my employer pay into the pension?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("When do I start my job?", "When does my job start?"),
+            ("Do I need a visa for Japan?", "Do you need a visa for Japan?"),
+            ("How do I reset my password?", "How does one reset a password?"),
+            ("When do I get paid by my employer?", "When does my employer pay me?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn roles_turn_under_another_verb() {
+    all_refused(
+        &[
+            ("Owls eat snakes", "Snakes prey on owls"),
+            ("Does stress cause headaches?", "Do headaches lead to stress?"),
+            ("How do I exchange dollars for euros?", "How do I change euros into dollars?"),
+        ],
+        0.95,
+    );
+    all_passed(
+        &[
+            ("Owls eat snakes", "Snakes are eaten by owls"),
+            ("How do I exchange dollars for euros?", "How do I change dollars into euros?"),
+        ],
+        0.92,
+    );
+}
+
+#[test]
+fn too_much_of_it_is_a_wish_for_less() {
+    all_refused(
+        &[
+            ("How can I make my curry hotter?", "My curry is too fiery, what can I do?"),
+            ("How do I make the room warmer?", "The room is too hot, what do I do?"),
+        ],
+        0.95,
+    );
+    all_passed(&[("How do I make the room warmer?", "The room is too cold, how do I make it warmer?")], 0.92);
+}

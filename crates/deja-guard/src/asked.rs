@@ -1,0 +1,260 @@
+//! What the small words of a prompt say: when it is, whether it must be, who does it, what it is to become.
+
+use crate::lexicon::{class, lexicon, stem};
+use crate::prompt::question;
+use crate::scan::Piece;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Time {
+    Past,
+    Future,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Duty {
+    May,
+    Must,
+}
+
+/// Who does what a question asks about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// And whether the question begins with "do" or the like.
+    Writer(bool),
+    /// Whom the prompt is written to. Of what anybody needs or gets it is anybody.
+    Reader,
+    /// "Who calls me?"
+    Who,
+    /// By the stem of its first word, and whether it is the writer's: "my company".
+    Other(String, bool),
+}
+
+#[derive(Clone, Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(crate) struct Asked {
+    pub(crate) time: Option<Time>,
+    pub(crate) duty: Option<Duty>,
+    pub(crate) subject: Option<Subject>,
+    /// Says "I" or "we".
+    pub(crate) writer: bool,
+    /// Says "me" or "us".
+    pub(crate) object: bool,
+    /// Something is done to the subject, or it has or gets something: who does it does not show.
+    pub(crate) undergoes: bool,
+    /// What one gives the other gets.
+    pub(crate) gives: bool,
+    /// Asks how it came: "how did".
+    pub(crate) came: bool,
+    /// Asks what to do with the thing: "get", "use", "make".
+    pub(crate) deals: bool,
+    /// What it asks to be too much: "is it too hard?"
+    pub(crate) excess: Option<String>,
+    /// The ends of axes that are wished for: the cold one by "too hot".
+    pub(crate) wants: Vec<i8>,
+}
+
+const AUXILIARIES: [&str; 12] =
+    ["do", "does", "did", "can", "may", "must", "should", "will", "would", "could", "has", "have"];
+const DETERMINERS: [&str; 16] = [
+    "the", "a", "an", "my", "our", "your", "his", "her", "their", "this", "that", "these", "those", "any",
+    "every", "each",
+];
+
+impl Asked {
+    pub(crate) fn read(pieces: &[Piece]) -> Self {
+        let says = |words: &[&str]| pieces.iter().any(|piece| words.contains(&piece.text.as_str()));
+        let is = |at: usize, words: &[&str]| {
+            pieces.get(at).is_some_and(|piece: &Piece| words.contains(&piece.text.as_str()))
+        };
+        let has = |at: usize| is(at, &["has", "have", "had"]) && !is(at + 1, &["to"]);
+        Self {
+            time: time(pieces),
+            duty: duty(pieces),
+            subject: pieces.chunk_by(|a, b| a.sentence == b.sentence).find_map(subject),
+            writer: says(&["i", "we"]),
+            object: says(&["me", "us"]),
+            undergoes: (0..pieces.len()).any(has)
+                || says(&["getting", "there"])
+                || pieces.iter().any(|piece| lexicon().class(&piece.text) & class::PASSIVE != 0),
+            gives: says(&["give", "gives", "gave"]),
+            came: (0..pieces.len()).any(|at| is(at, &["how"]) && is(at + 1, &["did"])),
+            deals: says(&["get", "getting", "use", "using", "make", "making", "become"]),
+            excess: excess(pieces),
+            wants: wants(pieces),
+        }
+    }
+}
+
+/// When it is: only what an auxiliary or a verb without one shows.
+fn time(pieces: &[Piece]) -> Option<Time> {
+    let text = |at: usize| pieces.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+    let before = |at: usize| at.checked_sub(1).map_or("", text);
+    // "A will" is a document.
+    let will = |at: usize| {
+        matches!(text(at), "will" | "shall")
+            && !(DETERMINERS.contains(&before(at)) || lexicon().class(before(at)) & class::PREPOSITION != 0)
+    };
+    let going = |at: usize| {
+        text(at) == "going"
+            && text(at + 1) == "to"
+            && !DETERMINERS.contains(&text(at + 2))
+            && pieces.get(at + 2).is_some_and(|piece| !piece.name)
+    };
+    let participle = |at: usize| {
+        text(at) == "been" || is_past(text(at)) || lexicon().class(text(at)) & class::PARTICIPLE != 0
+    };
+    let perfect = |at: usize| {
+        matches!(text(at), "has" | "have" | "had") && text(at + 1) != "to" && (at + 1..at + 5).any(participle)
+    };
+    let who = matches!(text(0), "who" | "what" | "which");
+    let helped = pieces.iter().any(|piece| lexicon().class(&piece.text) & class::AUXILIARY != 0);
+    let future = (0..pieces.len()).any(|at| will(at) || going(at));
+    let past = (0..pieces.len()).any(|at| {
+        matches!(text(at), "was" | "were" | "did") || perfect(at) || !helped && who && is_past(text(at))
+    });
+    match (past, future) {
+        (true, false) => Some(Time::Past),
+        (false, true) => Some(Time::Future),
+        _ => None,
+    }
+}
+
+/// A form of the past, regular or not.
+fn is_past(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ed") && !word.ends_with("eed")
+        || matches!(
+            word,
+            "won" | "went" | "got" | "became" | "came" | "began" | "took" | "gave" | "wrote" | "made"
+        )
+}
+
+/// Whether one is free to do it, or bound: none if it says both. What one can do somewhere is no permission ("where can I park").
+fn duty(pieces: &[Piece]) -> Option<Duty> {
+    let text = |at: usize| pieces.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+    let before = |at: usize| at.checked_sub(1).map_or("", text);
+    let question = |at: usize| question::named(before(at)).is_some();
+    // "I need to cancel" and "I must cancel" are requests.
+    let told = |at: usize| {
+        at == 0 && !matches!(text(0), "can" | "may" | "must")
+            || matches!(before(at), "i" | "we") && (at < 2 || !AUXILIARIES.contains(&text(at - 2)))
+    };
+    let may = (0..pieces.len()).any(|at| match text(at) {
+        "can" | "may" => {
+            !question(at)
+                && !told(at)
+                && text(at + 1) != "you"
+                && text(at + 1) != "not"
+                && !pieces[at].name
+                && !DETERMINERS.contains(&before(at))
+                && lexicon().class(before(at)) & class::PREPOSITION == 0
+        }
+        "allowed" | "permitted" => true,
+        _ => false,
+    });
+    let must = (0..pieces.len()).any(|at| match text(at) {
+        "must" => !told(at),
+        "required" | "obliged" | "mandatory" | "compulsory" => true,
+        // "What do I have to do to cancel it" asks how.
+        "have" | "has" | "need" | "needs" => text(at + 1) == "to" && text(at + 2) != "do" && !told(at),
+        _ => false,
+    });
+    match (may, must) {
+        (true, false) => Some(Duty::May),
+        (false, true) => Some(Duty::Must),
+        _ => None,
+    }
+}
+
+/// Whom a question names behind its auxiliary.
+fn subject(sentence: &[Piece]) -> Option<Subject> {
+    /// What anybody does: "do you need a visa".
+    const ANYBODY: [&str; 17] = [
+        "need",
+        "do",
+        "get",
+        "know",
+        "think",
+        "want",
+        "mind",
+        "recommend",
+        "suggest",
+        "happen",
+        "say",
+        "become",
+        "lose",
+        "feel",
+        "qualify",
+        "see",
+        "mean",
+    ];
+    let text = |at: usize| sentence.get(at).map_or("", |piece: &Piece| piece.text.as_str());
+    let who = text(0) == "who";
+    let asked = question::named(text(0)).is_some();
+    if !asked && !AUXILIARIES.contains(&text(0)) {
+        return None;
+    }
+    let auxiliary = (0..sentence.len()).find(|at| AUXILIARIES.contains(&text(*at)));
+    let Some(at) = auxiliary.map(|at| at + 1).filter(|at| *at < sentence.len()) else {
+        return who.then_some(Subject::Who);
+    };
+    // "Where do you park" asks where one parks.
+    let acts = at == 1 && matches!(text(0), "do" | "did" | "will" | "have");
+    match text(at) {
+        "i" | "we" => return Some(Subject::Writer(acts)),
+        "you" => {
+            let behind = &sentence[at + 1..];
+            let anybody = ANYBODY.contains(&text(at + 1)) || text(at + 1) == "have" && text(at + 2) == "to";
+            let writer = behind.iter().any(|piece| matches!(piece.text.as_str(), "i" | "we"));
+            return (acts && !anybody && !writer).then_some(Subject::Reader);
+        }
+        _ => {}
+    }
+    let determined = DETERMINERS.contains(&text(at)) || sentence[at].name;
+    if who && !determined {
+        return Some(Subject::Who);
+    }
+    if matches!(text(0), "what" | "which") && !determined {
+        return None;
+    }
+    let noun = (at..sentence.len()).find(|at| !DETERMINERS.contains(&text(*at)))?;
+    Some(Subject::Other(stem(text(noun)), matches!(text(at), "my" | "our")))
+}
+
+fn excess(pieces: &[Piece]) -> Option<String> {
+    pieces.chunk_by(|a, b| a.sentence == b.sentence).find_map(|sentence| {
+        let asks = matches!(sentence[0].text.as_str(), "is" | "are" | "was" | "am");
+        let two = sentence.windows(2).find(|two| two[0].text == "too" && !two[1].broken)?;
+        asks.then(|| stem(&two[1].text))
+    })
+}
+
+/// Who finds it too hot wants it colder, and who makes it hotter the contrary.
+fn wants(pieces: &[Piece]) -> Vec<i8> {
+    let mut wants = Vec::new();
+    if pieces.iter().any(|piece| piece.text == "or") {
+        return wants;
+    }
+    for (at, piece) in pieces.iter().enumerate() {
+        let before = at.checked_sub(1).map_or("", |at| pieces[at].text.as_str());
+        let compared = pieces.get(at + 1).is_some_and(|next| next.text == "than");
+        match before {
+            "too" | "less" => wants.extend(ends(&piece.text).iter().map(|end| -end)),
+            "more" if !compared => wants.extend(ends(&piece.text)),
+            _ if !compared => {
+                let base = piece.text.strip_suffix("er").unwrap_or_default();
+                let doubled =
+                    base.len() > 2 && base.as_bytes()[base.len() - 1] == base.as_bytes()[base.len() - 2];
+                let base = if doubled { &base[..base.len() - 1] } else { base };
+                if base.len() > 2 && base.is_ascii() {
+                    wants.extend(ends(base));
+                }
+            }
+            _ => {}
+        }
+    }
+    wants
+}
+
+fn ends(word: &str) -> &'static [i8] {
+    lexicon().axes(&stem(word))
+}
