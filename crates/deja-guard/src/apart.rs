@@ -29,6 +29,8 @@ pub(crate) struct Apart {
 pub(crate) enum Slot {
     /// Behind a preposition: in Ohio, for a cough.
     Governed,
+    /// The same of several words: in New Mexico.
+    Phrase,
     /// Behind an auxiliary, where the subject is, or another word that is in such a place.
     Named,
     /// Behind an article or a possessive, no preposition before it.
@@ -92,22 +94,26 @@ fn kind(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         })
 }
 
-/// Where two words that have no counterpart stand in each other's place, the only ones that differ.
+/// Where what has no counterpart stands in each other's place: one word each, or a few behind a preposition.
 fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
     let heavy = |prompt: &Prompt, rest: &[usize]| -> Vec<usize> {
         rest.iter().copied().filter(|at| !light(&prompt.words[*at])).collect()
     };
     let (left, right) = (heavy(a, &alignment.left), heavy(b, &alignment.right));
-    let ([i], [j]) = (&left[..], &right[..]) else { return None };
-    let (x, y) = (&a.words[*i], &b.words[*j]);
+    let (i, j) = (*left.first()?, *right.first()?);
+    let (x, y) = (&a.words[i], &b.words[j]);
     // "Appt" and "appointment" are one; what "has not arrived" one "has not received".
     let before = |at: usize, side: fn(&(usize, usize, Link)) -> usize| {
         alignment.pairs.iter().filter(|pair| side(pair) < at).count()
     };
-    if before(*i, |pair| pair.0) != before(*j, |pair| pair.1)
+    if before(i, |pair| pair.0) != before(j, |pair| pair.1)
         || !(x.known && y.known) && x.text.bytes().next() == y.text.bytes().next()
     {
         return None;
+    }
+    if left.len() + right.len() > 2 {
+        let phrases = phrase(a, &alignment.left) && phrase(b, &alignment.right) && same_frame(a, b);
+        return phrases.then_some(Slot::Phrase);
     }
     let governed = || {
         let (p, q) = (&a.words[i.checked_sub(1)?], &b.words[j.checked_sub(1)?]);
@@ -115,6 +121,23 @@ fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
         (phrase && p.slot == Some(Slot::Governed) && q.slot == p.slot).then_some(Slot::Named)
     };
     x.slot.filter(|slot| y.slot == Some(*slot)).or_else(governed)
+}
+
+/// Whether the words are up to three in a row, behind a preposition.
+fn phrase(prompt: &Prompt, words: &[usize]) -> bool {
+    const MOST: usize = 3;
+    let word = |at: &usize| &prompt.words[*at];
+    words.len() <= MOST
+        && words.first().is_some_and(|first| word(first).slot == Some(Slot::Governed))
+        && words.windows(2).all(|two| word(&two[0]).place + 1 == word(&two[1]).place)
+}
+
+/// Whether both have the same function words but for articles.
+fn same_frame(a: &Prompt, b: &Prompt) -> bool {
+    let frame = |prompt: &'_ Prompt| -> Vec<String> {
+        prompt.function.iter().filter(|word| !matches!(word.as_str(), "a" | "an" | "the")).cloned().collect()
+    };
+    frame(a) == frame(b)
 }
 
 fn asked(a: &Asked, b: &Asked) -> bool {

@@ -59,6 +59,7 @@ const BESIDE: [(Stands, [f32; 2]); 19] = [
     (|d| d.kind, [7.0, 0.0]),
     (|d| d.apart.kind, [7.0, 2.0]),
     (|d| d.apart.slot == Some(Slot::Governed), [6.0, 0.0]),
+    (|d| d.apart.slot == Some(Slot::Phrase), [6.0, 6.0]),
     (|d| d.apart.slot == Some(Slot::Named), [3.0, 0.0]),
     (|d| d.apart.slot == Some(Slot::Determined), [2.0, 0.0]),
     (|d| d.apart.asked, [6.0, 0.0]),

@@ -37,6 +37,8 @@ fn a_noun_in_the_place_of_another_is_another_one() {
             ("Does turmeric help?", "Does cinnamon help?"),
             ("How do I descale a kettle?", "How do I descale a toaster?"),
             ("Is it safe for ferrets?", "Is it safe for llamas?"),
+            ("How much is a room in Lund?", "How much is a room in Palo Alto?"),
+            ("Is aspirin safe with blood thinners?", "Is aspirin safe with stomach ulcers?"),
         ],
         0.92,
     );
