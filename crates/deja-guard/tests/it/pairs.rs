@@ -58,7 +58,7 @@ fn long_questions_are_not_lost() {
 fn everyday_pairs_keep_their_figures() {
     let everyday = include_str!("../../data/everyday.jsonl");
     let (lost, cut) = shares(everyday, 0.85, Strictness::Standard);
-    assert!(lost <= 0.04 && cut >= 0.71, "standard: lost {lost:.3}, cut {cut:.3}");
+    assert!(lost <= 0.04 && cut >= 0.91, "standard: lost {lost:.3}, cut {cut:.3}");
     let (lost, cut) = shares(everyday, 0.85, Strictness::Strict);
     assert!(lost <= 0.21 && cut >= 0.93, "strict: lost {lost:.3}, cut {cut:.3}");
 }
@@ -70,4 +70,15 @@ fn other_layouts_keep_their_figures() {
     let layout = include_str!("../../data/layout.jsonl");
     let (lost, cut) = shares(layout, 0.85, Strictness::Standard);
     assert!(lost <= 0.08 && cut >= 0.93, "standard: lost {lost:.3}, cut {cut:.3}");
+}
+
+/// Pairs that share most of their words: another noun, verb, subject, time or condition, and rewordings of the same shape, the
+/// cosine taken for 0.92. The even lines were held out until the rules of `kinds.rs` were written.
+#[test]
+fn near_pairs_keep_their_figures() {
+    let near = include_str!("../../data/near.jsonl");
+    let (lost, cut) = shares(near, 0.85, Strictness::Standard);
+    assert!(lost <= 0.07 && cut >= 0.93, "standard: lost {lost:.3}, cut {cut:.3}");
+    let (lost, cut) = shares(near, 0.85, Strictness::Strict);
+    assert!(lost <= 0.27 && cut >= 0.97, "strict: lost {lost:.3}, cut {cut:.3}");
 }
