@@ -155,7 +155,7 @@ impl Engine {
         }
         let Some(whole) = buffer.whole() else {
             upstream.end();
-            let part = self.part(call, wired, log, came, true).await;
+            let part = self.part(call, wired, buffer, came, true).await;
             return part.ok_or(QueryError::Unfinished);
         };
         let wire = wired.forward.endpoint.wire();
@@ -173,14 +173,21 @@ impl Engine {
         });
         let verdict = verdict.and(if renderable { Ok(()) } else { Err(NotStored::NotRenderable) });
         let told = completion.usage;
-        let entry = self.entry_of(call, &log.head.provider, completion, Some(body)).await?;
+        let entry = self.entry_of(call, &buffer.head.provider, completion, Some(body)).await?;
         Ok(self.fresh(call, claim, entry, told, verdict, came.time).await)
     }
 
     /// What came of an answer that is not whole, was not recorded, or is of an endpoint that is not cached, which is paid for
     /// all the same; `None` if nothing says so. A plain one is none of these unless it is `cut`. Where one that was too long tells no
     /// tokens, they are those of its beginning, by its length.
-    async fn part(&self, call: &Call, wired: &Wired, log: &Log, came: Came, cut: bool) -> Option<Fresh> {
+    async fn part(
+        &self,
+        call: &Call,
+        wired: &Wired,
+        buffer: &ReplayBuffer,
+        came: Came,
+        cut: bool,
+    ) -> Option<Fresh> {
         let (wire, is_cached) = (wired.forward.endpoint.wire(), wired.forward.endpoint.is_cached());
         if buffer.head.status != 200 || is_cached && !(came.streamed || cut) {
             return None;
@@ -228,7 +235,7 @@ impl Engine {
         };
         let told = completion.usage;
         let so_far = told.filter(|_| why == NotStored::UnknownFinish).map(|_| completion.written());
-        let mut entry = self.entry_of(call, &log.head.provider, completion, None).await.ok()?;
+        let mut entry = self.entry_of(call, &buffer.head.provider, completion, None).await.ok()?;
         let Answer { output_tokens, tokens_estimated, .. } = &mut entry.answer;
         if *tokens_estimated {
             *output_tokens = output_tokens.saturating_mul(came.bytes as u64) / read_of.max(1) as u64;
