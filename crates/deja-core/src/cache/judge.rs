@@ -379,9 +379,9 @@ mod tests {
     fn the_lowest_threshold_that_refuses_is_the_first_of_all_that_do() {
         let near = Similarity::from_cosine(0.96);
         for (guard, asked, prompt) in [
-            (Guard::Standard, "How much caffeine is in green tea?", "How much caffeine is in black tea?"),
+            (Guard::Standard, "What does the CFO of a startup do?", "What does the CTO of a startup do?"),
             (Guard::Standard, "price of a monthly bus pass", "validity of a monthly bus pass"),
-            (Guard::Strict, "What are the side effects of ibuprofen?", "What is the dosage of ibuprofen?"),
+            (Guard::Strict, "Do I need travel insurance?", "Do I need travel insurance for a ski holiday?"),
         ] {
             let settings = of(guard);
             let refuses = |thousandths: &u32| {

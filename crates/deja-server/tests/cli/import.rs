@@ -157,19 +157,16 @@ fn a_copy_puts_nothing_into_another_project_of_the_same_slug() {
 fn a_copy_goes_on_behind_what_is_refused_and_takes_away_all_the_same() {
     let deja = Deja::new();
     let of = ["--project", "a"];
-    let add = |name: &str, models: &[&str]| {
-        let models: Vec<_> = models.iter().flat_map(|model| ["--model", *model]).collect();
-        let at = ["--base-url", "https://house.example/v1"];
-        deja.ok(&[&["provider", "add", "--name", name][..], &of, &models, &at].concat());
+    let add = |directory: &[&str], name: &str| {
+        let at = ["--base-url", "https://house.example/v1", "--model", "m"];
+        deja.ok(&[&["provider", "add", "--name", name][..], &of, &at, directory].concat());
     };
     deja.ok(&["project", "create", "a"]);
     let key = deja.key(&[&of[..], &["--name", "k"]].concat());
-    add("one", &["m1", "m2"]);
     let copy = ["db", "copy", "--from", "sqlite", "--to", "copied"];
     deja.ok(&copy);
-    deja.ok(&[&["provider", "remove", "one"][..], &of].concat());
-    add("one", &["m1"]);
-    add("two", &["m2"]);
+    add(&[], "ours");
+    add(&["--data-dir", "copied"], "theirs");
     import(&deja, &[entry(1)]);
     deja.ok(&["key", "revoke", &key]);
     std::fs::write(deja.path().join("password"), "correct horse battery staple").unwrap();
@@ -178,7 +175,7 @@ fn a_copy_goes_on_behind_what_is_refused_and_takes_away_all_the_same() {
     assert!(create.stdin(password).output().unwrap().status.success());
     for _ in 0..2 {
         let error = left_over(&deja, &copy);
-        let wanted = "the provider 'two' of 'a': another provider of this project has the model 'm2'";
+        let wanted = "the provider 'ours' of 'a': another provider of this project has the model 'm'";
         assert!(error.contains(wanted) && error.lines().count() == 1, "{error}");
     }
     let there = |command: &[&str]| {
