@@ -29,6 +29,11 @@ impl Shares {
         Self::new(all, (all / 2).max(one))
     }
 
+    /// How many a project has at most.
+    pub const fn each(&self) -> usize {
+        self.each
+    }
+
     /// None yet, of the share of a project.
     pub fn of(&self, project: ProjectId) -> Held {
         let mut by_project = self.by_project.lock();

@@ -115,7 +115,8 @@ pub struct Engine {
     /// Places for calls to providers.
     slots: Arc<Shares>,
     room: Arc<live::Room>,
-    send_buffers: Arc<send_buffer::SendBuffers>,
+    /// Room for bodies that wait for their clients.
+    send_buffers: Arc<Shares>,
     tokens: Arc<tokens::Tokens>,
     usage: Arc<usage::UsageBuffer>,
     samples: Arc<Mutex<Reservoir>>,
@@ -135,7 +136,7 @@ impl Engine {
             flights: Arc::new(flight::Flights::default()),
             slots: Arc::new(Shares::new(parts.calls.all, parts.calls.each)),
             room: Arc::new(live::Room::new(parts.records)),
-            send_buffers: Arc::new(send_buffer::SendBuffers::new(parts.records)),
+            send_buffers: Arc::new(send_buffer::send_buffers(parts.records)),
             tokens: Arc::new(tokens::Tokens::new(parts.tokens.clone())),
             usage: Arc::default(),
             samples: Arc::default(),

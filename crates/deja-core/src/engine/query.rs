@@ -357,10 +357,8 @@ impl Engine {
             if !hit.is_exact() && calls_tools(wired, &entry).await {
                 return Ok(None);
             }
-            body = self.rendered(project, wired, &entry).await?;
-            if body.is_none() {
-                return Ok(None);
-            }
+            let Some(rendered) = self.rendered(project, wired, &entry).await? else { return Ok(None) };
+            body = Some(rendered);
         }
         let cost = self.avoided(caller, scope, query, hit).await;
         let reply = Reply { entry, source: Source::from(hit), cost, trace: Trace::default() };

@@ -12,46 +12,38 @@ const SMALL: usize = 16 * 1024;
 
 /// Room for all bodies that wait, a permit a byte. Those of one project have half of it at most, or as much as one answer may
 /// take.
-#[derive(Debug)]
-pub(super) struct SendBuffers {
-    each: usize,
-    shares: Shares,
-}
-
-impl SendBuffers {
-    pub(super) fn new(limits: RecordLimits) -> Self {
-        Self { each: (limits.all / 2).max(limits.each), shares: Shares::halves(limits.all, limits.each) }
-    }
-
-    fn of(&self, project: ProjectId) -> SendBuffer<'_> {
-        SendBuffer { buffers: self, project, bytes: 0, taken: 0, room: None }
-    }
+pub(super) fn send_buffers(limits: RecordLimits) -> Shares {
+    Shares::halves(limits.all, limits.each)
 }
 
 /// The body of one answer.
 #[derive(Debug)]
 pub struct SendBuffer<'a> {
-    buffers: &'a SendBuffers,
+    shares: &'a Shares,
     project: ProjectId,
     bytes: usize,
-    taken: usize,
     room: Option<Held>,
 }
 
-impl SendBuffer<'_> {
+impl<'a> SendBuffer<'a> {
+    const fn of(shares: &'a Shares, project: ProjectId) -> Self {
+        Self { shares, project, bytes: 0, room: None }
+    }
+
+    /// The bytes that count. A body that is larger than a project's share takes all of that.
+    fn counted(&self) -> usize {
+        if self.bytes <= SMALL { 0 } else { self.bytes.min(self.shares.each()) }
+    }
+
     /// The body has so many more bytes. Refused if there is no room for them.
     pub fn grow(&mut self, bytes: usize) -> Result<(), QueryError> {
+        let taken = self.counted();
         self.bytes += bytes;
-        // A body that is larger than a project's share takes all of that.
-        let wanted = self.bytes.min(self.buffers.each);
-        if self.bytes <= SMALL || wanted == self.taken {
-            return Ok(());
-        }
-        let room = self.room.get_or_insert_with(|| self.buffers.shares.of(self.project));
-        if !room.try_take(wanted - self.taken) {
+        let more = self.counted() - taken;
+        if more > 0 && !self.room.get_or_insert_with(|| self.shares.of(self.project)).try_take(more) {
+            self.bytes -= bytes;
             return Err(QueryError::Overloaded);
         }
-        self.taken = wanted;
         Ok(())
     }
 
@@ -79,7 +71,7 @@ impl AsRef<[u8]> for Waiting {
 impl Engine {
     /// Room for the body of an answer to a client of `project`, none of it yet.
     pub fn send_buffer(&self, project: ProjectId) -> SendBuffer<'_> {
-        self.send_buffers.of(project)
+        SendBuffer::of(&self.send_buffers, project)
     }
 
     /// The same for a body of so many bytes.
@@ -99,32 +91,32 @@ mod tests {
 
     #[test]
     fn what_one_project_does_not_take_leaves_room_for_the_answers_of_others() {
-        let buffers = SendBuffers::new(RecordLimits { each: 50_000, all: 200_000 });
+        let buffers = send_buffers(RecordLimits { each: 50_000, all: 200_000 });
         let sent = |of: u8| {
-            let mut buffer = buffers.of(project(of));
+            let mut buffer = SendBuffer::of(&buffers, project(of));
             buffer.grow(40_000).map(|()| buffer.hold(vec![b'a'; 40_000]))
         };
         let waiting: Vec<Bytes> = (0..2).map(|_| sent(1).unwrap()).collect();
         assert!(matches!(sent(1), Err(QueryError::Overloaded)), "it has its share");
         let other = sent(2).expect("another has its own");
-        assert_eq!(buffers.shares.taken(), 120_000);
+        assert_eq!(buffers.taken(), 120_000);
 
         let rest = waiting[0].slice(39_999..);
         drop(waiting);
-        assert_eq!(buffers.shares.taken(), 80_000, "the last byte of one is not sent yet");
+        assert_eq!(buffers.taken(), 80_000, "the last byte of one is not sent yet");
         drop((rest, other));
-        assert_eq!(buffers.shares.taken(), 0);
+        assert_eq!(buffers.taken(), 0);
     }
 
     #[test]
     fn small_bodies_do_not_count_and_one_beyond_a_share_takes_all_of_it() {
-        let buffers = SendBuffers::new(RecordLimits { each: 20_000, all: 20_000 });
-        let mut whole = buffers.of(project(1));
+        let buffers = send_buffers(RecordLimits { each: 20_000, all: 20_000 });
+        let mut whole = SendBuffer::of(&buffers, project(1));
         for _ in 0..3 {
             whole.grow(SMALL).unwrap();
         }
-        assert_eq!(buffers.shares.taken(), 20_000);
-        let mut small = buffers.of(project(1));
+        assert_eq!(buffers.taken(), 20_000);
+        let mut small = SendBuffer::of(&buffers, project(1));
         small.grow(SMALL).unwrap();
         assert_eq!(small.hold(vec![0; SMALL]).len(), SMALL);
         assert!(small_and_one_more(&buffers).is_err());
@@ -132,8 +124,8 @@ mod tests {
         assert!(small_and_one_more(&buffers).is_ok());
     }
 
-    fn small_and_one_more(buffers: &SendBuffers) -> Result<(), QueryError> {
-        let mut buffer = buffers.of(project(1));
+    fn small_and_one_more(buffers: &Shares) -> Result<(), QueryError> {
+        let mut buffer = SendBuffer::of(buffers, project(1));
         buffer.grow(SMALL)?;
         buffer.grow(1)
     }
