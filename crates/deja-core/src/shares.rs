@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -75,6 +76,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// `bytes`, for which these permits are held until the last copy of them is dropped.
+    pub fn around(self, bytes: impl Into<Bytes>) -> Bytes {
+        Bytes::from_owner(Around { bytes: bytes.into(), _held: self })
+    }
+
     /// Takes so many more, if they are there.
     pub fn try_take(&mut self, permits: usize) -> bool {
         let Ok(permits) = u32::try_from(permits) else { return false };
@@ -95,6 +101,18 @@ impl Held {
             part.add(more);
         }
         true
+    }
+}
+
+/// Bytes, and what is held for them.
+struct Around {
+    bytes: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Around {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -49,22 +49,10 @@ impl<'a> SendBuffer<'a> {
 
     /// `body` with its room, which comes back when the last of it is sent or thrown away.
     pub fn hold(self, body: impl Into<Bytes>) -> Bytes {
-        let body = body.into();
         match self.room {
-            Some(room) => Bytes::from_owner(Waiting { body, _room: room }),
-            None => body,
+            Some(room) => room.around(body),
+            None => body.into(),
         }
-    }
-}
-
-struct Waiting {
-    body: Bytes,
-    _room: Held,
-}
-
-impl AsRef<[u8]> for Waiting {
-    fn as_ref(&self) -> &[u8] {
-        &self.body
     }
 }
 

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use bytes::BytesMut;
 use deja_core::id::ProjectId;
-use deja_core::shares::{self, Shares};
+use deja_core::shares::{Held, Shares};
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -23,18 +23,6 @@ pub(crate) struct Bodies(Shares);
 impl Bodies {
     pub(crate) fn new(limits: &RequestLimits) -> Self {
         Self(Shares::halves(limits.wire_bytes_in_flight, limits.wire_body_bytes))
-    }
-}
-
-/// A body in memory, with its room among those of all bodies and of its project's.
-struct Held {
-    bytes: BytesMut,
-    room: shares::Held,
-}
-
-impl AsRef<[u8]> for Held {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
@@ -55,30 +43,30 @@ pub(super) async fn read(
     }
     // What is announced takes no room before it is there.
     let room = app.bodies().0.of(project);
-    Ok(Bytes::from_owner(collect(body, limits, room).await?))
+    collect(body, limits, room).await
 }
 
 /// Reads all of a body that comes steadily. Its time grows with what came: a long one on a slow line gets through, one
 /// that drips holds its room no longer than a short one may.
-async fn collect(mut body: Body, limits: &RequestLimits, room: shares::Held) -> Result<Held, WireError> {
-    let mut held = Held { bytes: BytesMut::new(), room };
+async fn collect(mut body: Body, limits: &RequestLimits, mut room: Held) -> Result<Bytes, WireError> {
+    let mut bytes = BytesMut::new();
     let (began, most) = (Instant::now(), limits.wire_body_bytes);
     loop {
-        let earned = Duration::from_secs_f64(held.bytes.len() as f64 / f64::from(limits.wire_body_rate));
+        let earned = Duration::from_secs_f64(bytes.len() as f64 / f64::from(limits.wire_body_rate));
         let deadline = (began + earned).min(Instant::now()) + limits.body_timeout;
         let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| late(limits))? else {
-            return Ok(held);
+            return Ok(room.around(bytes));
         };
         let frame = frame.map_err(|_| WireError::malformed("the body ended early"))?;
         let Ok(data) = frame.into_data() else { continue };
-        let length = held.bytes.len() + data.len();
+        let length = bytes.len() + data.len();
         if length > most {
             return Err(WireError::TooLarge(most));
         }
-        if !held.room.try_take(data.len()) {
+        if !room.try_take(data.len()) {
             return Err(ApiError::Overloaded.into());
         }
-        held.bytes.extend_from_slice(&data);
+        bytes.extend_from_slice(&data);
     }
 }
 
