@@ -117,6 +117,25 @@ async fn a_scope_that_another_process_filled_has_its_graph_by_the_first_search()
     database.remove().await;
 }
 
+/// PostgreSQL may be built without a compiler, and then shows no other trace of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_server_compiles_no_statement() {
+    let database = Database::create().await;
+    let store = database.store().await;
+    store.create_project(&project(1), &change()).await.unwrap();
+    let told = "CREATE TABLE told AS SELECT current_setting('jit') AS jit LIMIT 0;
+         CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN INSERT INTO told VALUES (current_setting(''jit'')); RETURN NULL; END';
+         CREATE TRIGGER tell AFTER INSERT ON entries EXECUTE FUNCTION tell()";
+    let client = database.client().await;
+    client.batch_execute(told).await.unwrap();
+    put(&*store, &Scope::new(project_id(1), Frame::query(Some("m"), None)), 0..1).await;
+    let jit: String = client.query_one("SELECT jit FROM told", &[]).await.unwrap().get(0);
+    assert_eq!(jit, "off");
+    store.close().await.unwrap();
+    database.remove().await;
+}
+
 /// How far it is can be asked of any replica.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_graph_that_is_being_built_says_how_far_it_is() {
