@@ -7,6 +7,7 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod console;
+mod descriptors;
 pub mod edge;
 pub mod feeds;
 pub mod jobs;

@@ -23,6 +23,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::socket::OwnDirectory;
 use crate::config::{Config, ConnectionSettings};
+use crate::descriptors;
 use crate::listener::{self, ListenerLimits};
 use crate::moment::whole;
 use crate::telemetry::{Metrics, Present};
@@ -89,6 +90,7 @@ impl Server {
         };
         let address = listener.local_addr()?;
         config.listens_on(address);
+        config.connection.max_connections = descriptors::for_clients(config.connection.max_connections);
         let limits = limits(&config.connection);
         let metrics = match config.metrics_listen {
             Some(address) => Some((bind(address, "DEJA_METRICS_LISTEN").await?, telemetry::init_metrics()?)),

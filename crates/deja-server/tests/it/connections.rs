@@ -1,5 +1,6 @@
 //! Clients that read slowly, not at all, or only when they have written all: who is waited for, and for how long.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
@@ -308,4 +309,23 @@ fn the_rest_of_a_refused_request_is_not_read_for_ever() {
     assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
     assert_eq!(http::once(deja.address(), "GET", "/livez", &[], b"").unwrap().status, 200);
     let _gone = careful.stream().write(b"x");
+}
+
+/// Each connection is an open file, and so is one to the provider.
+#[test]
+fn clients_leave_files_for_providers() {
+    let provider = FakeProvider::start();
+    let deja = Deja::builder().provider(&provider).open_files(200).start();
+    let tenant = Tenant::create(&deja, "open-files", &[]);
+    let mut first = Connection::open(deja.address()).unwrap();
+    let mut exchange = |asked: &[u8]| {
+        first.send(asked).unwrap();
+        first.receive(false).unwrap().status
+    };
+    assert_eq!(exchange(&request("GET", "/livez", &[], b"")), 200);
+    let _idle: Vec<_> = (0..180).map(|_| TcpStream::connect(deja.address()).unwrap()).collect();
+    let open = || fs::read_dir(format!("/proc/{}/fd", deja.pid())).unwrap().count();
+    eventually("the server has taken all that it takes", || open() > 100);
+    assert_eq!(exchange(&tenant.request(&json!({"prompt": "open-files", "model": MODEL}))), 200);
+    assert!(deja.log().contains("raise its limit"), "{}", deja.log());
 }

@@ -29,9 +29,16 @@ pub struct Builder {
     inside: Option<(u32, PathBuf)>,
     outlives_tests: bool,
     socket: Option<Socket>,
+    open_files: Option<u32>,
 }
 
 impl Builder {
+    /// Lets the server have no more files open than so many.
+    pub fn open_files(mut self, most: u32) -> Self {
+        self.open_files = Some(most);
+        self
+    }
+
     /// Runs the server and the command line in the user and mount namespace of this process, with their data in this
     /// directory, which is to be seen there.
     pub fn inside(mut self, process: u32, directory: PathBuf) -> Self {
@@ -109,6 +116,7 @@ impl Builder {
             inside: builder.inside.map(|(process, _)| process),
             outlives_tests: builder.outlives_tests,
             socket: builder.socket,
+            open_files: builder.open_files,
             log: Log::default(),
         };
         deja.launch("/readyz");
@@ -135,21 +143,29 @@ pub struct Deja {
     inside: Option<u32>,
     outlives_tests: bool,
     socket: Option<Socket>,
+    open_files: Option<u32>,
     log: Log,
 }
 
 impl Deja {
     /// A server with defaults: nothing of the caller's environment, no price refresh, quiet.
     pub fn builder() -> Builder {
-        Builder { env: Vec::new(), below: None, inside: None, outlives_tests: false, socket: None }
-            .env("DEJA_PRICES_URL", "")
-            .env("DEJA_LOG", "info")
-            .env("RUST_BACKTRACE", "1")
-            // The machine that runs the tests may be busy; how long things may take has its own tests.
-            .env("DEJA_EMBED_TIMEOUT_MS", "60000")
-            .env("DEJA_DATABASE_CONNECT_TIMEOUT_MS", "60000")
-            .env("DEJA_DATABASE_ACQUIRE_TIMEOUT_MS", "60000")
-            .env("DEJA_DATABASE_TIMEOUT_MS", "60000")
+        Builder {
+            env: Vec::new(),
+            below: None,
+            inside: None,
+            outlives_tests: false,
+            socket: None,
+            open_files: None,
+        }
+        .env("DEJA_PRICES_URL", "")
+        .env("DEJA_LOG", "info")
+        .env("RUST_BACKTRACE", "1")
+        // The machine that runs the tests may be busy; how long things may take has its own tests.
+        .env("DEJA_EMBED_TIMEOUT_MS", "60000")
+        .env("DEJA_DATABASE_CONNECT_TIMEOUT_MS", "60000")
+        .env("DEJA_DATABASE_ACQUIRE_TIMEOUT_MS", "60000")
+        .env("DEJA_DATABASE_TIMEOUT_MS", "60000")
     }
 
     /// A server whose providers are `provider`.
@@ -297,6 +313,12 @@ impl Deja {
             shell.args(["-c", r#"exec 3<&"$1"; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve"#, DEJA, &held]);
             shell.env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
             shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
+            shell
+        } else if let Some(most) = self.open_files {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", r#"ulimit -n "$1" && exec "$0" serve"#, DEJA, &most.to_string()]);
+            shell.env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
+            shell.current_dir(self.data.path());
             shell
         } else {
             self.command(&["serve"])
