@@ -207,12 +207,20 @@ pub enum OpenError {
         /// What is wrong with it, without quoting it.
         reason: String,
     },
-    /// PostgreSQL cannot be reached, or refuses what is needed.
+    /// PostgreSQL cannot be reached, or ends a statement.
     #[error("cannot use PostgreSQL at {server}: {reason}; check DEJA_DATABASE_URL, and that the server runs")]
     Database {
         /// Host, port and database.
         server: String,
         /// Why.
+        reason: String,
+    },
+    /// The database lacks what deja needs.
+    #[error("the database {server} is not fit for deja: {reason}")]
+    Unfit {
+        /// Host, port and database.
+        server: String,
+        /// What it lacks, and what to do.
         reason: String,
     },
     /// A much newer deja changed the schema.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Error};
 
 use super::PostgresStore;
 use super::claims::Notifications;
@@ -15,6 +17,8 @@ use super::migrations::{self, Schema};
 use super::server::Server;
 use crate::{Backend, OpenError, PostgresSettings, SchemaVersion};
 
+/// The oldest pgvector that goes on in a graph until enough candidates pass the filter.
+const PGVECTOR: (Option<u32>, Option<u32>) = (Some(0), Some(8));
 /// Longest wait for another replica that migrates.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -60,23 +64,21 @@ pub(crate) fn name(settings: &PostgresSettings) -> Result<String, OpenError> {
 
 async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let failed = |reason| OpenError::Database { server: server.name(), reason };
+    let unfit = |reason| OpenError::Unfit { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;
-    let encoding = client.query_one("SHOW server_encoding", &[]).await.and_then(|row| row.try_get(0));
-    let encoding: String = encoding.map_err(|error| failed(describe(&error)))?;
-    // One that deja has served for long is left as it is: its texts have to come out of it before.
-    if encoding != "UTF8"
-        && migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?.found > 0
-    {
-        tracing::warn!(
-            encoding,
-            "the database is not UTF8: searches by text fail or find wrong entries; copy it into a database that is"
-        );
-    } else if encoding != "UTF8" {
-        let make = "make another one (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0)";
-        return Err(failed(format!("the database holds texts as {encoding}, and not as UTF8: {make}")));
+    let before = migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?;
+    let lacking = lacking(&client).await.map_err(|error| failed(describe(&error)))?;
+    match lacking {
+        // One that deja has served for long is left as it is: its texts have to come out of it before.
+        Some(lacking) if before.found > 0 => tracing::warn!("the database is not fit for deja: {lacking}"),
+        Some(lacking) => return Err(unfit(lacking)),
+        None => {}
     }
     let schema = match timeout(PATIENCE, migrations::migrate(&mut client)).await {
-        Ok(migrated) => migrated.map_err(|error| failed(describe(&error)))?,
+        Ok(migrated) => migrated.map_err(|error| match advice(&error) {
+            Some(advice) => unfit(format!("{}: {advice}", describe(&error))),
+            None => failed(describe(&error)),
+        })?,
         Err(_) => return Err(failed("bringing the schema up to date took too long".into())),
     };
     if schema.serves > migrations::known() {
@@ -84,6 +86,41 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
         return Err(OpenError::NewerDatabase { server: server.name(), found, known });
     }
     Ok(schema)
+}
+
+/// What the database is not, and what to do.
+async fn lacking(client: &Client) -> Result<Option<String>, Error> {
+    let sql = "SELECT current_setting('server_encoding'),
+                      (SELECT extversion FROM pg_extension WHERE extname = 'vector')";
+    let row = client.query_one(sql, &[]).await?;
+    let (encoding, pgvector): (String, Option<String>) = (row.try_get(0)?, row.try_get(1)?);
+    if encoding != "UTF8" {
+        let make = "copy it into one that is UTF8 (CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0)";
+        return Ok(Some(format!(
+            "its texts are {encoding}, and searches by text fail or find the wrong: {make}"
+        )));
+    }
+    let is_old = |version: &String| {
+        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+        (numbers.next(), numbers.next()) < PGVECTOR
+    };
+    Ok(pgvector.filter(is_old).map(|found| {
+        format!("its pgvector is {found}, and has to be 0.8 or newer: install that, then ALTER EXTENSION vector UPDATE")
+    }))
+}
+
+/// What to do about an error of a migration that the server runs into as it was set up.
+fn advice(error: &Error) -> Option<&'static str> {
+    match error.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Some(
+            "make deja's role the owner of the database, and as an administrator run CREATE EXTENSION vector in it",
+        ),
+        // No file of this extension: the code differs by version.
+        Some(&SqlState::FEATURE_NOT_SUPPORTED | &SqlState::UNDEFINED_FILE) => {
+            Some("install pgvector 0.8 or newer on the server")
+        }
+        _ => None,
+    }
 }
 
 fn version(schema: Schema) -> SchemaVersion {

@@ -26,4 +26,5 @@ mod replicas;
 mod search;
 mod support;
 mod tls;
+mod unfit;
 mod upgrade;
