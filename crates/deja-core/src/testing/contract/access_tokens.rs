@@ -27,13 +27,12 @@ fn token(number: u8, operator: u32) -> AccessToken {
     }
 }
 
-async fn come_with_their_operator(mut subject: Subject) {
-    let store = subject.store();
+async fn come_with_their_operator(mut store: Subject) {
     let one = with_operator(&*store, 1).await;
     with_operator(&*store, 2).await;
     let token = token(1, 1);
     store.create_access_token(&token, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.access_token(&token.hash).await.unwrap(), Some((token.clone(), one.clone())));
     assert_eq!(store.access_token(&TokenHash([9; 32])).await.unwrap(), None);
     let disabled = Operator { disabled: Some(NOW), ..one.clone() };
@@ -43,8 +42,7 @@ async fn come_with_their_operator(mut subject: Subject) {
     assert_eq!(store.access_token(&token.hash).await.unwrap(), Some((token, one)), "enabled again");
 }
 
-async fn need_an_operator(subject: Subject) {
-    let store = subject.store();
+async fn need_an_operator(store: Subject) {
     let refused = store.create_access_token(&token(1, 1), &change()).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))));
     with_operator(&*store, 1).await;
@@ -53,30 +51,27 @@ async fn need_an_operator(subject: Subject) {
     assert!(matches!(twice, Err(StoreError::Conflict(_))));
 }
 
-async fn are_listed_by_operator_and_age(mut subject: Subject) {
-    let store = subject.store();
+async fn are_listed_by_operator_and_age(mut store: Subject) {
     let one = with_operator(&*store, 1).await;
     let two = with_operator(&*store, 2).await;
     for (number, whose) in [(3, 1), (1, 1), (2, 2)] {
         store.create_access_token(&token(number, whose), &change()).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.access_tokens(one.id).await.unwrap(), [token(1, 1), token(3, 1)]);
     assert_eq!(store.access_tokens(two.id).await.unwrap(), [token(2, 2)]);
 }
 
-async fn are_touched(mut subject: Subject) {
-    let store = subject.store();
+async fn are_touched(mut store: Subject) {
     let one = with_operator(&*store, 1).await;
     store.create_access_token(&token(1, 1), &change()).await.unwrap();
     store.touch_access_token(&token(1, 1).hash, later(7)).await.unwrap();
     store.touch_access_token(&token(9, 1).hash, later(7)).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.access_tokens(one.id).await.unwrap()[0].last_used, Some(later(7)));
 }
 
-async fn revoked_are_gone_at_once(mut subject: Subject) {
-    let store = subject.store();
+async fn revoked_are_gone_at_once(mut store: Subject) {
     let one = with_operator(&*store, 1).await;
     let two = with_operator(&*store, 2).await;
     store.create_access_token(&token(1, 1), &change()).await.unwrap();
@@ -85,7 +80,7 @@ async fn revoked_are_gone_at_once(mut subject: Subject) {
     assert!(store.access_token(&hash).await.unwrap().is_some());
     assert!(store.revoke_access_token(one.id, &hash, &change()).await.unwrap());
     assert!(!store.revoke_access_token(one.id, &hash, &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(store.access_token(&hash).await.unwrap().is_none());
     assert_eq!(store.access_tokens(one.id).await.unwrap(), []);
 }

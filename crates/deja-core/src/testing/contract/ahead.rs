@@ -35,8 +35,7 @@ async fn with_entry(store: &dyn Store, key: &ApiKey) -> LookUp {
     wanted(&scope, "hello")
 }
 
-async fn finds_what_the_exact_look_up_finds(subject: Subject) {
-    let store = subject.store();
+async fn finds_what_the_exact_look_up_finds(store: Subject) {
     let id = with_project(&*store, 1).await;
     let key = key(1, id);
     store.create_key(&key, &change()).await.unwrap();
@@ -63,8 +62,7 @@ async fn finds_what_the_exact_look_up_finds(subject: Subject) {
     }
 }
 
-async fn lets_in_as_admission_does(subject: Subject) {
-    let store = subject.store();
+async fn lets_in_as_admission_does(store: Subject) {
     let custom_quota = Quota::new(60, 5).ok();
     for (number, own) in [(1, None), (2, Quota::new(60, 3).ok())] {
         // Two projects that are alike, one asked in this way and one in that.
@@ -96,8 +94,7 @@ async fn lets_in_as_admission_does(subject: Subject) {
     }
 }
 
-async fn finds_nothing_of_other_projects(subject: Subject) {
-    let store = subject.store();
+async fn finds_nothing_of_other_projects(store: Subject) {
     let (mine, theirs) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let wanted = with_entry(&*store, &key(1, mine)).await;
     let other = key(2, theirs);
@@ -106,8 +103,7 @@ async fn finds_nothing_of_other_projects(subject: Subject) {
     assert_eq!(ask(&*store, &other, &wanted, 0).await.1.unwrap(), None);
 }
 
-async fn finds_nothing_for_who_is_refused(subject: Subject) {
-    let store = subject.store();
+async fn finds_nothing_for_who_is_refused(store: Subject) {
     let id = with_project(&*store, 1).await;
     let narrow = ApiKey { quota: Quota::new(1, 1).ok(), expires: Some(later(9)), ..key(1, id) };
     let wanted = with_entry(&*store, &narrow).await;

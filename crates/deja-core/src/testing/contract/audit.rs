@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    NOW, bytes, entry, entry_id, key, later, project, project_id, put, scope, with_project,
+    MANY, NOW, bytes, entry, entry_id, key, later, project, project_id, put, scope, with_project,
 };
 use super::labels::wrong;
 use super::{Subject, register};
@@ -25,8 +25,6 @@ register!["audit":
     sweep_removes_rows_of_one_action,
 ];
 
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
-
 fn of(action: &'static str, project: Option<ProjectId>) -> Change {
     Change { project, ..Change::new(NOW, Actor::Cli, action) }
 }
@@ -36,7 +34,7 @@ async fn actions(store: &dyn Store) -> Vec<String> {
     rows.into_iter().rev().map(|row| row.change.action.into_owned()).collect()
 }
 
-async fn rows_come_back_as_they_were(mut subject: Subject) {
+async fn rows_come_back_as_they_were(mut store: Subject) {
     let id = OperatorId::from_bytes(bytes(3));
     let actor = Actor::Operator { id, email: "ada@example.com".to_owned() };
     let full =
@@ -44,21 +42,20 @@ async fn rows_come_back_as_they_were(mut subject: Subject) {
     let by_key = Change::new(NOW, Actor::Key("key dj_0001".to_owned()), "by key");
     let changes = [full, of("cli", None), by_key, Change::new(later(-9), Actor::System, "x")];
     for change in &changes {
-        subject.store().note(change).await.unwrap();
+        store.note(change).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let rows = store.changes(None, None, MANY).await.unwrap();
     let kept: Vec<Change> = rows.iter().rev().map(|row| row.change.clone()).collect();
     assert_eq!(kept, changes);
     assert!(rows.is_sorted_by(|a, b| a.number > b.number));
 }
 
-async fn rows_page_newest_first(mut subject: Subject) {
-    let store = subject.store();
+async fn rows_page_newest_first(mut store: Subject) {
     for number in 0..7 {
         store.note(&of("note", Some(project_id(number % 2)))).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let two = NonZeroUsize::new(2).unwrap();
     let mut seen = Vec::new();
     let mut before = None;
@@ -156,10 +153,10 @@ async fn all_changes(store: &dyn Store) -> Vec<bool> {
     ]
 }
 
-async fn every_change_writes_its_row(mut subject: Subject) {
-    let done = all_changes(&*subject.store()).await;
+async fn every_change_writes_its_row(mut store: Subject) {
+    let done = all_changes(&*store).await;
     assert!(done.iter().all(|done| *done), "{done:?}");
-    let store = subject.reopened().await;
+    store.reopen().await;
     let expected = [
         "create_project",
         "update_project",
@@ -193,8 +190,7 @@ async fn every_change_writes_its_row(mut subject: Subject) {
     assert_eq!(actions(&*store).await, expected);
 }
 
-async fn what_was_not_done_writes_none(mut subject: Subject) {
-    let store = subject.store();
+async fn what_was_not_done_writes_none(mut store: Subject) {
     let id = project_id(1);
     let none = of("nothing", None);
     assert!(!store.update_project(&project(1), &none).await.unwrap());
@@ -223,17 +219,16 @@ async fn what_was_not_done_writes_none(mut subject: Subject) {
     assert!(!store.set_rank(id, operator().id, Rank::Viewer, &none).await.unwrap());
     let member = Operator { role: Role::Member, ..operator() };
     assert!(store.update_operator(&member, &none).await.is_err());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(actions(&*store).await, ["first", "second", "third"]);
 }
 
-async fn rows_outlive_their_project(mut subject: Subject) {
-    let store = subject.store();
+async fn rows_outlive_their_project(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(id), "one")).await;
     store.delete(id, entry_id(1), &of("entry.delete", Some(id))).await.unwrap();
     store.delete_project(id, &of("project.delete", Some(id))).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let rows = store.changes(Some(id), None, MANY).await.unwrap();
     assert_eq!(
         rows.iter().map(|row| &*row.change.action).collect::<Vec<_>>(),
@@ -241,8 +236,7 @@ async fn rows_outlive_their_project(mut subject: Subject) {
     );
 }
 
-async fn sweep_removes_rows_of_one_action(mut subject: Subject) {
-    let store = subject.store();
+async fn sweep_removes_rows_of_one_action(mut store: Subject) {
     for second in 0..10 {
         for action in ["other", "refused"] {
             store.note(&Change::new(later(second), Actor::System, action)).await.unwrap();
@@ -257,7 +251,7 @@ async fn sweep_removes_rows_of_one_action(mut subject: Subject) {
     assert_eq!(sweep(0, 5, many).await.unwrap(), 2, "the newest stay");
     let numbers = |rows: &[AuditRow]| rows.iter().map(|row| row.number).collect::<Vec<_>>();
     let before = numbers(&store.changes(None, None, many).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     let rows = store.changes(None, None, many).await.unwrap();
     assert_eq!(numbers(&rows), before, "rows keep their numbers");
     let at = |action: &str| {

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    NOW, assert_found, at_angle, chat, embedder, entry, entry_id, later, project_id, put, scope, turned,
-    with_project,
+    MANY, NOW, assert_found, at_angle, chat, embedder, entry, entry_id, later, project_id, put, scope,
+    turned, with_project,
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
@@ -27,8 +27,6 @@ register!["browse":
     contexts_and_models_are_counted,
 ];
 
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
-
 fn all() -> EntryFilter {
     EntryFilter::default()
 }
@@ -48,8 +46,7 @@ fn created(mut new: NewEntry, after: i64) -> NewEntry {
     new
 }
 
-async fn entries_page_newest_first(mut subject: Subject) {
-    let store = subject.store();
+async fn entries_page_newest_first(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let two = with_project(&*store, 2).await;
     // Several at the same time: these go by id.
@@ -57,7 +54,7 @@ async fn entries_page_newest_first(mut subject: Subject) {
         put(&*store, created(entry(number, &scope(one), &number.to_string()), after)).await;
     }
     put(&*store, entry(6, &scope(two), "foreign")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(browsed(&*store, one, &all()).await, [4, 5, 2, 1, 3].map(entry_id));
     let (mut seen, mut after) = (Vec::new(), None);
     loop {
@@ -102,8 +99,7 @@ async fn paged(
     }
 }
 
-async fn entries_are_listed_by_each_column_both_ways(mut subject: Subject) {
-    let store = subject.store();
+async fn entries_are_listed_by_each_column_both_ways(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     // When each was stored, how often it was hit, and when last.
     let entries = [(1, 5, 3, 50), (2, 5, 3, 20), (3, 1, 0, 0), (4, 9, 7, 50), (5, 5, 0, 0)];
@@ -117,7 +113,7 @@ async fn entries_are_listed_by_each_column_both_ways(mut subject: Subject) {
     hit(&*store, one, &hits).await;
     hit(&*store, one, &[(6, 9, 30)]).await;
     hit(&*store, two, &[(7, 5, 40)]).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let m = EntryFilter { model: Some("m".into()), ..all() };
     for (by, filter, numbers) in [
         (EntryColumn::Created, &all(), vec![4, 6, 5, 2, 1, 3]),
@@ -136,8 +132,7 @@ async fn entries_are_listed_by_each_column_both_ways(mut subject: Subject) {
     }
 }
 
-async fn entries_that_are_hit_meanwhile_move_and_no_other(subject: Subject) {
-    let store = subject.store();
+async fn entries_that_are_hit_meanwhile_move_and_no_other(store: Subject) {
     let project = with_project(&*store, 1).await;
     for number in 1..=6 {
         put(&*store, entry(number, &scope(project), &number.to_string())).await;
@@ -156,8 +151,7 @@ async fn entries_that_are_hit_meanwhile_move_and_no_other(subject: Subject) {
     assert_eq!(ids(&rest), [3, 1, 7].map(entry_id));
 }
 
-async fn filters_narrow_what_is_browsed(mut subject: Subject) {
-    let store = subject.store();
+async fn filters_narrow_what_is_browsed(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let mut number = 0;
     for model in ["m", "n"] {
@@ -167,7 +161,7 @@ async fn filters_narrow_what_is_browsed(mut subject: Subject) {
                 .await;
         }
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let n = Some("n".to_owned());
     let only = |model: &Option<String>, context: Option<Option<&str>>| EntryFilter {
         model: model.clone(),
@@ -185,8 +179,7 @@ async fn filters_narrow_what_is_browsed(mut subject: Subject) {
     assert_eq!(browsed(&*store, project_id(2), &all()).await, []);
 }
 
-async fn text_is_found_in_prompt_and_answer(subject: Subject) {
-    let store = subject.store();
+async fn text_is_found_in_prompt_and_answer(store: Subject) {
     let project = with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(project), "Reset my PASSWORD 100%")).await;
     let mut second = entry(2, &scope(project), "other");
@@ -207,8 +200,7 @@ async fn text_is_found_in_prompt_and_answer(subject: Subject) {
     }
 }
 
-async fn text_is_found_whatever_its_case(subject: Subject) {
-    let store = subject.store();
+async fn text_is_found_whatever_its_case(store: Subject) {
     let project = with_project(&*store, 1).await;
     for (number, prompt) in [
         (1, "Une ÉCOLE à Paris"),
@@ -236,8 +228,7 @@ async fn text_is_found_whatever_its_case(subject: Subject) {
     }
 }
 
-async fn entries_of_all_scopes_are_found_by_their_vectors(mut subject: Subject) {
-    let store = subject.store();
+async fn entries_of_all_scopes_are_found_by_their_vectors(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let of = |model: &str, context: Option<&str>| Scope::new(one, Frame::query(Some(model), context));
     let scopes = [of("m", None), of("n", Some("c")), chat(one), of("n", None), of("m", None)];
@@ -249,7 +240,7 @@ async fn entries_of_all_scopes_are_found_by_their_vectors(mut subject: Subject) 
     put(&*store, long).await;
     let other = NewEntry { vector: Some((embedder("f"), at_angle(0.0))), ..entry(8, &scopes[0], "f") };
     put(&*store, other).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let found = async |filter: EntryFilter, limit: usize| {
         let limit = NonZeroUsize::new(limit).unwrap();
         let probe = at_angle(0.0);
@@ -270,21 +261,19 @@ async fn entries_of_all_scopes_are_found_by_their_vectors(mut subject: Subject) 
     assert_eq!(found(with_text("answer 3"), 10).await.0, [3].map(entry_id));
 }
 
-async fn purge_deletes_what_was_counted(mut subject: Subject) {
-    let store = subject.store();
+async fn purge_deletes_what_was_counted(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "keep me")).await;
     put(&*store, entry(2, &scope, "drop me")).await;
     let filter = with_text("DROP me");
     assert_eq!(store.count_matching(scope.project(), &filter).await.unwrap(), 1);
     assert_eq!(store.purge(scope.project(), &filter, &change()).await.unwrap(), 1);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_found(&*store, &scope, "keep me", NOW, true).await;
     assert_found(&*store, &scope, "drop me", NOW, false).await;
 }
 
-async fn details_tell_hits_and_savings(mut subject: Subject) {
-    let store = subject.store();
+async fn details_tell_hits_and_savings(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let scope = Scope::new(project, Frame::query(Some("m"), Some("c")));
     let new = put(&*store, entry(1, &scope, "hello")).await;
@@ -297,7 +286,7 @@ async fn details_tell_hits_and_savings(mut subject: Subject) {
         batch.entries.insert((project, entry_id(9)), hits);
         store.record(&batch).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let detail = store.entry(project, entry_id(1)).await.unwrap().unwrap();
     assert_eq!((&detail.entry, detail.context.as_deref()), (&*new, Some("c")));
     assert_eq!((detail.hits, detail.last_hit), (3, Some(later(50))));
@@ -307,8 +296,7 @@ async fn details_tell_hits_and_savings(mut subject: Subject) {
     assert_eq!(store.entry(project_id(2), entry_id(1)).await.unwrap(), None);
 }
 
-async fn contexts_and_models_are_counted(mut subject: Subject) {
-    let store = subject.store();
+async fn contexts_and_models_are_counted(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let two = with_project(&*store, 2).await;
     let mut number = 0;
@@ -331,7 +319,7 @@ async fn contexts_and_models_are_counted(mut subject: Subject) {
     }
     let gone = EntryFilter { context: Some(Some("gone".into())), ..all() };
     store.purge(one, &gone, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let text = |text: &str| Some(text.to_owned());
     let contexts = store.contexts_of(one, MANY, MANY).await.unwrap();
     assert_eq!(contexts, [(text("x"), 3), (None, 2), (text("y"), 2)]);

@@ -52,8 +52,7 @@ fn failed() -> Unanswered {
     Unanswered { model: "m".into(), failure: Some(failure) }
 }
 
-async fn one_owner_at_a_time(subject: Subject) {
-    let store = subject.store();
+async fn one_owner_at_a_time(store: Subject) {
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     assert!(claim(claims, &flight, 1, LONG).await);
@@ -66,8 +65,7 @@ async fn one_owner_at_a_time(subject: Subject) {
     assert!(!claim(claims, &flight, 1, LONG).await);
 }
 
-async fn a_claim_that_ran_out_is_taken_over(subject: Subject) {
-    let store = subject.store();
+async fn a_claim_that_ran_out_is_taken_over(store: Subject) {
     let claims = store.claims().unwrap();
     let (left, prolonged) = (flight(1, "p"), flight(1, "q"));
     for flight in [&left, &prolonged] {
@@ -80,8 +78,7 @@ async fn a_claim_that_ran_out_is_taken_over(subject: Subject) {
     assert!(!claim(claims, &left, 1, LONG).await, "it was taken over");
 }
 
-async fn a_claim_that_is_gone_does_not_come_back(subject: Subject) {
-    let store = subject.store();
+async fn a_claim_that_is_gone_does_not_come_back(store: Subject) {
     let claims = store.claims().unwrap();
     let (never, released, lost) = (flight(1, "p"), flight(1, "q"), flight(1, "r"));
     assert!(claim(claims, &released, 1, LONG).await);
@@ -97,8 +94,7 @@ async fn a_claim_that_is_gone_does_not_come_back(subject: Subject) {
     assert!(!claim(claims, &lost, 3, LONG).await, "it is still the second owner's");
 }
 
-async fn only_the_owner_releases(subject: Subject) {
-    let store = subject.store();
+async fn only_the_owner_releases(store: Subject) {
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     assert!(claim(claims, &flight, 1, LONG).await);
@@ -107,16 +103,14 @@ async fn only_the_owner_releases(subject: Subject) {
     claims.release(&self::flight(1, "nobody's"), owner(1), &failed()).await.unwrap();
 }
 
-async fn flights_are_apart(subject: Subject) {
-    let store = subject.store();
+async fn flights_are_apart(store: Subject) {
     let claims = store.claims().unwrap();
     for (number, flight) in [flight(1, "p"), flight(1, "q"), flight(2, "p")].iter().enumerate() {
         assert!(claim(claims, flight, number as u8, LONG).await);
     }
 }
 
-async fn who_waits_is_woken(subject: Subject) {
-    let store = subject.store();
+async fn who_waits_is_woken(store: Subject) {
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     assert!(claim(claims, &flight, 1, LONG).await);
@@ -132,8 +126,7 @@ async fn who_waits_is_woken(subject: Subject) {
     claims.released(&flight, owner(1), Duration::from_millis(50)).await;
 }
 
-async fn who_waited_is_told_how_it_ended_and_for_others_it_is_free(subject: Subject) {
-    let store = subject.store();
+async fn who_waited_is_told_how_it_ended_and_for_others_it_is_free(store: Subject) {
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");
     assert!(claim(claims, &flight, 1, LONG).await);
@@ -154,8 +147,7 @@ async fn who_waited_is_told_how_it_ended_and_for_others_it_is_free(subject: Subj
     assert!(matches!(late, Claimed::Theirs(by) if by == owner(3)), "{late:?}");
 }
 
-async fn storing_releases_and_who_claims_next_sees_the_entry(subject: Subject) {
-    let store = subject.store();
+async fn storing_releases_and_who_claims_next_sees_the_entry(store: Subject) {
     store.create_project(&project(1), &change()).await.unwrap();
     let claims = store.claims().unwrap();
     let flight = flight(1, "p");

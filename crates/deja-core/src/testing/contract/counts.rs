@@ -41,8 +41,7 @@ fn add(batch: &mut UsageBatch, project: ProjectId, model: &str, outcomes: &[Outc
     }
 }
 
-async fn totals_add_up_by_project_and_span(mut subject: Subject) {
-    let store = subject.store();
+async fn totals_add_up_by_project_and_span(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let all = [Outcome::ExactHit, Outcome::SemanticHit, Outcome::Miss, Outcome::Error, Outcome::Miss];
     for (project, model, outcomes, after) in [
@@ -54,7 +53,7 @@ async fn totals_add_up_by_project_and_span(mut subject: Subject) {
     ] {
         store.record(&batch(project, model, outcomes, after)).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let hour = hour_of(NOW);
     let first = store.totals(hour, hour + 1).await.unwrap();
     let expected = Totals {
@@ -76,25 +75,23 @@ async fn totals_add_up_by_project_and_span(mut subject: Subject) {
     assert!(store.totals(hour, hour).await.unwrap().is_empty());
 }
 
-async fn counts_of_gone_projects_are_dropped(mut subject: Subject) {
-    let store = subject.store();
+async fn counts_of_gone_projects_are_dropped(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let mut mixed = batch(project_id(9), "m", &[Outcome::Miss], 0);
     add(&mut mixed, one, "m", &[Outcome::Miss], 0);
     store.record(&mixed).await.unwrap();
     store.record(&UsageBatch::default()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let totals = store.totals(i64::MIN, i64::MAX).await.unwrap();
     assert_eq!(totals.keys().copied().collect::<Vec<_>>(), [one]);
 }
 
-async fn nothing_is_lost_under_concurrency(mut subject: Subject) {
-    let store = subject.store();
+async fn nothing_is_lost_under_concurrency(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     store.create_key(&key(1, one), &change()).await.unwrap();
     let mut tasks = JoinSet::new();
     for _ in 0..50 {
-        let store = subject.store();
+        let store = store.shared();
         tasks.spawn(async move {
             for _ in 0..4 {
                 store.record(&batch(one, "m", &[Outcome::Miss, Outcome::ExactHit], 0)).await.unwrap();
@@ -104,7 +101,7 @@ async fn nothing_is_lost_under_concurrency(mut subject: Subject) {
     while let Some(done) = tasks.join_next().await {
         done.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let totals = store.totals(i64::MIN, i64::MAX).await.unwrap()[&one];
     assert_eq!((totals.misses, totals.exact_hits), (200, 200));
     assert_eq!(store.keys(one).await.unwrap()[0].1.requests, 400);
@@ -122,8 +119,7 @@ fn numbered(number: u8, taken: Timestamp, mut batch: UsageBatch) -> UsageBatch {
     batch
 }
 
-async fn a_batch_is_counted_once_however_often_it_is_given(mut subject: Subject) {
-    let store = subject.store();
+async fn a_batch_is_counted_once_however_often_it_is_given(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     store.create_key(&key(1, one), &change()).await.unwrap();
     let stored = entry(1, &scope(one), "p");
@@ -134,7 +130,7 @@ async fn a_batch_is_counted_once_however_often_it_is_given(mut subject: Subject)
     first.entries.insert((one, stored.entry.id), hits);
     let mut tasks = JoinSet::new();
     for _ in 0..8 {
-        let (store, first) = (subject.store(), first.clone());
+        let (store, first) = (store.shared(), first.clone());
         tasks.spawn(async move { store.record(&first).await.unwrap() });
     }
     tasks.join_all().await;
@@ -146,15 +142,14 @@ async fn a_batch_is_counted_once_however_often_it_is_given(mut subject: Subject)
     for more in [&next, &misses(2, NOW)] {
         store.record(more).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for again in [&next, &first, &misses(2, NOW)] {
         store.record(again).await.unwrap();
     }
     assert_eq!(counted(&*store, one).await, (3, 3));
 }
 
-async fn a_recorder_is_forgotten_with_its_last_hour(subject: Subject) {
-    let store = subject.store();
+async fn a_recorder_is_forgotten_with_its_last_hour(store: Subject) {
     let one = with_project(&*store, 1).await;
     store.create_key(&key(1, one), &change()).await.unwrap();
     let misses = numbered(1, NOW, batch(one, "m", &[Outcome::Miss], 0));
@@ -168,8 +163,7 @@ async fn a_recorder_is_forgotten_with_its_last_hour(subject: Subject) {
     }
 }
 
-async fn sums_stop_at_their_maximum(mut subject: Subject) {
-    let store = subject.store();
+async fn sums_stop_at_their_maximum(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     store.create_key(&key(1, one), &change()).await.unwrap();
     let stored = entry(1, &scope(one), "p");
@@ -190,7 +184,7 @@ async fn sums_stop_at_their_maximum(mut subject: Subject) {
         }
         store.record(&batch).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let by_key = store
         .usage_by(one, &Slice::default(), Dimension::Key, Step::Hour, 0..i64::MAX, NonZeroUsize::MAX)
         .await;

@@ -38,14 +38,13 @@ register!["entries":
     a_prompt_can_be_stored_again_after_its_deletion,
 ];
 
-async fn come_back_as_they_were(mut subject: Subject) {
-    let store = subject.store();
+async fn come_back_as_they_were(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let mut plain = turned(entry(2, &scope, ""), 60.0);
     plain.entry.answer.served_model = None;
     plain.entry.expires = Some(super::fixtures::later(60));
     let (one, two) = (put(&*store, entry(1, &scope, "Grüße\0")).await, put(&*store, plain).await);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(exactly(&*store, &scope, "Grüße\0", NOW).await, Some(one.clone()));
     assert_eq!(exactly(&*store, &scope, "", NOW).await, Some(two.clone()));
     assert_eq!(exactly(&*store, &scope, "Grüße", NOW).await, None);
@@ -56,26 +55,24 @@ async fn come_back_as_they_were(mut subject: Subject) {
     assert_eq!(store.count(scope.project()).await.unwrap(), 2);
 }
 
-async fn without_a_vector_are_found_by_hash_only(mut subject: Subject) {
-    let store = subject.store();
+async fn without_a_vector_are_found_by_hash_only(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let mut long = entry(1, &scope, "very long");
     long.vector = None;
     put(&*store, long).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(exactly(&*store, &scope, "very long", NOW).await.is_some());
     assert!(near(&*store, &scope, 0.0, 0.0, NOW).await.is_empty());
     assert!(store.delete(scope.project(), entry_id(1), &change()).await.unwrap());
     assert!(exactly(&*store, &scope, "very long", NOW).await.is_none());
 }
 
-async fn records_come_with_the_answer_that_is_served(mut subject: Subject) {
-    let store = subject.store();
+async fn records_come_with_the_answer_that_is_served(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let scope = chat(project);
     let stored = put(&*store, recorded(1, &scope, "hello")).await;
     let plain = put(&*store, entry(2, &scope, "of no wire format")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let near = near(&*store, &scope, 0.0, 0.9, NOW).await;
     assert_eq!(ids(&near), [1, 2].map(entry_id));
     for (candidate, stored) in near.iter().zip([&stored, &plain]) {
@@ -87,7 +84,7 @@ async fn records_come_with_the_answer_that_is_served(mut subject: Subject) {
     assert_eq!(stored.answer.record.as_deref(), Some(RECORD));
     let again = store.insert(recorded(3, &scope, "hello")).await.unwrap();
     assert!(matches!(again, Inserted::Twin(twin) if twin == stored));
-    let store = subject.reopened().await;
+    store.reopen().await;
     let again = store.insert(recorded(3, &scope, "hello")).await.unwrap();
     assert!(matches!(again, Inserted::Twin(twin) if twin == stored), "from disk too");
     assert_eq!(exact(&*store).await, Some(stored));
@@ -97,14 +94,13 @@ async fn records_come_with_the_answer_that_is_served(mut subject: Subject) {
     assert_eq!(store.whole(project, entry_id(1)).await.unwrap(), None);
 }
 
-async fn are_found_by_what_they_were_stored_under(mut subject: Subject) {
-    let store = subject.store();
+async fn are_found_by_what_they_were_stored_under(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let whole_requests = Scope::new(project, Frame::exact(Kind::Chat, "m"));
     for (number, scope) in [(1, chat(project)), (2, whole_requests.clone())] {
         put(&*store, recorded(number, &scope, "hello")).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (number, scope) in [(1, chat(project)), (2, whole_requests)] {
         for _ in 0..2 {
             let found = store.exact(&scope, &request("hello"), NOW).await.unwrap();
@@ -116,11 +112,10 @@ async fn are_found_by_what_they_were_stored_under(mut subject: Subject) {
     }
 }
 
-async fn of_projects_never_meet(mut subject: Subject) {
-    let store = subject.store();
+async fn of_projects_never_meet(mut store: Subject) {
     let (mine, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, entry(1, &scope(mine), "hello")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_found(&*store, &scope(mine), "hello", NOW, true).await;
     assert_found(&*store, &scope(other), "hello", NOW, false).await;
     assert_eq!(store.count(other).await.unwrap(), 0);
@@ -143,50 +138,46 @@ fn scopes(project: ProjectId) -> Vec<Scope> {
     queries.chain(wires).map(|frame| Scope::new(project, frame)).collect()
 }
 
-async fn of_scopes_never_meet(mut subject: Subject) {
-    let store = subject.store();
+async fn of_scopes_never_meet(mut store: Subject) {
     let scopes = scopes(with_project(&*store, 1).await);
     for (number, scope) in (0..).zip(&scopes) {
         put(&*store, entry(number, scope, "hello")).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (number, scope) in (0..).zip(&scopes) {
         assert_eq!(ids(&near(&*store, scope, 0.0, 0.0, NOW).await), [entry_id(number)], "{scope:?}");
         assert_eq!(exactly(&*store, scope, "hello", NOW).await.unwrap().id, entry_id(number));
     }
 }
 
-async fn a_twin_is_replaced_if_that_is_wanted(mut subject: Subject) {
-    let store = subject.store();
+async fn a_twin_is_replaced_if_that_is_wanted(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
     let fresh = turned(NewEntry { replaces: true, ..entry(2, &scope, "hello") }, 90.0);
     put(&*store, fresh).await;
     put(&*store, NewEntry { replaces: true, ..entry(3, &scope, "of no twin") }).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.count(scope.project()).await.unwrap(), 2);
     assert_eq!(exactly(&*store, &scope, "hello", NOW).await.unwrap().id, entry_id(2));
     assert_eq!(ids(&near(&*store, &scope, 90.0, 0.9, NOW).await), [entry_id(2)]);
 }
 
-async fn live_twins_stay(mut subject: Subject) {
-    let store = subject.store();
+async fn live_twins_stay(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let first = put(&*store, entry(1, &scope, "hello")).await;
     let again = store.insert(turned(entry(2, &scope, "hello"), 90.0)).await.unwrap();
     assert!(matches!(again, Inserted::Twin(twin) if twin == first));
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.count(scope.project()).await.unwrap(), 1);
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.9, NOW).await), [entry_id(1)]);
     assert!(near(&*store, &scope, 90.0, 0.9, NOW).await.is_empty());
 }
 
-async fn equal_inserts_at_once_leave_one(subject: Subject) {
-    let store = subject.store();
+async fn equal_inserts_at_once_leave_one(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let mut tasks = JoinSet::new();
     for number in 0..50 {
-        let (store, new) = (subject.store(), entry(number, &scope, "hello"));
+        let (store, new) = (store.shared(), entry(number, &scope, "hello"));
         tasks.spawn(async move { (number, store.insert(new).await.unwrap()) });
     }
     let (mut winners, mut seen) = (Vec::new(), Vec::new());
@@ -202,13 +193,13 @@ async fn equal_inserts_at_once_leave_one(subject: Subject) {
     assert_eq!(store.count(scope.project()).await.unwrap(), 1);
 }
 
-async fn different_inserts_at_once_all_stay(mut subject: Subject) {
-    let project = with_project(&*subject.store(), 1).await;
+async fn different_inserts_at_once_all_stay(mut store: Subject) {
+    let project = with_project(&*store, 1).await;
     let mut tasks = JoinSet::new();
     for number in 0..50u32 {
         let context = (number % 3).to_string();
         let scope = Scope::new(project, Frame::query(None, Some(&context)));
-        let (store, new) = (subject.store(), entry(number, &scope, &number.to_string()));
+        let (store, new) = (store.shared(), entry(number, &scope, &number.to_string()));
         tasks.spawn(async move {
             put(&*store, new).await;
             assert!(exactly(&*store, &scope, &number.to_string(), NOW).await.is_some(), "found at once");
@@ -217,12 +208,11 @@ async fn different_inserts_at_once_all_stay(mut subject: Subject) {
     while let Some(done) = tasks.join_next().await {
         done.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.count(project).await.unwrap(), 50);
 }
 
-async fn ids_are_unique_in_a_project(subject: Subject) {
-    let store = subject.store();
+async fn ids_are_unique_in_a_project(store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, entry(1, &scope(one), "hello")).await;
     let clash = store.insert(entry(1, &scope(one), "other")).await;
@@ -232,8 +222,7 @@ async fn ids_are_unique_in_a_project(subject: Subject) {
     assert_eq!(store.count(one).await.unwrap(), 1);
 }
 
-async fn deleted_are_not_found(mut subject: Subject) {
-    let store = subject.store();
+async fn deleted_are_not_found(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=3 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
@@ -241,7 +230,7 @@ async fn deleted_are_not_found(mut subject: Subject) {
     assert!(store.delete(scope.project(), entry_id(2), &change()).await.unwrap());
     assert!(!store.delete(scope.project(), entry_id(2), &change()).await.unwrap());
     assert_found(&*store, &scope, "2", NOW, false).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_found(&*store, &scope, "2", NOW, false).await;
     for kept in ["1", "3"] {
         assert_found(&*store, &scope, kept, NOW, true).await;
@@ -249,16 +238,14 @@ async fn deleted_are_not_found(mut subject: Subject) {
     assert_eq!(store.count(scope.project()).await.unwrap(), 2);
 }
 
-async fn delete_needs_the_right_project(subject: Subject) {
-    let store = subject.store();
+async fn delete_needs_the_right_project(store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, entry(1, &scope(one), "hello")).await;
     assert!(!store.delete(two, entry_id(1), &change()).await.unwrap());
     assert_found(&*store, &scope(one), "hello", NOW, true).await;
 }
 
-async fn purge_hides_from_nearest(mut subject: Subject) {
-    let store = subject.store();
+async fn purge_hides_from_nearest(mut store: Subject) {
     let scopes = scopes(with_project(&*store, 1).await);
     let project = scopes[0].project();
     for (number, scope) in (0..).zip(&scopes) {
@@ -267,7 +254,7 @@ async fn purge_hides_from_nearest(mut subject: Subject) {
     let purged = store.purge(project, &EntryFilter::default(), &change()).await.unwrap();
     assert_eq!(purged, scopes.len() as u64);
     assert_found(&*store, &scopes[0], "hello", NOW, false).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     for scope in &scopes {
         assert_found(&*store, scope, "hello", NOW, false).await;
     }
@@ -275,8 +262,7 @@ async fn purge_hides_from_nearest(mut subject: Subject) {
     assert_eq!(store.purge(project, &EntryFilter::default(), &change()).await.unwrap(), 0);
 }
 
-async fn purge_by_model_goes_by_the_asked_model(subject: Subject) {
-    let store = subject.store();
+async fn purge_by_model_goes_by_the_asked_model(store: Subject) {
     let project = with_project(&*store, 1).await;
     // Models share answers here: the scope has none, the entries do.
     let shared = Scope::new(project, Frame::query(None, None));
@@ -290,8 +276,7 @@ async fn purge_by_model_goes_by_the_asked_model(subject: Subject) {
     assert_eq!(ids(&near(&*store, &shared, 0.0, 0.0, NOW).await), [entry_id(2)]);
 }
 
-async fn purge_by_context_tells_none_from_empty(subject: Subject) {
-    let store = subject.store();
+async fn purge_by_context_tells_none_from_empty(store: Subject) {
     let project = with_project(&*store, 1).await;
     let contexts = [None, Some(""), Some("c")];
     for (number, context) in (0..).zip(contexts) {
@@ -308,8 +293,7 @@ async fn purge_by_context_tells_none_from_empty(subject: Subject) {
     }
 }
 
-async fn purge_leaves_other_projects(subject: Subject) {
-    let store = subject.store();
+async fn purge_leaves_other_projects(store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     for (number, project) in [(1, one), (2, two)] {
         put(&*store, entry(number, &scope(project), "hello")).await;
@@ -319,13 +303,12 @@ async fn purge_leaves_other_projects(subject: Subject) {
 }
 
 /// More than a store may delete at a time.
-async fn purge_takes_all_of_many(mut subject: Subject) {
+async fn purge_takes_all_of_many(mut store: Subject) {
     const MANY: u32 = 1_300;
-    let store = subject.store();
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let mut tasks = JoinSet::new();
     for number in 0..MANY {
-        let (store, new) = (subject.store(), entry(number, &scope(one), &number.to_string()));
+        let (store, new) = (store.shared(), entry(number, &scope(one), &number.to_string()));
         tasks.spawn(async move { put(&*store, new).await });
     }
     tasks.join_all().await;
@@ -335,15 +318,14 @@ async fn purge_takes_all_of_many(mut subject: Subject) {
     assert_eq!(store.purge(one, &filter, &purge).await.unwrap(), u64::from(MANY));
     let rows = store.changes(Some(one), None, NonZeroUsize::MAX).await.unwrap();
     assert_eq!(rows.iter().filter(|row| row.change == purge).count(), 1, "one purge is one change");
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.count(one).await.unwrap(), 0);
     assert!(near(&*store, &scope(one), 0.0, 0.0, NOW).await.is_empty());
     assert_found(&*store, &scope(two), "hello", NOW, true).await;
 }
 
 /// Deleting from anywhere in a scope leaves all the others where they can be found.
-async fn the_last_one_of_many_is_deleted_alone(mut subject: Subject) {
-    let store = subject.store();
+async fn the_last_one_of_many_is_deleted_alone(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 0..40u32 {
         put(&*store, turned(entry(number, &scope, &number.to_string()), number as f32)).await;
@@ -352,7 +334,7 @@ async fn the_last_one_of_many_is_deleted_alone(mut subject: Subject) {
     for number in deleted {
         assert!(store.delete(scope.project(), entry_id(number), &change()).await.unwrap());
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for number in 0..40u32 {
         let best = store_best(&*store, &scope, number as f32).await;
         assert_eq!(best == entry_id(number), !deleted.contains(&number), "{number}");
@@ -370,12 +352,11 @@ async fn store_best(store: &dyn Store, scope: &Scope, degrees: f32) -> crate::id
     store.nearest(scope, probe, NOW).await.unwrap()[0].entry.id
 }
 
-async fn a_prompt_can_be_stored_again_after_its_deletion(mut subject: Subject) {
-    let store = subject.store();
+async fn a_prompt_can_be_stored_again_after_its_deletion(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
     store.delete(scope.project(), entry_id(1), &change()).await.unwrap();
     let second = put(&*store, entry(2, &scope, "hello")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(exactly(&*store, &scope, "hello", NOW).await, Some(second));
 }

@@ -47,8 +47,7 @@ async fn all(store: &dyn Store, project: ProjectId, limit: usize) -> Vec<EntryId
     }
 }
 
-async fn gives_all_of_an_entry(mut subject: Subject) {
-    let store = subject.store();
+async fn gives_all_of_an_entry(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let other = with_project(&*store, 2).await;
     put(&*store, entry(9, &scope(other), "of another project")).await;
@@ -64,7 +63,7 @@ async fn gives_all_of_an_entry(mut subject: Subject) {
     let mut shared = entry(4, &Scope::new(project, Frame::query(None, None)), "shared");
     "m-2".clone_into(&mut shared.entry.model);
     stored.push(put(&*store, shared).await);
-    let store = subject.reopened().await;
+    store.reopen().await;
     let found = page(&*store, project, None, NOW, 100).await;
     let entries: Vec<_> = found.iter().map(|whole| whole.entry.clone()).collect();
     assert_eq!(entries, stored.iter().map(|entry| (**entry).clone()).collect::<Vec<_>>());
@@ -72,8 +71,7 @@ async fn gives_all_of_an_entry(mut subject: Subject) {
     assert_eq!(found, [contexts[0], contexts[1], contexts[2], None]);
 }
 
-async fn gives_what_the_key_of_its_scope_is_made_of(mut subject: Subject) {
-    let store = subject.store();
+async fn gives_what_the_key_of_its_scope_is_made_of(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let frames = [
         Frame::query(Some("m"), Some("a context")),
@@ -86,7 +84,7 @@ async fn gives_what_the_key_of_its_scope_is_made_of(mut subject: Subject) {
     for (number, scope) in (1..).zip(&scopes) {
         stored.push(put(&*store, recorded(number, scope, "hello")).await);
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let found = page(&*store, project, None, NOW, 100).await;
     for ((whole, scope), stored) in found.iter().zip(&scopes).zip(&stored) {
         let WholeEntry { entry, prompt_hash, kind, context, parameters, .. } = whole;
@@ -100,8 +98,7 @@ async fn gives_what_the_key_of_its_scope_is_made_of(mut subject: Subject) {
     assert_eq!(found.len(), scopes.len());
 }
 
-async fn gives_vectors_that_find_as_before(mut subject: Subject) {
-    let store = subject.store();
+async fn gives_vectors_that_find_as_before(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, turned(entry(1, &scope, "a vector"), 33.0)).await;
     let mut without = entry(2, &scope, "none yet");
@@ -111,7 +108,7 @@ async fn gives_vectors_that_find_as_before(mut subject: Subject) {
     for number in [1, 3] {
         assert!(store.put_vector(scope.project(), entry_id(number), &embedder("f"), None).await.unwrap());
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let found = page(&*store, scope.project(), None, NOW, 100).await;
     let vectors: Vec<_> = found.iter().map(|whole| &whole.vectors[..]).collect();
     let (e, f) = (embedder("e"), embedder("f"));
@@ -122,8 +119,7 @@ async fn gives_vectors_that_find_as_before(mut subject: Subject) {
     assert!(similarity.get() > 0.999_999, "half precision is kept");
 }
 
-async fn pages_are_oldest_first_and_end(subject: Subject) {
-    let store = subject.store();
+async fn pages_are_oldest_first_and_end(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for (number, age) in [(1, 30), (2, 10), (3, 20), (4, 10), (5, 40)] {
         let mut new = entry(number, &scope, &number.to_string());
@@ -135,8 +131,7 @@ async fn pages_are_oldest_first_and_end(subject: Subject) {
     }
 }
 
-async fn each_comes_once_while_others_come_and_go(subject: Subject) {
-    let store = subject.store();
+async fn each_comes_once_while_others_come_and_go(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let put_at = async |number: u32, age: i64| {
         let mut new = entry(number, &scope, &number.to_string());
@@ -159,8 +154,7 @@ async fn each_comes_once_while_others_come_and_go(subject: Subject) {
     assert_eq!(ids, [4, 8, 6].map(entry_id));
 }
 
-async fn long_entries_make_short_pages(subject: Subject) {
-    let store = subject.store();
+async fn long_entries_make_short_pages(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=12 {
         let mut new = entry(number, &scope, &number.to_string());
@@ -177,8 +171,7 @@ async fn long_entries_make_short_pages(subject: Subject) {
     assert_eq!(all(&*store, scope.project(), 100).await, (1..=12).map(entry_id).collect::<Vec<_>>());
 }
 
-async fn expired_ones_stay(subject: Subject) {
-    let store = subject.store();
+async fn expired_ones_stay(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=3 {
         let mut new = entry(number, &scope, &number.to_string());

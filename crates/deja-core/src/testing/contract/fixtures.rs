@@ -21,6 +21,9 @@ pub(super) use crate::testing::bytes;
 /// When the cases play.
 pub(super) const NOW: Timestamp = Timestamp::from_secs(1_700_000_000);
 
+/// As many as there are.
+pub(super) const MANY: NonZeroUsize = NonZeroUsize::MAX;
+
 /// `seconds` after [`NOW`].
 pub(super) fn later(seconds: i64) -> Timestamp {
     Timestamp::from_secs(NOW.as_secs() + seconds)

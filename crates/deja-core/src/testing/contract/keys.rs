@@ -26,21 +26,19 @@ register!["keys":
     revocation_holds_under_load,
 ];
 
-async fn open_their_project(mut subject: Subject) {
-    let store = subject.store();
+async fn open_their_project(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     let (quota, expires) = (Quota::new(7, 3).ok(), Some(later(1_000_000)));
     let models = Some(vec!["a".to_owned(), String::new()]);
     let narrow = ApiKey { models, quota, expires, ..key(1, id) };
     store.create_key(&narrow, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let admission = store.admit(&narrow.hash).await.unwrap().unwrap();
     assert_eq!((&*admission.key, &*admission.project), (&narrow, &project(1)));
     assert!(store.admit(&key(2, id).hash).await.unwrap().is_none());
 }
 
-async fn are_listed_oldest_first(mut subject: Subject) {
-    let store = subject.store();
+async fn are_listed_oldest_first(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     let other = with_project(&*store, 2).await;
     for number in [3, 1, 2] {
@@ -48,21 +46,20 @@ async fn are_listed_oldest_first(mut subject: Subject) {
     }
     store.create_key(&key(4, other), &change()).await.unwrap();
     store.revoke_key(id, key(2, id).id, &change_at(later(50))).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let revoked = ApiKey { revoked: Some(later(50)), ..key(2, id) };
     let listed = store.keys(id).await.unwrap();
     let expected = [key(1, id), revoked, key(3, id)].map(|key| (key, KeyUsage::default()));
     assert_eq!(listed, expected);
 }
 
-async fn are_found_by_id_and_prefix(mut subject: Subject) {
-    let store = subject.store();
+async fn are_found_by_id_and_prefix(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let same = ApiKey { shown: key(1, one).shown, ..key(2, two) };
     for key in [&key(1, one), &same, &key(3, two)] {
         store.create_key(key, &change()).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.find_keys("dj_0001").await.unwrap(), [key(1, one), same]);
     assert_eq!(store.find_keys(&key(3, two).id.to_string()).await.unwrap(), [key(3, two)]);
     for none in ["", "dj_", "dj_00", "nonsense"] {
@@ -70,15 +67,13 @@ async fn are_found_by_id_and_prefix(mut subject: Subject) {
     }
 }
 
-async fn need_a_project(subject: Subject) {
-    let store = subject.store();
+async fn need_a_project(store: Subject) {
     let orphan = key(1, project(1).id);
     assert!(matches!(store.create_key(&orphan, &change()).await, Err(StoreError::Conflict(_))));
     assert!(store.admit(&orphan.hash).await.unwrap().is_none());
 }
 
-async fn have_a_hash_of_their_own(subject: Subject) {
-    let store = subject.store();
+async fn have_a_hash_of_their_own(store: Subject) {
     let id = with_project(&*store, 1).await;
     store.create_key(&key(1, id), &change()).await.unwrap();
     let twin = ApiKey { id: KeyId::from_bytes(bytes(2)), ..key(1, id) };
@@ -86,8 +81,7 @@ async fn have_a_hash_of_their_own(subject: Subject) {
     assert_eq!(store.admit(&twin.hash).await.unwrap().unwrap().key.id, key(1, id).id);
 }
 
-async fn revoked_are_refused_at_once(mut subject: Subject) {
-    let store = subject.store();
+async fn revoked_are_refused_at_once(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     for number in [1, 2] {
         store.create_key(&key(number, id), &change()).await.unwrap();
@@ -95,17 +89,16 @@ async fn revoked_are_refused_at_once(mut subject: Subject) {
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
     assert!(store.revoke_key(id, key(1, id).id, &change_at(later(9))).await.unwrap());
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_none());
     assert!(store.admit(&key(2, id).hash).await.unwrap().is_some());
 }
 
-async fn expired_are_told_apart_and_can_be_revoked(mut subject: Subject) {
-    let store = subject.store();
+async fn expired_are_told_apart_and_can_be_revoked(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     let brief = ApiKey { expires: Some(later(9)), ..key(1, id) };
     store.create_key(&brief, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let door = async |at| store.admit_within_limit(&brief.hash, later(at)).await.unwrap();
     let (admission, decision) = opened(door(8).await);
     assert_eq!((&*admission.key, decision.remaining), (&brief, 100));
@@ -124,20 +117,18 @@ async fn expired_are_told_apart_and_can_be_revoked(mut subject: Subject) {
     assert!(matches!(door(8).await, Door::Unknown));
 }
 
-async fn are_revoked_once_and_by_their_project(mut subject: Subject) {
-    let store = subject.store();
+async fn are_revoked_once_and_by_their_project(mut store: Subject) {
     let (id, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     store.create_key(&key(1, id), &change()).await.unwrap();
     assert!(!store.revoke_key(other, key(1, id).id, &change_at(later(1))).await.unwrap());
     assert!(store.admit(&key(1, id).hash).await.unwrap().is_some());
     assert!(store.revoke_key(id, key(1, id).id, &change_at(later(2))).await.unwrap());
     assert!(!store.revoke_key(id, key(1, id).id, &change_at(later(3))).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.keys(id).await.unwrap()[0].0.revoked, Some(later(2)));
 }
 
-async fn of_a_suspended_project_say_so_at_once(subject: Subject) {
-    let store = subject.store();
+async fn of_a_suspended_project_say_so_at_once(store: Subject) {
     let id = with_project(&*store, 1).await;
     store.create_key(&key(1, id), &change()).await.unwrap();
     for suspended in [true, false] {
@@ -146,8 +137,7 @@ async fn of_a_suspended_project_say_so_at_once(subject: Subject) {
     }
 }
 
-async fn usage_adds_up(mut subject: Subject) {
-    let store = subject.store();
+async fn usage_adds_up(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     store.create_key(&key(1, id), &change()).await.unwrap();
     let gone = key(2, id).id;
@@ -161,18 +151,17 @@ async fn usage_adds_up(mut subject: Subject) {
         }
         store.record(&batch).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let usage = KeyUsage { requests: 10, last_used: Some(later(20)) };
     assert_eq!(store.keys(id).await.unwrap(), [(key(1, id), usage)]);
 }
 
 /// Whoever saw a revocation acknowledged never sees the key admitted, however busy the store is.
-async fn revocation_holds_under_load(subject: Subject) {
-    let store = subject.store();
+async fn revocation_holds_under_load(store: Subject) {
     let id = with_project(&*store, 1).await;
     let mut tasks = JoinSet::new();
     for number in 0..40 {
-        let store = subject.store();
+        let store = store.shared();
         tasks.spawn(async move {
             let key = key(number, id);
             store.create_key(&key, &change()).await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::fixtures::{NOW, entry, entry_id, later, project_id, put, scope, with_project};
+use super::fixtures::{MANY, NOW, entry, entry_id, later, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::cache::{Answered, LabelSource, Labelled, Met};
 use crate::clock::Timestamp;
@@ -20,8 +20,6 @@ register!["labels":
     the_newest_requests_are_kept,
 ];
 
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
-
 /// Somebody at the console says that the entry answered `asked` wrongly.
 pub(super) fn wrong(number: u32, asked: &str) -> NewLabel<'_> {
     NewLabel { similarity: Similarity::from_cosine(0.875), ..testing::wrong(entry_id(number), asked) }
@@ -33,8 +31,7 @@ pub(super) async fn said(store: &dyn Store, project: ProjectId) -> Vec<(String, 
     labels.into_iter().map(|label| (label.asked, label.entry, label.answers)).collect()
 }
 
-async fn are_kept_whole_as_long_as_the_entry(mut subject: Subject) {
-    let store = subject.store();
+async fn are_kept_whole_as_long_as_the_entry(mut store: Subject) {
     let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, entry(1, &scope(project), "cats")).await;
     put(&*store, entry(2, &scope(project), "dogs")).await;
@@ -46,7 +43,7 @@ async fn are_kept_whole_as_long_as_the_entry(mut subject: Subject) {
     for (label, at) in [(full, later(1)), (judged, later(2))] {
         assert_eq!(store.label(project, label, &change_at(at)).await.unwrap(), Some(Labelled::Kept));
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(said(&*store, other).await, []);
     let kept = store.labels(project, NOW, MANY).await.unwrap();
     assert_eq!(kept.len(), 2);
@@ -61,8 +58,7 @@ async fn are_kept_whole_as_long_as_the_entry(mut subject: Subject) {
     assert_eq!(said(&*store, project).await, [("b".into(), entry_id(2), true)]);
 }
 
-async fn the_last_word_of_a_source_counts(mut subject: Subject) {
-    let store = subject.store();
+async fn the_last_word_of_a_source_counts(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(project), "cats")).await;
     for (at, source, asked, answers) in [
@@ -75,7 +71,7 @@ async fn the_last_word_of_a_source_counts(mut subject: Subject) {
         let label = NewLabel { answers, source, ..wrong(1, asked) };
         assert!(store.label(project, label, &change_at(later(at))).await.unwrap().is_some());
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let kept = store.labels(project, NOW, MANY).await.unwrap();
     let kept: Vec<_> =
         kept.iter().map(|label| (label.at, label.source, &*label.asked, label.answers)).collect();
@@ -84,8 +80,7 @@ async fn the_last_word_of_a_source_counts(mut subject: Subject) {
     assert_eq!(kept[2..], [(later(3), console, "bats", true), (later(2), judge, "bats", false)]);
 }
 
-async fn are_read_newest_first_from_a_time_on(subject: Subject) {
-    let store = subject.store();
+async fn are_read_newest_first_from_a_time_on(store: Subject) {
     let project = with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(project), "cats")).await;
     for at in [1, 2, 3, 4] {
@@ -116,8 +111,7 @@ fn answered(project: u32, request: &str, number: u32) -> Answered {
     }
 }
 
-async fn a_request_is_known_by_its_name_in_its_project(mut subject: Subject) {
-    let store = subject.store();
+async fn a_request_is_known_by_its_name_in_its_project(mut store: Subject) {
     for project in [1, 2] {
         with_project(&*store, project).await;
     }
@@ -138,7 +132,7 @@ async fn a_request_is_known_by_its_name_in_its_project(mut subject: Subject) {
     store.keep_answered(&batch).await.unwrap();
     store.keep_answered(&[answered(1, "c", 2)]).await.unwrap();
     store.keep_answered(&[]).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (project, request, expected) in [
         (1, "a", Some(answered(1, "a", 1))),
         (1, "b", Some(refused)),
@@ -154,8 +148,7 @@ async fn a_request_is_known_by_its_name_in_its_project(mut subject: Subject) {
     }
 }
 
-async fn requests_go_with_their_entry(mut subject: Subject) {
-    let store = subject.store();
+async fn requests_go_with_their_entry(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     for number in [1, 2] {
         put(&*store, entry(number, &scope(project), &number.to_string())).await;
@@ -163,7 +156,7 @@ async fn requests_go_with_their_entry(mut subject: Subject) {
     store.keep_answered(&[answered(1, "a", 1), answered(1, "b", 2)]).await.unwrap();
     store.delete(project, entry_id(1), &change()).await.unwrap();
     put(&*store, entry(1, &scope(project), "1")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     for unknown in ["a", "a\0b"] {
         assert_eq!(store.answered(project, unknown).await.unwrap(), None, "{unknown:?}");
     }
@@ -172,8 +165,7 @@ async fn requests_go_with_their_entry(mut subject: Subject) {
     assert_eq!(store.answered(project, "b").await.unwrap(), None);
 }
 
-async fn the_newest_requests_are_kept(subject: Subject) {
-    let store = subject.store();
+async fn the_newest_requests_are_kept(store: Subject) {
     for project in [1, 2] {
         let project = with_project(&*store, project).await;
         let first = if project == project_id(1) { 1 } else { 10 };

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    NOW, assert_found, entry, entry_id, exactly, ids, later, near, project, put, scope, with_project,
+    MANY, NOW, assert_found, entry, entry_id, exactly, ids, later, near, project, put, scope, with_project,
 };
 use super::{Subject, register};
 use crate::analytics::{EntryHits, UsageBatch};
@@ -33,12 +33,10 @@ fn expiring(number: u32, scope: &Scope, prompt: &str, after: i64) -> NewEntry {
     new
 }
 
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
-
-async fn expired_are_not_served(mut subject: Subject) {
-    let scope = scope(with_project(&*subject.store(), 1).await);
-    put(&*subject.store(), expiring(1, &scope, "hello", 10)).await;
-    let store = subject.reopened().await;
+async fn expired_are_not_served(mut store: Subject) {
+    let scope = scope(with_project(&*store, 1).await);
+    put(&*store, expiring(1, &scope, "hello", 10)).await;
+    store.reopen().await;
     let edge = later(10).as_nanos();
     assert_found(&*store, &scope, "hello", crate::clock::Timestamp::from_nanos(edge - 1), true).await;
     assert_found(&*store, &scope, "hello", later(10), false).await;
@@ -46,21 +44,19 @@ async fn expired_are_not_served(mut subject: Subject) {
     assert_eq!(store.count(scope.project()).await.unwrap(), 1, "counted until it is swept");
 }
 
-async fn expired_twins_are_replaced(mut subject: Subject) {
-    let store = subject.store();
+async fn expired_twins_are_replaced(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, expiring(1, &scope, "hello", 10)).await;
     let mut new = expiring(2, &scope, "hello", 30);
     new.entry.created = later(10);
     let second = put(&*store, new).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(exactly(&*store, &scope, "hello", later(11)).await, Some(second));
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(2)]);
     assert_eq!(store.count(scope.project()).await.unwrap(), 1);
 }
 
-async fn sweep_deletes_what_expired(mut subject: Subject) {
-    let store = subject.store();
+async fn sweep_deletes_what_expired(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, expiring(1, &scope(one), "short", 10)).await;
     put(&*store, expiring(2, &scope(one), "long", 20)).await;
@@ -68,7 +64,7 @@ async fn sweep_deletes_what_expired(mut subject: Subject) {
     put(&*store, expiring(4, &scope(two), "short", 10)).await;
     assert_eq!(store.sweep(later(9), MANY).await.unwrap(), 0);
     assert_eq!(store.sweep(later(15), MANY).await.unwrap(), 2);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!((store.count(one).await.unwrap(), store.count(two).await.unwrap()), (2, 0));
     assert_eq!(store.count_by_project().await.unwrap(), [(one, 2)].into());
     // Really gone, not only hidden: not there at an earlier time either.
@@ -77,8 +73,7 @@ async fn sweep_deletes_what_expired(mut subject: Subject) {
     assert_found(&*store, &scope(one), "for ever", later(1_000_000), true).await;
 }
 
-async fn sweep_stops_at_its_limit(subject: Subject) {
-    let store = subject.store();
+async fn sweep_stops_at_its_limit(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=5 {
         put(&*store, expiring(number, &scope, &number.to_string(), i64::from(number))).await;
@@ -106,8 +101,7 @@ fn of_at_most(number: u32, scope: &Scope, max_entries: u64) -> NewEntry {
     new
 }
 
-async fn eviction_takes_the_least_recently_hit(mut subject: Subject) {
-    let store = subject.store();
+async fn eviction_takes_the_least_recently_hit(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=4 {
         put(&*store, of_at_most(number, &scope, 4)).await;
@@ -116,7 +110,7 @@ async fn eviction_takes_the_least_recently_hit(mut subject: Subject) {
     for (number, at) in [(2, 60), (1, 50), (2, 1), (3, 1)] {
         hit(&*store, scope.project(), number, at).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (number, left) in [(5, vec![1, 2, 4, 5]), (6, vec![1, 2, 5, 6]), (7, vec![1, 2, 6, 7])] {
         put(&*store, of_at_most(number, &scope, 4)).await;
         let found = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
@@ -127,8 +121,7 @@ async fn eviction_takes_the_least_recently_hit(mut subject: Subject) {
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(6), entry_id(8)]);
 }
 
-async fn a_hit_of_a_clock_that_was_set_back_is_no_younger_than_the_sweep(subject: Subject) {
-    let store = subject.store();
+async fn a_hit_of_a_clock_that_was_set_back_is_no_younger_than_the_sweep(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=3 {
         put(&*store, of_at_most(number, &scope, 3)).await;
@@ -143,8 +136,7 @@ async fn a_hit_of_a_clock_that_was_set_back_is_no_younger_than_the_sweep(subject
     }
 }
 
-async fn eviction_never_takes_the_new_one(subject: Subject) {
-    let store = subject.store();
+async fn eviction_never_takes_the_new_one(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, of_at_most(9, &scope, 1)).await;
     hit(&*store, scope.project(), 9, 100).await;
@@ -155,42 +147,38 @@ async fn eviction_never_takes_the_new_one(subject: Subject) {
     assert_eq!(ids(&near(&*store, &scope, 0.0, 0.0, NOW).await), [entry_id(2)]);
 }
 
-async fn eviction_hides_from_nearest_and_exact(mut subject: Subject) {
-    let store = subject.store();
+async fn eviction_hides_from_nearest_and_exact(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     // The limit is the project's, so the evicted one may be in another scope.
     let (here, there) = (scope(project), Scope::new(project, Frame::query(Some("m"), Some("c"))));
     put(&*store, of_at_most(1, &there, 1)).await;
     put(&*store, of_at_most(2, &here, 1)).await;
     assert_found(&*store, &there, "1", NOW, false).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_found(&*store, &there, "1", NOW, false).await;
     assert_found(&*store, &here, "2", NOW, true).await;
     assert_eq!(store.count(project).await.unwrap(), 1);
 }
 
-async fn eviction_counts_one_project_only(subject: Subject) {
-    let store = subject.store();
+async fn eviction_counts_one_project_only(store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     put(&*store, of_at_most(1, &scope(one), 1)).await;
     put(&*store, of_at_most(2, &scope(two), 1)).await;
     assert_found(&*store, &scope(one), "1", NOW, true).await;
 }
 
-async fn a_smaller_maximum_evicts_many(mut subject: Subject) {
-    let store = subject.store();
+async fn a_smaller_maximum_evicts_many(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=20 {
         put(&*store, of_at_most(number, &scope, 100)).await;
     }
     put(&*store, of_at_most(21, &scope, 3)).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let left = ids(&near(&*store, &scope, 0.0, 0.0, NOW).await);
     assert_eq!(left, [entry_id(19), entry_id(20), entry_id(21)]);
 }
 
-async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut subject: Subject) {
-    let store = subject.store();
+async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut store: Subject) {
     let mut lowered = project(1);
     store.create_project(&lowered, &change()).await.unwrap();
     let (other, one) = (with_project(&*store, 2).await, scope(lowered.id));
@@ -206,15 +194,14 @@ async fn a_maximum_that_was_lowered_far_is_reached_by_the_sweep(mut subject: Sub
     assert!(store.update_project(&lowered, &change()).await.unwrap());
     let five = NonZeroUsize::new(5).unwrap();
     assert_eq!(store.sweep(now, five).await.unwrap(), 5);
-    let store = subject.reopened().await;
+    store.reopen().await;
     while store.sweep(now, five).await.unwrap() > 0 {}
     let left = ids(&near(&*store, &one, 0.0, 0.0, NOW).await);
     assert_eq!(left, [entry_id(99), entry_id(100), entry_id(101)]);
     assert_eq!(store.count(other).await.unwrap(), 1);
 }
 
-async fn a_sweep_brings_all_projects_to_their_maximum_while_entries_expire(subject: Subject) {
-    let store = subject.store();
+async fn a_sweep_brings_all_projects_to_their_maximum_while_entries_expire(store: Subject) {
     let busy = scope(with_project(&*store, 9).await);
     for number in 1..=2 {
         put(&*store, expiring(number, &busy, &number.to_string(), i64::from(number))).await;

@@ -21,12 +21,12 @@ register!["limits":
     of_a_key_is_never_overdrawn,
 ];
 
-async fn a_bucket_is_never_overdrawn(subject: Subject) {
+async fn a_bucket_is_never_overdrawn(store: Subject) {
     let quota = Quota::new(60, 30).unwrap();
-    with_project(&*subject.store(), 1).await;
+    with_project(&*store, 1).await;
     let mut tasks = JoinSet::new();
     for _ in 0..50 {
-        let store = subject.store();
+        let store = store.shared();
         tasks.spawn(async move {
             let mut allowed = 0;
             for _ in 0..10 {
@@ -42,8 +42,7 @@ async fn a_bucket_is_never_overdrawn(subject: Subject) {
     assert_eq!(allowed, 30);
 }
 
-async fn projects_have_buckets_of_their_own(subject: Subject) {
-    let store = subject.store();
+async fn projects_have_buckets_of_their_own(store: Subject) {
     let quota = Quota::new(60, 1).unwrap();
     for project in [1, 2] {
         with_project(&*store, project).await;
@@ -52,8 +51,7 @@ async fn projects_have_buckets_of_their_own(subject: Subject) {
     }
 }
 
-async fn buckets_refill(subject: Subject) {
-    let store = subject.store();
+async fn buckets_refill(store: Subject) {
     let quota = Quota::new(60, 1).unwrap();
     with_project(&*store, 1).await;
     assert!(store.take(project_id(1), quota, NOW).await.unwrap().allowed);
@@ -62,8 +60,7 @@ async fn buckets_refill(subject: Subject) {
     assert!(store.take(project_id(1), quota, later(1)).await.unwrap().allowed);
 }
 
-async fn hold_at_admission_for_each_tier(subject: Subject) {
-    let store = subject.store();
+async fn hold_at_admission_for_each_tier(store: Subject) {
     let custom = Some(Quota::new(7, 3).unwrap());
     let kinds = Tier::ALL.map(|tier| (tier, None)).into_iter().chain([(Tier::Enterprise, custom)]);
     for (number, (tier, custom_quota)) in (1..).zip(kinds) {
@@ -84,8 +81,7 @@ async fn hold_at_admission_for_each_tier(subject: Subject) {
     }
 }
 
-async fn are_not_touched_by_who_is_not_admitted(subject: Subject) {
-    let store = subject.store();
+async fn are_not_touched_by_who_is_not_admitted(store: Subject) {
     let id = with_project(&*store, 1).await;
     let revoked = key(1, id);
     store.create_key(&revoked, &change()).await.unwrap();
@@ -97,8 +93,7 @@ async fn are_not_touched_by_who_is_not_admitted(subject: Subject) {
     assert_eq!(store.take(id, quota, NOW).await.unwrap().remaining, 4);
 }
 
-async fn feedback_has_a_bucket_of_its_own(subject: Subject) {
-    let store = subject.store();
+async fn feedback_has_a_bucket_of_its_own(store: Subject) {
     let quota = Quota::new(60, 1).unwrap();
     for project in [1, 2] {
         let project = with_project(&*store, project).await;
@@ -128,8 +123,7 @@ async fn said(store: &dyn Store, key: &ApiKey, at: i64) -> Decision {
     opened(store.admit_within_limit(&key.hash, later(at)).await.unwrap()).1
 }
 
-async fn of_a_key_hold_besides_its_projects(subject: Subject) {
-    let store = subject.store();
+async fn of_a_key_hold_besides_its_projects(store: Subject) {
     let custom_quota = Quota::new(60, 5).ok();
     store.create_project(&Project { custom_quota, ..project(1) }, &change()).await.unwrap();
     let narrow = limited(&*store, 1, Quota::new(60, 2).ok()).await;
@@ -152,13 +146,12 @@ async fn of_a_key_hold_besides_its_projects(subject: Subject) {
     assert_eq!((refused.allowed, refused.of), (false, LimitOf::Project));
 }
 
-async fn of_a_key_is_never_overdrawn(subject: Subject) {
-    let store = subject.store();
+async fn of_a_key_is_never_overdrawn(store: Subject) {
     with_project(&*store, 1).await;
     let key = limited(&*store, 1, Quota::new(60, 10).ok()).await;
     let mut tasks = JoinSet::new();
     for _ in 0..30 {
-        let (store, key) = (subject.store(), key.clone());
+        let (store, key) = (store.shared(), key.clone());
         tasks.spawn(async move { said(&*store, &key, 0).await.allowed });
     }
     let allowed = tasks.join_all().await.into_iter().filter(|allowed| *allowed).count();

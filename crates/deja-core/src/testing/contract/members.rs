@@ -23,14 +23,13 @@ fn member(operator: &Operator, rank: Rank) -> Member {
     Member { operator: operator.id, email: operator.email.clone(), rank }
 }
 
-async fn have_one_rank_in_a_project(mut subject: Subject) {
-    let store = subject.store();
+async fn have_one_rank_in_a_project(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let (ada, bob) = (with_operator(&*store, 1).await, with_operator(&*store, 2).await);
     assert!(store.set_rank(one, ada.id, Rank::Viewer, &change()).await.unwrap());
     assert!(store.set_rank(one, ada.id, Rank::Editor, &change()).await.unwrap());
     assert!(store.set_rank(two, ada.id, Rank::Owner, &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.rank(one, ada.id).await.unwrap(), Some(Rank::Editor));
     assert_eq!(store.rank(two, ada.id).await.unwrap(), Some(Rank::Owner));
     assert_eq!(store.rank(one, bob.id).await.unwrap(), None);
@@ -43,21 +42,19 @@ async fn have_one_rank_in_a_project(mut subject: Subject) {
     assert_eq!(store.rank(two, ada.id).await.unwrap(), Some(Rank::Owner));
 }
 
-async fn are_listed_by_address(mut subject: Subject) {
-    let store = subject.store();
+async fn are_listed_by_address(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let (bob, ada) = (with_operator(&*store, 2).await, with_operator(&*store, 1).await);
     store.set_rank(one, bob.id, Rank::Owner, &change()).await.unwrap();
     store.set_rank(one, ada.id, Rank::Viewer, &change()).await.unwrap();
     store.set_rank(two, bob.id, Rank::Editor, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.members(one).await.unwrap(), [member(&ada, Rank::Viewer), member(&bob, Rank::Owner)]);
     assert_eq!(store.members(two).await.unwrap(), [member(&bob, Rank::Editor)]);
     assert_eq!(store.members(project_id(3)).await.unwrap(), []);
 }
 
-async fn need_a_project_and_an_operator(subject: Subject) {
-    let store = subject.store();
+async fn need_a_project_and_an_operator(store: Subject) {
     let id = with_project(&*store, 1).await;
     let ada = with_operator(&*store, 1).await;
     let nobody = operator_id(9);
@@ -68,8 +65,7 @@ async fn need_a_project_and_an_operator(subject: Subject) {
     assert_eq!(store.members(id).await.unwrap(), []);
 }
 
-async fn who_makes_a_project_owns_it(mut subject: Subject) {
-    let store = subject.store();
+async fn who_makes_a_project_owns_it(mut store: Subject) {
     let ada = with_operator(&*store, 1).await;
     let by = |operator: &Operator| Change::new(NOW, operator.into(), "project.create");
     store.create_project(&project(1), &by(&ada)).await.unwrap();
@@ -79,7 +75,7 @@ async fn who_makes_a_project_owns_it(mut subject: Subject) {
     store.create_project(&project(3), &change()).await.unwrap();
     let taken = store.create_project(&project(3), &by(&ada)).await;
     assert!(matches!(taken, Err(StoreError::Conflict(_))));
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.members(project_id(1)).await.unwrap(), [member(&ada, Rank::Owner)]);
     assert_eq!(store.ranks(ada.id).await.unwrap(), [(project_id(1), Rank::Owner)].into());
     for number in [2, 3] {
@@ -87,21 +83,19 @@ async fn who_makes_a_project_owns_it(mut subject: Subject) {
     }
 }
 
-async fn go_with_their_project(mut subject: Subject) {
-    let store = subject.store();
+async fn go_with_their_project(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let ada = with_operator(&*store, 1).await;
     for id in [one, two] {
         store.set_rank(id, ada.id, Rank::Editor, &change()).await.unwrap();
     }
     store.delete_project(one, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.ranks(ada.id).await.unwrap(), [(two, Rank::Editor)].into());
     assert_eq!(store.members(one).await.unwrap(), []);
 }
 
-async fn a_rank_that_is_there_is_set_once(subject: Subject) {
-    let store = subject.store();
+async fn a_rank_that_is_there_is_set_once(store: Subject) {
     let id = with_project(&*store, 1).await;
     let ada = with_operator(&*store, 1).await;
     assert!(store.set_rank(id, ada.id, Rank::Viewer, &change()).await.unwrap());

@@ -1,7 +1,7 @@
 //! The contract of the store, case by case: what the doc lines of the ports promise.
 //!
 //! Every backend runs every case, by name, so that a backend cannot be right in its own way. A case gets an
-//! empty store. It calls [`Subject::reopened`] where an answer must hold after a restart too.
+//! empty store. It calls [`Subject::reopen`] where an answer must hold after a restart too.
 
 mod access_tokens;
 mod ahead;
@@ -29,6 +29,7 @@ mod second_factors;
 mod vectors;
 mod wrong_answers;
 
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -53,15 +54,26 @@ pub struct Case {
 /// An empty store to try a case on.
 pub struct Subject {
     store: Arc<dyn Store>,
+    /// Those of before: a replica runs on.
+    before: Vec<Arc<dyn Store>>,
     reopen: Option<Reopen>,
     restarts: bool,
     embedder: EmbedderId,
 }
 
+impl Deref for Subject {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.store
+    }
+}
+
 impl Subject {
     /// A store that serves any embedder and is never closed in the middle of a case.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, reopen: None, restarts: false, embedder: EmbedderId::new(EMBEDDER) }
+        let embedder = EmbedderId::new(EMBEDDER);
+        Self { store, before: Vec::new(), reopen: None, restarts: false, embedder }
     }
 
     /// A store that is closed and opened again where a case searches by another embedder's vectors; and if it
@@ -70,27 +82,32 @@ impl Subject {
         Self { reopen: Some(reopen), restarts, ..Self::new(store) }
     }
 
-    /// The store.
-    pub fn store(&self) -> Arc<dyn Store> {
+    /// The store, for a task of its own.
+    fn shared(&self) -> Arc<dyn Store> {
         Arc::clone(&self.store)
     }
 
-    /// The store as it is after a restart, if this subject restarts.
-    async fn reopened(&mut self) -> Arc<dyn Store> {
-        if let (Some(reopen), true) = (&self.reopen, self.restarts) {
-            self.store = reopen(Arc::clone(&self.store), self.embedder.clone()).await;
+    /// Restarts the store, if this subject restarts.
+    async fn reopen(&mut self) {
+        if self.restarts {
+            self.reopen_with(self.embedder.clone()).await;
         }
-        self.store()
     }
 
-    /// The store of a process with this embedder.
-    async fn with_embedder(&mut self, name: &str) -> Arc<dyn Store> {
+    /// Makes it the store of a process with this embedder.
+    async fn reopen_for(&mut self, name: &str) {
         let embedder = EmbedderId::new(name);
-        if let Some(reopen) = self.reopen.as_ref().filter(|_| embedder != self.embedder) {
-            self.store = reopen(Arc::clone(&self.store), embedder.clone()).await;
+        if embedder != self.embedder {
+            self.reopen_with(embedder).await;
+        }
+    }
+
+    async fn reopen_with(&mut self, embedder: EmbedderId) {
+        if let Some(reopen) = &self.reopen {
+            let store = reopen(self.shared(), embedder.clone()).await;
+            self.before.push(std::mem::replace(&mut self.store, store));
             self.embedder = embedder;
         }
-        self.store()
     }
 }
 
@@ -136,7 +153,7 @@ macro_rules! register {
         pub(super) fn cases() -> Vec<super::Case> {
             vec![$(super::Case {
                 name: concat!($noun, "::", stringify!($case)),
-                run: |subject| Box::pin($case(subject)),
+                run: |store| Box::pin($case(store)),
             }),+]
         }
     };

@@ -17,25 +17,23 @@ register!["nearest":
     similarity_is_that_of_the_stored_vector,
 ];
 
-async fn best_come_first_and_equal_ones_by_id(mut subject: Subject) {
-    let store = subject.store();
+async fn best_come_first_and_equal_ones_by_id(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for (number, degrees) in [(5, 10.0), (4, 20.0), (2, 10.0), (3, 0.0), (1, 30.0), (6, -10.0)] {
         put(&*store, turned(entry(number, &scope, &number.to_string()), degrees)).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let found = near(&*store, &scope, 0.0, 0.5, NOW).await;
     assert_eq!(ids(&found), [3, 2, 5, 6, 4, 1].map(entry_id));
     assert!(found.is_sorted_by(|a, b| a.similarity >= b.similarity));
 }
 
-async fn limit_is_respected(mut subject: Subject) {
-    let store = subject.store();
+async fn limit_is_respected(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in [7, 3, 5, 1, 6, 2, 4] {
         put(&*store, entry(number, &scope, &number.to_string())).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for limit in [1usize, 3, 7, 100] {
         let found = near_by(&*store, &scope, "e", &at_angle(0.0), 0.5, limit, NOW).await;
         let expected: Vec<_> = (1..=7).take(limit).map(entry_id).collect();
@@ -43,8 +41,7 @@ async fn limit_is_respected(mut subject: Subject) {
     }
 }
 
-async fn threshold_is_inclusive(subject: Subject) {
-    let store = subject.store();
+async fn threshold_is_inclusive(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, turned(entry(1, &scope, "hello"), 31.0)).await;
     let similarity = near(&*store, &scope, 0.0, 0.0, NOW).await[0].similarity.get();
@@ -54,8 +51,7 @@ async fn threshold_is_inclusive(subject: Subject) {
     assert_eq!(near(&*store, &scope, 0.0, above, NOW).await.len(), 0);
 }
 
-async fn threshold_zero_takes_everything(subject: Subject) {
-    let store = subject.store();
+async fn threshold_zero_takes_everything(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for (number, degrees) in [(3, 180.0), (1, 120.0), (2, 45.0)] {
         put(&*store, turned(entry(number, &scope, &number.to_string()), degrees)).await;
@@ -76,15 +72,14 @@ fn wide(dimension: u32, seed: u32) -> Embedding {
     Embedding::new((0..dimension).map(|_| next()).collect::<Vec<_>>()).unwrap()
 }
 
-async fn threshold_one_takes_equal_vectors_only(mut subject: Subject) {
-    let store = subject.store();
+async fn threshold_one_takes_equal_vectors_only(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 0..20u32 {
         let mut new = entry(number, &scope, &number.to_string());
         new.vector = Some((embedder("e"), wide(384, number)));
         put(&*store, new).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for number in 0..20u32 {
         let probe = wide(384, number);
         let found = near_by(&*store, &scope, "e", &probe, 1.0, 5, NOW).await;
@@ -98,22 +93,20 @@ async fn threshold_one_takes_equal_vectors_only(mut subject: Subject) {
     }
 }
 
-async fn embedders_are_never_compared(mut subject: Subject) {
-    let store = subject.store();
+async fn embedders_are_never_compared(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
     let mut other = entry(2, &scope, "hello again");
     other.vector = Some((embedder("f"), at_angle(0.0)));
     put(&*store, other).await;
     for (by, expected) in [("e", vec![entry_id(1)]), ("f", vec![entry_id(2)]), ("g", vec![])] {
-        let store = subject.with_embedder(by).await;
+        store.reopen_for(by).await;
         let found = near_by(&*store, &scope, by, &at_angle(0.0), 0.0, 10, NOW).await;
         assert_eq!(ids(&found), expected, "{by}");
     }
 }
 
-async fn wide_vectors_are_found(mut subject: Subject) {
-    let store = subject.store();
+async fn wide_vectors_are_found(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for (by, dimension) in [("a", 3), ("b", 100), ("c", 384), ("d", 1536)] {
         for number in 0..5u32 {
@@ -124,7 +117,7 @@ async fn wide_vectors_are_found(mut subject: Subject) {
         }
     }
     for (by, dimension) in [("a", 3), ("b", 100), ("c", 384), ("d", 1536)] {
-        let store = subject.with_embedder(by).await;
+        store.reopen_for(by).await;
         for number in 0..5 {
             let found = near_by(&*store, &scope, by, &wide(dimension, number), 0.99, 1, NOW).await;
             assert_eq!(ids(&found), [entry_id(dimension * 10 + number)]);
@@ -132,8 +125,7 @@ async fn wide_vectors_are_found(mut subject: Subject) {
     }
 }
 
-async fn similarity_is_that_of_the_stored_vector(subject: Subject) {
-    let store = subject.store();
+async fn similarity_is_that_of_the_stored_vector(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let (stored, probe) = (wide(384, 1), wide(384, 2));
     let mut between: Vec<f32> = stored.as_slice().to_vec();

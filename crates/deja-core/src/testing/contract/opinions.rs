@@ -28,12 +28,11 @@ const fn nanos(nanos: u64) -> NanoUsd {
     NanoUsd::from_nanos(nanos)
 }
 
-async fn are_kept_by_pair_and_project(mut subject: Subject) {
-    let store = subject.store();
+async fn are_kept_by_pair_and_project(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     store.keep_opinion(one, &pair(1), Some(true), DAY, nanos(5)).await.unwrap();
     store.keep_opinion(one, &pair(2), Some(false), DAY, nanos(5)).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let asked = [pair(3), pair(2), pair(1), pair(2)];
     let said = store.opinions(one, &asked).await.unwrap();
     assert_eq!(said, [None, Some(false), Some(true), Some(false)], "in the order that was asked");
@@ -41,24 +40,22 @@ async fn are_kept_by_pair_and_project(mut subject: Subject) {
     assert_eq!(store.opinions(one, &[]).await.unwrap(), []);
 }
 
-async fn the_last_one_counts(mut subject: Subject) {
-    let store = subject.store();
+async fn the_last_one_counts(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     for said in [Some(true), Some(false), None] {
         store.keep_opinion(project, &pair(1), said, DAY, nanos(1)).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.opinions(project, &[pair(1)]).await.unwrap(), [Some(false)]);
 }
 
-async fn questions_are_counted_by_day_whatever_was_said(mut subject: Subject) {
-    let store = subject.store();
+async fn questions_are_counted_by_day_whatever_was_said(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     for (day, said, cost) in [(DAY, Some(true), 7), (DAY, None, 0), (DAY, Some(false), 5), (DAY + 1, None, 3)]
     {
         store.keep_opinion(one, &pair(1), said, day, nanos(cost)).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (project, days, asked, cost) in [
         (one, DAY..DAY + 1, 3, 12),
         (one, DAY + 1..DAY + 2, 1, 3),
@@ -71,33 +68,30 @@ async fn questions_are_counted_by_day_whatever_was_said(mut subject: Subject) {
     }
 }
 
-async fn costs_stop_at_their_maximum(mut subject: Subject) {
-    let store = subject.store();
+async fn costs_stop_at_their_maximum(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let most = i64::MAX.unsigned_abs();
     for (day, cost) in [(DAY, 1), (DAY, u64::MAX), (DAY, most), (DAY + 1, most)] {
         store.keep_opinion(one, &pair(1), Some(true), day, nanos(cost)).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let told = store.questions(one, DAY..DAY + 2).await.unwrap();
     assert!(told.asked == 4 && told.cost >= nanos(most), "{told:?}");
 }
 
-async fn a_project_that_is_gone_has_none(mut subject: Subject) {
-    let store = subject.store();
+async fn a_project_that_is_gone_has_none(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     store.keep_opinion(project, &pair(1), Some(true), DAY, nanos(1)).await.unwrap();
     store.delete_project(project, &change()).await.unwrap();
     store.keep_opinion(project, &pair(2), Some(true), DAY, nanos(1)).await.unwrap();
     with_project(&*store, 1).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.opinions(project, &[pair(1), pair(2)]).await.unwrap(), [None, None]);
     assert_eq!(store.questions(project, DAY..DAY + 1).await.unwrap(), Questions::default());
     store.keep_opinion(project_id(9), &pair(1), Some(true), DAY, nanos(1)).await.unwrap();
 }
 
-async fn old_ones_are_forgotten_in_batches(mut subject: Subject) {
-    let store = subject.store();
+async fn old_ones_are_forgotten_in_batches(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     for number in 0..5 {
         store
@@ -109,7 +103,7 @@ async fn old_ones_are_forgotten_in_batches(mut subject: Subject) {
     assert_eq!(store.sweep_opinions(DAY + 3, two).await.unwrap(), 2);
     assert_eq!(store.sweep_opinions(DAY + 3, two).await.unwrap(), 1);
     assert_eq!(store.sweep_opinions(DAY + 3, two).await.unwrap(), 0);
-    let store = subject.reopened().await;
+    store.reopen().await;
     let said = store.opinions(project, &[0, 1, 2, 3, 4].map(pair)).await.unwrap();
     assert_eq!(said, [None, None, None, Some(true), Some(true)]);
     assert_eq!(store.questions(project, DAY..DAY + 3).await.unwrap(), Questions::default());

@@ -92,12 +92,11 @@ async fn signed_in(store: &dyn Store, number: u8, now: Timestamp) -> bool {
     store.session(&token(number), now).await.unwrap().is_some()
 }
 
-async fn operators_come_back_by_address_and_by_id(mut subject: Subject) {
-    let store = subject.store();
+async fn operators_come_back_by_address_and_by_id(mut store: Subject) {
     let two = with_operator(&*store, 2, Role::Member).await;
     let one = Operator { disabled: Some(later(5)), ..operator(1, Role::Owner) };
     store.create_operator(&one, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.operators().await.unwrap(), [one.clone(), two.clone()]);
     for whole in [one, two] {
         assert_eq!(store.operator_by_id(whole.id).await.unwrap().as_ref(), Some(&whole));
@@ -107,16 +106,14 @@ async fn operators_come_back_by_address_and_by_id(mut subject: Subject) {
     assert_eq!(store.operator_by_id(id(3)).await.unwrap(), None);
 }
 
-async fn addresses_are_unique(subject: Subject) {
-    let store = subject.store();
+async fn addresses_are_unique(store: Subject) {
     let one = with_operator(&*store, 1, Role::Owner).await;
     let twin = Operator { id: id(2), ..one.clone() };
     assert!(matches!(store.create_operator(&twin, &change()).await, Err(StoreError::Conflict(_))));
     assert_eq!(store.operators().await.unwrap(), [one]);
 }
 
-async fn an_update_keeps_address_and_creation(mut subject: Subject) {
-    let store = subject.store();
+async fn an_update_keeps_address_and_creation(mut store: Subject) {
     with_operator(&*store, 1, Role::Owner).await;
     let two = with_operator(&*store, 2, Role::Member).await;
     let password = PasswordHash::from_phc("$new");
@@ -124,12 +121,11 @@ async fn an_update_keeps_address_and_creation(mut subject: Subject) {
     let odd = Operator { email: "other@x".parse().unwrap(), created: NOW, ..update.clone() };
     assert!(store.update_operator(&odd, &change()).await.unwrap());
     assert!(!store.update_operator(&operator(9, Role::Owner), &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.operator(&two.email).await.unwrap(), Some(update));
 }
 
-async fn the_last_owner_stays(subject: Subject) {
-    let store = subject.store();
+async fn the_last_owner_stays(store: Subject) {
     let one = with_operator(&*store, 1, Role::Owner).await;
     let two = with_operator(&*store, 2, Role::Owner).await;
     with_operator(&*store, 3, Role::Member).await;
@@ -143,8 +139,7 @@ async fn the_last_owner_stays(subject: Subject) {
     assert_eq!(store.operator(&one.email).await.unwrap(), Some(one));
 }
 
-async fn a_new_password_or_disablement_ends_sessions(mut subject: Subject) {
-    let store = subject.store();
+async fn a_new_password_or_disablement_ends_sessions(mut store: Subject) {
     let one = with_operator(&*store, 1, Role::Owner).await;
     let two = with_operator(&*store, 2, Role::Owner).await;
     for (number, whose) in [(1, 1), (2, 1), (3, 2)] {
@@ -158,19 +153,18 @@ async fn a_new_password_or_disablement_ends_sessions(mut subject: Subject) {
     store.update_operator(&Operator { disabled: Some(NOW), ..same }, &change()).await.unwrap();
     // Enabled again, they have to sign in again.
     store.update_operator(&two, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     for number in 1..=3 {
         assert!(!signed_in(&*store, number, NOW).await, "{number}");
     }
 }
 
-async fn links_work_until_they_expire(mut subject: Subject) {
-    let store = subject.store();
+async fn links_work_until_they_expire(mut store: Subject) {
     let (first, second) = (join(1, Some("a@b")), reset(2, 7));
     for invite in [&second, &first] {
         store.create_invite(invite, &change()).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.invites(NOW).await.unwrap(), [first.clone(), second]);
     assert_eq!(store.invite(&token(1), later(99)).await.unwrap(), Some(first));
     assert_eq!(store.invite(&token(1), later(100)).await.unwrap(), None);
@@ -181,8 +175,7 @@ async fn links_work_until_they_expire(mut subject: Subject) {
     assert_eq!(store.operators().await.unwrap(), []);
 }
 
-async fn later_links_replace_earlier_ones(subject: Subject) {
-    let store = subject.store();
+async fn later_links_replace_earlier_ones(store: Subject) {
     let (a, b) = (Some("a@b"), Some("b@b"));
     for invite in
         [join(1, None), reset(2, 7), reset(3, 8), join(4, a), join(5, b), join(6, None), reset(7, 7)]
@@ -193,19 +186,17 @@ async fn later_links_replace_earlier_ones(subject: Subject) {
     assert_eq!(left, [token(3), token(4), token(5), token(6), token(7)]);
 }
 
-async fn a_link_to_join_makes_one_operator(mut subject: Subject) {
-    let store = subject.store();
+async fn a_link_to_join_makes_one_operator(mut store: Subject) {
     store.create_invite(&join(1, None), &change()).await.unwrap();
     let one = operator(1, Role::Member);
     assert!(store.accept_invite(&token(1), &one, &change_at(NOW)).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(!store.accept_invite(&token(1), &operator(2, Role::Member), &change_at(NOW)).await.unwrap());
     assert_eq!(store.operators().await.unwrap(), [one]);
     assert_eq!(store.invites(NOW).await.unwrap(), []);
 }
 
-async fn a_taken_address_leaves_the_link(subject: Subject) {
-    let store = subject.store();
+async fn a_taken_address_leaves_the_link(store: Subject) {
     let one = with_operator(&*store, 1, Role::Owner).await;
     store.create_invite(&join(1, None), &change()).await.unwrap();
     let twin = Operator { email: one.email.clone(), ..operator(2, Role::Member) };
@@ -215,8 +206,7 @@ async fn a_taken_address_leaves_the_link(subject: Subject) {
     assert!(store.invite(&token(1), NOW).await.unwrap().is_some());
 }
 
-async fn a_link_to_reset_sets_the_password(mut subject: Subject) {
-    let store = subject.store();
+async fn a_link_to_reset_sets_the_password(mut store: Subject) {
     let one = with_operator(&*store, 1, Role::Owner).await;
     sign_in(&*store, 9, 1).await;
     store.create_invite(&reset(1, 1), &change()).await.unwrap();
@@ -228,22 +218,20 @@ async fn a_link_to_reset_sets_the_password(mut subject: Subject) {
     // Nothing but the password is taken.
     let more = Operator { role: Role::Member, ..changed.clone() };
     assert!(store.accept_invite(&token(1), &more, &change_at(NOW)).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.operators().await.unwrap(), [changed]);
     assert!(!signed_in(&*store, 9, NOW).await, "old sessions are over");
     assert!(!store.accept_invite(&token(1), &more, &change_at(NOW)).await.unwrap());
 }
 
-async fn a_revoked_link_is_gone(subject: Subject) {
-    let store = subject.store();
+async fn a_revoked_link_is_gone(store: Subject) {
     store.create_invite(&join(1, None), &change()).await.unwrap();
     assert!(store.revoke_invite(&token(1), &change()).await.unwrap());
     assert!(!store.revoke_invite(&token(1), &change()).await.unwrap());
     assert!(!store.accept_invite(&token(1), &operator(1, Role::Owner), &change_at(NOW)).await.unwrap());
 }
 
-async fn links_end_with_the_rights_of_their_maker(mut subject: Subject) {
-    let store = subject.store();
+async fn links_end_with_the_rights_of_their_maker(mut store: Subject) {
     let [one, two, three] = [1, 2, 3].map(|number| operator(number, Role::Owner));
     for operator in [&one, &two, &three] {
         store.create_operator(operator, &change()).await.unwrap();
@@ -274,19 +262,18 @@ async fn links_end_with_the_rights_of_their_maker(mut subject: Subject) {
     assert_eq!(left().await, [4, 6]);
     store.update_operator(&one, &change()).await.unwrap();
     store.update_operator(&Operator { disabled: Some(NOW), ..two }, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let invites = store.invites(NOW).await.unwrap();
     assert_eq!(invites.iter().map(|invite| invite.token).collect::<Vec<_>>(), [token(6)]);
     let joins = store.accept_invite(&token(1), &operator(4, Role::Owner), &change_at(NOW)).await.unwrap();
     assert!(!joins, "nor does it come back with its maker");
 }
 
-async fn a_link_works_once_under_concurrency(subject: Subject) {
-    let store = subject.store();
+async fn a_link_works_once_under_concurrency(store: Subject) {
     store.create_invite(&join(1, None), &change()).await.unwrap();
     let mut tasks = JoinSet::new();
     for number in 1..=20 {
-        let store = subject.store();
+        let store = store.shared();
         tasks.spawn(async move {
             store.accept_invite(&token(1), &operator(number, Role::Owner), &change_at(NOW)).await.unwrap()
         });
@@ -295,11 +282,10 @@ async fn a_link_works_once_under_concurrency(subject: Subject) {
     assert_eq!((accepted, store.operators().await.unwrap().len()), (1, 1));
 }
 
-async fn sessions_come_with_their_operator(mut subject: Subject) {
-    let store = subject.store();
+async fn sessions_come_with_their_operator(mut store: Subject) {
     let one = with_operator(&*store, 1, Role::Owner).await;
     let (first, second) = (sign_in(&*store, 1, 1).await, sign_in(&*store, 2, 1).await);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.session(&token(1), NOW).await.unwrap(), Some((first.clone(), one)));
     assert_eq!(store.session(&token(3), NOW).await.unwrap(), None);
     assert_eq!(store.session(&token(1), later(100)).await.unwrap(), None);
@@ -308,8 +294,7 @@ async fn sessions_come_with_their_operator(mut subject: Subject) {
     assert_eq!(store.sessions(id(2), NOW).await.unwrap(), []);
 }
 
-async fn sessions_need_an_operator_who_is_as_they_were_checked(mut subject: Subject) {
-    let store = subject.store();
+async fn sessions_need_an_operator_who_is_as_they_were_checked(mut store: Subject) {
     let begun = async |password: &PasswordHash, second_factor| {
         store.create_session(&session(1, 1), password, second_factor, &change()).await.unwrap()
     };
@@ -324,7 +309,7 @@ async fn sessions_need_an_operator_who_is_as_they_were_checked(mut subject: Subj
     store.update_operator(&new, &change()).await.unwrap();
     store.create_second_factor(one.id, &second_factor(), None, &change()).await.unwrap();
     assert!(!begun(&new.password, false).await, "without the code that is needed now");
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.sessions(id(1), NOW).await.unwrap(), []);
     let coded = store.create_session(&session(1, 1), &new.password, true, &change()).await;
     assert!(coded.unwrap() && signed_in(&*store, 1, NOW).await);
@@ -334,8 +319,7 @@ fn second_factor() -> SecondFactor {
     SecondFactor { sealed_secret: vec![1], since: NOW, last_step: 1, recovery: Vec::new() }
 }
 
-async fn sessions_outlive_no_change_that_ends_them(subject: Subject) {
-    let store = subject.store();
+async fn sessions_outlive_no_change_that_ends_them(store: Subject) {
     for number in 1..=20 {
         let one = with_operator(&*store, number.into(), Role::Owner).await;
         let session = session(number, number.into());
@@ -354,20 +338,18 @@ async fn sessions_outlive_no_change_that_ends_them(subject: Subject) {
     }
 }
 
-async fn touched_sessions_live_on(mut subject: Subject) {
-    let store = subject.store();
+async fn touched_sessions_live_on(mut store: Subject) {
     with_operator(&*store, 1, Role::Owner).await;
     sign_in(&*store, 1, 1).await;
     store.touch_session(&token(1), later(90), later(200)).await.unwrap();
     store.touch_session(&token(2), later(90), later(200)).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let (found, _) = store.session(&token(1), later(199)).await.unwrap().unwrap();
     assert_eq!((found.last_seen, found.expires), (later(90), later(200)));
     assert_eq!(store.sessions(id(1), NOW).await.unwrap().len(), 1);
 }
 
-async fn sessions_end_one_by_one(mut subject: Subject) {
-    let store = subject.store();
+async fn sessions_end_one_by_one(mut store: Subject) {
     with_operator(&*store, 1, Role::Owner).await;
     with_operator(&*store, 2, Role::Owner).await;
     sign_in(&*store, 1, 1).await;
@@ -375,19 +357,18 @@ async fn sessions_end_one_by_one(mut subject: Subject) {
     assert!(!store.end_session(id(2), &token(1), &change()).await.unwrap(), "of somebody else");
     assert!(store.end_session(id(1), &token(1), &change()).await.unwrap());
     assert!(!store.end_session(id(1), &token(1), &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(!signed_in(&*store, 1, NOW).await && signed_in(&*store, 2, NOW).await);
 }
 
-async fn sessions_end_all_but_one(mut subject: Subject) {
-    let store = subject.store();
+async fn sessions_end_all_but_one(mut store: Subject) {
     with_operator(&*store, 1, Role::Owner).await;
     with_operator(&*store, 2, Role::Owner).await;
     for (number, whose) in [(1, 1), (2, 1), (3, 1), (4, 2)] {
         sign_in(&*store, number, whose).await;
     }
     assert_eq!(store.end_sessions(id(1), Some(&token(2)), &change()).await.unwrap(), 2);
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (number, left) in [(1, false), (2, true), (3, false), (4, true)] {
         assert_eq!(signed_in(&*store, number, NOW).await, left, "{number}");
     }
@@ -395,8 +376,7 @@ async fn sessions_end_all_but_one(mut subject: Subject) {
     assert!(!signed_in(&*store, 2, NOW).await);
 }
 
-async fn sweep_removes_what_expired(mut subject: Subject) {
-    let store = subject.store();
+async fn sweep_removes_what_expired(mut store: Subject) {
     with_operator(&*store, 1, Role::Owner).await;
     sign_in(&*store, 1, 1).await;
     sign_in(&*store, 2, 1).await;
@@ -404,7 +384,7 @@ async fn sweep_removes_what_expired(mut subject: Subject) {
     store.create_invite(&join(3, None), &change()).await.unwrap();
     assert_eq!(store.sweep_sessions(later(99)).await.unwrap(), 0);
     assert_eq!(store.sweep_sessions(later(100)).await.unwrap(), 2);
-    let store = subject.reopened().await;
+    store.reopen().await;
     // Really gone, not only hidden: not there at an earlier time either.
     assert!(!signed_in(&*store, 1, NOW).await && signed_in(&*store, 2, NOW).await);
     assert_eq!(store.invites(NOW).await.unwrap(), []);

@@ -42,31 +42,29 @@ fn elaborate() -> Project {
     }
 }
 
-async fn come_back_as_they_were(mut subject: Subject) {
-    subject.store().create_project(&elaborate(), &change()).await.unwrap();
-    let store = subject.reopened().await;
+async fn come_back_as_they_were(mut store: Subject) {
+    store.create_project(&elaborate(), &change()).await.unwrap();
+    store.reopen().await;
     assert_eq!(store.project("p1").await.unwrap(), Some(elaborate()));
     assert_eq!(store.project("p2").await.unwrap(), None);
 }
 
-async fn are_listed_by_slug(mut subject: Subject) {
+async fn are_listed_by_slug(mut store: Subject) {
     for number in [2, 1, 3] {
-        with_project(&*subject.store(), number).await;
+        with_project(&*store, number).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.projects().await.unwrap(), [project(1), project(2), project(3)]);
 }
 
-async fn have_a_slug_of_their_own(subject: Subject) {
-    let store = subject.store();
+async fn have_a_slug_of_their_own(store: Subject) {
     with_project(&*store, 1).await;
     let twin = Project { slug: "p1".parse().unwrap(), ..project(2) };
     assert!(matches!(store.create_project(&twin, &change()).await, Err(StoreError::Conflict(_))));
     assert_eq!(store.projects().await.unwrap(), [project(1)]);
 }
 
-async fn update_keeps_slug_and_creation(mut subject: Subject) {
-    let store = subject.store();
+async fn update_keeps_slug_and_creation(mut store: Subject) {
     let id = with_project(&*store, 1).await;
     store.create_key(&key(1, id), &change()).await.unwrap();
     let renamed = Project { slug: "other".parse().unwrap(), created: later(99), ..elaborate() };
@@ -75,18 +73,17 @@ async fn update_keeps_slug_and_creation(mut subject: Subject) {
     // For the very next request, suspension included.
     let admission = store.admit(&key(1, id).hash).await.unwrap().unwrap();
     assert_eq!(*admission.project, expected);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.project("p1").await.unwrap(), Some(expected));
     assert_eq!(store.project("other").await.unwrap(), None);
 }
 
-async fn update_of_none_is_false(subject: Subject) {
-    assert!(!subject.store().update_project(&project(1), &change()).await.unwrap());
-    assert_eq!(subject.store().projects().await.unwrap(), []);
+async fn update_of_none_is_false(store: Subject) {
+    assert!(!store.update_project(&project(1), &change()).await.unwrap());
+    assert_eq!(store.projects().await.unwrap(), []);
 }
 
-async fn deleted_are_gone_everywhere(mut subject: Subject) {
-    let store = subject.store();
+async fn deleted_are_gone_everywhere(mut store: Subject) {
     let mut batch = UsageBatch::default();
     for number in [1, 2] {
         let id = with_project(&*store, number).await;
@@ -103,7 +100,7 @@ async fn deleted_are_gone_everywhere(mut subject: Subject) {
     assert!(store.delete_project(project_id(1), &change()).await.unwrap());
     assert!(!store.delete_project(project_id(1), &change()).await.unwrap());
     assert_found(&*store, &scope(project_id(1)), "hello", NOW, false).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.projects().await.unwrap(), [project(2)]);
     assert_found(&*store, &scope(project_id(1)), "hello", NOW, false).await;
     assert_found(&*store, &scope(project_id(2)), "hello", NOW, true).await;
@@ -121,8 +118,7 @@ async fn deleted_are_gone_everywhere(mut subject: Subject) {
     assert!(store.take(project_id(1), quota, NOW).await.unwrap().allowed, "the bucket is gone too");
 }
 
-async fn a_deleted_one_takes_no_entries(subject: Subject) {
-    let store = subject.store();
+async fn a_deleted_one_takes_no_entries(store: Subject) {
     let id = with_project(&*store, 1).await;
     store.delete_project(id, &change()).await.unwrap();
     let late = store.insert(entry(1, &scope(id), "late")).await;

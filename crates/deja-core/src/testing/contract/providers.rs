@@ -32,33 +32,30 @@ fn provider(number: u32, name: &str, models: &[&str]) -> ProviderConfig {
     }
 }
 
-async fn come_back_as_they_were(mut subject: Subject) {
-    let store = subject.store();
+async fn come_back_as_they_were(mut store: Subject) {
     with_project(&*store, 1).await;
     let (b, a) = (provider(1, "b", &["z", "y", "z"]), provider(2, "a", &[]));
     for provider in [&b, &a] {
         store.add_provider(provider, &change()).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [a, b]);
     assert_eq!(store.providers(project_id(2)).await.unwrap(), []);
 }
 
-async fn are_found_by_model(mut subject: Subject) {
-    let store = subject.store();
+async fn are_found_by_model(mut store: Subject) {
     with_project(&*store, 1).await;
     with_project(&*store, 2).await;
     let own = provider(1, "own", &["llama", "qwen"]);
     store.add_provider(&own, &change()).await.unwrap();
     assert_eq!(store.provider_of(project_id(1), "qwen").await.unwrap(), Some(own.clone()));
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), Some(own));
     assert_eq!(store.provider_of(project_id(1), "Llama").await.unwrap(), None);
     assert_eq!(store.provider_of(project_id(2), "llama").await.unwrap(), None);
 }
 
-async fn clash_by_name_and_by_model(subject: Subject) {
-    let store = subject.store();
+async fn clash_by_name_and_by_model(store: Subject) {
     with_project(&*store, 1).await;
     let first = provider(1, "own", &["llama"]);
     store.add_provider(&first, &change()).await.unwrap();
@@ -73,8 +70,7 @@ async fn clash_by_name_and_by_model(subject: Subject) {
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
 }
 
-async fn updates_hold_and_keep_identity(mut subject: Subject) {
-    let store = subject.store();
+async fn updates_hold_and_keep_identity(mut store: Subject) {
     with_project(&*store, 1).await;
     store.add_provider(&provider(1, "own", &["llama", "qwen"]), &change()).await.unwrap();
     let update = ProviderConfig {
@@ -84,14 +80,13 @@ async fn updates_hold_and_keep_identity(mut subject: Subject) {
     assert!(store.update_provider(&update, &change()).await.unwrap());
     assert!(!store.update_provider(&provider(1, "other", &["x"]), &change()).await.unwrap());
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
-    let store = subject.reopened().await;
+    store.reopen().await;
     let expected = ProviderConfig { id: provider(1, "own", &[]).id, ..update };
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), Some(expected.clone()));
     assert_eq!(store.providers(project_id(1)).await.unwrap(), [expected]);
 }
 
-async fn updates_clash_by_model(subject: Subject) {
-    let store = subject.store();
+async fn updates_clash_by_model(store: Subject) {
     with_project(&*store, 1).await;
     let own = provider(1, "own", &["llama"]);
     store.add_provider(&own, &change()).await.unwrap();
@@ -103,21 +98,19 @@ async fn updates_clash_by_model(subject: Subject) {
     assert_eq!(store.provider_of(project_id(1), "new").await.unwrap(), None);
 }
 
-async fn removed_are_gone(mut subject: Subject) {
-    let store = subject.store();
+async fn removed_are_gone(mut store: Subject) {
     with_project(&*store, 1).await;
     store.add_provider(&provider(1, "own", &["llama"]), &change()).await.unwrap();
     assert!(!store.remove_provider(project_id(2), "own", &change()).await.unwrap());
     assert!(store.remove_provider(project_id(1), "own", &change()).await.unwrap());
     assert!(!store.remove_provider(project_id(1), "own", &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.provider_of(project_id(1), "llama").await.unwrap(), None);
     store.add_provider(&provider(2, "again", &["llama"]), &change()).await.unwrap();
 }
 
 /// Where an admission tells states of the project's providers apart, each change makes one of its own.
-async fn each_change_is_another_state(mut subject: Subject) {
-    let store = subject.store();
+async fn each_change_is_another_state(mut store: Subject) {
     let keys = [key(1, with_project(&*store, 1).await), key(2, with_project(&*store, 2).await)];
     for key in &keys {
         store.create_key(key, &change()).await.unwrap();
@@ -137,7 +130,7 @@ async fn each_change_is_another_state(mut subject: Subject) {
         let told = *state != OwnProviders::Unknown;
         assert_eq!(states[..at].contains(state), at > 0 && !told, "{states:?}");
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(admitted(&*store, &keys[0]).await, states[4], "it stays as long as nothing changes");
     assert_eq!(admitted(&*store, &keys[1]).await, first, "another project has none");
 }
@@ -149,22 +142,20 @@ async fn admitted(store: &dyn Store, key: &ApiKey) -> OwnProviders {
     admission.providers
 }
 
-async fn need_a_project(subject: Subject) {
-    let orphan = subject.store().add_provider(&provider(1, "own", &["llama"]), &change()).await;
+async fn need_a_project(store: Subject) {
+    let orphan = store.add_provider(&provider(1, "own", &["llama"]), &change()).await;
     assert!(matches!(orphan, Err(StoreError::Conflict(_))));
 }
 
-async fn key_check_is_set_once(mut subject: Subject) {
-    let store = subject.store();
+async fn key_check_is_set_once(mut store: Subject) {
     assert_eq!(store.key_check().await.unwrap(), None);
     store.set_key_check(&[1, 2, 3]).await.unwrap();
     store.set_key_check(&[4]).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.key_check().await.unwrap(), Some(vec![1, 2, 3]));
 }
 
-async fn ready_and_close(subject: Subject) {
-    let store = subject.store();
+async fn ready_and_close(store: Subject) {
     for _ in 0..3 {
         store.ready().await.unwrap();
     }

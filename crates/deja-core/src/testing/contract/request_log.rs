@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use super::fixtures::{NOW, bytes, entry, entry_id, later, project, project_id, put, scope, with_project};
+use super::fixtures::{
+    MANY, NOW, bytes, entry, entry_id, later, project, project_id, put, scope, with_project,
+};
 use super::{Subject, register};
 use crate::analytics::{ContextKey, Outcome, Surface};
 use crate::cache::{Met, PromptHash};
@@ -26,8 +28,6 @@ register!["request_log":
     what_a_project_no_longer_logs_is_gone_at_once,
     they_stay_with_their_project_and_not_with_their_entry,
 ];
-
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
 
 fn of(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).unwrap()
@@ -75,8 +75,7 @@ async fn asked(store: &dyn Store, project: ProjectId, filter: &LogFilter, of: &[
     rows.into_iter().map(|row| (*text(row.logged.asked)).to_owned()).collect()
 }
 
-async fn a_request_comes_back_whole(mut subject: Subject) {
-    let store = subject.store();
+async fn a_request_comes_back_whole(mut store: Subject) {
     let project = logging(&*store, 1, 100, 7).await;
     let full = LoggedRequest {
         at: later(7),
@@ -103,7 +102,7 @@ async fn a_request_comes_back_whole(mut subject: Subject) {
     let foreign = logged(project_id(2), "gone");
     store.log_requests(&[given.clone(), vec![foreign]].concat()).await.unwrap();
     store.log_requests(&[]).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let mut kept = all(&*store, project).await;
     kept.reverse();
     assert_eq!(kept, given);
@@ -116,13 +115,12 @@ async fn a_request_comes_back_whole(mut subject: Subject) {
     assert_eq!(store.logged_request(project, u64::MAX).await.unwrap(), None);
 }
 
-async fn they_page_latest_first(mut subject: Subject) {
-    let store = subject.store();
+async fn they_page_latest_first(mut store: Subject) {
     let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     for text in ["a", "b", "c", "d", "e"] {
         store.log_requests(&[logged(project, text), logged(other, "x")]).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let (mut after, mut pages) = (None, Vec::new());
     loop {
         let page =
@@ -140,8 +138,7 @@ async fn they_page_latest_first(mut subject: Subject) {
     assert_eq!(pages, expected);
 }
 
-async fn they_are_listed_by_each_column_both_ways(mut subject: Subject) {
-    let store = subject.store();
+async fn they_are_listed_by_each_column_both_ways(mut store: Subject) {
     let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let next = f32::from_bits(0.9_f32.to_bits() + 1);
     let millis = |millis| Some(Duration::from_millis(millis));
@@ -162,7 +159,7 @@ async fn they_are_listed_by_each_column_both_ways(mut subject: Subject) {
         store.log_requests(&[one.clone(), LoggedRequest { project: other, ..one.clone() }]).await.unwrap();
         store.log_requests(&[LoggedRequest { model: "n".into(), ..one }]).await.unwrap();
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let m = LogFilter { model: Some("m".into()), ..LogFilter::default() };
     let name =
         |row: &LogRow| *names.iter().find(|name| row.logged.asked == Some(PromptHash::of(name))).unwrap();
@@ -189,8 +186,7 @@ async fn they_are_listed_by_each_column_both_ways(mut subject: Subject) {
     }
 }
 
-async fn filters_choose_by_each_column_and_by_what_was_asked(subject: Subject) {
-    let store = subject.store();
+async fn filters_choose_by_each_column_and_by_what_was_asked(store: Subject) {
     let project = logging(&*store, 1, 100, 7).await;
     let names = ["Feed my CAT", "walk \0 dog", "cat", "dog", "plain", "100%", "\n two\nlines "];
     let [cat, dog, quiet, keyed, plain, percent, padded] = names;
@@ -238,8 +234,7 @@ async fn logging(store: &dyn Store, number: u32, requests: u64, days: u64) -> Pr
     project_id(number)
 }
 
-async fn the_newest_that_the_settings_allow_are_kept(mut subject: Subject) {
-    let store = subject.store();
+async fn the_newest_that_the_settings_allow_are_kept(mut store: Subject) {
     let (one, two) = (logging(&*store, 1, 2, 0).await, logging(&*store, 2, 3, 0).await);
     let names = ["a", "b", "c", "d", "e"];
     for text in names {
@@ -247,15 +242,14 @@ async fn the_newest_that_the_settings_allow_are_kept(mut subject: Subject) {
     }
     let any = LogFilter::default();
     while store.sweep_logged(later(1), of(2)).await.unwrap() > 0 {}
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(asked(&*store, one, &any, &names).await, ["e", "d"]);
     assert_eq!(asked(&*store, two, &any, &names).await, ["e", "d", "c"]);
     assert_eq!(store.sweep_logged(later(1), MANY).await.unwrap(), 0);
 }
 
-async fn texts_end_by_the_settings_and_rows_by_their_age(mut subject: Subject) {
+async fn texts_end_by_the_settings_and_rows_by_their_age(mut store: Subject) {
     const DAY: i64 = 24 * 3600;
-    let store = subject.store();
     let (week, day) = (logging(&*store, 1, 100, 7).await, logging(&*store, 2, 100, 1).await);
     for project in [week, day] {
         store
@@ -268,7 +262,7 @@ async fn texts_end_by_the_settings_and_rows_by_their_age(mut subject: Subject) {
     };
     assert_eq!(store.sweep_logged(later(DAY), MANY).await.unwrap(), 0, "a day has not passed");
     assert_eq!(store.sweep_logged(later(DAY + 1), MANY).await.unwrap(), 1);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(texts(&*store, week).await, [true, true]);
     assert_eq!(texts(&*store, day).await, [true, false]);
     while store.sweep_logged(later(7 * DAY + 1), MANY).await.unwrap() > 0 {}
@@ -279,8 +273,7 @@ async fn texts_end_by_the_settings_and_rows_by_their_age(mut subject: Subject) {
     assert_eq!(texts(&*store, day).await, [false]);
 }
 
-async fn what_a_project_no_longer_logs_is_gone_at_once(mut subject: Subject) {
-    let store = subject.store();
+async fn what_a_project_no_longer_logs_is_gone_at_once(mut store: Subject) {
     let (one, two) = (logging(&*store, 1, 100, 7).await, logging(&*store, 2, 100, 7).await);
     store.log_requests(&[with_text(one, "a", NOW), with_text(two, "a", NOW)]).await.unwrap();
     let set = async |store: &dyn Store, requests, days| {
@@ -298,20 +291,19 @@ async fn what_a_project_no_longer_logs_is_gone_at_once(mut subject: Subject) {
     assert_eq!(all(&*store, one).await, [logged(one, "b"), logged(one, "a")]);
     set(&*store, 0, 7).await;
     store.log_requests(&late).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(all(&*store, one).await, []);
     let others = [with_text(two, "b", NOW), with_text(two, "b", NOW), with_text(two, "a", NOW)];
     assert_eq!(all(&*store, two).await, others, "another project's stay");
 }
 
-async fn they_stay_with_their_project_and_not_with_their_entry(mut subject: Subject) {
-    let store = subject.store();
+async fn they_stay_with_their_project_and_not_with_their_entry(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(project), "cats")).await;
     let hit = LoggedRequest { met: Some(met(1, 1.0, Met::Served, None)), ..logged(project, "cats") };
     store.log_requests(std::slice::from_ref(&hit)).await.unwrap();
     assert!(store.delete(project, entry_id(1), &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(all(&*store, project).await, [hit]);
     assert!(store.delete_project(project, &change()).await.unwrap());
     with_project(&*store, 1).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use deja_wire::Wire;
 
-use super::fixtures::{NOW, entry, entry_id, key, later, project_id, put, scope, with_project};
+use super::fixtures::{MANY, NOW, entry, entry_id, key, later, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::analytics::{
     ContextKey, Dimension, Distribution, EntryHits, OfSurface, Outcome, Placed, RefusedFor, Slice, Step,
@@ -30,8 +30,6 @@ register!["rollups":
     top_entries_go_by_savings,
     sweep_forgets_old_periods,
 ];
-
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
 
 fn event<'a>(
     project: ProjectId,
@@ -78,12 +76,11 @@ async fn hits(store: &dyn Store, slice: &Slice) -> u64 {
     series.values().map(|rollup| rollup.totals.hits()).sum()
 }
 
-async fn series_tell_every_slice(mut subject: Subject) {
-    let store = subject.store();
+async fn series_tell_every_slice(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     traffic(&*store, one).await;
     record(&*store, &[event(two, 1, "a", None, 0)]).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let (none, x, y) = (ContextKey::WITHOUT, ContextKey::of(Some("x")), ContextKey::of(Some("y")));
     for (slice, expected) in [
         (slice(None, None, None), 5),
@@ -102,11 +99,10 @@ async fn series_tell_every_slice(mut subject: Subject) {
     }
 }
 
-async fn series_come_by_period(mut subject: Subject) {
-    let store = subject.store();
+async fn series_come_by_period(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     traffic(&*store, one).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let all = Slice::default();
     for (step, after) in [(Step::Minute, 120), (Step::Hour, 2), (Step::Day, 1)] {
         let first = step.period_of(NOW);
@@ -124,8 +120,7 @@ async fn series_come_by_period(mut subject: Subject) {
     }
 }
 
-async fn distributions_add_up(mut subject: Subject) {
-    let store = subject.store();
+async fn distributions_add_up(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     for millis in [1, 1, 40] {
         let latency = Duration::from_millis(millis);
@@ -138,7 +133,7 @@ async fn distributions_add_up(mut subject: Subject) {
     let bought = event(one, 1, "m", None, 0);
     let refused = UsageEvent { outcome: Outcome::Refused, input_tokens: 0, output_tokens: 0, ..bought };
     record(&*store, &[refused]).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let minute = Step::Minute.period_of(NOW);
     let series = store.usage_series(one, &slice(Some(1), None, None), Step::Minute, minute..minute + 1).await;
     let rollup = series.unwrap().remove(&minute).unwrap();
@@ -152,8 +147,7 @@ async fn distributions_add_up(mut subject: Subject) {
     assert_eq!((rollup.totals.refused, rollup.totals.requests()), (1, 10));
 }
 
-async fn refusals_and_unknown_prices_add_up(mut subject: Subject) {
-    let store = subject.store();
+async fn refusals_and_unknown_prices_add_up(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let (hit, bare) =
         (event(one, 1, "m", None, 0), UsageEvent::bare(one, key(1, one).id, Outcome::Miss, NOW));
@@ -174,7 +168,7 @@ async fn refusals_and_unknown_prices_add_up(mut subject: Subject) {
         record(&*store, &refusals.map(refused)).await;
         record(&*store, &[exact, unpriced, long]).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let minute = Step::Minute.period_of(NOW);
     let series =
         store.usage_series(one, &slice(None, Some("m"), None), Step::Minute, minute..minute + 1).await;
@@ -188,8 +182,7 @@ async fn refusals_and_unknown_prices_add_up(mut subject: Subject) {
     assert_eq!((sum(Distribution::HitLatency), sum(Distribution::SemanticHitLatency)), (4, 2));
 }
 
-async fn surfaces_and_scopes_add_up(mut subject: Subject) {
-    let store = subject.store();
+async fn surfaces_and_scopes_add_up(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let parameters = [("messages", "[]"), ("X-Deja-Context", "a"), ("user", "ada"), ("temperature", "0")];
     let with = |name: &str, value: &str| Parameters::from([(name.into(), value.into())]);
@@ -213,7 +206,7 @@ async fn surfaces_and_scopes_add_up(mut subject: Subject) {
         let events: Vec<_> = placed.chain([passed, other, gemini, event(one, 1, "m", None, 0)]).collect();
         record(&*store, &events).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let day = Step::Day.period_of(NOW);
     let mut series = store.usage_series(one, &Slice::default(), Step::Day, day..day + 1).await.unwrap();
     let rollup = series.remove(&day).unwrap();
@@ -232,14 +225,13 @@ async fn surfaces_and_scopes_add_up(mut subject: Subject) {
     assert_eq!(by.unwrap()[0].1, totals);
 }
 
-async fn totals_come_by_dimension(mut subject: Subject) {
-    let store = subject.store();
+async fn totals_come_by_dimension(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     traffic(&*store, one).await;
     record(&*store, &[event(two, 3, "z", None, 0)]).await;
     let limited = UsageEvent::bare(one, key(2, one).id, Outcome::RateLimited, NOW);
     record(&*store, &[limited; 9]).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let hour = Step::Hour.period_of(NOW);
     let by = async |slice: &Slice, by, limit| {
         let found = store.usage_by(one, slice, by, Step::Hour, hour..hour + 9, limit).await.unwrap();
@@ -264,13 +256,12 @@ async fn totals_come_by_dimension(mut subject: Subject) {
     assert_eq!(by(&slice(Some(7), None, None), Dimension::Model, MANY).await, []);
 }
 
-async fn days_add_up(mut subject: Subject) {
-    let store = subject.store();
+async fn days_add_up(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let day = 24 * 3600;
     traffic(&*store, one).await;
     record(&*store, &[event(one, 1, "a", None, day), event(two, 1, "a", None, 3 * day)]).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let today = NOW.as_secs() / day;
     let days = store.daily_totals(today, today + 3).await.unwrap();
     assert_eq!(days.keys().copied().collect::<Vec<_>>(), [one]);
@@ -281,13 +272,12 @@ async fn days_add_up(mut subject: Subject) {
     assert!(store.daily_totals(today + 4, today + 9).await.unwrap().is_empty());
 }
 
-async fn contexts_have_labels(mut subject: Subject) {
-    let store = subject.store();
+async fn contexts_have_labels(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     let long = format!("You are\na {}", "very ".repeat(100));
     record(&*store, &[event(one, 1, "a", Some("x"), 0), event(one, 1, "a", Some(&long), 0)]).await;
     record(&*store, &[event(one, 1, "a", Some("x"), 0), event(project_id(9), 1, "a", Some("x"), 0)]).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     let wanted = [Some("x"), Some(&*long), Some("unseen"), None].map(ContextKey::of);
     let labels = store.context_labels(one, &wanted).await.unwrap();
     assert_eq!((labels.len(), &*labels[&wanted[0]]), (2, "x"));
@@ -295,8 +285,7 @@ async fn contexts_have_labels(mut subject: Subject) {
     assert!(store.context_labels(project_id(9), &wanted).await.unwrap().is_empty());
 }
 
-async fn top_entries_go_by_savings(mut subject: Subject) {
-    let store = subject.store();
+async fn top_entries_go_by_savings(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for (number, at, saved) in [(1, 10, 5), (2, 50, 7), (3, 60, 5), (4, 5, 100), (5, 0, 0)] {
         put(&*store, entry(number, &scope, &number.to_string())).await;
@@ -307,7 +296,7 @@ async fn top_entries_go_by_savings(mut subject: Subject) {
             store.record(&batch).await.unwrap();
         }
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let top = async |filter: &EntryFilter, since, limit| {
         let found = store.top_entries(scope.project(), filter, later(since), limit).await.unwrap();
         found.into_iter().map(|detail| detail.entry.id).collect::<Vec<_>>()
@@ -321,8 +310,7 @@ async fn top_entries_go_by_savings(mut subject: Subject) {
     assert_eq!(top(&all, 0, NonZeroUsize::MIN).await, [entry_id(2)]);
 }
 
-async fn sweep_forgets_old_periods(mut subject: Subject) {
-    let store = subject.store();
+async fn sweep_forgets_old_periods(mut store: Subject) {
     let one = with_project(&*store, 1).await;
     traffic(&*store, one).await;
     let minute = Step::Minute.period_of(NOW);
@@ -340,7 +328,7 @@ async fn sweep_forgets_old_periods(mut subject: Subject) {
     let (x, y) = (ContextKey::of(Some("x")), ContextKey::of(Some("y")));
     assert_eq!(store.context_labels(one, &[x, y]).await.unwrap().len(), 2);
     store.sweep_usage(after(Step::Hour), MANY).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.usage_series(one, &all, Step::Hour, 0..i64::MAX).await.unwrap().len(), 1);
     assert_eq!(store.context_labels(one, &[x, y]).await.unwrap().keys().copied().collect::<Vec<_>>(), [y]);
     let days = async || store.usage_series(one, &all, Step::Day, 0..i64::MAX).await.unwrap().len();

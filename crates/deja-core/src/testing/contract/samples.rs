@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::fixtures::{NOW, entry, entry_id, later, project, project_id, put, scope, with_project};
+use super::fixtures::{MANY, NOW, entry, entry_id, later, project, project_id, put, scope, with_project};
 use super::{Subject, register};
 use crate::cache::Met;
 use crate::cache::{Frame, Scope};
@@ -25,8 +25,6 @@ register!["samples":
     a_sample_is_kept_once,
 ];
 
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
-
 /// A sample of the entry of this number.
 fn sample(project: ProjectId, number: i64, entry: u32, similarity: f32) -> NewSample {
     let (asked, at) = (format!("asked {number} \0 \u{1F98A}"), later(number % 1000));
@@ -47,8 +45,7 @@ async fn numbers(store: &dyn Store, project: ProjectId, now: Timestamp) -> Vec<i
     samples.into_iter().map(|sample| sample.sampled.id.get()).collect()
 }
 
-async fn a_sample_comes_back_whole(mut subject: Subject) {
-    let store = subject.store();
+async fn a_sample_comes_back_whole(mut store: Subject) {
     let scope = Scope::new(with_project(&*store, 1).await, Frame::query(Some("m"), Some("in \0 context")));
     put(&*store, entry(1, &scope, "cats \0 \u{1F408}")).await;
     let given = [
@@ -65,7 +62,7 @@ async fn a_sample_comes_back_whole(mut subject: Subject) {
     ];
     store.keep_samples(&given, NOW).await.unwrap();
     store.keep_samples(&[], NOW).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     let kept = store.samples(scope.project(), NOW).await.unwrap();
     let [one, refused, forbidden, below] = given;
     let sampled: Vec<_> = kept.iter().map(|sample| sample.sampled.clone()).collect();
@@ -76,8 +73,7 @@ async fn a_sample_comes_back_whole(mut subject: Subject) {
     }
 }
 
-async fn each_band_keeps_the_smallest_numbers(mut subject: Subject) {
-    let store = subject.store();
+async fn each_band_keeps_the_smallest_numbers(mut store: Subject) {
     let two = 2 * BANDS as u64 + 1;
     let project = keeping(&*store, 1, two).await;
     let of = |numbers: &[i64], similarity| -> Vec<NewSample> {
@@ -89,12 +85,11 @@ async fn each_band_keeps_the_smallest_numbers(mut subject: Subject) {
     store.keep_samples(&of(&[90], 0.8), NOW).await.unwrap();
     let both = [of(&[10], 0.913), of(&[80, 85], 0.8)].concat();
     store.keep_samples(&both, NOW).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(numbers(&*store, project, NOW).await, [10, 30, 80, 85]);
 }
 
-async fn what_a_project_lets_go_is_gone(mut subject: Subject) {
-    let store = subject.store();
+async fn what_a_project_lets_go_is_gone(mut store: Subject) {
     let project = keeping(&*store, 1, 1000).await;
     let samples: Vec<_> = (1..=5).map(|number| sample(project, number, 1, 0.9)).collect();
     store.keep_samples(&samples, NOW).await.unwrap();
@@ -108,12 +103,11 @@ async fn what_a_project_lets_go_is_gone(mut subject: Subject) {
             assert_eq!(numbers(&*store, project, NOW).await, [0; 0], "none are taken");
         }
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(numbers(&*store, project, NOW).await, [0; 0]);
 }
 
-async fn they_go_with_their_entry(mut subject: Subject) {
-    let store = subject.store();
+async fn they_go_with_their_entry(mut store: Subject) {
     let project = keeping(&*store, 1, 1000).await;
     for (number, prompt) in [(2, "dogs"), (3, "bats")] {
         put(&*store, entry(number, &scope(project), prompt)).await;
@@ -127,25 +121,23 @@ async fn they_go_with_their_entry(mut subject: Subject) {
     assert_eq!(numbers(&*store, project, NOW).await, [1]);
     // What is gone is not sampled.
     store.keep_samples(&all, NOW).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(numbers(&*store, project, NOW).await, [1]);
     assert_eq!(store.purge(project, &EntryFilter::default(), &change()).await.unwrap(), 1);
     assert_eq!(numbers(&*store, project, NOW).await, [0; 0]);
 }
 
-async fn they_go_with_their_project(mut subject: Subject) {
-    let store = subject.store();
+async fn they_go_with_their_project(mut store: Subject) {
     let project = keeping(&*store, 1, 1000).await;
     store.keep_samples(&[sample(project, 1, 1, 0.9)], NOW).await.unwrap();
     store.delete_project(project, &change()).await.unwrap();
     store.keep_samples(&[sample(project, 2, 1, 0.9)], NOW).await.unwrap();
     keeping(&*store, 1, 1000).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(numbers(&*store, project, NOW).await, [0; 0]);
 }
 
-async fn they_end_at_their_time(mut subject: Subject) {
-    let store = subject.store();
+async fn they_end_at_their_time(mut store: Subject) {
     let project = keeping(&*store, 1, 1000).await;
     let ending = |number, after| NewSample { expires: Some(later(after)), ..sample(project, number, 1, 0.9) };
     let given = [ending(1, 10), ending(2, 20), sample(project, 3, 1, 0.9), ending(4, -1)];
@@ -155,7 +147,7 @@ async fn they_end_at_their_time(mut subject: Subject) {
     let one = NonZeroUsize::MIN;
     assert_eq!(store.sweep_samples(later(9), MANY).await.unwrap(), 0);
     assert_eq!(store.sweep_samples(later(20), one).await.unwrap(), 1);
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.sweep_samples(later(20), MANY).await.unwrap(), 1);
     // Really gone, not only hidden.
     assert_eq!(numbers(&*store, project, NOW).await, [3]);
@@ -168,20 +160,18 @@ async fn they_end_at_their_time(mut subject: Subject) {
     assert_eq!(numbers(&*store, project, later(10)).await, [3], "the entry expired");
 }
 
-async fn projects_have_their_own(mut subject: Subject) {
-    let store = subject.store();
+async fn projects_have_their_own(mut store: Subject) {
     let (one, two) = (keeping(&*store, 1, 1000).await, keeping(&*store, 2, 1000).await);
     let foreign = sample(one, 3, 2, 0.9);
     let given = [sample(one, 1, 1, 0.9), sample(two, 2, 2, 0.9), foreign];
     store.keep_samples(&given, NOW).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(numbers(&*store, one, NOW).await, [1], "an entry of another project is none");
     assert_eq!(numbers(&*store, two, NOW).await, [2]);
     assert_eq!(numbers(&*store, project_id(3), NOW).await, [0; 0]);
 }
 
-async fn a_sample_is_kept_once(subject: Subject) {
-    let store = subject.store();
+async fn a_sample_is_kept_once(store: Subject) {
     let project = keeping(&*store, 1, 1000).await;
     let first = sample(project, 1, 1, 0.9);
     for again in [first.clone(), NewSample { asked: "another".into(), ..first.clone() }] {

@@ -22,14 +22,13 @@ fn factor() -> SecondFactor {
     SecondFactor { sealed_secret: vec![0, 255, 7], since: later(5), last_step: 10, recovery }
 }
 
-async fn come_back_as_they_were(mut subject: Subject) {
-    let store = subject.store();
+async fn come_back_as_they_were(mut store: Subject) {
     let (one, two) = (with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id);
     assert_eq!(store.with_second_factor().await.unwrap(), []);
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let without = SecondFactor { recovery: Vec::new(), ..factor() };
     store.create_second_factor(two, &without, None, &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.second_factor(one).await.unwrap(), Some(factor()));
     assert_eq!(store.second_factor(two).await.unwrap(), Some(without));
     assert_eq!(store.second_factor(operator_id(3)).await.unwrap(), None);
@@ -38,8 +37,7 @@ async fn come_back_as_they_were(mut subject: Subject) {
     assert_eq!(holders, [one, two]);
 }
 
-async fn need_an_operator_and_are_one_each(subject: Subject) {
-    let store = subject.store();
+async fn need_an_operator_and_are_one_each(store: Subject) {
     let refused = store.create_second_factor(operator_id(1), &factor(), None, &change()).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     let one = with_operator(&*store, 1).await.id;
@@ -50,8 +48,7 @@ async fn need_an_operator_and_are_one_each(subject: Subject) {
     assert_eq!(store.second_factor(one).await.unwrap(), Some(factor()));
 }
 
-async fn end_all_sessions_but_one(mut subject: Subject) {
-    let store = subject.store();
+async fn end_all_sessions_but_one(mut store: Subject) {
     let [first, second] = [with_operator(&*store, 1).await, with_operator(&*store, 2).await];
     let (one, two) = (first.id, second.id);
     let session = |number: u8, operator| Session {
@@ -67,21 +64,20 @@ async fn end_all_sessions_but_one(mut subject: Subject) {
         assert!(store.create_session(&session, &operator.password, false, &change()).await.unwrap());
     }
     store.create_second_factor(one, &factor(), Some(&TokenHash([2; 32])), &change()).await.unwrap();
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.sessions(one, NOW).await.unwrap(), [session(2, one)]);
     assert_eq!(store.sessions(two, NOW).await.unwrap(), [session(3, two)]);
     store.create_second_factor(two, &factor(), None, &change()).await.unwrap();
     assert_eq!(store.sessions(two, NOW).await.unwrap(), []);
 }
 
-async fn use_a_step_once_and_none_before_it(mut subject: Subject) {
-    let store = subject.store();
+async fn use_a_step_once_and_none_before_it(mut store: Subject) {
     let one = with_operator(&*store, 1).await.id;
     assert!(!store.use_code(one, 12).await.unwrap(), "there is none");
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     assert!(!store.use_code(one, 10).await.unwrap());
     assert!(store.use_code(one, 12).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     for used_up in [12, 11] {
         assert!(!store.use_code(one, used_up).await.unwrap(), "{used_up}");
     }
@@ -89,22 +85,20 @@ async fn use_a_step_once_and_none_before_it(mut subject: Subject) {
     assert_eq!(store.second_factor(one).await.unwrap(), Some(SecondFactor { last_step: 13, ..factor() }));
 }
 
-async fn use_a_recovery_code_once(mut subject: Subject) {
-    let store = subject.store();
+async fn use_a_recovery_code_once(mut store: Subject) {
     let (one, two) = (with_operator(&*store, 1).await.id, with_operator(&*store, 2).await.id);
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let code = TokenHash([2; 32]);
     assert!(!store.use_recovery_code(two, &code, &change()).await.unwrap(), "another's");
     assert!(!store.use_recovery_code(one, &TokenHash([9; 32]), &change()).await.unwrap());
     assert!(store.use_recovery_code(one, &code, &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(!store.use_recovery_code(one, &code, &change()).await.unwrap());
     let left = store.second_factor(one).await.unwrap().unwrap().recovery;
     assert_eq!(left, [TokenHash([1; 32]), TokenHash([3; 32])]);
 }
 
-async fn are_used_once_however_many_try(subject: Subject) {
-    let store = subject.store();
+async fn are_used_once_however_many_try(store: Subject) {
     let one = with_operator(&*store, 1).await.id;
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     let tries = (0..8).map(|_| async {
@@ -117,13 +111,12 @@ async fn are_used_once_however_many_try(subject: Subject) {
     assert_eq!((codes, recoveries), (1, 1));
 }
 
-async fn are_removed_and_made_again(mut subject: Subject) {
-    let store = subject.store();
+async fn are_removed_and_made_again(mut store: Subject) {
     let one = with_operator(&*store, 1).await.id;
     assert!(!store.remove_second_factor(one, &change()).await.unwrap());
     store.create_second_factor(one, &factor(), None, &change()).await.unwrap();
     assert!(store.remove_second_factor(one, &change()).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(store.second_factor(one).await.unwrap(), None);
     let again = SecondFactor { recovery: vec![TokenHash([7; 32])], last_step: 1, ..factor() };
     store.create_second_factor(one, &again, None, &change()).await.unwrap();

@@ -32,7 +32,7 @@ register!["vectors":
 pub(super) fn cases_of_shared() -> Vec<super::Case> {
     vec![super::Case {
         name: "vectors::processes_share_the_work",
-        run: |subject| Box::pin(processes_share_the_work(subject)),
+        run: |store| Box::pin(processes_share_the_work(store)),
     }]
 }
 
@@ -55,8 +55,7 @@ async fn count(store: &dyn Store, by: &str, now: Timestamp) -> (u64, u64) {
     (waiting, failed)
 }
 
-async fn stale_are_those_without_one_of_the_embedder(mut subject: Subject) {
-    let store = subject.store();
+async fn stale_are_those_without_one_of_the_embedder(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let other = with_project(&*store, 2).await;
     for (number, vector) in (1..).zip([Some("e"), Some("f"), None]) {
@@ -64,7 +63,7 @@ async fn stale_are_those_without_one_of_the_embedder(mut subject: Subject) {
         new.vector = vector.map(|by| (embedder(by), at_angle(0.0)));
         put(&*store, new).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (by, stale) in [("e", vec![2, 3]), ("f", vec![1, 3]), ("new", vec![1, 2, 3])] {
         assert_eq!(count(&*store, by, NOW).await, (stale.len() as u64, 0));
         for (project, number) in [(scope.project(), stale.len() as u64), (other, 0)] {
@@ -80,8 +79,7 @@ async fn stale_are_those_without_one_of_the_embedder(mut subject: Subject) {
     assert_eq!(count(&*store, "e", NOW).await, (1, 0), "a deleted entry is not stale");
 }
 
-async fn stale_come_by_project_and_id(subject: Subject) {
-    let store = subject.store();
+async fn stale_come_by_project_and_id(store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     for (number, project) in [(4, one), (1, two), (3, one), (2, two)] {
         put(&*store, entry(number, &scope(project), &number.to_string())).await;
@@ -94,8 +92,7 @@ async fn stale_come_by_project_and_id(subject: Subject) {
     assert_eq!(claim(&*store, "f", Some((two, entry_id(2))), NOW, MANY).await, []);
 }
 
-async fn requests_that_are_found_as_a_whole_are_never_stale(mut subject: Subject) {
-    let store = subject.store();
+async fn requests_that_are_found_as_a_whole_are_never_stale(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let segments = [None, Some("eu"), Some("a\0")];
     for (number, segment) in (1..).zip(segments) {
@@ -106,36 +103,34 @@ async fn requests_that_are_found_as_a_whole_are_never_stale(mut subject: Subject
     let mut question = recorded(9, &chat(project), "hello");
     question.vector = None;
     put(&*store, question).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(count(&*store, "e", NOW).await, (1, 0));
     assert_eq!(claim(&*store, "e", None, NOW, MANY).await, [entry_id(9)]);
 }
 
-async fn each_embedder_has_its_own(mut subject: Subject) {
-    let store = subject.store();
+async fn each_embedder_has_its_own(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=3 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
     }
     let done = store.put_vector(scope.project(), entry_id(1), &embedder("f"), Some(&at_angle(90.0))).await;
     assert!(done.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     let by_first = near_by(&*store, &scope, "e", &at_angle(0.0), 0.9, 10, NOW).await;
     assert_eq!(ids(&by_first), [1, 2, 3].map(entry_id), "the first embedder's stay");
     assert_eq!((count(&*store, "e", NOW).await, count(&*store, "f", NOW).await), ((0, 0), (2, 0)));
     assert!(exactly(&*store, &scope, "1", NOW).await.is_some());
-    let store = subject.with_embedder("f").await;
+    store.reopen_for("f").await;
     let by_second = near_by(&*store, &scope, "f", &at_angle(90.0), 0.9, 10, NOW).await;
     assert_eq!(ids(&by_second), [entry_id(1)]);
     assert!(store.delete(scope.project(), entry_id(1), &change()).await.unwrap());
     for (by, left) in [("f", 0), ("e", 2)] {
-        let store = subject.with_embedder(by).await;
+        store.reopen_for(by).await;
         assert_eq!(near_by(&*store, &scope, by, &at_angle(45.0), 0.0, 10, NOW).await.len(), left, "{by}");
     }
 }
 
-async fn a_new_one_takes_the_place_of_the_old(mut subject: Subject) {
-    let store = subject.store();
+async fn a_new_one_takes_the_place_of_the_old(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "hello")).await;
     let to = |degrees| Some(at_angle(degrees));
@@ -145,32 +140,30 @@ async fn a_new_one_takes_the_place_of_the_old(mut subject: Subject) {
         let found = near_by(&*store, &scope, "e", &at_angle(0.0), 0.0, 10, NOW).await;
         assert_eq!(found.len(), usize::from(vector.is_some()), "too long is found by nobody");
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(near_by(&*store, &scope, "e", &at_angle(0.0), 0.9, 10, NOW).await.is_empty());
     assert_eq!(near_by(&*store, &scope, "e", &at_angle(45.0), 0.9, 10, NOW).await.len(), 1);
     assert!(store.delete(scope.project(), entry_id(1), &change()).await.unwrap());
     assert!(near_by(&*store, &scope, "e", &at_angle(45.0), 0.0, 10, NOW).await.is_empty());
 }
 
-async fn too_long_are_not_stale_any_more(mut subject: Subject) {
-    let store = subject.store();
+async fn too_long_are_not_stale_any_more(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "long")).await;
     assert!(store.put_vector(scope.project(), entry_id(1), &embedder("f"), None).await.unwrap());
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(claim(&*store, "f", None, NOW, MANY).await, []);
     assert_eq!(count(&*store, "f", NOW).await, (0, 0));
     assert!(exactly(&*store, &scope, "long", NOW).await.is_some());
-    let store = subject.with_embedder("f").await;
+    store.reopen_for("f").await;
     assert!(near_by(&*store, &scope, "f", &at_angle(0.0), 0.0, 10, NOW).await.is_empty());
     // A third embedder may find it short enough.
     store.put_vector(scope.project(), entry_id(1), &embedder("g"), Some(&at_angle(0.0))).await.unwrap();
-    let store = subject.with_embedder("g").await;
+    store.reopen_for("g").await;
     assert_eq!(near_by(&*store, &scope, "g", &at_angle(0.0), 0.9, 10, NOW).await.len(), 1);
 }
 
-async fn of_gone_entries_are_not_put(mut subject: Subject) {
-    let store = subject.store();
+async fn of_gone_entries_are_not_put(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let other = with_project(&*store, 2).await;
     put(&*store, entry(1, &scope, "hello")).await;
@@ -180,12 +173,11 @@ async fn of_gone_entries_are_not_put(mut subject: Subject) {
     store.delete(scope.project(), entry_id(1), &change()).await.unwrap();
     assert!(!store.put_vector(scope.project(), entry_id(1), &embedder("f"), Some(&vector)).await.unwrap());
     assert!(!store.set_aside(scope.project(), entry_id(1), &embedder("f"), later(60)).await.unwrap());
-    let store = subject.with_embedder("f").await;
+    store.reopen_for("f").await;
     assert!(near_by(&*store, &scope, "f", &vector, 0.0, 10, NOW).await.is_empty());
 }
 
-async fn claimed_ones_come_once_until_the_lease_ends(subject: Subject) {
-    let store = subject.store();
+async fn claimed_ones_come_once_until_the_lease_ends(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=3 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
@@ -201,8 +193,7 @@ async fn claimed_ones_come_once_until_the_lease_ends(subject: Subject) {
     assert_eq!(claim(&*store, "f", None, later(60), MANY).await, [entry_id(2)]);
 }
 
-async fn one_that_is_set_aside_is_passed_over_and_counted(subject: Subject) {
-    let store = subject.store();
+async fn one_that_is_set_aside_is_passed_over_and_counted(store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=3 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
@@ -225,15 +216,15 @@ async fn one_that_is_set_aside_is_passed_over_and_counted(subject: Subject) {
     assert_eq!(count(&*store, "f", later(660)).await, (1, 0));
 }
 
-async fn processes_share_the_work(mut subject: Subject) {
-    let first = subject.store();
-    let scope = scope(with_project(&*first, 1).await);
+async fn processes_share_the_work(mut store: Subject) {
+    let first = store.shared();
+    let scope = scope(with_project(&*store, 1).await);
     for number in 1..=90 {
-        put(&*first, entry(number, &scope, &number.to_string())).await;
+        put(&*store, entry(number, &scope, &number.to_string())).await;
     }
-    let second = subject.reopened().await;
+    store.reopen().await;
     let mut processes = JoinSet::new();
-    for store in [first, second] {
+    for store in [first, store.shared()] {
         processes.spawn(async move {
             let mut mine = Vec::new();
             loop {

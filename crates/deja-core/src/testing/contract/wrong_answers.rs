@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use super::fixtures::{
-    NOW, assert_found, at_angle, chat, embedder, entry, entry_id, later, project_id, put, recorded, scope,
-    turned, with_project,
+    MANY, NOW, assert_found, at_angle, chat, embedder, entry, entry_id, later, project_id, put, recorded,
+    scope, turned, with_project,
 };
 use super::labels::{said, wrong};
 use super::{Subject, register};
@@ -31,8 +31,6 @@ register!["wrong_answers":
     wrong_answers_page_newest_first,
     the_newest_are_kept,
 ];
-
-const MANY: NonZeroUsize = NonZeroUsize::MAX;
 
 fn of(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).unwrap()
@@ -83,8 +81,7 @@ async fn pair(store: &dyn Store, project: ProjectId, prompt: &str, matched: &str
     store.is_forbidden(project, probe, &PromptHash::of(matched), Similarity::ZERO).await.unwrap()
 }
 
-async fn the_entry_stays_and_the_pair_is_kept(mut subject: Subject) {
-    let store = subject.store();
+async fn the_entry_stays_and_the_pair_is_kept(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     with_project(&*store, 2).await;
     put(&*store, entry(1, &scope, "cats")).await;
@@ -92,7 +89,7 @@ async fn the_entry_stays_and_the_pair_is_kept(mut subject: Subject) {
     let marked = store.label(scope.project(), wrong(1, "bats \u{1F987}\0"), &change_at(later(7))).await;
     assert_eq!(marked.unwrap(), Some(Labelled::Forbidden));
     assert_eq!(mark(&*store, scope.project(), 9, "bats").await, None, "gone");
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_found(&*store, &scope, "cats", NOW, true).await;
     let kept = store.wrong_answers(scope.project(), None, MANY).await.unwrap();
     assert_eq!(kept.len(), 1);
@@ -103,12 +100,11 @@ async fn the_entry_stays_and_the_pair_is_kept(mut subject: Subject) {
 }
 
 /// Whatever an entry is found by: a wire format may have something else than the hash of the question.
-async fn a_pair_goes_by_its_texts(mut subject: Subject) {
-    let store = subject.store();
+async fn a_pair_goes_by_its_texts(mut store: Subject) {
     let scope = chat(with_project(&*store, 1).await);
     put(&*store, recorded(1, &scope, "cats")).await;
     mark(&*store, scope.project(), 1, "bats").await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (prompt, forbidden) in [("bats", true), ("rats", false), ("cats", false)] {
         assert_eq!(judged(&*store, &scope, prompt).await, [(entry_id(1), forbidden)], "{prompt}");
     }
@@ -119,8 +115,7 @@ async fn a_pair_goes_by_its_texts(mut subject: Subject) {
     assert!(labels.is_empty(), "what was said is taken back: {labels:?}");
 }
 
-async fn a_pair_is_forbidden_in_both_directions(mut subject: Subject) {
-    let store = subject.store();
+async fn a_pair_is_forbidden_in_both_directions(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let [cats, dogs, bats] = [1, 2, 3].map(entry_id);
     put(&*store, entry(1, &scope, "cats")).await;
@@ -132,7 +127,7 @@ async fn a_pair_is_forbidden_in_both_directions(mut subject: Subject) {
     assert_eq!(mark(&*store, scope.project(), 1, "bats").await, Some(Labelled::Forbidden));
     assert_eq!(store.wrong_answers(scope.project(), None, MANY).await.unwrap().len(), 1);
     put(&*store, turned(entry(3, &scope, "bats"), 2.0)).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(judged(&*store, &scope, "bats").await, [(cats, true), (dogs, false), (bats, false)]);
     assert_eq!(judged(&*store, &scope, "cats").await, [(cats, false), (dogs, false), (bats, true)]);
     assert_eq!(judged(&*store, &scope, "dogs").await, [(cats, false), (dogs, false), (bats, false)]);
@@ -142,14 +137,13 @@ async fn a_pair_is_forbidden_in_both_directions(mut subject: Subject) {
     assert_eq!(judged(&*store, &scope, "bats").await[0], (entry_id(4), true));
 }
 
-async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut subject: Subject) {
-    let store = subject.store();
+async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     let [cats, dogs] = [1, 2].map(entry_id);
     put(&*store, entry(1, &scope, "cats")).await;
     put(&*store, turned(entry(2, &scope, "dogs"), 12.0)).await;
     mark_at(&*store, scope.project(), 1, "bats", 10.0).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     for (degrees, expected) in [
         // Nearer to the entry than to what was blocked.
         (0.0, [(cats, false), (dogs, false)]),
@@ -167,12 +161,11 @@ async fn rewordings_nearer_to_the_asked_prompt_are_forbidden_with_it(mut subject
     assert_found(&*store, &scope, "cats", NOW, true).await;
 }
 
-async fn another_embedder_knows_the_pair_alone(mut subject: Subject) {
-    let store = subject.store();
+async fn another_embedder_knows_the_pair_alone(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "cats")).await;
     mark_at(&*store, scope.project(), 1, "bats", 10.0).await;
-    let store = subject.with_embedder("f").await;
+    store.reopen_for("f").await;
     let (f, at) = (embedder("f"), at_angle(10.0));
     store.put_vector(scope.project(), entry_id(1), &f, Some(&at_angle(0.0))).await.unwrap();
     for (prompt, expected) in [("bats", true), ("vampires", false), ("cats", false)] {
@@ -183,13 +176,12 @@ async fn another_embedder_knows_the_pair_alone(mut subject: Subject) {
     // A vector of as many dimensions as nobody's is no fault.
     let longer = Embedding::new(vec![1.0, 0.0, 0.0]).unwrap();
     let (e, matched) = (embedder("e"), PromptHash::of("cats"));
-    let store = subject.with_embedder("e").await;
+    store.reopen_for("e").await;
     let asked = probe(&e, &longer, "vampires");
     assert!(!store.is_forbidden(scope.project(), asked, &matched, Similarity::ZERO).await.unwrap());
 }
 
-async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut subject: Subject) {
-    let store = subject.store();
+async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let elsewhere = Scope::new(one, Frame::query(Some("n"), Some("c")));
     for (number, scope) in [(1, scope(one)), (2, elsewhere.clone()), (3, scope(two))] {
@@ -198,7 +190,7 @@ async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut subject: Subj
     for (asked, degrees) in [("bats", 10.0), ("rats", 20.0)] {
         mark_at(&*store, one, 1, asked, degrees).await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     for asked in ["bats", "rats"] {
         assert_eq!(judged(&*store, &elsewhere, asked).await, [(entry_id(2), true)], "another scope");
         assert_eq!(judged(&*store, &scope(two), asked).await, [(entry_id(3), false)], "another project");
@@ -209,19 +201,17 @@ async fn it_is_forbidden_in_the_whole_project_and_nowhere_else(mut subject: Subj
     assert_eq!(judged_from(&*store, &scope(two), "wings", 9.0).await, [(entry_id(3), false)]);
 }
 
-async fn a_prompt_is_never_forbidden_to_itself(mut subject: Subject) {
-    let store = subject.store();
+async fn a_prompt_is_never_forbidden_to_itself(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "cats")).await;
     mark_at(&*store, scope.project(), 1, "cats", 0.0).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(judged(&*store, &scope, "cats").await, [(entry_id(1), false)]);
     assert!(!pair(&*store, scope.project(), "cats", "cats").await);
     assert_found(&*store, &scope, "cats", NOW, true).await;
 }
 
-async fn only_a_served_answer_that_people_found_wrong_is_forbidden(mut subject: Subject) {
-    let store = subject.store();
+async fn only_a_served_answer_that_people_found_wrong_is_forbidden(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     put(&*store, entry(1, &scope, "cats")).await;
     let label = |source, met, answers| NewLabel { met, answers, source, ..wrong(1, "bats") };
@@ -237,14 +227,13 @@ async fn only_a_served_answer_that_people_found_wrong_is_forbidden(mut subject: 
         assert_eq!(kept, Some(Labelled::Kept), "{source:?} {met:?} {answers}");
         assert_eq!(judged(&*store, &scope, "bats").await, [(entry_id(1), false)]);
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(judged(&*store, &scope, "bats").await, [(entry_id(1), false)]);
     assert_eq!(store.wrong_answers(scope.project(), None, MANY).await.unwrap(), []);
     assert_eq!(store.changes(Some(scope.project()), None, MANY).await.unwrap(), []);
 }
 
-async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut subject: Subject) {
-    let store = subject.store();
+async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut store: Subject) {
     let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let scope = scope(project);
     put(&*store, entry(1, &scope, "cats")).await;
@@ -269,7 +258,7 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut subje
     assert!(mark(&*store, project, 3, "cats").await.is_some());
     assert!(mark(&*store, project, 2, "bats").await.is_some());
 
-    let store = subject.reopened().await;
+    store.reopen().await;
     let all = store.wrong_answers(project, None, MANY).await.unwrap();
     let pairs: Vec<_> = all.iter().map(|wrong| (&*wrong.asked, &*wrong.matched, wrong.source)).collect();
     let (api, console) = (LabelSource::Api, LabelSource::Console);
@@ -279,7 +268,7 @@ async fn who_forbade_a_pair_may_allow_it_and_an_operator_may_allow_all(mut subje
     assert!(!store.allow(project, all[0].number + 1, &change()).await.unwrap(), "nobody's");
     assert!(store.allow(project, all[3].number, &change()).await.unwrap());
     assert!(!store.allow(project, all[2].number, &change()).await.unwrap(), "all of the pair are gone");
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(!pair(&*store, project, "bats", "cats").await && !pair(&*store, project, "cats", "bats").await);
     assert!(pair(&*store, project, "bats", "rats").await);
     assert_eq!(store.wrong_answers(project, None, MANY).await.unwrap(), all[..1]);
@@ -292,8 +281,7 @@ async fn in_quarantine(store: &dyn Store, project: ProjectId) -> Vec<Quarantined
     store.quarantine(project, MANY).await.unwrap()
 }
 
-async fn the_third_wrong_answer_within_a_day_is_quarantine(mut subject: Subject) {
-    let store = subject.store();
+async fn the_third_wrong_answer_within_a_day_is_quarantine(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     let scope = scope(project);
     for (number, prompt) in [(1, "cats"), (2, "dogs"), (3, "cows"), (4, "hens")] {
@@ -334,7 +322,7 @@ async fn the_third_wrong_answer_within_a_day_is_quarantine(mut subject: Subject)
     assert_eq!(say(wrong(4, "taken back"), NOW).await, Labelled::Forbidden);
     assert_eq!(say(NewLabel { answers: true, ..wrong(4, "taken back") }, NOW).await, Labelled::Allowed);
     assert_eq!(say(wrong(4, "second"), NOW).await, Labelled::Forbidden);
-    let store = subject.reopened().await;
+    store.reopen().await;
     let expected = [(2, later(day + 1)), (1, later(4))];
     let expected = expected.map(|(number, since)| Quarantined { entry: entry_id(number), since });
     assert_eq!(in_quarantine(&*store, project).await, expected);
@@ -348,8 +336,7 @@ async fn the_third_wrong_answer_within_a_day_is_quarantine(mut subject: Subject)
     assert_eq!(of_quarantine[0].change, change_at(later(4)).quarantining());
 }
 
-async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut subject: Subject) {
-    let store = subject.store();
+async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut store: Subject) {
     let (project, other) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     let scope = scope(project);
     let [cats, dogs] = [1, 2].map(entry_id);
@@ -363,7 +350,7 @@ async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut 
         let found = store.nearest(&scope, probe(&by, &embedding, prompt), NOW).await.unwrap();
         found.into_iter().map(|found| (found.entry.id, found.forbidden)).collect()
     };
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(near(&*store, "anything").await, [(cats, true), (dogs, false)]);
     assert_found(&*store, &scope, "cats", NOW, true).await;
     assert_eq!(store.quarantined(project, cats).await.unwrap(), Some(NOW));
@@ -373,7 +360,7 @@ async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut 
     }
     assert!(store.end_quarantine(project, cats, &change()).await.unwrap());
     assert!(!store.end_quarantine(project, cats, &change()).await.unwrap(), "twice");
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(near(&*store, "anything").await, [(cats, false), (dogs, false)]);
     assert_eq!(near(&*store, "bats").await, [(cats, true), (dogs, false)], "the pairs stay");
     assert_eq!(in_quarantine(&*store, project).await, []);
@@ -381,13 +368,12 @@ async fn an_entry_in_quarantine_answers_its_own_prompt_until_it_is_released(mut 
     assert_eq!(mark(&*store, project, 1, "lads").await, Some(Labelled::Quarantined));
     store.delete(project, cats, &change()).await.unwrap();
     put(&*store, entry(1, &scope, "cats")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert_eq!(in_quarantine(&*store, project).await, []);
     assert_eq!(near(&*store, "anything").await, [(cats, false), (dogs, false)]);
 }
 
-async fn they_go_with_their_project(mut subject: Subject) {
-    let store = subject.store();
+async fn they_go_with_their_project(mut store: Subject) {
     let project = with_project(&*store, 1).await;
     for asked in ["bats", "rats", "hats"] {
         if asked == "bats" {
@@ -398,21 +384,20 @@ async fn they_go_with_their_project(mut subject: Subject) {
     store.delete_project(project, &change()).await.unwrap();
     with_project(&*store, 1).await;
     put(&*store, entry(1, &scope(project), "cats")).await;
-    let store = subject.reopened().await;
+    store.reopen().await;
     assert!(!pair(&*store, project, "bats", "cats").await);
     assert_eq!(judged(&*store, &scope(project), "bats").await, [(entry_id(1), false)]);
     assert_eq!(store.wrong_answers(project, None, MANY).await.unwrap(), []);
     assert_eq!(in_quarantine(&*store, project).await, []);
 }
 
-async fn wrong_answers_page_newest_first(mut subject: Subject) {
-    let store = subject.store();
+async fn wrong_answers_page_newest_first(mut store: Subject) {
     let scope = scope(with_project(&*store, 1).await);
     for number in 1..=5 {
         put(&*store, entry(number, &scope, &number.to_string())).await;
         mark(&*store, scope.project(), number, "x").await;
     }
-    let store = subject.reopened().await;
+    store.reopen().await;
     let (mut seen, mut before) = (Vec::new(), None);
     loop {
         let page = store.wrong_answers(scope.project(), before, NonZeroUsize::new(2).unwrap()).await.unwrap();
@@ -423,8 +408,7 @@ async fn wrong_answers_page_newest_first(mut subject: Subject) {
     assert_eq!(seen, ["5", "4", "3", "2", "1"]);
 }
 
-async fn the_newest_are_kept(mut subject: Subject) {
-    let store = subject.store();
+async fn the_newest_are_kept(mut store: Subject) {
     let (one, two) = (with_project(&*store, 1).await, with_project(&*store, 2).await);
     for number in 1..=5 {
         put(&*store, entry(number, &scope(one), &number.to_string())).await;
@@ -437,7 +421,9 @@ async fn the_newest_are_kept(mut subject: Subject) {
     assert_eq!(store.sweep_labels(of(3), of(10)).await.unwrap(), 2);
     assert_eq!(store.sweep_labels(of(3), of(10)).await.unwrap(), 0);
     for reopen in [false, true] {
-        let store = if reopen { subject.reopened().await } else { subject.store() };
+        if reopen {
+            store.reopen().await;
+        }
         let kept = store.wrong_answers(one, None, MANY).await.unwrap();
         assert_eq!(kept.iter().map(|wrong| &*wrong.matched).collect::<Vec<_>>(), ["5", "4", "3"]);
         assert_eq!(said(&*store, one).await.len(), 3);
