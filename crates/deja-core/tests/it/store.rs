@@ -77,197 +77,114 @@ fn down() -> StoreError {
     StoreError::Unavailable("the disk is gone".into())
 }
 
-#[async_trait]
-impl Entries for OddStore {
-    async fn exact(
-        &self,
-        scope: &Scope,
-        prompt: &PromptHash,
-        now: Timestamp,
-    ) -> Result<Option<Arc<Entry>>, StoreError> {
-        self.exact_calls.fetch_add(1, Ordering::SeqCst);
-        if self.fail_search.load(Ordering::SeqCst) {
-            return Err(down());
+fn refused() -> StoreError {
+    StoreError::Internal("bigint out of range".into())
+}
+
+impl OddStore {
+    /// Why this call fails, if it does.
+    fn failure(&self, call: &str) -> Option<StoreError> {
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::SeqCst);
+        match call {
+            "exact" | "whole" | "is_forbidden" => is_set(&self.fail_search).then(down),
+            "insert" => is_set(&self.fail_insert).then(down),
+            "record" if is_set(&self.fail_record) => Some(down()),
+            "record" => is_set(&self.refuse_record).then(refused),
+            "keep_answered" if is_set(&self.fail_answered) => Some(down()),
+            "keep_answered" => is_set(&self.refuse_answered).then(refused),
+            touch if touch.starts_with("touch_") => is_set(&self.fail_touch).then(down),
+            _ => None,
         }
-        self.inner.exact(scope, prompt, now).await
-    }
-
-    async fn nearest(
-        &self,
-        scope: &Scope,
-        probe: Probe<'_>,
-        now: Timestamp,
-    ) -> Result<Vec<Candidate>, StoreError> {
-        let call = self.nearest_calls.fetch_add(1, Ordering::SeqCst);
-        let found = self.inner.nearest(scope, probe, now).await;
-        let hold = self.hold_nearest.lock().unwrap().take();
-        if let Some(gate) = hold {
-            drop(gate.acquire().await.unwrap());
-        }
-        match self.flicker.lock().unwrap().clone() {
-            Some(candidate) if call % 2 == 1 => Ok(vec![candidate]),
-            _ => found,
-        }
-    }
-
-    async fn whole(&self, project: ProjectId, entry: EntryId) -> Result<Option<Arc<Entry>>, StoreError> {
-        if self.fail_search.load(Ordering::SeqCst) {
-            return Err(down());
-        }
-        self.inner.whole(project, entry).await
-    }
-
-    async fn insert(&self, new: NewEntry) -> Result<Inserted, StoreError> {
-        if self.fail_insert.load(Ordering::SeqCst) {
-            return Err(down());
-        }
-        self.inner.insert(new).await
-    }
-
-    async fn count(&self, project: ProjectId) -> Result<u64, StoreError> {
-        self.inner.count(project).await
-    }
-
-    async fn count_by_project(&self) -> Result<BTreeMap<ProjectId, u64>, StoreError> {
-        self.inner.count_by_project().await
-    }
-
-    async fn delete(&self, project: ProjectId, entry: EntryId, change: &Change) -> Result<bool, StoreError> {
-        self.inner.delete(project, entry, change).await
-    }
-
-    async fn purge(
-        &self,
-        project: ProjectId,
-        filter: &EntryFilter,
-        change: &Change,
-    ) -> Result<u64, StoreError> {
-        self.inner.purge(project, filter, change).await
-    }
-
-    async fn sweep(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.inner.sweep(now, limit).await
     }
 }
 
-#[async_trait]
-impl Limits for OddStore {
-    async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
-        let decision = self.inner.take(project, quota, now).await?;
-        let allowed = decision.allowed && !self.over_limit.load(Ordering::SeqCst);
-        Ok(Decision { allowed, ..decision })
-    }
-
-    async fn take_of_key(
-        &self,
-        project: ProjectId,
-        key: KeyId,
-        quota: Quota,
-        now: Timestamp,
-    ) -> Result<Decision, StoreError> {
-        self.inner.take_of_key(project, key, quota, now).await
-    }
-
-    async fn take_feedback(
-        &self,
-        project: ProjectId,
-        quota: Quota,
-        now: Timestamp,
-    ) -> Result<Decision, StoreError> {
-        self.inner.take_feedback(project, quota, now).await
-    }
-}
-
-#[async_trait]
-impl Usage for OddStore {
-    async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError> {
-        if self.fail_record.load(Ordering::SeqCst) {
-            return Err(down());
-        }
-        if self.refuse_record.load(Ordering::SeqCst) {
-            return Err(StoreError::Internal("bigint out of range".into()));
-        }
-        self.recorded.lock().unwrap().push(batch.clone());
-        self.inner.record(batch).await?;
-        if self.lose_record.load(Ordering::SeqCst) { Err(down()) } else { Ok(()) }
-    }
-
-    async fn totals(&self, from: i64, until: i64) -> Result<BTreeMap<ProjectId, Totals>, StoreError> {
-        self.inner.totals(from, until).await
-    }
-
-    async fn daily_totals(
-        &self,
-        from: i64,
-        until: i64,
-    ) -> Result<BTreeMap<ProjectId, BTreeMap<i64, Totals>>, StoreError> {
-        self.inner.daily_totals(from, until).await
-    }
-
-    async fn usage_series(
-        &self,
-        project: ProjectId,
-        slice: &Slice,
-        step: Step,
-        periods: Range<i64>,
-    ) -> Result<BTreeMap<i64, Rollup>, StoreError> {
-        self.inner.usage_series(project, slice, step, periods).await
-    }
-
-    async fn usage_by(
-        &self,
-        project: ProjectId,
-        slice: &Slice,
-        by: Dimension,
-        step: Step,
-        periods: Range<i64>,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<(Slice, Totals)>, StoreError> {
-        self.inner.usage_by(project, slice, by, step, periods, limit).await
-    }
-
-    async fn top_entries(
-        &self,
-        project: ProjectId,
-        filter: &EntryFilter,
-        since: Timestamp,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<EntryDetail>, StoreError> {
-        self.inner.top_entries(project, filter, since, limit).await
-    }
-
-    async fn context_labels(
-        &self,
-        project: ProjectId,
-        contexts: &[ContextKey],
-    ) -> Result<BTreeMap<ContextKey, String>, StoreError> {
-        self.inner.context_labels(project, contexts).await
-    }
-
-    async fn sweep_usage(&self, now: Timestamp, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.inner.sweep_usage(now, limit).await
-    }
-}
-
-/// Traits that the inner store answers for.
+/// A port whose calls the inner store answers unless they fail, and those that are written out.
 macro_rules! forward {
-    ($port:ident: $(fn $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+) => {
+    ($port:ident: $(fn $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+ $({ $($own:tt)* })?) => {
         #[async_trait]
         impl $port for OddStore {
             $(async fn $name(&self, $($argument: $kind),*) -> Result<$answer, StoreError> {
-                let fails = match stringify!($name) {
-                    "is_forbidden" => self.fail_search.load(Ordering::SeqCst),
-                    name => name.starts_with("touch_") && self.fail_touch.load(Ordering::SeqCst),
-                };
-                if fails {
-                    return Err(down());
+                match self.failure(stringify!($name)) {
+                    Some(error) => Err(error),
+                    None => self.inner.$name($($argument),*).await,
                 }
-                self.inner.$name($($argument),*).await
             })+
+            $($($own)*)?
         }
     };
 }
 
+forward! { Entries:
+    fn whole(project: ProjectId, entry: EntryId) -> Option<Arc<Entry>>;
+    fn insert(new: NewEntry) -> Inserted;
+    fn count(project: ProjectId) -> u64;
+    fn count_by_project() -> BTreeMap<ProjectId, u64>;
+    fn delete(project: ProjectId, entry: EntryId, change: &Change) -> bool;
+    fn purge(project: ProjectId, filter: &EntryFilter, change: &Change) -> u64;
+    fn sweep(now: Timestamp, limit: NonZeroUsize) -> u64;
+    {
+        async fn exact(
+            &self,
+            scope: &Scope,
+            prompt: &PromptHash,
+            now: Timestamp,
+        ) -> Result<Option<Arc<Entry>>, StoreError> {
+            self.exact_calls.fetch_add(1, Ordering::SeqCst);
+            match self.failure("exact") {
+                Some(error) => Err(error),
+                None => self.inner.exact(scope, prompt, now).await,
+            }
+        }
+
+        async fn nearest(
+            &self,
+            scope: &Scope,
+            probe: Probe<'_>,
+            now: Timestamp,
+        ) -> Result<Vec<Candidate>, StoreError> {
+            let call = self.nearest_calls.fetch_add(1, Ordering::SeqCst);
+            let found = self.inner.nearest(scope, probe, now).await;
+            let hold = self.hold_nearest.lock().unwrap().take();
+            if let Some(gate) = hold {
+                drop(gate.acquire().await.unwrap());
+            }
+            match self.flicker.lock().unwrap().clone() {
+                Some(candidate) if call % 2 == 1 => Ok(vec![candidate]),
+                _ => found,
+            }
+        }
+    }
+}
+forward! { Limits:
+    fn take_of_key(project: ProjectId, key: KeyId, quota: Quota, now: Timestamp) -> Decision;
+    fn take_feedback(project: ProjectId, quota: Quota, now: Timestamp) -> Decision;
+    {
+        async fn take(&self, project: ProjectId, quota: Quota, now: Timestamp) -> Result<Decision, StoreError> {
+            let decision = self.inner.take(project, quota, now).await?;
+            let allowed = decision.allowed && !self.over_limit.load(Ordering::SeqCst);
+            Ok(Decision { allowed, ..decision })
+        }
+    }
+}
+forward! { Usage:
+    fn totals(from: i64, until: i64) -> BTreeMap<ProjectId, Totals>;
+    fn daily_totals(from: i64, until: i64) -> BTreeMap<ProjectId, BTreeMap<i64, Totals>>;
+    fn usage_series(project: ProjectId, slice: &Slice, step: Step, periods: Range<i64>) -> BTreeMap<i64, Rollup>;
+    fn usage_by(project: ProjectId, slice: &Slice, by: Dimension, step: Step, periods: Range<i64>, limit: NonZeroUsize) -> Vec<(Slice, Totals)>;
+    fn top_entries(project: ProjectId, filter: &EntryFilter, since: Timestamp, limit: NonZeroUsize) -> Vec<EntryDetail>;
+    fn context_labels(project: ProjectId, contexts: &[ContextKey]) -> BTreeMap<ContextKey, String>;
+    fn sweep_usage(now: Timestamp, limit: NonZeroUsize) -> u64;
+    {
+        async fn record(&self, batch: &UsageBatch) -> Result<(), StoreError> {
+            if let Some(error) = self.failure("record") {
+                return Err(error);
+            }
+            self.recorded.lock().unwrap().push(batch.clone());
+            self.inner.record(batch).await?;
+            if self.lose_record.load(Ordering::SeqCst) { Err(down()) } else { Ok(()) }
+        }
+    }
+}
 forward! { Vectors:
     fn stale_count(project: Option<ProjectId>, embedder: &EmbedderId, now: Timestamp) -> StaleCount;
     fn claim_stale(embedder: &EmbedderId, after: Option<EntryPlace>, now: Timestamp, until: Timestamp, limit: NonZeroUsize) -> Vec<StaleEntry>;
@@ -308,45 +225,13 @@ forward! { Browse:
 forward! { Export:
     fn export(project: ProjectId, after: Option<EntryCursor>, now: Timestamp, limit: NonZeroUsize) -> Vec<WholeEntry>;
 }
-#[async_trait]
-impl Labels for OddStore {
-    async fn label(
-        &self,
-        project: ProjectId,
-        label: NewLabel<'_>,
-        change: &Change,
-    ) -> Result<Option<Labelled>, StoreError> {
-        self.inner.label(project, label, change).await
-    }
-
-    async fn labels(
-        &self,
-        project: ProjectId,
-        since: Timestamp,
-        limit: NonZeroUsize,
-    ) -> Result<Vec<Label>, StoreError> {
-        self.inner.labels(project, since, limit).await
-    }
-
-    async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
-        if self.fail_answered.load(Ordering::SeqCst) {
-            return Err(down());
-        }
-        if self.refuse_answered.load(Ordering::SeqCst) {
-            return Err(StoreError::Internal("bigint out of range".into()));
-        }
-        self.inner.keep_answered(answered).await
-    }
-
-    async fn answered(&self, project: ProjectId, request: &str) -> Result<Option<Answered>, StoreError> {
-        self.inner.answered(project, request).await
-    }
-
-    async fn sweep_labels(&self, newest: NonZeroUsize, limit: NonZeroUsize) -> Result<u64, StoreError> {
-        self.inner.sweep_labels(newest, limit).await
-    }
+forward! { Labels:
+    fn label(project: ProjectId, label: NewLabel<'_>, change: &Change) -> Option<Labelled>;
+    fn labels(project: ProjectId, since: Timestamp, limit: NonZeroUsize) -> Vec<Label>;
+    fn keep_answered(answered: &[Answered]) -> ();
+    fn answered(project: ProjectId, request: &str) -> Option<Answered>;
+    fn sweep_labels(newest: NonZeroUsize, limit: NonZeroUsize) -> u64;
 }
-
 forward! { WrongAnswers:
     fn is_forbidden(project: ProjectId, probe: Probe<'_>, matched: &PromptHash, similarity: Similarity) -> bool;
     fn wrong_answers(project: ProjectId, before: Option<u64>, limit: NonZeroUsize) -> Vec<WrongAnswer>;
