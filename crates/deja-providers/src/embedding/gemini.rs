@@ -9,15 +9,12 @@ use super::model::{Model, Reading, only};
 pub(super) const VERSION: &str = "/v1beta";
 
 pub(super) fn body(model: &Model, text: &str) -> Value {
-    let mut request = json!({
+    let request = json!({
         "model": format!("models/{}", model.name),
         "content": {"parts": [{"text": text}]},
         "taskType": "SEMANTIC_SIMILARITY",
     });
-    if let Some(dimensions) = model.dimensions {
-        request["outputDimensionality"] = dimensions.into();
-    }
-    json!({"requests": [request]})
+    json!({"requests": [model.sized(request, "outputDimensionality")]})
 }
 
 pub(super) fn read(answer: Value) -> Option<Reading> {

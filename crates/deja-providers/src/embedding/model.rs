@@ -1,6 +1,7 @@
 //! What a format asks a server for, and what it makes of the answer.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The model to ask for.
 #[derive(Clone, Debug)]
@@ -8,6 +9,16 @@ pub(super) struct Model {
     pub(super) name: String,
     /// Components of its vectors, where they are asked for.
     pub(super) dimensions: Option<u32>,
+}
+
+impl Model {
+    /// A request that asks for so many components in this member, if any number is asked for.
+    pub(super) fn sized(&self, mut request: Value, member: &str) -> Value {
+        if let Some(dimensions) = self.dimensions {
+            request[member] = dimensions.into();
+        }
+        request
+    }
 }
 
 /// What a server made of one text.

@@ -7,11 +7,7 @@ use serde_json::{Value, json};
 use super::model::{Model, Reading, only};
 
 pub(super) fn body(model: &Model, text: &str) -> Value {
-    let mut body = json!({"model": model.name, "input": [text], "truncate": false});
-    if let Some(dimensions) = model.dimensions {
-        body["dimensions"] = dimensions.into();
-    }
-    body
+    model.sized(json!({"model": model.name, "input": [text], "truncate": false}), "dimensions")
 }
 
 pub(super) fn read(answer: Value) -> Option<Reading> {

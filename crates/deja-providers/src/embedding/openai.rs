@@ -10,11 +10,7 @@ use super::model::{Model, Reading, only};
 
 /// base64 is a third of the bytes, but some servers only know floats: floats are asked for, and both read.
 pub(super) fn body(model: &Model, text: &str) -> Value {
-    let mut body = json!({"model": model.name, "input": [text], "encoding_format": "float"});
-    if let Some(dimensions) = model.dimensions {
-        body["dimensions"] = dimensions.into();
-    }
-    body
+    model.sized(json!({"model": model.name, "input": [text], "encoding_format": "float"}), "dimensions")
 }
 
 pub(super) fn read(answer: Value) -> Option<Reading> {

@@ -6,11 +6,7 @@ use serde_json::{Value, json};
 use super::model::{Model, Reading, only};
 
 pub(super) fn body(model: &Model, text: &str) -> Value {
-    let mut body = json!({"inputs": [text], "truncate": false});
-    if let Some(dimensions) = model.dimensions {
-        body["dimensions"] = dimensions.into();
-    }
-    body
+    model.sized(json!({"inputs": [text], "truncate": false}), "dimensions")
 }
 
 pub(super) fn read(answer: Value) -> Option<Reading> {
