@@ -43,5 +43,6 @@ pub mod shares;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod words;
 
 pub use aside::aside;

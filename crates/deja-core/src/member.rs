@@ -1,14 +1,12 @@
 //! Members of projects: operators with a rank in one.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::id::OperatorId;
 use crate::operator::Email;
+use crate::words::words;
 
-/// What an operator may do in a project; a higher rank may what a lower one may.
+/// What an operator may do in a project, the lowest first; a higher rank may what a lower one may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rank {
@@ -20,39 +18,7 @@ pub enum Rank {
     Owner,
 }
 
-impl Rank {
-    /// All, the lowest first.
-    pub const ALL: [Self; 3] = [Self::Viewer, Self::Editor, Self::Owner];
-
-    /// The name in listings and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Editor => "editor",
-            Self::Owner => "owner",
-        }
-    }
-}
-
-impl FromStr for Rank {
-    type Err = UnknownRank;
-
-    fn from_str(text: &str) -> Result<Self, UnknownRank> {
-        let found = Self::ALL.into_iter().find(|rank| rank.as_str() == text);
-        found.ok_or_else(|| UnknownRank(text.to_owned()))
-    }
-}
-
-/// A word that is no rank.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a rank: use viewer, editor or owner")]
-pub struct UnknownRank(String);
-
-impl fmt::Display for Rank {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+words! { Rank, "is not a rank: use viewer, editor or owner", Viewer = "viewer", Editor = "editor", Owner = "owner" }
 
 /// An operator with a rank in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]

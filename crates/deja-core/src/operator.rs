@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::hex_secret::{Form, HexSecret};
 use crate::id::OperatorId;
+use crate::words::words;
 
 /// What an operator may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,27 +20,7 @@ pub enum Role {
     Member,
 }
 
-impl Role {
-    /// The name in listings and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Member => "member",
-        }
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "owner" => Ok(Self::Owner),
-            "member" => Ok(Self::Member),
-            other => Err(format!("'{other}' is not a role: use owner or member")),
-        }
-    }
-}
+words! { Role, "is not a role: use owner or member", Owner = "owner", Member = "member" }
 
 /// An address to sign in with: lower case, without blanks. Whether mail arrives there is not deja's business.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -20,8 +20,9 @@ use crate::pricing::ModelPrice;
 use crate::quality::DEFAULT_SAMPLES;
 use crate::rate_limit::Quota;
 use crate::request_log::DEFAULT_LOGGED;
+use crate::words::words;
 
-pub use wires::{ClientControl, HitUsage, OnHangup, OptIn, UnknownChoice};
+pub use wires::{ClientControl, HitUsage, OnHangup, OptIn};
 
 /// The name of a project in URLs and on the command line: 1 to 40 of `a-z`, `0-9` and `-`, no dash at an end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -108,9 +109,6 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Free, Self::Pro, Self::Enterprise];
-
     /// The tier's own limit.
     pub const fn quota(self) -> Quota {
         match self {
@@ -119,25 +117,9 @@ impl Tier {
             Self::Enterprise => Quota::of(10_000, 12_000),
         }
     }
-
-    /// The name in settings and listings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Pro => "pro",
-            Self::Enterprise => "enterprise",
-        }
-    }
 }
 
-impl FromStr for Tier {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|tier| tier.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a tier: use free, pro or enterprise"))
-    }
-}
+words! { Tier, "is not a tier: use free, pro or enterprise", Free = "free", Pro = "pro", Enterprise = "enterprise" }
 
 /// How strictly the words of an entry that is similar enough are looked at (`docs/adr/0050-guard.md`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,18 +135,6 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Standard, Self::Strict];
-
-    /// The name in settings and listings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Standard => "standard",
-            Self::Strict => "strict",
-        }
-    }
-
     /// What it asks of the guard; `None` if that is nothing.
     pub const fn strictness(self) -> Option<Strictness> {
         match self {
@@ -175,13 +145,9 @@ impl Guard {
     }
 }
 
-impl FromStr for Guard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|guard| guard.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is no setting of the guard: use off, standard or strict"))
-    }
+words! {
+    Guard, "is no setting of the guard: use off, standard or strict",
+    Off = "off", Standard = "standard", Strict = "strict",
 }
 
 /// What a project may set.
@@ -242,7 +208,7 @@ impl Default for ProjectSettings {
             request_texts_days: 0,
             guard_model: None,
             guard_budget: NanoUsd::from_nanos(1_000_000_000),
-            client_controls: ClientControl::ALL.iter().copied().collect(),
+            client_controls: ClientControl::ALL.into(),
             opt_ins: BTreeSet::new(),
             hit_usage: HitUsage::default(),
             on_hangup: OnHangup::default(),

@@ -1,7 +1,5 @@
 //! The port to LLM providers: calls, how they fail, and which of them a project's request goes to.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +14,7 @@ use url::Url;
 use crate::clock::Timestamp;
 use crate::id::{ProjectId, ProviderId};
 use crate::store::{Admission, StoreError};
+use crate::words::words;
 
 /// Kinds of provider failure, in terms that all providers share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -274,7 +273,7 @@ pub trait Providers: Send + Sync {
     ) -> Result<Route, StoreError>;
 }
 
-/// What a project's own provider speaks.
+/// What a project's own provider speaks, the usual one first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {
@@ -287,33 +286,9 @@ pub enum ProviderKind {
     Gemini,
 }
 
-impl ProviderKind {
-    /// All of them, the usual one first.
-    pub const ALL: [Self; 3] = [Self::OpenAi, Self::Anthropic, Self::Gemini];
-
-    /// The name in settings, listings and databases.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenAi => "openai",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-}
-
-impl fmt::Display for ProviderKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for ProviderKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a kind of provider: use openai, anthropic or gemini"))
-    }
+words! {
+    ProviderKind, "is not a kind of provider: use openai, anthropic or gemini",
+    OpenAi = "openai", Anthropic = "anthropic", Gemini = "gemini",
 }
 
 /// A provider that a project brought itself.
@@ -399,7 +374,7 @@ mod tests {
             assert_eq!(kind.as_str().parse(), Ok(kind));
             assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
         }
-        let error = "OpenAI".parse::<ProviderKind>().unwrap_err();
+        let error = "OpenAI".parse::<ProviderKind>().unwrap_err().to_string();
         assert_eq!(error, "'OpenAI' is not a kind of provider: use openai, anthropic or gemini");
     }
 }

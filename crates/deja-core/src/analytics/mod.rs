@@ -20,6 +20,7 @@ use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, KeyId, ProjectId};
 use crate::money::NanoUsd;
+use crate::words::{UnknownWord, words};
 
 pub use batch::{BatchId, ContextLabel, EntryHits, UsageBatch};
 pub use histogram::{
@@ -64,44 +65,15 @@ pub enum RefusedFor {
     NotCached,
 }
 
-impl Outcome {
-    /// The name in logs and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ExactHit => "exact_hit",
-            Self::SemanticHit => "semantic_hit",
-            Self::Miss => "miss",
-            Self::Passed => "passed",
-            Self::Error => "error",
-            Self::Refused => "refused",
-            Self::RateLimited => "rate_limited",
-        }
-    }
-
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::ExactHit,
-        Self::SemanticHit,
-        Self::Miss,
-        Self::Passed,
-        Self::Error,
-        Self::Refused,
-        Self::RateLimited,
-    ];
-}
-
-/// A name that no [`Outcome`] or [`Surface`] has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no outcome or surface of a request")]
-pub struct UnknownName(String);
-
-impl FromStr for Outcome {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        let found = Self::ALL.into_iter().find(|outcome| outcome.as_str() == name);
-        found.ok_or_else(|| UnknownName(name.to_owned()))
-    }
+words! {
+    Outcome, "is no outcome or surface of a request",
+    ExactHit = "exact_hit",
+    SemanticHit = "semantic_hit",
+    Miss = "miss",
+    Passed = "passed",
+    Error = "error",
+    Refused = "refused",
+    RateLimited = "rate_limited",
 }
 
 /// What a request came through.
@@ -138,11 +110,11 @@ impl Surface {
 }
 
 impl FromStr for Surface {
-    type Err = UnknownName;
+    type Err = UnknownWord;
 
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
+    fn from_str(name: &str) -> Result<Self, UnknownWord> {
         let found = Self::ALL.into_iter().find(|surface| surface.as_str() == name);
-        found.ok_or_else(|| UnknownName(name.to_owned()))
+        found.ok_or_else(|| UnknownWord(format!("'{name}' is no outcome or surface of a request")))
     }
 }
 

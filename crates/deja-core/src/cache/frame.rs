@@ -1,10 +1,11 @@
 //! What a prompt is asked in: everything besides the prompt that an answer depends on.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use deja_wire::Wire;
 use serde::{Deserialize, Serialize};
+
+use crate::words::words;
 
 /// The parameter of a context that an application names: no member of a body has this name at the top.
 pub const CONTEXT: &str = "X-Deja-Context";
@@ -31,34 +32,9 @@ pub enum Kind {
     Gemini = 5,
 }
 
-/// A name that is of no kind.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no kind of request")]
-pub struct UnknownKind(pub String);
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Query, Self::Chat, Self::Responses, Self::Messages, Self::Gemini];
-
-    /// The name in databases, exports and listings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Query => "query",
-            Self::Chat => "chat",
-            Self::Responses => "responses",
-            Self::Messages => "messages",
-            Self::Gemini => "gemini",
-        }
-    }
-}
-
-impl FromStr for Kind {
-    type Err = UnknownKind;
-
-    fn from_str(text: &str) -> Result<Self, UnknownKind> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| UnknownKind(text.to_owned()))
-    }
+words! {
+    Kind, "is no kind of request",
+    Query = "query", Chat = "chat", Responses = "responses", Messages = "messages", Gemini = "gemini",
 }
 
 impl From<Wire> for Kind {

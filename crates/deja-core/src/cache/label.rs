@@ -1,10 +1,9 @@
 //! What is said of an entry and a prompt: whether the answer of the one answers the other.
 
-use std::str::FromStr;
-
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, ProjectId};
+use crate::words::words;
 
 /// What became of an entry when a prompt near to it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,32 +16,7 @@ pub enum Met {
     NearMiss,
 }
 
-impl Met {
-    /// The name that stores keep.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Served => "served",
-            Self::Refused => "refused",
-            Self::NearMiss => "near_miss",
-        }
-    }
-}
-
-/// A name that no [`Met`] or [`LabelSource`] has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no word of a label")]
-pub struct UnknownWord(String);
-
-impl FromStr for Met {
-    type Err = UnknownWord;
-
-    fn from_str(name: &str) -> Result<Self, UnknownWord> {
-        [Self::Served, Self::Refused, Self::NearMiss]
-            .into_iter()
-            .find(|met| met.as_str() == name)
-            .ok_or_else(|| UnknownWord(name.to_owned()))
-    }
-}
+words! { Met, "is no word of a label", Served = "served", Refused = "refused", NearMiss = "near_miss" }
 
 /// Who said it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,27 +29,7 @@ pub enum LabelSource {
     Judge,
 }
 
-impl LabelSource {
-    /// The name that stores keep.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::Console => "console",
-            Self::Judge => "judge",
-        }
-    }
-}
-
-impl FromStr for LabelSource {
-    type Err = UnknownWord;
-
-    fn from_str(name: &str) -> Result<Self, UnknownWord> {
-        [Self::Api, Self::Console, Self::Judge]
-            .into_iter()
-            .find(|source| source.as_str() == name)
-            .ok_or_else(|| UnknownWord(name.to_owned()))
-    }
-}
+words! { LabelSource, "is no word of a label", Api = "api", Console = "console", Judge = "judge" }
 
 /// Whether an entry's answer answers a prompt, as somebody said.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ mod label;
 mod scope;
 
 pub use entry::{Answer, Candidate, Entry, EntryDetail, Inserted, NewEntry};
-pub use frame::{CONTEXT, Frame, Kind, Parameters, UnknownKind};
+pub use frame::{CONTEXT, Frame, Kind, Parameters};
 pub use judge::{Hit, Judge, Judged, Reason, Refusal, Verdict};
-pub use label::{Answered, Label, LabelSource, Labelled, Met, UnknownWord, WrongAnswer};
+pub use label::{Answered, Label, LabelSource, Labelled, Met, WrongAnswer};
 pub use scope::{PairHash, PromptHash, Scope, ScopeKey};

@@ -1,17 +1,8 @@
 //! What a project sets for requests in wire formats.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-/// A word that is none of a setting's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{word}' is not one of {all}")]
-pub struct UnknownChoice {
-    word: String,
-    all: String,
-}
+use crate::words::words;
 
 /// An enum of the words of a setting, each with the line that explains it to operators.
 macro_rules! choices {
@@ -24,16 +15,6 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$choice),+];
-
-            /// The word in settings and listings.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$choice => $word,)+
-                }
-            }
-
             /// What it means, in a line.
             pub const fn help(self) -> &'static str {
                 match self {
@@ -42,22 +23,9 @@ macro_rules! choices {
             }
         }
 
-        impl FromStr for $name {
-            type Err = UnknownChoice;
-
-            fn from_str(word: &str) -> Result<Self, UnknownChoice> {
-                let found = Self::ALL.iter().find(|choice| choice.as_str() == word);
-                found.copied().ok_or_else(|| UnknownChoice {
-                    word: word.to_owned(),
-                    all: Self::ALL.iter().map(|choice| choice.as_str()).collect::<Vec<_>>().join(", "),
-                })
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
+        words! {
+            $name, format_args!("is not one of {}", $name::ALL.map($name::as_str).join(", ")),
+            $($choice = $word),+
         }
     };
 }
@@ -109,7 +77,7 @@ mod tests {
     #[test]
     fn words_come_back_and_others_are_told() {
         for control in ClientControl::ALL {
-            assert_eq!(control.as_str().parse(), Ok(*control));
+            assert_eq!(control.as_str().parse(), Ok(control));
             assert_eq!(serde_json::to_value(control).unwrap(), control.as_str());
         }
         for opt_in in OptIn::ALL {

@@ -4,6 +4,7 @@ use deja_core::admin::AdminError;
 use deja_core::admin::quality::Evidence;
 use deja_core::embedding::Threshold;
 use deja_core::quality::{Estimate, Point, Quality, Setting};
+use deja_core::words::UnknownWord;
 use serde::{Deserialize, Serialize};
 
 use crate::moment;
@@ -70,7 +71,8 @@ impl TryFrom<SettingView> for Setting {
     fn try_from(view: SettingView) -> Result<Self, AdminError> {
         let wrong = || AdminError::Invalid("the threshold must be between 0 and 1".into());
         let threshold = Threshold::new(view.threshold).ok_or_else(wrong)?;
-        Ok(Self { threshold, guard: view.guard.parse().map_err(AdminError::Invalid)? })
+        let unknown = |word: UnknownWord| AdminError::Invalid(word.to_string());
+        Ok(Self { threshold, guard: view.guard.parse().map_err(unknown)? })
     }
 }
 

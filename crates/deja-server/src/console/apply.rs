@@ -3,8 +3,8 @@
 use askama::Template;
 use deja_core::admin::quality::{self, Evidence, Labellers};
 use deja_core::embedding::Threshold;
-use deja_core::project::Guard;
 use deja_core::quality::{Judged, Quality, Setting};
+use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -73,9 +73,10 @@ impl Wanted {
             "" => present.threshold,
             text => text.parse().ok().and_then(Threshold::new).ok_or_else(wrong)?,
         };
+        let unknown = |word: UnknownWord| ConsoleError::Refused(word.to_string());
         let guard = match self.guard.as_str() {
             "" => present.guard,
-            text => text.parse::<Guard>().map_err(ConsoleError::Refused)?,
+            text => text.parse().map_err(unknown)?,
         };
         Ok(Setting { threshold, guard })
     }

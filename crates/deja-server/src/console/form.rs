@@ -90,8 +90,8 @@ impl Problem {
 }
 
 /// Says at which field it is wrong.
-pub(super) fn at(field: &'static str) -> impl Fn(String) -> Problem {
-    move |text| Problem::of(field, text)
+pub(super) fn at<T: ToString>(field: &'static str) -> impl Fn(T) -> Problem {
+    move |text| Problem::of(field, text.to_string())
 }
 
 /// The number in a field that may be empty. Commas stand between thousands and nowhere else: `1,5` is not fifteen.

@@ -11,6 +11,7 @@ use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Project};
 use deja_core::store::{Questions, StaleCount};
+use deja_core::words::UnknownWord;
 use serde::Deserialize;
 use serde_json::{Map, Value, from_value};
 
@@ -289,7 +290,7 @@ const fn title(guard: Guard) -> &'static str {
 }
 
 /// A form without it keeps what is set.
-fn guard(text: &str) -> Result<Option<Guard>, String> {
+fn guard(text: &str) -> Result<Option<Guard>, UnknownWord> {
     if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use deja_core::admin::projects::{self, ProjectPatch};
-use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, ProjectSettings, UnknownChoice};
+use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, ProjectSettings};
+use deja_core::words::UnknownWord;
 use serde::Deserialize;
 
 use super::error::ConsoleError;
@@ -70,10 +71,10 @@ impl WiresForm {
             Choice { word, help, checked }
         };
         let one = |chosen: &str, word: &'static str, help| Choice { word, help, checked: chosen == word };
-        let controls = ClientControl::ALL.iter().map(|it| some(&self.control, it.as_str(), it.help()));
-        let opt_ins = OptIn::ALL.iter().map(|it| some(&self.opt_in, it.as_str(), it.help()));
-        let usages = HitUsage::ALL.iter().map(|it| one(&self.hit_usage, it.as_str(), it.help()));
-        let hangups = OnHangup::ALL.iter().map(|it| one(&self.on_hangup, it.as_str(), it.help()));
+        let controls = ClientControl::ALL.into_iter().map(|it| some(&self.control, it.as_str(), it.help()));
+        let opt_ins = OptIn::ALL.into_iter().map(|it| some(&self.opt_in, it.as_str(), it.help()));
+        let usages = HitUsage::ALL.into_iter().map(|it| one(&self.hit_usage, it.as_str(), it.help()));
+        let hangups = OnHangup::ALL.into_iter().map(|it| one(&self.on_hangup, it.as_str(), it.help()));
         vec![
             group("control", "What applications may ask of the cache in headers", false, controls.collect()),
             group("opt_in", "More hits, each at a risk", false, opt_ins.collect()),
@@ -83,7 +84,7 @@ impl WiresForm {
     }
 
     fn read(&self) -> Result<ProjectPatch, Problem> {
-        let at = |field| move |problem: UnknownChoice| Problem::of(field, format!("{problem}."));
+        let at = |field| move |problem: UnknownWord| Problem::of(field, format!("{problem}."));
         Ok(ProjectPatch {
             client_controls: Some(words(&self.control).map_err(at("control"))?),
             opt_ins: Some(words(&self.opt_in).map_err(at("opt_in"))?),
@@ -94,7 +95,7 @@ impl WiresForm {
     }
 }
 
-fn words<T: FromStr<Err = UnknownChoice> + Ord>(texts: &[String]) -> Result<BTreeSet<T>, UnknownChoice> {
+fn words<T: FromStr<Err = UnknownWord> + Ord>(texts: &[String]) -> Result<BTreeSet<T>, UnknownWord> {
     texts.iter().map(|text| text.parse()).collect()
 }
 

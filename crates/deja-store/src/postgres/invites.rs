@@ -14,7 +14,7 @@ use super::audit::{Noted, When};
 use super::connections::Params;
 use super::fault::conflict;
 use super::operators::{self, Columns, taken};
-use super::rows::{get, hash, time, unreadable, uuid};
+use super::rows::{get, hash, time, unreadable, uuid, word};
 
 const SELECT: &str = "SELECT token, role, email, operator_id, created_by, created, expires FROM invites";
 
@@ -110,7 +110,7 @@ fn from_row(row: &Row) -> Result<Invite, StoreError> {
     let purpose = match operator(3)? {
         Some(operator) => Purpose::ResetPassword { operator },
         None => Purpose::Join {
-            role: get::<&str>(row, 1)?.parse().map_err(|error: String| unreadable(1, error))?,
+            role: word(row, 1)?,
             email: get::<Option<&str>>(row, 2)?
                 .map(str::parse)
                 .transpose()

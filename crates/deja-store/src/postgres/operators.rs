@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 use super::PostgresStore;
 use super::audit::{Noted, When};
 use super::fault::conflict;
-use super::rows::{get, id, time, time_or_none, unreadable, uuid};
+use super::rows::{get, id, time, time_or_none, uuid, word};
 
 /// Columns of an operator `o`, for [`from_row`].
 pub(super) const COLUMNS: &str = "o.operator_id, o.email, o.role, o.password, o.created, o.disabled";
@@ -116,8 +116,8 @@ pub(super) fn taken(error: StoreError, operator: &Operator) -> StoreError {
 pub(super) fn from_row(row: &Row, first: usize) -> Result<Operator, StoreError> {
     Ok(Operator {
         id: OperatorId::from_bytes(id(row, first)?),
-        email: get::<&str>(row, first + 1)?.parse().map_err(|error| unreadable(first + 1, error))?,
-        role: get::<&str>(row, first + 2)?.parse().map_err(|error: String| unreadable(first + 2, error))?,
+        email: word(row, first + 1)?,
+        role: word(row, first + 2)?,
         password: PasswordHash::from_phc(get::<String>(row, first + 3)?),
         created: time(row, first + 4)?,
         disabled: time_or_none(row, first + 5)?,

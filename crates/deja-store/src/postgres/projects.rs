@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::ProjectId;
 use deja_core::member::Rank;
-use deja_core::project::{Project, Slug, Tier};
+use deja_core::project::{Project, Slug};
 use deja_core::store::{Projects, StoreError};
 use tokio_postgres::Row;
 
@@ -12,7 +12,7 @@ use super::PostgresStore;
 use super::audit::{Noted, When};
 use super::connections::Params;
 use super::fault::conflict;
-use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, unreadable, uuid};
+use super::rows::{count, get, id, json, quota, quota_columns, signed, time, to_json, uuid, word};
 use super::{request_log, samples};
 
 /// Columns of a project, for [`from_row`].
@@ -107,9 +107,9 @@ pub(super) fn from_row(row: &Row, first: usize) -> Result<Project, StoreError> {
     let at = |column| first + column;
     Ok(Project {
         id: ProjectId::from_bytes(id(row, at(0))?),
-        slug: get::<&str>(row, at(1))?.parse().map_err(|error| unreadable(at(1), error))?,
+        slug: word(row, at(1))?,
         name: get(row, at(2))?,
-        tier: get::<&str>(row, at(3))?.parse::<Tier>().map_err(|error| unreadable(at(3), error))?,
+        tier: word(row, at(3))?,
         custom_quota: quota(row, at(4))?,
         suspended: get(row, at(6))?,
         settings: json(row, at(7))?,

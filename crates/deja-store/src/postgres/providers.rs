@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
-use deja_core::provider::{ProviderConfig, ProviderKind};
+use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
 use super::connections::Params;
 use super::fault::conflict_by;
-use super::rows::{get, id, json, text, time, to_json, unreadable, uuid};
+use super::rows::{get, id, json, text, time, to_json, uuid, word};
 
 const SELECT: &str = "SELECT p.provider_id, p.project_id, p.name, p.base_url, p.models, p.sealed_secret,
                              p.allow_private, p.created, p.kind
@@ -157,6 +157,6 @@ fn from_row(row: &Row) -> Result<ProviderConfig, StoreError> {
         sealed_secret: get(row, 5)?,
         allow_private: get(row, 6)?,
         created: time(row, 7)?,
-        kind: get::<&str>(row, 8)?.parse::<ProviderKind>().map_err(|error| unreadable(8, error))?,
+        kind: word(row, 8)?,
     })
 }

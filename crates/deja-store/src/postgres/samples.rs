@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
-use deja_core::cache::Met;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
@@ -14,7 +13,7 @@ use uuid::Uuid;
 
 use super::PostgresStore;
 use super::connections::Params;
-use super::rows::{count, get, id, limit_of, text, text_or_none, time, time_or_none, unreadable, uuid};
+use super::rows::{count, get, id, limit_of, text, text_or_none, time, time_or_none, unreadable, uuid, word};
 
 /// How many samples of a band the settings of the project `p` allow.
 fn of_a_band() -> String {
@@ -177,7 +176,7 @@ fn from_row(project: ProjectId, row: &Row) -> Result<Sample, StoreError> {
         entry: EntryId::from_bytes(id(row, 4)?),
         similarity,
         band: Band::of(similarity).ok_or_else(|| unreadable(5, "too small for a sample"))?,
-        met: get::<&str>(row, 6)?.parse::<Met>().map_err(|error| unreadable(6, error))?,
+        met: word(row, 6)?,
         reason: get(row, 7)?,
         score: get(row, 8)?,
     };

@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::clock::Timestamp;
 use deja_core::id::OperatorId;
-use deja_core::operator::{Email, Invite, Operator, PasswordHash, Purpose, Role, TokenHash};
+use deja_core::operator::{Email, Invite, Operator, PasswordHash, Purpose, TokenHash};
 use deja_core::store::{Invites, Operators, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
-use super::rows::{time, time_or_none, unreadable};
+use super::rows::{time, time_or_none, word};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -194,20 +194,12 @@ pub(super) const COLUMNS: &str = "o.operator_id, o.email, o.role, o.password, o.
 pub(super) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Operator> {
     Ok(Operator {
         id: OperatorId::from_bytes(row.get(first)?),
-        email: email(row.get(first + 1)?, first + 1)?,
-        role: role(&row.get::<_, String>(first + 2)?, first + 2)?,
+        email: word(row, first + 1)?,
+        role: word(row, first + 2)?,
         password: PasswordHash::from_phc(row.get::<_, String>(first + 3)?),
         created: time(row, first + 4)?,
         disabled: time_or_none(row, first + 5)?,
     })
-}
-
-fn email(text: String, column: usize) -> rusqlite::Result<Email> {
-    Email::try_from(text).map_err(|error| unreadable(column, error))
-}
-
-fn role(text: &str, column: usize) -> rusqlite::Result<Role> {
-    text.parse().map_err(|error: String| unreadable(column, error))
 }
 
 const SELECT_INVITE: &str =
@@ -257,8 +249,8 @@ fn invite_from_row(row: &Row<'_>) -> rusqlite::Result<Invite> {
     let purpose = match row.get::<_, Option<[u8; 16]>>(3)? {
         Some(id) => Purpose::ResetPassword { operator: OperatorId::from_bytes(id) },
         None => Purpose::Join {
-            role: role(&row.get::<_, String>(1)?, 1)?,
-            email: row.get::<_, Option<String>>(2)?.map(|text| email(text, 2)).transpose()?,
+            role: word(row, 1)?,
+            email: row.get_ref(2)?.as_str_or_null()?.map(|_| word(row, 2)).transpose()?,
         },
     };
     Ok(Invite {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::ProjectId;
-use deja_core::project::{Project, Slug, Tier};
+use deja_core::project::Project;
 use deja_core::quality::Band;
 use deja_core::rate_limit::Quota;
 use deja_core::store::{Projects, StoreError};
@@ -15,7 +15,7 @@ use rusqlite::{Connection, Row, params};
 use super::audit;
 use super::entries::{PURGED_AT_ONCE, remove, removed};
 use super::fault::{conflict, fault};
-use super::rows::{count, quota, time, unreadable};
+use super::rows::{count, quota, time, unreadable, word};
 use super::{Done, Memory, SqliteStore, Writer, members, request_log, samples};
 
 #[async_trait]
@@ -214,14 +214,12 @@ pub(super) fn load(connection: &Connection) -> rusqlite::Result<Vec<Project>> {
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Project> {
-    let slug: String = row.get(1)?;
-    let tier: String = row.get(3)?;
     let settings: String = row.get(7)?;
     Ok(Project {
         id: ProjectId::from_bytes(row.get(0)?),
-        slug: slug.parse::<Slug>().map_err(|error| unreadable(1, error))?,
+        slug: word(row, 1)?,
         name: row.get(2)?,
-        tier: tier.parse::<Tier>().map_err(|error| unreadable(3, error))?,
+        tier: word(row, 3)?,
         custom_quota: quota(row, 4)?,
         suspended: row.get(6)?,
         settings: serde_json::from_str(&settings).map_err(|error| unreadable(7, error))?,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use deja_core::audit::Change;
 use deja_core::id::{ProjectId, ProviderId};
-use deja_core::provider::{ProviderConfig, ProviderKind};
+use deja_core::provider::ProviderConfig;
 use deja_core::store::{ProviderConfigs, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::{conflict, fault};
 use super::projects::must_be_there;
-use super::rows::{names, time, unreadable};
+use super::rows::{names, time, word};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -178,7 +178,7 @@ const SELECT: &str =
                       FROM providers";
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
-    let (models, kind): (String, String) = (row.get(4)?, row.get(8)?);
+    let models: String = row.get(4)?;
     Ok(ProviderConfig {
         id: ProviderId::from_bytes(row.get(0)?),
         project: ProjectId::from_bytes(row.get(1)?),
@@ -188,6 +188,6 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ProviderConfig> {
         sealed_secret: row.get(5)?,
         allow_private: row.get(6)?,
         created: time(row, 7)?,
-        kind: kind.parse::<ProviderKind>().map_err(|error| unreadable(8, error))?,
+        kind: word(row, 8)?,
     })
 }

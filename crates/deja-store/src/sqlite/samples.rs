@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
-use deja_core::cache::Met;
 use deja_core::clock::Timestamp;
 use deja_core::embedding::Similarity;
 use deja_core::id::{EntryId, ProjectId};
@@ -13,7 +12,7 @@ use deja_core::store::{Samples, StoreError};
 use rusqlite::{Connection, Row, params};
 
 use super::fault::fault;
-use super::rows::{limit_of, time, time_or_none, unreadable};
+use super::rows::{limit_of, time, time_or_none, unreadable, word};
 use super::{Done, SqliteStore};
 
 #[async_trait]
@@ -124,7 +123,7 @@ fn from_row(project: ProjectId, row: &Row<'_>) -> rusqlite::Result<Sample> {
         entry: EntryId::from_bytes(row.get(4)?),
         similarity,
         band: Band::of(similarity).ok_or_else(|| unreadable(5, "too small for a sample"))?,
-        met: row.get_ref(6)?.as_str()?.parse::<Met>().map_err(|error| unreadable(6, error))?,
+        met: word(row, 6)?,
         reason: row.get(7)?,
         score: row.get::<_, Option<f64>>(8)?.map(|score| score as f32),
     };

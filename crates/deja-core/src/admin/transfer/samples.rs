@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::{Imported, Record, SampleRecord, timestamp};
 use crate::admin::names::shown;
 use crate::admin::{Acting, AdminError};
-use crate::cache::UnknownWord;
 use crate::embedding::Similarity;
 use crate::id::ProjectId;
 use crate::quality::{Band, MAX_SAMPLED_BYTES, NewSample, SampleId};
+use crate::words::UnknownWord;
 
 /// Samples of a page.
 const PAGE: usize = 500;

@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use deja_core::admin::projects::{Chosen, Ttl};
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
-use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier, UnknownChoice};
+use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
+use deja_core::words::UnknownWord;
 
 use super::shared::{Form, Sure, dollars, seconds, whole};
 
@@ -142,7 +143,7 @@ pub(in crate::cli) struct Wanted {
 /// A list of words, as one argument.
 pub(in crate::cli) type Words<T> = BTreeSet<T>;
 
-fn list<T: FromStr<Err = UnknownChoice> + Ord>(text: &str) -> Result<Words<T>, UnknownChoice> {
+fn list<T: FromStr<Err = UnknownWord> + Ord>(text: &str) -> Result<Words<T>, UnknownWord> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != "none");
     words.map(str::parse).collect()
 }
