@@ -53,8 +53,8 @@ pub struct ProjectPatch {
     pub per_minute: Option<u32>,
     /// Requests at once.
     pub burst: Option<u32>,
-    /// How long answers are served.
-    pub ttl: Option<Ttl>,
+    /// How long answers are served, in seconds; a choice of none is until they are evicted.
+    pub ttl: Option<Chosen<u64>>,
     /// Entries at most.
     pub max_entries: Option<u64>,
     /// Whether models share answers.
@@ -96,13 +96,6 @@ impl<T> From<Option<T>> for Chosen<T> {
     fn from(value: Option<T>) -> Self {
         Self { value }
     }
-}
-
-/// How long answers are served, in seconds; `None` is until they are evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ttl {
-    /// The seconds.
-    pub seconds: Option<u64>,
 }
 
 /// Makes a project, which whoever makes it owns. Its slug is the name, numbered where that is taken. Another tier than Free, and a limit of its own, are
@@ -193,56 +186,34 @@ fn apply(project: &mut Project, patch: ProjectPatch) -> Result<(), AdminError> {
     if let Some(quota) = quota(project.quota(), patch.per_minute, burst)? {
         project.custom_quota = Some(quota);
     }
-    if let Some(ttl) = patch.ttl {
-        project.settings.ttl_seconds = ttl.seconds;
-    }
-    if let Some(entries) = patch.max_entries {
-        project.settings.max_entries = entries;
-    }
-    if let Some(share) = patch.share_models {
-        project.settings.share_models = share;
-    }
+    let settings = &mut project.settings;
     let thresholds = patch.default_threshold.is_some() || patch.minimum_threshold.is_some();
-    if let Some(threshold) = patch.default_threshold {
-        project.settings.default_threshold = threshold.value;
-    }
-    if let Some(threshold) = patch.minimum_threshold {
-        project.settings.minimum_threshold = threshold.value;
-    }
+    put(&mut settings.ttl_seconds, patch.ttl.map(|ttl| ttl.value));
+    put(&mut settings.max_entries, patch.max_entries);
+    put(&mut settings.share_models, patch.share_models);
+    put(&mut settings.default_threshold, patch.default_threshold.map(|threshold| threshold.value));
+    put(&mut settings.minimum_threshold, patch.minimum_threshold.map(|threshold| threshold.value));
     if thresholds {
-        default_reaches_minimum(&project.settings)?;
+        default_reaches_minimum(settings)?;
     }
-    if let Some(guard) = patch.guard {
-        project.settings.guard = guard;
+    put(&mut settings.guard, patch.guard);
+    put(&mut settings.samples, patch.samples);
+    put(&mut settings.request_log, patch.request_log);
+    put(&mut settings.request_texts_days, patch.request_texts_days);
+    let named = |model: String| Some(model.trim().to_owned()).filter(|model| !model.is_empty());
+    put(&mut settings.guard_model, patch.guard_model.map(named));
+    put(&mut settings.guard_budget, patch.guard_budget);
+    put(&mut settings.client_controls, patch.client_controls);
+    put(&mut settings.opt_ins, patch.opt_ins);
+    put(&mut settings.hit_usage, patch.hit_usage);
+    put(&mut settings.on_hangup, patch.on_hangup);
+    check(settings)
+}
+
+fn put<T>(place: &mut T, wanted: Option<T>) {
+    if let Some(wanted) = wanted {
+        *place = wanted;
     }
-    if let Some(samples) = patch.samples {
-        project.settings.samples = samples;
-    }
-    if let Some(requests) = patch.request_log {
-        project.settings.request_log = requests;
-    }
-    if let Some(days) = patch.request_texts_days {
-        project.settings.request_texts_days = days;
-    }
-    if let Some(model) = patch.guard_model {
-        project.settings.guard_model = Some(model.trim().to_owned()).filter(|model| !model.is_empty());
-    }
-    if let Some(budget) = patch.guard_budget {
-        project.settings.guard_budget = budget;
-    }
-    if let Some(controls) = patch.client_controls {
-        project.settings.client_controls = controls;
-    }
-    if let Some(opt_ins) = patch.opt_ins {
-        project.settings.opt_ins = opt_ins;
-    }
-    if let Some(usage) = patch.hit_usage {
-        project.settings.hit_usage = usage;
-    }
-    if let Some(on_hangup) = patch.on_hangup {
-        project.settings.on_hangup = on_hangup;
-    }
-    check(&project.settings)
 }
 
 /// Whether the default threshold can hold. One below the minimum, which older versions took, stays until either is set.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use deja_core::admin::Hidden;
 use deja_core::admin::keys::{Expiry, KeyWish, NewKey};
 use deja_core::admin::operators::{Link, Setup, accept, set_up};
-use deja_core::admin::projects::{NewProject, ProjectPatch, Ttl};
+use deja_core::admin::projects::{NewProject, ProjectPatch};
 use deja_core::admin::providers::{NewProvider, ProviderPatch};
 use deja_core::admin::sessions;
 use deja_core::audit::{Actor, Change};
@@ -123,14 +123,12 @@ async fn limits_follow_tier_and_wishes() {
         patch(),
         ProjectPatch { per_minute: Some(0), ..patch() },
         ProjectPatch { max_entries: Some(0), ..patch() },
-        ProjectPatch { ttl: Some(Ttl { seconds: Some(0) }), ..patch() },
+        ProjectPatch { ttl: Some(Some(0).into()), ..patch() },
     ] {
         let wrong = limit(bad).await.unwrap_err();
         assert!(matches!(wrong, AdminError::Invalid(_) | AdminError::Setting { .. }), "{wrong:?}");
     }
-    limit(ProjectPatch { ttl: Some(Ttl { seconds: None }), share_models: Some(true), ..patch() })
-        .await
-        .unwrap();
+    limit(ProjectPatch { ttl: Some(None.into()), share_models: Some(true), ..patch() }).await.unwrap();
     let settings = store.project(&slug).await.unwrap().unwrap().settings;
     assert!(settings.share_models && settings.ttl_seconds.is_none());
 }

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use askama::Template;
-use deja_core::admin::projects::{self, Chosen, ProjectPatch, Ttl};
+use deja_core::admin::projects::{self, Chosen, ProjectPatch};
 use deja_core::admin::{cache, judging};
 use deja_core::analytics::Step;
 use deja_core::api_key::KeyStatus;
@@ -244,7 +244,7 @@ impl SettingsForm {
         let hours: Option<f64> = number("How long answers live", &self.ttl).map_err(at("ttl"))?;
         Ok(ProjectPatch {
             name: Some(self.name.clone()),
-            ttl: Some(Ttl { seconds: hours.map(|hours| (hours * 3600.0).round() as u64) }),
+            ttl: Some(hours.map(|hours| (hours * 3600.0).round() as u64).into()),
             max_entries: sent("Entries at most", Some(&self.max_entries)).map_err(at("max_entries"))?,
             share_models: Some(self.share_models),
             default_threshold: Some(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::http::StatusCode;
-use deja_core::admin::projects::{self, Chosen, NewProject, ProjectPatch, Ttl};
+use deja_core::admin::projects::{self, Chosen, NewProject, ProjectPatch};
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
@@ -147,7 +147,7 @@ impl Changed {
             tier: self.tier,
             per_minute: self.requests_per_minute,
             burst: self.burst,
-            ttl: self.ttl_seconds.map(|chosen| Ttl { seconds: chosen.value }),
+            ttl: self.ttl_seconds,
             max_entries: self.max_entries,
             share_models: self.share_models,
             default_threshold: self.default_threshold,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand};
-use deja_core::admin::projects::{Chosen, Ttl};
+use deja_core::admin::projects::Chosen;
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
@@ -90,7 +90,7 @@ pub(in crate::cli) struct Wanted {
     pub(in crate::cli) burst: Option<u32>,
     /// How long new answers are served: 30d, 12h, 45m, 90s, or none for as long as there is room
     #[arg(long, value_name = "TIME", value_parser = ttl)]
-    pub(in crate::cli) ttl: Option<Ttl>,
+    pub(in crate::cli) ttl: Option<Chosen<u64>>,
     /// Entries kept at most
     #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub(in crate::cli) max_entries: Option<u64>,
@@ -125,12 +125,12 @@ pub(in crate::cli) struct Wanted {
     /// What applications may ask of the cache in headers: none, or of cache, threshold, context, ttl, debug and
     /// pace, with commas between
     #[arg(long, value_name = "LIST", value_parser = list::<ClientControl>)]
-    pub(in crate::cli) client_controls: Option<Words<ClientControl>>,
+    pub(in crate::cli) client_controls: Option<BTreeSet<ClientControl>>,
     /// More hits on the endpoints of OpenAI, Anthropic and Gemini, each at a risk that the console's page Settings
     /// explains: none, or of share_end_users, semantic_history, semantic_tools, store_tool_calls,
     /// semantic_json and responses_stateless, with commas between
     #[arg(long, value_name = "LIST", value_parser = list::<OptIn>)]
-    pub(in crate::cli) opt_ins: Option<Words<OptIn>>,
+    pub(in crate::cli) opt_ins: Option<BTreeSet<OptIn>>,
     /// The tokens that a hit on the endpoints of OpenAI, Anthropic and Gemini reports: stored or zero
     #[arg(long, value_name = "stored|zero")]
     pub(in crate::cli) hit_usage: Option<HitUsage>,
@@ -141,9 +141,7 @@ pub(in crate::cli) struct Wanted {
 }
 
 /// A list of words, as one argument.
-pub(in crate::cli) type Words<T> = BTreeSet<T>;
-
-fn list<T: FromStr<Err = UnknownWord> + Ord>(text: &str) -> Result<Words<T>, UnknownWord> {
+fn list<T: FromStr<Err = UnknownWord> + Ord>(text: &str) -> Result<BTreeSet<T>, UnknownWord> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != "none");
     words.map(str::parse).collect()
 }
@@ -157,12 +155,12 @@ fn threshold(text: &str) -> Result<Chosen<Threshold>, String> {
     value.map(|value| Some(value).into()).ok_or_else(|| "use a number between 0 and 1".into())
 }
 
-fn ttl(text: &str) -> Result<Ttl, String> {
+fn ttl(text: &str) -> Result<Chosen<u64>, String> {
     if text == "none" {
-        return Ok(Ttl { seconds: None });
+        return Ok(None.into());
     }
     let wanted = || "use a number with s, m, h or d, such as 30d, or none".to_owned();
-    Ok(Ttl { seconds: Some(seconds(text).ok_or_else(wanted)?) })
+    Ok(Some(seconds(text).ok_or_else(wanted)?).into())
 }
 
 #[cfg(test)]
@@ -208,14 +206,14 @@ mod tests {
 
     #[test]
     fn lists_have_commas_and_none_is_empty() {
-        assert_eq!(list("none"), Ok(Words::<OptIn>::new()));
+        assert_eq!(list("none"), Ok(BTreeSet::<OptIn>::new()));
         assert_eq!(list("ttl, cache"), Ok([ClientControl::Cache, ClientControl::Ttl].into()));
         assert!(list::<ClientControl>("cache;ttl").is_err());
     }
 
     #[test]
     fn times_have_units() {
-        let seconds = |text| ttl(text).map(|ttl| ttl.seconds);
+        let seconds = |text| ttl(text).map(|ttl| ttl.value);
         assert_eq!(seconds("30d"), Ok(Some(2_592_000)));
         assert_eq!(seconds("12h"), Ok(Some(43_200)));
         assert_eq!(seconds("90"), Ok(Some(90)));

@@ -293,7 +293,7 @@ async fn whoever_changed_a_project_last_has_the_word() {
     let patch = ProjectPatch {
         name: Some("The shop".into()),
         tier: Some(Tier::Pro),
-        ttl: Some(projects::Ttl { seconds: Some(60) }),
+        ttl: Some(Some(60).into()),
         ..ProjectPatch::default()
     };
     projects::set(&theirs, "shop", patch).await.unwrap();
