@@ -87,13 +87,8 @@ impl AccessTokens for SqliteStore {
         hash: &TokenHash,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let hash = *hash;
-        self.audited(change, move |connection| {
-            let sql = "DELETE FROM access_tokens WHERE operator_id = ?1 AND hash = ?2";
-            let revoked = connection.execute(sql, params![operator.as_bytes(), hash.0]).map_err(fault)?;
-            Ok(Done::quiet(revoked > 0))
-        })
-        .await
+        let sql = "DELETE FROM access_tokens WHERE operator_id = ?1 AND hash = ?2";
+        self.audited_statement(change, sql, (*operator.as_bytes(), hash.0)).await
     }
 }
 

@@ -7,7 +7,7 @@ use deja_core::audit::{Actor, AuditRow, Change};
 use deja_core::clock::Timestamp;
 use deja_core::id::{OperatorId, ProjectId};
 use deja_core::store::{Audit, StoreError};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 
 use super::fault::fault;
 use super::rows::{count, limit_of, number_before, time};
@@ -26,6 +26,20 @@ impl SqliteStore {
             Ok(done)
         };
         self.writer.write(with_row).await
+    }
+
+    /// The same of one statement, which did something if it changed a row.
+    pub(super) async fn audited_statement(
+        &self,
+        change: &Change,
+        sql: &'static str,
+        params: impl Params + Send + 'static,
+    ) -> Result<bool, StoreError> {
+        self.audited(change, move |connection| {
+            let rows = connection.execute(sql, params).map_err(fault)?;
+            Ok(Done::quiet(rows > 0))
+        })
+        .await
     }
 }
 

@@ -9,7 +9,7 @@ use deja_core::member::{Member, Rank};
 use deja_core::store::{Members, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::fault::{conflict, fault};
+use super::fault::conflict;
 use super::projects::must_be_there;
 use super::rows::word;
 use super::{Done, SqliteStore};
@@ -83,13 +83,8 @@ impl Members for SqliteStore {
         operator: OperatorId,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        self.audited(change, move |connection| {
-            let sql = "DELETE FROM members WHERE project_id = ?1 AND operator_id = ?2";
-            let of = params![project.as_bytes(), operator.as_bytes()];
-            let removed = connection.execute(sql, of).map_err(fault)?;
-            Ok(Done::quiet(removed > 0))
-        })
-        .await
+        let sql = "DELETE FROM members WHERE project_id = ?1 AND operator_id = ?2";
+        self.audited_statement(change, sql, (*project.as_bytes(), *operator.as_bytes())).await
     }
 }
 

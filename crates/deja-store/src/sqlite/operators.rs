@@ -127,13 +127,7 @@ impl Invites for SqliteStore {
     }
 
     async fn revoke_invite(&self, token: &TokenHash, change: &Change) -> Result<bool, StoreError> {
-        let token = *token;
-        self.audited(change, move |connection| {
-            let revoked =
-                connection.execute("DELETE FROM invites WHERE token = ?1", [token.0]).map_err(fault)?;
-            Ok(Done::quiet(revoked > 0))
-        })
-        .await
+        self.audited_statement(change, "DELETE FROM invites WHERE token = ?1", [token.0]).await
     }
 }
 

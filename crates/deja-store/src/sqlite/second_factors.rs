@@ -51,12 +51,8 @@ impl SecondFactors for SqliteStore {
     }
 
     async fn remove_second_factor(&self, operator: OperatorId, change: &Change) -> Result<bool, StoreError> {
-        self.audited(change, move |connection| {
-            let sql = "DELETE FROM second_factors WHERE operator_id = ?1";
-            let removed = connection.execute(sql, [operator.as_bytes()]).map_err(fault)?;
-            Ok(Done::quiet(removed > 0))
-        })
-        .await
+        let sql = "DELETE FROM second_factors WHERE operator_id = ?1";
+        self.audited_statement(change, sql, [*operator.as_bytes()]).await
     }
 
     async fn use_code(&self, operator: OperatorId, step: u64) -> Result<bool, StoreError> {
@@ -77,13 +73,8 @@ impl SecondFactors for SqliteStore {
         code: &TokenHash,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let code = *code;
-        self.audited(change, move |connection| {
-            let sql = "DELETE FROM recovery_codes WHERE operator_id = ?1 AND hash = ?2";
-            let used = connection.execute(sql, params![operator.as_bytes(), code.0]).map_err(fault)?;
-            Ok(Done::quiet(used > 0))
-        })
-        .await
+        let sql = "DELETE FROM recovery_codes WHERE operator_id = ?1 AND hash = ?2";
+        self.audited_statement(change, sql, (*operator.as_bytes(), code.0)).await
     }
 }
 

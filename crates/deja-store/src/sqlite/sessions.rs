@@ -112,13 +112,8 @@ impl Sessions for SqliteStore {
         token: &TokenHash,
         change: &Change,
     ) -> Result<bool, StoreError> {
-        let token = *token;
-        self.audited(change, move |connection| {
-            let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token = ?2";
-            let ended = connection.execute(sql, params![operator.as_bytes(), token.0]).map_err(fault)?;
-            Ok(Done::quiet(ended > 0))
-        })
-        .await
+        let sql = "DELETE FROM sessions WHERE operator_id = ?1 AND token = ?2";
+        self.audited_statement(change, sql, (*operator.as_bytes(), token.0)).await
     }
 
     async fn end_sessions(
