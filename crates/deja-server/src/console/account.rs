@@ -73,7 +73,7 @@ pub(super) async fn get(visit: Visit) -> Answer {
 /// The page with a token as it was typed, and what is wrong with one of its forms.
 async fn page(visit: &Visit, form: NewToken, problem: Option<Problem>) -> Result<AccountPage, ConsoleError> {
     let operator = &visit.who.operator;
-    let sessions = visit.console.admin.store.sessions(operator.id, visit.now()).await?;
+    let sessions = visit.store().sessions(operator.id, visit.now()).await?;
     let rows = sessions.into_iter().map(|session| Row {
         current: session.token == visit.who.session.token,
         id: session.token.to_hex(),
@@ -82,7 +82,7 @@ async fn page(visit: &Visit, form: NewToken, problem: Option<Problem>) -> Result
         last_seen: visit.moment(session.last_seen),
         expires: visit.moment(session.expires),
     });
-    let tokens = visit.console.admin.store.access_tokens(operator.id).await?;
+    let tokens = visit.store().access_tokens(operator.id).await?;
     let tokens = tokens.into_iter().map(|token| TokenRow {
         id: token.hash.to_hex(),
         expired: token.has_expired(visit.now()),
@@ -172,7 +172,7 @@ pub(super) async fn create_token(visit: Visit, Form(form): Form<NewToken>) -> An
 
 /// `GET /console/account/tokens/{token}/revoke`.
 pub(super) async fn confirm_revoke(visit: Visit, Path(token): Path<String>) -> Answer {
-    let tokens = visit.console.admin.store.access_tokens(visit.who.operator.id).await?;
+    let tokens = visit.store().access_tokens(visit.who.operator.id).await?;
     let token = tokens.into_iter().find(|t| t.hash.to_hex() == token).ok_or(ConsoleError::NotFound)?;
     let used = visit.used(token.last_used);
     let text = format!(

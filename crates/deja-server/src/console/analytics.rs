@@ -215,8 +215,7 @@ async fn bars(
     slice: &Slice,
     span: &Span,
 ) -> Result<Vec<Rollup>, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let series = store.usage_series(project.id, slice, span.step, span.periods.clone()).await?;
+    let series = visit.store().usage_series(project.id, slice, span.step, span.periods.clone()).await?;
     let mut bars = vec![Rollup::default(); span.bars()];
     for (period, rollup) in series {
         if let Some(bar) = span.bar_of(period).and_then(|bar| bars.get_mut(bar)) {
@@ -245,7 +244,7 @@ async fn guard_model(
     // A span that ends at midnight has nothing of the day that begins then.
     let last = span.until().minus(Duration::from_nanos(1));
     let days = day(span.from())..day(last) + 1;
-    let Questions { asked, cost } = visit.console.admin.store.questions(project.id, days).await?;
+    let Questions { asked, cost } = visit.store().questions(project.id, days).await?;
     let asked = (asked > 0).then(|| format!("{} questions, all of these days", format::count(asked)));
     Ok(asked.map(|asked| ("Guard model, off what is saved", format::money(cost), asked)))
 }

@@ -44,7 +44,7 @@ pub(super) struct Asked {
 
 /// `GET /console/audit`.
 pub(super) async fn get(visit: Visit, Query(asked): Query<Asked>) -> Answer {
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let projects = store.projects().await?;
     let only =
         projects.iter().find(|project| project.slug.as_str() == asked.project).map(|project| project.id);

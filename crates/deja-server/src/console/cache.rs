@@ -153,7 +153,7 @@ impl Search {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Query<Search>) -> Answer {
     let project = visit.project()?;
     let found = find(&visit, &project, &search).await?;
-    let total = visit.console.admin.store.count(project.id).await?;
+    let total = visit.store().count(project.id).await?;
     let (nearest, (sort, order)) = (search.is_near(), search.sort());
     let links = (!nearest).then_some(sort);
     let page = CachePage {
@@ -194,7 +194,7 @@ async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found
     }
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
     let (filter, (_, order), after) = (search.filter.entries(), search.sort(), cursor(&search.after));
-    let mut found = match visit.console.admin.store.browse(project.id, &filter, order, after, limit).await {
+    let mut found = match visit.store().browse(project.id, &filter, order, after, limit).await {
         Err(StoreError::SearchTimeout) => {
             let problem = if filter.text.is_some() { SEARCH_TIMEOUT } else { SORT_TIMEOUT };
             return Ok(Found { problem: Some(problem), ..Found::default() });
@@ -212,7 +212,7 @@ async fn find(visit: &Visit, project: &Project, search: &Search) -> Result<Found
 
 /// The entries in quarantine, the latest first.
 async fn quarantine(visit: &Visit, project: &Project) -> Result<Vec<Held>, ConsoleError> {
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let mut held = Vec::new();
     for one in store.quarantine(project.id, HELD).await? {
         // An entry that went meanwhile is left out.
@@ -235,8 +235,7 @@ async fn near(visit: &Visit, project: &Project, filter: &Filter) -> Result<Found
         return missing("This text is too long to be searched by meaning. Search for a part of it.");
     };
     let filter = EntryFilter { text: None, ..filter.entries() };
-    let store = &visit.console.admin.store;
-    let found = match store.similar(project.id, &filter, engine.embedder(), &vector, NEAREST).await {
+    let found = match visit.store().similar(project.id, &filter, engine.embedder(), &vector, NEAREST).await {
         Err(StoreError::SearchTimeout) => return missing(SEARCH_TIMEOUT),
         found => found?,
     };

@@ -77,7 +77,7 @@ async fn page(
     problem: Option<Problem>,
 ) -> Result<EntryPage, ConsoleError> {
     let project = visit.project()?;
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let detail = store.entry(project.id, entry).await?.ok_or(ConsoleError::NotFound)?;
     let quarantined = store.quarantined(project.id, entry).await?;
     let rows = said::answered_by(visit, &slug, entry).await?;
@@ -134,7 +134,7 @@ pub(super) async fn wrong(
         return Ok(visit.again(&page));
     }
     let (project, engine) = (visit.project()?, visit.console.app.engine());
-    if visit.console.admin.store.entry(project.id, entry).await?.is_none() {
+    if visit.store().entry(project.id, entry).await?.is_none() {
         let list = format!("/console/p/{slug}/cache");
         return visit.to(&list, &Flash::bad("This entry is gone already."));
     }

@@ -135,7 +135,7 @@ async fn page(
     form: NewForm,
     problem: Option<Problem>,
 ) -> Result<KeysPage, ConsoleError> {
-    let keys = visit.console.admin.store.keys(project.id).await?;
+    let keys = visit.store().keys(project.id).await?;
     let here = format!("/console/p/{}/keys", project.slug);
     let sort = paged.sort().filter(|sort| SORTED.contains(&sort.column));
     let descends = sort.zip(sort.and_then(|sort| COLUMNS.get(sort.column)));
@@ -207,7 +207,7 @@ async fn unserved(visit: &Visit, project: Project, models: Vec<String>) -> Resul
 /// `GET /console/p/{slug}/keys/{key}/revoke`.
 pub(super) async fn confirm(visit: Visit, Path((slug, key)): Path<(String, String)>) -> Answer {
     let project = visit.project()?;
-    let keys = visit.console.admin.store.keys(project.id).await?;
+    let keys = visit.store().keys(project.id).await?;
     let (key, usage) =
         keys.into_iter().find(|(k, _)| k.id.to_string() == key).ok_or(ConsoleError::NotFound)?;
     if key.revoked.is_some() {

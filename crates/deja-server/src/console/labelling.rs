@@ -105,7 +105,7 @@ enum Answers {
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Labelled>) -> Answer {
     let project = visit.project()?;
     let place = format!("/console/p/{slug}/quality/label?skip={}", form.skip);
-    let samples = visit.console.admin.store.samples(project.id, visit.now()).await?;
+    let samples = visit.store().samples(project.id, visit.now()).await?;
     let found = samples.into_iter().find(|sample| sample.sampled.id.get() == form.sample);
     let Some(sampled) = found.map(|sample| sample.sampled) else {
         return visit.to(&place, &Flash::bad("This sample is gone, with its entry or at its time."));

@@ -33,7 +33,7 @@ impl Names {
         visit: &Visit,
         contexts: impl Iterator<Item = ContextKey>,
     ) -> Result<Self, ConsoleError> {
-        let (store, seen) = (&visit.console.admin.store, visit.seen()?);
+        let (store, seen) = (visit.store(), visit.seen()?);
         let keys = store.keys(seen.project.id).await?.into_iter().map(|(key, _)| key).collect();
         let contexts = Vec::from_iter(contexts.collect::<BTreeSet<_>>());
         let contexts =

@@ -72,7 +72,7 @@ async fn page(
     role: Role,
     problem: Option<Problem>,
 ) -> Result<OperatorsPage, ConsoleError> {
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let operators = store.operators().await?;
     let name = |id| {
         operators.iter().find(|o: &&Operator| o.id == id).map_or("somebody".into(), |o| o.email.to_string())

@@ -44,7 +44,7 @@ struct FirstStep {
 /// `GET /console/p/{slug}`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): Origin) -> Answer {
     let (project, week) = projects::show(&visit.acting(), &slug).await?;
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let hour = Step::Hour.period_of(visit.now());
     let today = hour.div_euclid(24) * 24..hour + 1;
     let mut totals = Totals::default();
@@ -80,8 +80,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
 async fn hits_ever(visit: &Visit, project: &Project) -> Result<u64, ConsoleError> {
     let day = Step::Day.period_of(visit.now());
     let days = day - Step::Day.kept()..day + 1;
-    let store = &visit.console.admin.store;
-    let series = store.usage_series(project.id, &Slice::default(), Step::Day, days).await?;
+    let series = visit.store().usage_series(project.id, &Slice::default(), Step::Day, days).await?;
     Ok(series.values().map(|rollup| rollup.totals.hits()).sum())
 }
 

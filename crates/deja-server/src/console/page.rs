@@ -13,6 +13,7 @@ use deja_core::clock::Timestamp;
 use deja_core::member::Rank;
 use deja_core::operator::Role;
 use deja_core::project::Project;
+use deja_core::store::Store;
 
 use super::Console;
 use super::assets::{self, Addresses};
@@ -241,6 +242,10 @@ impl Visit {
     /// For the use cases of [`deja_core::admin`], on behalf of this person.
     pub(super) fn acting(&self) -> Acting<'_> {
         self.console.admin.acting_for(&self.who.operator)
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.console.admin.store
     }
 
     pub(super) fn is_owner(&self) -> bool {

@@ -58,10 +58,9 @@ struct Row {
 
 /// `GET /console/projects`.
 pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
-    let store = &visit.console.admin.store;
     let today = visit.now().as_secs().div_euclid(86_400);
     let first = today - DAYS + 1;
-    let daily = store.daily_totals(first, today + 1).await?;
+    let daily = visit.store().daily_totals(first, today + 1).await?;
     let none = BTreeMap::new();
     let listed = projects::list(&visit.acting()).await?;
     let page = paged.page("/console/projects", listed, false, |(project, _)| project.slug.to_string());

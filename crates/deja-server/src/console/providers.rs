@@ -85,7 +85,7 @@ pub(super) async fn page(
         provider.models.iter().filter(|model| !priced(model)).cloned().collect()
     };
     let down = down(visit, project);
-    let own = visit.console.admin.store.providers(project.id).await?.into_iter().map(|provider| Row {
+    let own = visit.store().providers(project.id).await?.into_iter().map(|provider| Row {
         down: down.get(&provider.name).cloned(),
         unpriced: unpriced(&provider),
         name: provider.name,
@@ -159,7 +159,7 @@ impl Models {
     pub(super) async fn read(visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
         let families = families(visit).into_iter().filter(|family| family.configured);
         let families = families.map(|row| (row.family, row.cheap)).collect();
-        Ok(Self { own: visit.console.admin.store.providers(project.id).await?, families })
+        Ok(Self { own: visit.store().providers(project.id).await?, families })
     }
 
     /// Those of providers of its own.
@@ -475,6 +475,6 @@ fn advice(class: deja_core::provider::FailureClass) -> &'static str {
 }
 
 async fn find(visit: &Visit, project: &Project, name: &str) -> Result<ProviderConfig, ConsoleError> {
-    let providers = visit.console.admin.store.providers(project.id).await?;
+    let providers = visit.store().providers(project.id).await?;
     providers.into_iter().find(|provider| provider.name == name).ok_or(ConsoleError::NotFound)
 }

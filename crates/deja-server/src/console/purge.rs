@@ -24,7 +24,7 @@ struct PurgePage {
 /// `GET /console/p/{slug}/cache/purge`: the dry run.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(form): Query<Filter>) -> Answer {
     let project = visit.project()?;
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let page = PurgePage {
         frame: visit.frame_in(&project, "Purge the cache", "Cache"),
         selects: form.selects(&visit.console, &project).await?,

@@ -183,8 +183,7 @@ pub(super) async fn counts(
     by: Dimension,
     limit: NonZeroUsize,
 ) -> Result<Counts, ConsoleError> {
-    let store = &visit.console.admin.store;
-    Ok(store.usage_by(project.id, slice, by, span.step, span.periods.clone(), limit).await?)
+    Ok(visit.store().usage_by(project.id, slice, by, span.step, span.periods.clone(), limit).await?)
 }
 
 /// What a table of usage needs: one row more than a file has, to know whether there are more.
@@ -384,8 +383,7 @@ pub(super) async fn top_prompts(
 ) -> Result<Table, ConsoleError> {
     let (found, none) = match entry_filter(visit, project, &asked.slice).await? {
         Some(filter) => {
-            let store = &visit.console.admin.store;
-            let found = store.top_entries(project.id, &filter, asked.span.from(), TOP).await?;
+            let found = visit.store().top_entries(project.id, &filter, asked.span.from(), TOP).await?;
             (found, "No entry was hit since this range began.")
         }
         None => (Vec::new(), "No entry of this context is known."),
@@ -429,7 +427,7 @@ async fn entry_filter(
     project: &Project,
     slice: &Slice,
 ) -> Result<Option<EntryFilter>, ConsoleError> {
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let model = slice.model.as_deref().map(str::to_owned);
     let Some(key) = slice.context else {
         return Ok(Some(EntryFilter { model, ..EntryFilter::default() }));

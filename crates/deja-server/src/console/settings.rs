@@ -108,8 +108,8 @@ pub(super) async fn page(
 ) -> Result<SettingsPage, ConsoleError> {
     let stale = cache::stale(&visit.acting(), project.id).await?;
     let day = Step::Day.period_of(visit.now());
-    let Questions { asked, cost } = visit.console.admin.store.questions(project.id, day..day + 1).await?;
-    let index = visit.console.admin.store.index_build().await?;
+    let Questions { asked, cost } = visit.store().questions(project.id, day..day + 1).await?;
+    let index = visit.store().index_build().await?;
     let list = visit.console.admin.prices.current();
     let age = list.source.age(visit.now());
     let frame = visit.frame_in(project, "Settings", "Settings");
@@ -214,7 +214,7 @@ async fn beyond(visit: &Visit, project: &Project, maximum: Option<u64>) -> Resul
     let Some(maximum) = maximum.filter(|maximum| (1..project.settings.max_entries).contains(maximum)) else {
         return Ok(0);
     };
-    Ok(visit.console.admin.store.count(project.id).await?.saturating_sub(maximum))
+    Ok(visit.store().count(project.id).await?.saturating_sub(maximum))
 }
 
 impl SettingsForm {
@@ -359,7 +359,7 @@ pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Fo
 /// `GET /console/p/{slug}/delete`.
 pub(super) async fn confirm_delete(visit: Visit, Path(slug): Path<String>) -> Answer {
     let project = visit.project()?;
-    let store = &visit.console.admin.store;
+    let store = visit.store();
     let keys = store
         .keys(project.id)
         .await?

@@ -382,9 +382,8 @@ pub(super) async fn models(
     project: &Project,
     usable: &Models,
 ) -> Result<Vec<String>, ConsoleError> {
-    let store = &visit.console.admin.store;
-    let mut models: Vec<String> =
-        store.models_of(project.id, NEWEST, OFFERED).await?.into_iter().map(|(model, _)| model).collect();
+    let stored = visit.store().models_of(project.id, NEWEST, OFFERED).await?;
+    let mut models: Vec<String> = stored.into_iter().map(|(model, _)| model).collect();
     for model in usable.own() {
         if !models.contains(model) {
             models.push(model.clone());

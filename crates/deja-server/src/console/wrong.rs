@@ -48,7 +48,7 @@ pub(super) struct Asked {
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(asked): Query<Asked>) -> Answer {
     let project = visit.project()?;
     let (before, limit) = (asked.before.parse().ok(), NonZeroUsize::MIN.saturating_add(PAGE));
-    let mut found = visit.console.admin.store.wrong_answers(project.id, before, limit).await?;
+    let mut found = visit.store().wrong_answers(project.id, before, limit).await?;
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let place = |before: &str| format!("/console/p/{slug}/cache/wrong{}", query(&[("before", before)]));
