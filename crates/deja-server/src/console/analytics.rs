@@ -86,11 +86,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let names = Names::read(&visit, told.chain(offered.contexts.iter().copied())).await?;
     let unpriced = ranking::unpriced(&visit, project, &models).await?;
     let table = |by, counts| usage_table(project, &asked, by, counts, &names, &unpriced);
-    let mut tables = vec![
-        ranking::surfaces(project, &asked, &all),
-        ranking::scopes(project, &asked, &all),
-        ranking::refusals(project, &asked, &all),
-    ];
+    let mut tables = Vec::from(ranking::of_all(project, &asked, &all));
     if texts {
         tables.push(top_prompts(&visit, project, &asked).await?);
     }
@@ -181,14 +177,6 @@ pub(super) async fn csv(
     let bytes = if name == "prompts" {
         seen.clone().least(Rank::Editor)?;
         top_prompts(&visit, project, &asked).await?.csv()
-    } else if name == ranking::SURFACES {
-        ranking::surfaces(project, &asked, &sum(&bars(&visit, project, &asked.slice, &asked.span).await?))
-            .csv()
-    } else if name == ranking::SCOPES {
-        ranking::scopes(project, &asked, &sum(&bars(&visit, project, &asked.slice, &asked.span).await?)).csv()
-    } else if name == ranking::REFUSALS {
-        ranking::refusals(project, &asked, &sum(&bars(&visit, project, &asked.slice, &asked.span).await?))
-            .csv()
     } else if let Some(by) = ranking::dimension(name) {
         let counts = ranking::usage(&visit, project, &asked, by).await?;
         let told = counts.iter().filter_map(|(slice, _)| slice.context);
@@ -197,8 +185,14 @@ pub(super) async fn csv(
         usage_table(project, &asked, by, &counts, &names, &unpriced).csv()
     } else {
         let bars = bars(&visit, project, &asked.slice, &asked.span).await?;
-        let charts = charts(&asked.span, &bars, &sum(&bars), project.settings.threshold(None));
-        charts.into_iter().find(|chart| chart.id == name).ok_or(ConsoleError::NotFound)?.csv()
+        let all = sum(&bars);
+        let table = ranking::of_all(project, &asked, &all).into_iter().find(|table| table.id == name);
+        let charts = charts(&asked.span, &bars, &all, project.settings.threshold(None));
+        match (table, charts.into_iter().find(|chart| chart.id == name)) {
+            (Some(table), _) => table.csv(),
+            (None, Some(chart)) => chart.csv(),
+            (None, None) => return Err(ConsoleError::NotFound),
+        }
     };
     let bytes = bytes.map_err(|error| ConsoleError::Failed(error.to_string()))?;
     let headers = [

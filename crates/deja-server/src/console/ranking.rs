@@ -106,28 +106,35 @@ fn head<const N: usize>(name: &'static str, numbers: [&'static str; N]) -> Vec<C
 }
 
 impl Table {
-    /// Sorted as the address says, with links in its head. One that has not all rows stays as it is: the first of some other
-    /// order may be among those that it has not.
-    fn sorted(mut self, project: &Project, asked: &Asked) -> Self {
-        if !(2..=LISTED).contains(&self.rows.len()) {
-            return self;
+    /// One of this range, sorted as the address says, with links in its head. One that has not all rows stays as it is: the
+    /// first of some other order may be among those that it has not.
+    fn sorted(
+        project: &Project,
+        asked: &Asked,
+        (id, title): (&'static str, &'static str),
+        note: Option<&'static str>,
+        mut head: Vec<Column>,
+        rows: impl Iterator<Item = Ranked>,
+    ) -> Self {
+        let mut rows: Vec<_> = rows.collect();
+        if (2..=LISTED).contains(&rows.len()) {
+            let sort = asked.sort_of(id).filter(|sort| sort.column < head.len());
+            if let Some(sort) = sort {
+                let descends = sort.descends(if sort.column == 0 { Of::Text } else { Of::Number });
+                rows.sort_by(|one, other| {
+                    let order = one.compare(other, sort.column);
+                    if descends { order.reverse() } else { order }
+                });
+            }
+            let place = |sort: &str| {
+                let query = asked.sorted(&format!("{id}.{sort}"));
+                format!("/console/p/{}/analytics{query}#{id}", project.slug)
+            };
+            let columns = head.into_iter().enumerate();
+            head = columns.map(|(at, column)| column.sorted(at, sort, place)).collect();
         }
-        let sort = asked.sort_of(self.id).filter(|sort| sort.column < self.head.len());
-        if let Some(sort) = sort {
-            let descends = sort.descends(if sort.column == 0 { Of::Text } else { Of::Number });
-            self.rows.sort_by(|one, other| {
-                let order = one.compare(other, sort.column);
-                if descends { order.reverse() } else { order }
-            });
-        }
-        let id = self.id;
-        let place = |sort: &str| {
-            let query = asked.sorted(&format!("{id}.{sort}"));
-            format!("/console/p/{}/analytics{query}#{id}", project.slug)
-        };
-        let columns = self.head.into_iter().enumerate();
-        self.head = columns.map(|(at, column)| column.sorted(at, sort, place)).collect();
-        self
+        let csv = file(project, asked, id);
+        Self { id, title, csv, note, none: "Nothing in this range.", head, rows }
     }
 
     /// The cells of a row, each with the name of its column.
@@ -225,23 +232,17 @@ pub(super) fn usage_table(
         href: None,
         cells: cells(totals, slice.model.as_ref().is_none_or(|model| !unpriced.contains(model))),
     };
-    Table {
-        id,
-        title,
-        csv: file(project, asked, id),
-        note: None,
-        none: "Nothing in this range.",
-        head: head("Name", ["Requests", "Hit rate", "Saved", "Spent", "Refused", "Not answered"]),
-        rows: counts.iter().map(row).collect(),
-    }
-    .sorted(project, asked)
+    let head = head("Name", ["Requests", "Hit rate", "Saved", "Spent", "Refused", "Not answered"]);
+    Table::sorted(project, asked, (id, title), None, head, counts.iter().map(row))
 }
 
-/// The id of the table by surface.
-pub(super) const SURFACES: &str = "surfaces";
+/// The tables of all requests together.
+pub(super) fn of_all(project: &Project, asked: &Asked, all: &Rollup) -> [Table; 3] {
+    [surfaces(project, asked, all), scopes(project, asked, all), refusals(project, asked, all)]
+}
 
 /// The requests that got an answer, told apart by what they came through.
-pub(super) fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table {
+fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table {
     let row = |surface: Surface| {
         let of = all.of_surface(surface);
         let cells = vec![
@@ -252,20 +253,10 @@ pub(super) fn surfaces(project: &Project, asked: &Asked, all: &Rollup) -> Table 
         ];
         (of != OfSurface::default()).then(|| Ranked { name: surface.as_str().into(), href: None, cells })
     };
-    Table {
-        id: SURFACES,
-        title: "Usage per surface",
-        csv: file(project, asked, SURFACES),
-        note: None,
-        none: "Nothing in this range.",
-        head: head("Surface", ["Answered", "Hits", "Hit rate", "Passed on"]),
-        rows: Surface::ALL.into_iter().filter_map(row).collect(),
-    }
-    .sorted(project, asked)
+    let titles = ("surfaces", "Usage per surface");
+    let head = head("Surface", ["Answered", "Hits", "Hit rate", "Passed on"]);
+    Table::sorted(project, asked, titles, None, head, Surface::ALL.into_iter().filter_map(row))
 }
-
-/// The id of the table of new scopes.
-pub(super) const SCOPES: &str = "scopes";
 
 /// Why scopes were new, and how many for that reason.
 pub(super) fn causes(totals: &Totals) -> [(&'static str, u64); 6] {
@@ -280,33 +271,22 @@ pub(super) fn causes(totals: &Totals) -> [(&'static str, u64); 6] {
 }
 
 /// The scopes that were new, told apart by what of them was.
-pub(super) fn scopes(project: &Project, asked: &Asked, all: &Rollup) -> Table {
+fn scopes(project: &Project, asked: &Asked, all: &Rollup) -> Table {
     let row = |(cause, scopes): (&'static str, u64)| Ranked {
         name: cause.into(),
         href: None,
         cells: vec![Cell::count(scopes), Cell::Number(Unit::Count, all.per_1000(scopes).map(f64::round))],
     };
-    Table {
-        id: SCOPES,
-        title: "New scopes",
-        csv: file(project, asked, SCOPES),
-        note: Some(
-            "Of requests in wire formats. A similar question is looked for within its scope: the same instructions, \
-             parameters and end user. In a new scope nothing is found. Put what changes with each request into the \
-             question; Settings can leave end users out. What was seen is remembered until the server restarts.",
-        ),
-        none: "Nothing in this range.",
-        head: head("Cause", ["New scopes", "Per 1,000 requests"]),
-        rows: causes(&all.totals).into_iter().filter(|(_, scopes)| *scopes > 0).map(row).collect(),
-    }
-    .sorted(project, asked)
+    let note = "Of requests in wire formats. A similar question is looked for within its scope: the same instructions, \
+                parameters and end user. In a new scope nothing is found. Put what changes with each request into the \
+                question; Settings can leave end users out. What was seen is remembered until the server restarts.";
+    let rows = causes(&all.totals).into_iter().filter(|(_, scopes)| *scopes > 0).map(row);
+    let head = head("Cause", ["New scopes", "Per 1,000 requests"]);
+    Table::sorted(project, asked, ("scopes", "New scopes"), Some(note), head, rows)
 }
 
-/// The id of the table of refusals.
-pub(super) const REFUSALS: &str = "refusals";
-
 /// Why requests were refused.
-pub(super) fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table {
+fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table {
     let totals = &all.totals;
     let reasons = [
         ("a model that nobody serves, or not at this endpoint (400, 404)", totals.unknown_models),
@@ -321,19 +301,11 @@ pub(super) fn refusals(project: &Project, asked: &Asked, all: &Rollup) -> Table 
         href: None,
         cells: vec![Cell::count(requests)],
     };
-    Table {
-        id: REFUSALS,
-        title: "Refused requests",
-        csv: file(project, asked, REFUSALS),
-        note: Some(
-            "The models that were asked for stand under Usage per model; of those that nobody serves 16 an hour are told \
-             apart. What could not be read, or came over the limit, has no model.",
-        ),
-        none: "Nothing in this range.",
-        head: head("Reason", ["Requests"]),
-        rows: reasons.into_iter().filter(|(_, requests)| *requests > 0).map(row).collect(),
-    }
-    .sorted(project, asked)
+    let note = "The models that were asked for stand under Usage per model; of those that nobody serves 16 an hour are told \
+                apart. What could not be read, or came over the limit, has no model.";
+    let rows = reasons.into_iter().filter(|(_, requests)| *requests > 0).map(row);
+    let head = head("Reason", ["Requests"]);
+    Table::sorted(project, asked, ("refusals", "Refused requests"), Some(note), head, rows)
 }
 
 /// Where the CSV file of a chart or table is.
