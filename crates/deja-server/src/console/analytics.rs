@@ -7,8 +7,6 @@ mod figures;
 use std::time::Duration;
 
 use askama::Template;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::response::IntoResponse;
 use deja_core::analytics::{Dimension, Rollup, Slice, Step};
 use deja_core::member::Rank;
 use deja_core::project::Project;
@@ -21,7 +19,7 @@ use super::filter::Select;
 use super::form::{Path, Query};
 use super::format;
 use super::names::{Names, Offered, model_name};
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, CSV, Frame, Visit, download};
 use super::range::{self, Span};
 use super::ranking::{self, Table, top_prompts, usage_table};
 use charts::charts;
@@ -194,12 +192,7 @@ pub(super) async fn csv(
             (None, None) => return Err(ConsoleError::NotFound),
         }
     };
-    let bytes = bytes.map_err(|error| ConsoleError::Failed(error.to_string()))?;
-    let headers = [
-        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-{name}.csv\"")),
-    ];
-    Ok((headers, bytes).into_response())
+    Ok(download(CSV, &format!("{slug}-{name}.csv"), bytes.map_err(ConsoleError::failed)?))
 }
 
 /// The rollups of each bar.

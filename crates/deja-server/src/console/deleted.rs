@@ -93,7 +93,7 @@ pub(super) async fn delete_selected(
     Form(form): Form<Selected>,
 ) -> Answer {
     let entries: Result<Vec<EntryId>, _> = form.entry.iter().map(|id| id.parse()).collect();
-    let entries = entries.map_err(|_| ConsoleError::BadForm("A field is wrong".into()))?;
+    let entries = entries.map_err(|_| ConsoleError::bad_field())?;
     if entries.is_empty() {
         let flash = Flash::bad("Nothing was deleted: tick the entries first.");
         return visit.to(&searched.here(&slug, ""), &flash);
@@ -113,8 +113,7 @@ pub(super) async fn restore(
     Query(searched): Query<Search>,
     Form(form): Form<Sealed>,
 ) -> Answer {
-    let deleted: Vec<Deleted> =
-        visit.open(UNDO, &form.entry).ok_or_else(|| ConsoleError::BadForm("A field is wrong".into()))?;
+    let deleted: Vec<Deleted> = visit.open(UNDO, &form.entry).ok_or_else(ConsoleError::bad_field)?;
     let list = searched.here(&slug, "");
     let (all, mut back, mut failed) = (deleted.len(), Vec::new(), None);
     for one in deleted {

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
+use std::fmt::Display;
 use std::time::Duration;
 
 use deja_core::admin::AdminError;
@@ -57,6 +58,17 @@ pub(super) enum ConsoleError {
 }
 
 impl ConsoleError {
+    /// Something does not work; `cause` is for the log.
+    #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+    pub(super) fn failed(cause: impl Display) -> Self {
+        Self::Failed(cause.to_string())
+    }
+
+    /// A field of a form holds what no page of ours puts there.
+    pub(super) fn bad_field() -> Self {
+        Self::BadForm("A field is wrong".into())
+    }
+
     /// The page that says it, with `more` behind its text.
     fn page(&self, more: &str) -> Response {
         let (status, title, text, onward) = self.parts();
@@ -183,7 +195,7 @@ impl From<StoreError> for ConsoleError {
         match error {
             StoreError::Conflict(what) => Self::Refused(what),
             StoreError::SearchTimeout => Self::Refused(SEARCH_TIMEOUT.into()),
-            other => Self::Failed(other.to_string()),
+            other => Self::failed(other),
         }
     }
 }
@@ -202,7 +214,7 @@ impl From<AdminError> for ConsoleError {
 
 impl From<EntropyError> for ConsoleError {
     fn from(error: EntropyError) -> Self {
-        Self::Failed(error.to_string())
+        Self::failed(error)
     }
 }
 
@@ -210,7 +222,7 @@ impl From<QueryError> for ConsoleError {
     fn from(error: QueryError) -> Self {
         match error {
             QueryError::Overloaded | QueryError::DeadlineExceeded => Self::Overloaded,
-            other => Self::Failed(other.to_string()),
+            other => Self::failed(other),
         }
     }
 }

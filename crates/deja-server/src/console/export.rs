@@ -5,26 +5,22 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::response::IntoResponse;
 use deja_core::admin::AdminError;
 use deja_core::admin::transfer::{self, Cursor, Head, Record, line};
 use futures::{StreamExt as _, stream};
 
 use super::form::Path;
-use super::page::{Answer, Visit};
+use super::page::{Answer, Visit, download};
 
 /// `GET /console/p/{slug}/export`.
 pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let head = Head { project: slug.clone(), settings: true, keys: true, secrets: false };
     let head = lines(&transfer::head(&visit.acting(), &head).await?);
-    let headers = [
-        (CONTENT_TYPE, "application/x-ndjson".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}.jsonl\"")),
-    ];
+    let name = format!("{slug}.jsonl");
     let visit = Arc::new(visit);
     let pages = stream::try_unfold(None, move |after| next(visit.clone(), slug.clone(), after));
-    Ok((headers, Body::from_stream(stream::once(async { head }).chain(pages))).into_response())
+    let body = Body::from_stream(stream::once(async { head }).chain(pages));
+    Ok(download("application/x-ndjson", &name, body))
 }
 
 /// The lines of the page behind `after`, and where it ends; `None` behind the last.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use deja_core::admin::{AdminError, operators};
 use deja_core::operator::{Invite, PlainToken, Purpose};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::Console;
 use super::error::ConsoleError;
 use super::form::{Form, Problem, Query};
-use super::page::{Answer, Frame, html};
+use super::page::{Answer, Frame, again, html};
 use super::second_factor;
 
 pub(super) const NOT_THE_SAME: &str = "The two passwords are not the same.";
@@ -112,7 +112,5 @@ pub(super) async fn post(
     } else {
         Problem::of("again", NOT_THE_SAME)
     };
-    let mut response = html(&page(&console, &invite, form.email, Some(problem)).await?);
-    *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-    Ok(response)
+    Ok(again(&page(&console, &invite, form.email, Some(problem)).await?))
 }

@@ -90,7 +90,7 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
             let done = members::set(&by, &slug, &form.email, rank).await;
             (done.map(drop), format!("{} is {rank} here from the next request on.", form.email.trim()))
         }
-        (_, Err(_)) => return Err(ConsoleError::BadForm("A field is wrong".into())),
+        (_, Err(_)) => return Err(ConsoleError::bad_field()),
     };
     match done {
         Ok(()) => {

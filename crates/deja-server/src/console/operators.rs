@@ -151,7 +151,7 @@ pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
             let done = second_factor::remove(&visit.acting(), &email).await;
             return visit.done(PLACE, done, "The second factor is removed: a password is enough to sign in.");
         }
-        _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
+        _ => return Err(ConsoleError::bad_field()),
     };
     let done = operators::set(&visit.acting(), &email, role, disabled).await;
     visit.done(PLACE, done, good)

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use askama::Template;
+use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
-use axum::http::header::SET_COOKIE;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Response};
 use deja_core::admin::{Acting, AdminError, Seen};
@@ -205,9 +206,7 @@ impl Visit {
 
     /// The same page again, after a form that could not be done.
     pub(super) fn again(&self, template: &impl Template) -> Response {
-        let mut response = self.page(template);
-        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-        response
+        refused(self.page(template))
     }
 
     /// Goes to another page and says something there.
@@ -288,6 +287,25 @@ pub(super) fn html(template: &impl Template) -> Response {
             (StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.").into_response()
         }
     }
+}
+
+/// The same page again, after a form that could not be done.
+pub(super) fn again(template: &impl Template) -> Response {
+    refused(html(template))
+}
+
+fn refused(mut page: Response) -> Response {
+    *page.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    page
+}
+
+/// The type of files that spreadsheets open.
+pub(super) const CSV: &str = "text/csv; charset=utf-8";
+
+/// A file to keep.
+pub(super) fn download(kind: &str, name: &str, content: impl Into<Body>) -> Response {
+    let name = format!("attachment; filename=\"{name}\"");
+    ([(CONTENT_TYPE, kind), (CONTENT_DISPOSITION, &name)], content.into()).into_response()
 }
 
 /// A page that asks before something is done that cannot be undone.

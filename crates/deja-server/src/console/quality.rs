@@ -1,8 +1,6 @@
 //! Quality: how good the hits are, and what other thresholds and guards would make of the same traffic.
 
 use askama::Template;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::response::IntoResponse;
 use deja_core::admin::quality::{self, Figures, Labellers};
 use deja_core::project::Guard;
 use deja_core::quality::{ADVISED_PRECISION, Estimate, Point, Quality, Setting};
@@ -12,7 +10,7 @@ use super::chart::{Chart, Kind, Label, Series, Unit};
 use super::error::ConsoleError;
 use super::form::{Path, Query};
 use super::format::{self, Moment};
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, CSV, Frame, Visit, download};
 
 /// A larger share of traffic that the guard takes proof for only is worth a word.
 const MUCH: f64 = 0.2;
@@ -195,12 +193,8 @@ pub(super) async fn csv(visit: Visit, Path((slug, file)): Path<(String, String)>
         return Err(ConsoleError::NotFound);
     }
     let quality = quality::figures(&visit.acting(), &slug, Labellers::People).await?.quality;
-    let bytes = curve(&quality).map_err(|error| ConsoleError::Failed(error.to_string()))?;
-    let headers = [
-        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-curve.csv\"")),
-    ];
-    Ok((headers, bytes).into_response())
+    let bytes = curve(&quality).map_err(ConsoleError::failed)?;
+    Ok(download(CSV, &format!("{slug}-curve.csv"), bytes))
 }
 
 fn curve(quality: &Quality) -> Result<Vec<u8>, csv::Error> {

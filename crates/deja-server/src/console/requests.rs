@@ -9,8 +9,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::body::Body;
 use axum::http::HeaderValue;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, REFRESH};
-use axum::response::IntoResponse;
+use axum::http::header::REFRESH;
 use deja_core::admin::requests::Forbidden;
 use deja_core::admin::{AdminError, prices, requests};
 use deja_core::analytics::{ContextKey, Dimension, OTHER_MODELS, Outcome, Slice, Surface};
@@ -30,7 +29,7 @@ use super::flash::Flash;
 use super::form::{Path, Query, with_lf};
 use super::format::{self, Moment};
 use super::names::{Names, model_name};
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, CSV, Frame, Visit, download};
 use super::paging::{cursor, cursor_text};
 use super::range::Span;
 use super::ranking::counts;
@@ -408,10 +407,7 @@ const HEAD: [&str; 17] = [
 
 /// `GET /console/p/{slug}/requests/log.csv`: all that pass the filter, in the order of the list, read while the browser takes them.
 pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Query<Wanted>) -> Answer {
-    let headers = [
-        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename=\"{slug}-requests.csv\"")),
-    ];
+    let name = format!("{slug}-requests.csv");
     let asked = Arc::new((visit, slug, wanted.filter()?, wanted.sort().1));
     // What is refused is refused before the file begins.
     let (first, next) = lines(&asked, None).await?;
@@ -424,7 +420,7 @@ pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
             }
         }
     });
-    Ok((headers, Body::from_stream(stream::once(async { Ok(first) }).chain(rest))).into_response())
+    Ok(download(CSV, &name, Body::from_stream(stream::once(async { Ok(first) }).chain(rest))))
 }
 
 /// The lines of the rows behind `after`, the head in front of the first; and where to go on, if there are more.

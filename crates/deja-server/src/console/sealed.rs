@@ -16,9 +16,8 @@ pub(super) fn seal(
     binding: &[u8],
     value: &impl Serialize,
 ) -> Result<String, ConsoleError> {
-    let bytes = serde_json::to_vec(value).map_err(|error| ConsoleError::Failed(error.to_string()))?;
-    let sealed = console.vault.seal(&bytes, binding);
-    let sealed = sealed.map_err(|error| ConsoleError::Failed(error.to_string()))?;
+    let bytes = serde_json::to_vec(value).map_err(ConsoleError::failed)?;
+    let sealed = console.vault.seal(&bytes, binding).map_err(ConsoleError::failed)?;
     Ok(URL_SAFE_NO_PAD.encode(sealed))
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use deja_core::admin::{AdminError, second_factor};
 use deja_core::clock::Timestamp;
 use deja_core::operator::Operator;
@@ -24,7 +24,7 @@ use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::{Form, Problem};
-use super::page::{Answer, Frame, Visit, html};
+use super::page::{Answer, Frame, Visit, again, html};
 use super::{account, sealed, sign_in};
 
 /// How long there is to open the app and type its code.
@@ -130,17 +130,15 @@ pub(super) async fn sign_in(
     headers: HeaderMap,
     Form(form): Form<Shown>,
 ) -> Answer {
-    let again = || flash::redirect(&console, None, "/console/sign-in", &Flash::bad(TOO_LATE));
-    let Some(ticket) = read(&console, Step::SignIn, &form.ticket) else { return again() };
-    let Ok(id) = ticket.operator.parse() else { return again() };
+    let late = || flash::redirect(&console, None, "/console/sign-in", &Flash::bad(TOO_LATE));
+    let Some(ticket) = read(&console, Step::SignIn, &form.ticket) else { return late() };
+    let Ok(id) = ticket.operator.parse() else { return late() };
     let found = console.admin.store.operator_by_id(id).await?;
     let whose = |operator: &Operator| operator.disabled.is_none() && print_of(operator) == ticket.password;
-    let Some(operator) = found.filter(whose) else { return again() };
+    let Some(operator) = found.filter(whose) else { return late() };
     if !is_code(&console, &operator, address, &form.code).await? {
         let frame = Frame::door("Second step").complaining_at(Some(Problem::of("code", WRONG)));
-        let mut response = html(&CodePage { frame, ticket: form.ticket });
-        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-        return Ok(response);
+        return Ok(again(&CodePage { frame, ticket: form.ticket }));
     }
     let next = super::session::local(&ticket.carries);
     sign_in::begin(&console, &operator, true, &headers, next).await
@@ -174,7 +172,7 @@ fn offered(visit: &Visit, secret: &TotpSecret, problem: Option<Problem>) -> Resu
     let (console, operator) = (&visit.console, &visit.who.operator);
     let failed = || ConsoleError::Failed("the secret makes no address".into());
     let url = secret.to_url(&operator.email).ok_or_else(failed)?;
-    let code = QrCode::new(url).map_err(|error| ConsoleError::Failed(error.to_string()))?;
+    let code = QrCode::new(url).map_err(ConsoleError::failed)?;
     let picture = code.render::<svg::Color<'_>>().min_dimensions(200, 200).build();
     let typed = secret.to_base32();
     let groups = typed.as_bytes().chunks(4).map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ");

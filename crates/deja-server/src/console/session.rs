@@ -146,7 +146,7 @@ pub(super) fn cookie(
         cookie = cookie.max_age(cookie::time::Duration::seconds(seconds));
     }
     let text = cookie.build().to_string();
-    HeaderValue::from_str(&text).map_err(|error| ConsoleError::Failed(error.to_string()))
+    HeaderValue::from_str(&text).map_err(ConsoleError::failed)
 }
 
 /// The header that removes a cookie.

@@ -274,10 +274,10 @@ pub(super) fn touched(
     before: &str,
 ) -> Result<ProjectPatch, ConsoleError> {
     let Some(before) = visit.open::<Map<String, Value>>(BEFORE, before) else { return Ok(patch) };
-    let failed = |error: serde_json::Error| ConsoleError::Failed(error.to_string());
-    let mut now: Map<String, Value> = serde_json::to_value(patch).and_then(from_value).map_err(failed)?;
+    let now = serde_json::to_value(patch).and_then(from_value);
+    let mut now: Map<String, Value> = now.map_err(ConsoleError::failed)?;
     now.retain(|name, value| before.get(name) != Some(value));
-    from_value(Value::Object(now)).map_err(failed)
+    from_value(Value::Object(now)).map_err(ConsoleError::failed)
 }
 
 /// What it is called in the form.
@@ -350,7 +350,7 @@ pub(super) async fn state(visit: Visit, Path(slug): Path<String>, Form(form): Fo
     let (suspended, good) = match form.state.as_str() {
         "suspended" => (true, "The project is suspended: its requests get 403."),
         "active" => (false, "The project is active again."),
-        _ => return Err(ConsoleError::BadForm("A field is wrong".into())),
+        _ => return Err(ConsoleError::bad_field()),
     };
     let done = projects::suspend(&visit.acting(), &slug, suspended).await;
     visit.done(&place, done, good)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::http::header::{SET_COOKIE, USER_AGENT};
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use deja_core::admin::sessions;
 use deja_core::operator::Operator;
@@ -16,7 +16,7 @@ use super::client::Address;
 use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::{Form, Query};
-use super::page::{Answer, Frame, Visit, html};
+use super::page::{Answer, Frame, Visit, again, html};
 use super::second_factor;
 use super::session::{self, Cookies};
 
@@ -83,9 +83,7 @@ pub(super) async fn post(
     let Some(operator) = checked else {
         let frame = Frame::door("Sign in").complaining(Some(WRONG));
         let next = session::local(&form.next).to_owned();
-        let mut response = html(&SignInPage { frame, next, email: form.email, is_new: false });
-        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-        return Ok(response);
+        return Ok(again(&SignInPage { frame, next, email: form.email, is_new: false }));
     };
     console.throttle.succeeded(&form.email, address);
     second_factor::or_begin(&console, &operator, &headers, session::local(&form.next)).await
