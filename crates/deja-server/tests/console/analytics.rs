@@ -3,7 +3,6 @@
 mod filters;
 mod prices;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::analytics::{
@@ -19,7 +18,7 @@ use deja_wire::Wire;
 use crate::util::{Browser, Page, World};
 
 /// A project called Furnished, and what a request of its key is counted as.
-async fn furnished(world: &Arc<World>) -> (Project, UsageEvent<'static>) {
+async fn furnished(world: &World) -> (Project, UsageEvent<'static>) {
     let (project, _) = world.furnished().await;
     let key = world.wired.store.keys(project.id).await.unwrap()[0].0.id;
     let event = UsageEvent::bare(project.id, key, Outcome::Miss, world.wired.admin.clock.now());
@@ -42,7 +41,7 @@ fn figure(page: &Page, name: &str) -> (String, String) {
 
 #[tokio::test]
 async fn top_prompts_say_since_when_they_are_counted() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let other = world.entry(&project, "=How long is a day?", "24 h.", Some("Be brief.")).await;
     let last_hit = world.wired.admin.clock.now();
@@ -76,7 +75,7 @@ async fn top_prompts_say_since_when_they_are_counted() {
 
 #[tokio::test]
 async fn figures_are_compared_with_those_of_the_span_before() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let long_ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
     let before = UsageEvent { at: long_ago(30), outcome: Outcome::ExactHit, ..event };
@@ -97,7 +96,7 @@ async fn figures_are_compared_with_those_of_the_span_before() {
 
 #[tokio::test]
 async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let of = |model, spent| UsageEvent { model, spent: NanoUsd::from_nanos(spent), ..event };
     record(&world, [of("b", 5_000_000), of("a", 1_000_000), of("a", 1_000_000), of("C", 9_000_000)]).await;
@@ -128,7 +127,7 @@ async fn tables_of_usage_are_sorted_by_a_click_and_keep_the_filter() {
 
 #[tokio::test]
 async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let outcomes = [
         (Outcome::ExactHit, 1),
@@ -162,7 +161,7 @@ async fn requests_are_hits_misses_and_those_without_an_answer_on_every_page() {
 
 #[tokio::test]
 async fn seven_days_are_168_hours_on_every_page() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     // Most of the time on the eighth day back.
     let ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
@@ -177,7 +176,7 @@ async fn seven_days_are_168_hours_on_every_page() {
 
 #[tokio::test]
 async fn the_small_charts_of_the_projects_say_their_values() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     record(&world, [event, UsageEvent { outcome: Outcome::ExactHit, ..event }]).await;
     let mut member = world.browser_of(Role::Member).await;
@@ -188,7 +187,7 @@ async fn the_small_charts_of_the_projects_say_their_values() {
 
 #[tokio::test]
 async fn surfaces_streams_and_scopes_are_told() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, event) = furnished(&world).await;
     let frame = |instructions, user: &str| {
         let user = Parameters::from([("user".into(), user.into())]);
@@ -248,7 +247,7 @@ async fn surfaces_streams_and_scopes_are_told() {
 
 #[tokio::test]
 async fn tables_and_files_say_the_whole_time() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let mut member = world.browser_of(Role::Member).await;
     let analytics = "/console/p/furnished/analytics";
@@ -290,7 +289,7 @@ async fn tables_and_files_say_the_whole_time() {
 
 #[tokio::test]
 async fn tables_tell_of_the_rows_that_they_do_not_show() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let contexts: Vec<String> = (0..1043).map(|n| format!("context {n}")).collect();
     let count = async |contexts: &[String]| {
@@ -327,7 +326,7 @@ async fn tables_tell_of_the_rows_that_they_do_not_show() {
 
 #[tokio::test]
 async fn refused_requests_stand_under_their_model_and_reason() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let refused = |model, why| UsageEvent { outcome: Outcome::Refused, refused: Some(why), model, ..event };
     let typo = UsageEvent { context: Some("shop"), ..refused("gpt-4o-minni", RefusedFor::UnknownModel) };
@@ -367,7 +366,7 @@ async fn refused_requests_stand_under_their_model_and_reason() {
 
 #[tokio::test]
 async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let hit = |outcome, millis| UsageEvent { outcome, latency: Duration::from_millis(millis), ..event };
     record(
@@ -394,7 +393,7 @@ async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
 
 #[tokio::test]
 async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let mut member = world.browser_of(Role::Member).await;
     let told = member.get("/console/p/furnished").await.one("#window");
@@ -409,7 +408,7 @@ async fn the_overview_says_which_prompts_are_too_long_to_be_found_by_meaning() {
 
 #[tokio::test]
 async fn the_first_steps_go_away_when_they_are_done() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     world.project("New").await;
     let mut member = world.browser_of(Role::Owner).await;
     let done =

@@ -1,6 +1,5 @@
 //! The entries of a project: found, shown, exported, purged.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::admin::transfer::{self, Batch, Imported, Open, line};
@@ -12,7 +11,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn a_purge_counts_first_and_wants_the_name_typed() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/cache/purge?context=-").await;
@@ -30,7 +29,7 @@ async fn a_purge_counts_first_and_wants_the_name_typed() {
 
 #[tokio::test]
 async fn a_context_of_several_lines_is_chosen_as_browsers_send_it() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let project = world.project("Shop").await;
     world.entry_without_vector(&project, "m", "What is a pen?", Some("Be brief.\nBe kind.")).await;
     world.entry_without_vector(&project, "m", "What is ink?", None).await;
@@ -44,7 +43,7 @@ async fn a_context_of_several_lines_is_chosen_as_browsers_send_it() {
 
 #[tokio::test]
 async fn a_text_of_several_lines_is_found_and_purged_as_browsers_send_it() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let project = world.project("Shop").await;
     world.entry_without_vector(&project, "m", "What is\na pen?", None).await;
     world.entry_without_vector(&project, "m", "What is ink?", None).await;
@@ -62,7 +61,7 @@ async fn a_text_of_several_lines_is_found_and_purged_as_browsers_send_it() {
 
 #[tokio::test]
 async fn entries_are_found_by_text_and_by_meaning() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     world.entry(&project, "Which city is the seat of the French government?", "Paris too.", None).await;
     let mut member = world.browser_of(Role::Member).await;
@@ -127,7 +126,7 @@ async fn a_request_that_is_found_as_a_whole_is_shown_as_its_turns() {
 
 #[tokio::test]
 async fn export_is_every_entry_as_a_line_that_an_import_takes() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/export").await;

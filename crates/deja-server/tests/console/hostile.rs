@@ -1,8 +1,6 @@
 //! Texts of strangers (prompts, answers, contexts, names) are text: whatever they hold, no page gets an element, an
 //! attribute or a script from them, and no spreadsheet a formula.
 
-use std::sync::Arc;
-
 use deja_core::operator::Role;
 
 use crate::util::{Page, World};
@@ -36,7 +34,7 @@ fn harmless(page: &Page, path: &str) {
 
 #[tokio::test]
 async fn no_text_of_a_stranger_becomes_markup() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
     for (number, evil) in CORPUS.into_iter().enumerate() {
         // The slug needs a letter; the name is the text itself.

@@ -1,7 +1,6 @@
 //! Members of projects: who sees which, who gives ranks, and that viewers read no text.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use deja_core::admin::operators;
 use deja_core::admin::providers::{self, NewProvider};
@@ -32,7 +31,7 @@ const CANARIES: [&str; 6] =
     ["canaryprompt", "canaryanswer", "canarycontext", "canarysystem", "canaryasked", PROVIDER];
 
 /// A project that has texts wherever there may be some.
-async fn with_canaries(world: &Arc<World>) -> (Project, EntryId) {
+async fn with_canaries(world: &World) -> (Project, EntryId) {
     let (project, _) = world.furnished().await;
     let (store, now) = (&world.wired.store, world.wired.admin.clock.now());
     let settings = ProjectSettings { request_texts_days: 30, ..project.settings.clone() };
@@ -117,7 +116,7 @@ fn found<'a>(bodies: &[(String, String)]) -> BTreeSet<&'a str> {
 
 #[tokio::test]
 async fn a_viewer_finds_no_text_behind_any_address() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = with_canaries(&world).await;
     let mut bodies = Vec::new();
     for rank in [Rank::Viewer, Rank::Editor] {
@@ -144,7 +143,7 @@ async fn a_viewer_finds_no_text_behind_any_address() {
 
 #[tokio::test]
 async fn a_viewer_sees_figures_and_hashes() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = with_canaries(&world).await;
     let mut viewer = world.member(&project, Some(Rank::Viewer)).await;
     let page = viewer.get("/console/p/furnished/requests").await;
@@ -166,7 +165,7 @@ async fn a_viewer_sees_figures_and_hashes() {
 
 #[tokio::test]
 async fn what_a_page_offers_is_open_to_who_sees_it() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = with_canaries(&world).await;
     let mut tabs = Vec::new();
     for rank in Rank::ALL {

@@ -1,6 +1,5 @@
 //! Every page, empty and with data: it is whole, titled, labelled, and free of what the policy forbids.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::admin::keys;
@@ -70,7 +69,7 @@ fn sound(page: &Page, path: &str) {
 
 #[tokio::test]
 async fn every_page_is_sound_with_and_without_data() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let mut owner = world.browser_of(Role::Owner).await;
     let empty = owner.get("/console/projects").await;
     sound(&empty, "/console/projects");
@@ -179,7 +178,7 @@ async fn assets_are_kept_by_browsers_and_named_by_their_content() {
 
 #[tokio::test]
 async fn lists_page_stably_while_entries_are_added() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let project = world.project("Long").await;
     for number in 0..120 {
         world.entry(&project, &format!("Question number {number}"), "An answer.", None).await;
@@ -201,7 +200,7 @@ async fn lists_page_stably_while_entries_are_added() {
 
 #[tokio::test]
 async fn entries_are_sorted_over_all_pages() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let project = world.project("Long").await;
     let mut hits = UsageBatch::default();
     for number in 0..120_u64 {

@@ -1,7 +1,5 @@
 //! The playground: a prompt or a chat is tried, and the page says what the cache would do.
 
-use std::sync::Arc;
-
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::cache::{Frame, Kind};
 use deja_core::embedding::Threshold;
@@ -13,7 +11,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn the_playground_shows_both_sides_of_the_threshold() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = world.furnished().await;
     world.entry(&project, "How tall is the Eiffel tower?", "330 m.", None).await;
     let mut member = world.browser_of(Role::Member).await;
@@ -102,7 +100,7 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
 
 #[tokio::test]
 async fn the_playground_says_what_the_guard_refuses_and_from_which_threshold_on() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let project = world.project("Guarded").await;
     let entry = world.entry(&project, "How do I disable read receipts?", "Like that.", None).await;
     let mut member = world.browser_of(Role::Member).await;

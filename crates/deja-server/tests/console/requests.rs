@@ -1,7 +1,6 @@
 //! The log of requests: its page, its file, and what is said of a request there.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::time::Duration;
 
 use deja_core::admin::cache;
@@ -26,7 +25,7 @@ async fn keeping_texts(world: &World, slug: &str) -> deja_core::project::Project
 
 #[tokio::test]
 async fn the_page_shows_hashes_or_texts_and_filters() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/p/furnished/requests").await;
@@ -87,7 +86,7 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
 
 #[tokio::test]
 async fn the_filters_offer_what_is_on_other_pages_too() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let of = |model: &str, context: Option<&str>| LoggedRequest {
         model: model.into(),
@@ -115,7 +114,7 @@ async fn the_filters_offer_what_is_on_other_pages_too() {
 
 #[tokio::test]
 async fn a_prompt_is_found_with_its_lines_and_blanks_as_browsers_send_it() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let prompts = ["\n Two\nlines. \n", "One line."];
     world.answered(&project, entry, &prompts).await;
@@ -139,7 +138,7 @@ async fn a_prompt_is_found_with_its_lines_and_blanks_as_browsers_send_it() {
 
 #[tokio::test]
 async fn a_file_has_all_that_pass_the_filter_and_each_once() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let prompts: Vec<String> = (0..1200).map(|number| format!("prompt {number}")).collect();
@@ -177,7 +176,7 @@ async fn a_file_has_all_that_pass_the_filter_and_each_once() {
 
 #[tokio::test]
 async fn the_log_is_sorted_over_all_pages_and_in_its_file() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let rows = (0..120).map(|number: u64| {
         let mut row = LoggedRequest {
@@ -245,7 +244,7 @@ async fn the_log_is_sorted_over_all_pages_and_in_its_file() {
 
 #[tokio::test]
 async fn wrong_is_one_click_where_the_prompt_is_known() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     world.answered(&project, entry, &[ASKED]).await;
@@ -288,7 +287,7 @@ async fn wrong_is_one_click_where_the_prompt_is_known() {
 
 #[tokio::test]
 async fn a_request_of_another_project_is_not_there() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     world.answered(&project, entry, &[ASKED]).await;
     world.project("Other").await;
@@ -303,7 +302,7 @@ async fn a_request_of_another_project_is_not_there() {
 
 #[tokio::test]
 async fn settings_say_what_is_logged_and_for_how_long() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     world.answered(&project, entry, &[ASKED]).await;
     let mut member = world.browser_of(Role::Member).await;
@@ -332,7 +331,7 @@ async fn settings_say_what_is_logged_and_for_how_long() {
 
 #[tokio::test]
 async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let store = &world.wired.store;
     let mut hits = UsageBatch::default();
@@ -372,7 +371,7 @@ async fn a_deleted_entry_comes_back_with_its_hits_for_ten_seconds() {
 
 #[tokio::test]
 async fn several_entries_are_deleted_and_brought_back_at_once() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = world.furnished().await;
     world.entry_without_vector(&project, "m", "And this one?", None).await;
     let store = &world.wired.store;
@@ -420,7 +419,7 @@ async fn several_entries_are_deleted_and_brought_back_at_once() {
 
 #[tokio::test]
 async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let asked = ["What is the capital of Ghana?", "What is the capital of Guinea?", ASKED];
@@ -443,7 +442,7 @@ async fn wrong_can_be_undone_where_it_is_said_quarantine_included() {
 
 #[tokio::test]
 async fn a_purge_says_how_many_went() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.submit("/console/p/furnished/cache/purge", &[("confirm", "furnished")]).await;

@@ -1,7 +1,6 @@
 //! Who may do what: every address of the console, as a stranger, as members of each rank and of none, and as an owner.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use deja_core::member::Rank;
 use deja_core::operator::Role;
@@ -100,7 +99,7 @@ fn the_table_of_roles_is_the_one_that_is_promised() {
 
 #[tokio::test]
 async fn a_stranger_sees_nothing_and_changes_nothing() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     for (method, path, access) in listed() {
         if access == Access::Public {
@@ -135,7 +134,7 @@ async fn state(world: &World) -> String {
 
 #[tokio::test]
 async fn each_address_is_open_to_those_of_its_rank_and_to_nobody_below() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let (_, mut owner) = world.operator(Role::Owner).await;
     let mut members = Vec::new();
@@ -186,7 +185,7 @@ async fn each_address_is_open_to_those_of_its_rank_and_to_nobody_below() {
 
 #[tokio::test]
 async fn a_members_form_cannot_smuggle_in_what_is_an_owners() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, mut member) = world.operator(Role::Member).await;
     member
         .submit("/console/projects", &[("name", "Cheap"), ("tier", "enterprise"), ("per_minute", "9000")])

@@ -1,7 +1,5 @@
 //! Settings of a project: checked, kept, shown, and in the audit log.
 
-use std::sync::Arc;
-
 use deja_core::embedding::Threshold;
 use deja_core::operator::Role;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
@@ -10,7 +8,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn contradictions_of_settings_are_said() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = world.furnished().await;
     let mut owner = world.browser_of(Role::Owner).await;
     let place = "/console/p/furnished/settings";

@@ -1,7 +1,6 @@
 //! A console over a data directory of its own, and a browser without a screen.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -258,7 +257,7 @@ impl World {
     }
 
     /// All there is to look at in one project.
-    pub async fn furnished(self: &Arc<Self>) -> (Project, EntryId) {
+    pub async fn furnished(&self) -> (Project, EntryId) {
         let project = self.project("Furnished").await;
         keys::create(&self.acting(), "furnished", key("first")).await.unwrap();
         let entry = self.entry(&project, "What is the capital of France?", "Paris.", None).await;

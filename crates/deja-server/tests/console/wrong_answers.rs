@@ -1,7 +1,5 @@
 //! Wrong answers: said, taken back, listed; and entries in quarantine.
 
-use std::sync::Arc;
-
 use deja_core::operator::Role;
 use deja_core::testing::{change, wrong};
 
@@ -9,7 +7,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
@@ -42,7 +40,7 @@ async fn a_wrong_answer_forbids_the_pair_and_the_entry_stays() {
 
 #[tokio::test]
 async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}/wrong");
@@ -70,7 +68,7 @@ async fn a_wrong_answer_is_taken_back_and_deletes_the_entry_only_if_asked_to() {
 
 #[tokio::test]
 async fn an_entry_in_quarantine_is_listed_and_released() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, entry) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let place = format!("/console/p/furnished/cache/{entry}");
@@ -98,7 +96,7 @@ async fn an_entry_in_quarantine_is_listed_and_released() {
 
 #[tokio::test]
 async fn wrong_answers_are_told_apart_and_paged() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let project = world.project("Wrong").await;
     let mut member = world.browser_of(Role::Member).await;
     let entry = world.entry(&project, "What is two and two?", "Five.", None).await;

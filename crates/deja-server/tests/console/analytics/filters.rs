@@ -1,7 +1,5 @@
 //! Ranges and filters.
 
-use std::sync::Arc;
-
 use deja_core::analytics::{ContextKey, EntryHits, UsageBatch, UsageEvent};
 use deja_core::clock::Timestamp;
 use deja_core::money::NanoUsd;
@@ -12,7 +10,7 @@ use crate::util::{Page, World};
 
 #[tokio::test]
 async fn without_a_range_it_is_the_shortest_that_has_something() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let mut member = world.browser_of(Role::Member).await;
     let address = "/console/p/furnished/analytics";
@@ -31,7 +29,7 @@ async fn without_a_range_it_is_the_shortest_that_has_something() {
 
 #[tokio::test]
 async fn a_filter_keeps_the_custom_range() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let place = "/console/p/furnished/analytics?range=custom&from=2026-01-01T00:00&until=2026-01-02T12:00";
@@ -50,7 +48,7 @@ async fn a_filter_keeps_the_custom_range() {
 
 #[tokio::test]
 async fn a_month_of_another_time_zone_is_that_month() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let today = event.at.as_secs().div_euclid(86_400);
     // 31 days that begin at 22:00; a request in the hour before them, and one in each of their ends.
@@ -78,7 +76,7 @@ async fn a_month_of_another_time_zone_is_that_month() {
 
 #[tokio::test]
 async fn a_range_that_is_none_is_told() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     for (range, told) in [
@@ -94,7 +92,7 @@ async fn a_range_that_is_none_is_told() {
 
 #[tokio::test]
 async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let past = Timestamp::from_secs(event.at.as_secs() - 3 * 3600);
     let (x, y, old) = (Some("about x"), Some("about y"), Some("about the past"));
@@ -135,7 +133,7 @@ async fn filters_offer_the_names_of_the_range_whatever_is_filtered() {
 
 #[tokio::test]
 async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     record(&world, [event]).await;
     let mut member = world.browser_of(Role::Member).await;
@@ -153,7 +151,7 @@ async fn a_filter_that_cannot_be_read_is_told_and_left_out() {
 
 #[tokio::test]
 async fn top_prompts_of_a_context_are_found_among_many_others() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, event) = furnished(&world).await;
     let lines = "Be brief.\nBe kind.";
     let numbers = (0..501).map(|n| format!("Question {n}")).collect::<Vec<_>>();

@@ -1,7 +1,5 @@
 //! What something cost and saved, and what has no price.
 
-use std::sync::Arc;
-
 use deja_core::analytics::{EntryHits, Outcome, Step, UsageBatch, UsageEvent};
 use deja_core::cache::PairHash;
 use deja_core::id::EntryId;
@@ -13,7 +11,7 @@ use crate::util::World;
 
 #[tokio::test]
 async fn a_model_without_a_price_is_not_shown_as_free() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let mut member = world.browser_of(Role::Member).await;
     let address = "/console/p/furnished/analytics";
@@ -56,7 +54,7 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
 
 #[tokio::test]
 async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (_, event) = furnished(&world).await;
     let mut member = world.browser_of(Role::Member).await;
     let hit = UsageEvent { outcome: Outcome::ExactHit, model: "blend", unpriced: true, ..event };
@@ -83,7 +81,7 @@ async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
 
 #[tokio::test]
 async fn an_entry_without_a_price_says_so() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, priced) = world.furnished().await;
     let unpriced = world.entry_without_vector(&project, "blend", "How?", None).await;
     let mut member = world.browser_of(Role::Member).await;
@@ -126,7 +124,7 @@ async fn an_entry_without_a_price_says_so() {
 
 #[tokio::test]
 async fn what_the_guards_model_cost_is_a_figure() {
-    let world = Arc::new(World::new().await);
+    let world = World::new().await;
     let (project, _) = world.furnished().await;
     let mut member = world.browser_of(Role::Member).await;
     let name = "Guard model, off what is saved";
