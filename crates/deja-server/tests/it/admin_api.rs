@@ -98,11 +98,7 @@ fn what_the_console_does_is_done_over_the_admin_api_with_the_same_audit_rows() {
     let key = ada.ok("POST", "/projects/my-team/keys", Some(&wish));
     assert_eq!((&key["burst"], &key["status"]), (&json!(6), &json!("Active")));
     let plain = key["key"].as_str().unwrap();
-    let ask = || {
-        let authorization = format!("Bearer {plain}");
-        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-        deja.request("POST", "/v1/cache/query", &headers, b"{}").status
-    };
+    let ask = || deja.post(plain, "/v1/cache/query", b"{}").status;
     assert_eq!(ask(), 400, "the key works");
     ada.ok("PUT", "/projects/my-team/state", Some(&json!({"state": "suspended"})));
     assert_eq!(ask(), 403);
@@ -274,9 +270,7 @@ fn a_token_is_its_operators_until_it_expires_is_revoked_or_they_are_disabled() {
         stranger.refused("GET", "/projects", &none, 401, "unknown_access_token");
     }
     // An access token is no key.
-    let authorization = format!("Bearer {}", ada.token);
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-    assert_eq!(deja.request("POST", "/v1/cache/query", &headers, b"{}").status, 401);
+    assert_eq!(deja.post(&ada.token, "/v1/cache/query", b"{}").status, 401);
 
     let brief = Caller::again(&deja, "ada@example.com", &["--expires", "1s"]);
     std::thread::sleep(std::time::Duration::from_secs(1));

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::util::deja::new_database;
-use crate::util::http::Connection;
+use crate::util::http::{Connection, post};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, Tenant};
 use crate::wire::{counted, question};
@@ -121,7 +121,7 @@ fn a_key_that_is_revoked_while_its_request_comes_is_refused_and_a_strangers_from
     for (path, good) in [(PATH, query(MODEL)), (CHAT, chat())] {
         let key = tenant.new_key(&[]);
         let body = good.to_string();
-        let request = request_of(&key, path, &body);
+        let request = post(&key, path, &body);
         let begun = |bytes: usize| {
             let mut connection = Connection::open(deja.address()).unwrap();
             connection.send(&request[..bytes]).unwrap();
@@ -136,12 +136,6 @@ fn a_key_that_is_revoked_while_its_request_comes_is_refused_and_a_strangers_from
         let head = request.len() - body.len();
         assert_eq!(begun(head).receive(false).unwrap().status, 401, "{path}, without its body");
     }
-}
-
-fn request_of(key: &str, path: &str, body: &str) -> Vec<u8> {
-    let authorization = format!("Bearer {key}");
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-    crate::util::http::request("POST", path, &headers, body.as_bytes())
 }
 
 #[test]

@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::util::deja::wait;
-use crate::util::http::{self, Connection, Response, request};
+use crate::util::http::{self, Connection, Response, post, request};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, PATIENCE, Reaction, Tenant, World, eventually};
 
@@ -120,9 +120,7 @@ fn answers_that_one_projects_clients_do_not_take_leave_room_for_others() {
     let query = long_answer(&provider, &tenant);
     let chat = |tenant: &Tenant<'_>| {
         let body = json!({"model": MODEL, "stream": true, "messages": [{"role": "user", "content": "connections-long"}]});
-        let key = format!("Bearer {}", tenant.key);
-        let headers = [("Authorization", key.as_str()), ("Content-Type", "application/json")];
-        request("POST", "/v1/chat/completions", &headers, body.to_string().as_bytes())
+        post(&tenant.key, "/v1/chat/completions", &body.to_string())
     };
     let answered = |request: &[u8]| {
         let mut connection = Connection::open(deja.address()).unwrap();

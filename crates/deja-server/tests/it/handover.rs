@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
 
-use crate::util::http::{Connection, request};
+use crate::util::http::{Connection, post, request};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, Tenant, eventually};
 
@@ -29,9 +29,7 @@ fn whoever_connects_during_a_restart_waits_and_is_answered() {
     let tenant = Tenant::create(&deja, "held", &["--rpm", "1000000", "--burst", "1000000"]);
     tenant.ask_for("Who wrote Faust?");
     let body = json!({"prompt": "Who wrote Faust?", "model": MODEL}).to_string();
-    let authorization = format!("Bearer {}", tenant.key);
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-    let bytes = request("POST", PATH, &headers, body.as_bytes());
+    let bytes = post(&tenant.key, PATH, &body);
     let (address, stop, answers) = (deja.address(), AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..CLIENTS {

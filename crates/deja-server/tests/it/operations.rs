@@ -396,9 +396,7 @@ fn a_key_revoked_while_the_server_runs_is_refused_at_the_very_next_request() {
     let mut connection = Connection::open(tenant.deja.address()).unwrap();
     for n in 0..100 {
         let key = tenant.new_key(&[]);
-        let authorization = format!("Bearer {key}");
-        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-        let request = http::request("POST", PATH, &headers, b"{}");
+        let request = http::post(&key, PATH, "{}");
         let mut status = || {
             // The command line may take longer than a connection may be idle.
             if connection.send(&request).is_err() {

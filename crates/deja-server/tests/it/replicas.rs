@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::feedback::FEEDBACK;
 use crate::postgres::{Database, Server, connect};
 use crate::util::deja::{Builder, new_database};
-use crate::util::http::{Connection, request};
+use crate::util::http::{Connection, post};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Deja, FakeProvider, Gate, Reaction, Tenant, eventually};
 
@@ -22,10 +22,8 @@ fn three(provider: &FakeProvider) -> [Deja; 3] {
 
 /// Asks, and says the status and whether it was a hit.
 fn ask(deja: &Deja, key: &str, prompt: &str) -> (u16, bool) {
-    let authorization = format!("Bearer {key}");
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
     let body = json!({"prompt": prompt, "model": MODEL}).to_string();
-    let response = deja.request("POST", PATH, &headers, body.as_bytes());
+    let response = deja.post(key, PATH, body.as_bytes());
     (response.status, response.status == 200 && response.json()["cache_hit"] == true)
 }
 
@@ -444,11 +442,9 @@ fn when_the_replica_that_asks_is_killed_another_one_takes_over() {
     let prompt = "Who shaves the barber?";
     // The first call never ends; the second one is answered.
     provider.on(prompt, Reaction::Hang);
-    let authorization = format!("Bearer {key}");
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
     let body = json!({"prompt": prompt, "model": MODEL}).to_string();
     let mut connection = Connection::open(first.address()).unwrap();
-    connection.send(&request("POST", PATH, &headers, body.as_bytes())).unwrap();
+    connection.send(&post(&key, PATH, &body)).unwrap();
     provider.wait_for_calls(prompt, 1);
     provider.on(prompt, Reaction::Text("Nobody.".into()));
     std::thread::scope(|threads| {

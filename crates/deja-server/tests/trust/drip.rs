@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::trial::{Goals, Rounds, Trial};
-use crate::util::http::{Connection, request};
+use crate::util::http::{Connection, post};
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{Random, Reaction, Tenant};
 use crate::wire::question;
@@ -94,11 +94,9 @@ impl Slow {
     fn open(world: &World, key: &str, random: &mut Random) -> Self {
         let mut connection = Connection::open(world.deja.address()).unwrap();
         socket2::SockRef::from(connection.stream()).set_recv_buffer_size(16 * 1024).unwrap();
-        let authorization = format!("Bearer {key}");
-        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-        let own = request("POST", PATH, &headers, long().to_string().as_bytes());
+        let own = post(key, PATH, &long().to_string());
         let chat = question("/v1/chat/completions", MODEL, "drip-slow", true).to_string();
-        let wire = request("POST", "/v1/chat/completions", &headers, chat.as_bytes());
+        let wire = post(key, "/v1/chat/completions", &chat);
         let asks_own = random.one_in(2);
         let bytes = if asks_own { own } else { wire };
         // Nothing; a part of the head; the head and a part of the body; all of it, and the answer is not read.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::handover::held;
 use crate::trial::{Goals, Rounds, Trial};
-use crate::util::http::{Connection, once, request};
+use crate::util::http::{Connection, once, post};
 use crate::util::provider::answer_to;
 use crate::util::tenant::{MODEL, PATH};
 use crate::util::{PATIENCE, eventually, within};
@@ -77,14 +77,12 @@ fn under_load(addresses: &[SocketAddr], key: &str, round: u64, work: impl FnOnce
 
 /// Asks one thing after the other, some of it again, and each of whoever is ready.
 fn ask(addresses: &[SocketAddr], key: &str, who: (u64, u64), stop: &AtomicBool, answers: &AtomicU64) {
-    let authorization = format!("Bearer {key}");
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
     for n in (0u64..).take_while(|_| !stop.load(Ordering::SeqCst)) {
         let prompt = format!("Rolling {who:?}, question {}?", n / 3);
         let body = json!({"prompt": prompt, "model": MODEL, "similarity_threshold": 1}).to_string();
         let mut connection = connect(addresses, n);
         let connected = Instant::now();
-        let sent = connection.send(&request("POST", PATH, &headers, body.as_bytes()));
+        let sent = connection.send(&post(key, PATH, &body));
         let sent_after = connected.elapsed();
         let response = match sent.and_then(|()| connection.receive(false)) {
             Ok(response) => response,

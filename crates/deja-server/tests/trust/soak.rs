@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::trial::{Goals, Rounds, Trial};
-use crate::util::http::Connection;
+use crate::util::http::{Connection, post};
 use crate::util::provider::Reaction;
 use crate::util::tenant::MODEL;
 use crate::util::{Random, Tenant};
@@ -136,15 +136,11 @@ fn ten_seconds(world: &World, tenant: &Tenant<'_>, seed: u64, long: Duration) ->
 
 /// The status of an answer in OpenAI's format; 0 of a stream that broke.
 fn chat(tenant: &Tenant<'_>, body: &str) -> u16 {
-    let authorization = format!("Bearer {}", tenant.key);
-    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-    let response = crate::util::http::once(
-        tenant.deja.address(),
-        "POST",
-        "/v1/chat/completions",
-        &headers,
-        body.as_bytes(),
-    );
+    let sent = post(&tenant.key, "/v1/chat/completions", body);
+    let response = Connection::open(tenant.deja.address()).and_then(|mut connection| {
+        connection.send(&sent)?;
+        connection.receive(false)
+    });
     response.map_or(0, |response| response.status)
 }
 

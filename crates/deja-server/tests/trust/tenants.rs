@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::trial::{Goals, Rounds, Trial};
 use crate::util::Random;
-use crate::util::http::{Connection, request};
+use crate::util::http::{Connection, post};
 use crate::util::tenant::{MODEL, PATH};
 use crate::wire::{CACHED, address, question, said};
 use crate::worlds::{Pair, World};
@@ -108,8 +108,6 @@ fn ask(world: &World, keys: &[String], seed: u64) -> u64 {
         let project = random.below(if often { keys.len() / 50 } else { keys.len() });
         let text = random.pick(&FRAMES).replace("{}", random.pick(&SUBJECTS));
         let prompt = format!("{text} {}", mark(project));
-        let authorization = format!("Bearer {}", keys[project]);
-        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
         let threshold = random.pick(&[0.0, 0.5, 0.85, 1.0]);
         let wire = random.below(CACHED.len() + 2);
         let (path, address, body) = match CACHED.get(wire) {
@@ -123,7 +121,7 @@ fn ask(world: &World, keys: &[String], seed: u64) -> u64 {
                 json!({"prompt": prompt, "model": MODEL, "similarity_threshold": threshold}),
             ),
         };
-        connection.send(&request("POST", &address, &headers, body.to_string().as_bytes())).unwrap();
+        connection.send(&post(&keys[project], &address, &body.to_string())).unwrap();
         let response = connection.receive(false).unwrap();
         assert_eq!(response.status, 200, "{}", response.text());
         let (answer, hit) = if path == PATH {

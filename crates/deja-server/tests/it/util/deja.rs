@@ -250,6 +250,13 @@ impl Deja {
             .unwrap_or_else(|error| panic!("{method} {path}: {error}; log:\n{}", self.log()))
     }
 
+    /// Posts JSON with a key.
+    pub fn post(&self, key: &str, path: &str, body: &[u8]) -> Response {
+        let authorization = format!("Bearer {key}");
+        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+        self.request("POST", path, &headers, body)
+    }
+
     /// Sends a GET request.
     pub fn get(&self, path: &str) -> Response {
         self.request("GET", path, &[], b"")

@@ -209,6 +209,13 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) 
     [head.as_bytes(), body].concat()
 }
 
+/// The bytes of a request that posts JSON, with a key.
+pub fn post(key: &str, path: &str, body: &str) -> Vec<u8> {
+    let authorization = format!("Bearer {key}");
+    let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+    request("POST", path, &headers, body.as_bytes())
+}
+
 /// Sends one request over a connection of its own.
 pub fn once(
     address: SocketAddr,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::deja::Deja;
 use super::eventually;
-use super::http::{Connection, Response, request};
+use super::http::{Connection, Response, post};
 
 /// The model most tests ask for: its price is in every price table.
 pub const MODEL: &str = "gpt-4o-mini";
@@ -55,9 +55,7 @@ impl<'a> Tenant<'a> {
 
     /// Sends `body` with a key.
     pub fn post_as(&self, key: &str, path: &str, body: &[u8]) -> Response {
-        let authorization = format!("Bearer {key}");
-        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-        self.deja.request("POST", path, &headers, body)
+        self.deja.post(key, path, body)
     }
 
     /// Sends `body` as it is.
@@ -101,9 +99,7 @@ impl<'a> Tenant<'a> {
 
     /// The bytes of a query's request.
     pub fn request(&self, query: &Value) -> Vec<u8> {
-        let authorization = format!("Bearer {}", self.key);
-        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
-        request("POST", PATH, &headers, query.to_string().as_bytes())
+        post(&self.key, PATH, &query.to_string())
     }
 
     /// Sends a query and leaves the connection open, without waiting for the answer.
