@@ -78,8 +78,10 @@ struct State {
     kept: usize,
     /// When the first byte came.
     first_byte: Option<Instant>,
-    /// Room for them, as long as the answer is recorded.
+    /// Room for them: as long as the answer is recorded, and then until its slowest reader is no longer far behind.
     room: Option<Held>,
+    /// Whether it is too large to be recorded.
+    unrecorded: bool,
     /// What is kept of it when it is not.
     ends: Ends,
     ended: Option<Result<(), ProviderError>>,
@@ -129,10 +131,11 @@ impl State {
             self.kept -= piece.len();
             self.gone += 1;
         }
-        if self.kept <= AHEAD
-            && let Some(writer) = self.writer.take()
-        {
-            writer.wake();
+        if self.kept <= AHEAD {
+            self.room = None;
+            if let Some(writer) = self.writer.take() {
+                writer.wake();
+            }
         }
     }
 
@@ -168,7 +171,7 @@ impl ReplayBuffer {
             state.kept += piece.len();
             // A copy of its own: the piece may hold on to a larger buffer.
             state.pieces.push_back(Bytes::copy_from_slice(piece));
-            if state.room.is_none() {
+            if state.unrecorded {
                 state.ends.add(piece);
                 state.forget_read();
             }
@@ -176,7 +179,7 @@ impl ReplayBuffer {
         }
         futures::future::poll_fn(|context| {
             let mut state = self.state.lock();
-            if state.room.is_none() && state.kept > AHEAD {
+            if state.unrecorded && state.kept > AHEAD {
                 state.writer = Some(context.waker().clone());
                 return Poll::Pending;
             }
@@ -186,13 +189,13 @@ impl ReplayBuffer {
     }
 
     fn take_room(&self, state: &mut State, bytes: usize) {
-        let Some(room) = &mut state.room else { return };
-        if state.kept + bytes <= self.each && room.try_take(bytes) {
+        let State { pieces, kept, room, unrecorded, ends, .. } = state;
+        if *unrecorded || *kept + bytes <= self.each && room.as_mut().is_some_and(|room| room.try_take(bytes))
+        {
             return;
         }
-        state.room = None;
+        *unrecorded = true;
         self.unrecorded.notify_one();
-        let State { pieces, ends, .. } = state;
         for piece in pieces {
             ends.add(piece);
         }
@@ -212,7 +215,7 @@ impl ReplayBuffer {
 
     /// Whether all of it is kept.
     pub(super) fn is_recorded(&self) -> bool {
-        self.state.lock().room.is_some()
+        !self.state.lock().unrecorded
     }
 
     /// Waits until it is found to be too large to be recorded. For one who waits.
@@ -229,7 +232,9 @@ impl ReplayBuffer {
     /// All of it; `None` if it was too large to be recorded.
     pub(super) fn whole(&self) -> Option<Bytes> {
         let state = self.state.lock();
-        state.room.as_ref()?;
+        if state.unrecorded {
+            return None;
+        }
         let mut whole = BytesMut::with_capacity(state.kept);
         state.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
         Some(whole.freeze())
@@ -297,7 +302,7 @@ impl Stream for Live {
         if let Some(piece) = state.pieces.get(reader.next - state.gone) {
             let piece = piece.clone();
             reader.next += 1;
-            if state.room.is_none() {
+            if state.unrecorded {
                 state.forget_read();
             }
             return Poll::Ready(Some(Ok(piece)));
@@ -322,7 +327,7 @@ impl Drop for Pieces {
         if let Some(reader) = state.readers.get_mut(self.number) {
             *reader = None;
         }
-        if state.room.is_none() {
+        if state.unrecorded {
             state.forget_read();
         }
     }
@@ -438,6 +443,34 @@ mod tests {
         let third = ReplayBuffer::new(head(), &room, project(1));
         third.push(b"1234567").await;
         assert!(third.whole().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_slow_readers_have_not_taken_has_room_until_they_have() {
+        let limits = RecordLimits { each: 2 * AHEAD, all: 2 * AHEAD };
+        let room = Room::new(limits);
+        let buffer = ReplayBuffer::new(head(), &room, project(1));
+        let mut slow = buffer.first(seat());
+        for _ in 0..2 {
+            buffer.push(&vec![7; AHEAD]).await;
+        }
+        let mut more = Box::pin(buffer.push(b"beyond"));
+        assert!(more.as_mut().now_or_never().is_none() && buffer.whole().is_none());
+        assert_eq!(room.shares.taken(), 2 * AHEAD, "its bytes are still in memory");
+        slow.next().await.unwrap().unwrap();
+        assert_eq!(room.shares.taken(), 2 * AHEAD, "it is more than 256 KiB behind");
+        slow.next().await.unwrap().unwrap();
+        assert_eq!(room.shares.taken(), 0);
+        more.await;
+        assert_eq!(slow.next().await.unwrap().unwrap(), "beyond");
+        // Who goes leaves room, too.
+        let buffer = ReplayBuffer::new(head(), &room, project(1));
+        let slow = buffer.first(seat());
+        buffer.push(&vec![7; 2 * AHEAD]).await;
+        assert!(buffer.push(b"beyond").now_or_never().is_none());
+        assert_eq!(room.shares.taken(), 2 * AHEAD);
+        drop(slow);
+        assert_eq!(room.shares.taken(), 0);
     }
 
     #[tokio::test]
