@@ -23,6 +23,8 @@ use crate::shares::{Held, Shares};
 
 /// How far ahead of the slowest reader an answer is read that is not recorded, in bytes.
 const AHEAD: usize = 256 * 1024;
+/// What a piece takes in memory beside its bytes: a shorter one counts as so many bytes.
+const PIECE: usize = 64;
 /// How much is kept of the beginning of an answer that is not recorded, and of its end, in bytes: the tokens stand there.
 pub(super) const END: usize = 64 * 1024;
 
@@ -74,7 +76,7 @@ struct State {
     pieces: VecDeque<Bytes>,
     /// How many there were before them.
     gone: usize,
-    /// Bytes of `pieces`.
+    /// What `pieces` take, in bytes.
     kept: usize,
     /// When the first byte came.
     first_byte: Option<Instant>,
@@ -128,7 +130,7 @@ impl State {
         while self.gone < read
             && let Some(piece) = self.pieces.pop_front()
         {
-            self.kept -= piece.len();
+            self.kept -= taken_by(&piece);
             self.gone += 1;
         }
         if self.kept <= AHEAD {
@@ -148,6 +150,11 @@ impl State {
     }
 }
 
+/// What a piece takes while it is kept, in bytes.
+fn taken_by(piece: &[u8]) -> usize {
+    piece.len().max(PIECE)
+}
+
 impl ReplayBuffer {
     pub(super) fn new(head: Head, room: &Room, project: ProjectId) -> Arc<Self> {
         let state = State { room: Some(room.shares.of(project)), ..State::default() };
@@ -164,11 +171,11 @@ impl ReplayBuffer {
     pub(super) async fn push(&self, piece: &[u8]) {
         {
             let mut state = self.state.lock();
-            self.take_room(&mut state, piece.len());
+            self.take_room(&mut state, taken_by(piece));
             if !piece.is_empty() {
                 state.first_byte.get_or_insert_with(Instant::now);
             }
-            state.kept += piece.len();
+            state.kept += taken_by(piece);
             // A copy of its own: the piece may hold on to a larger buffer.
             state.pieces.push_back(Bytes::copy_from_slice(piece));
             if state.unrecorded {
@@ -235,7 +242,7 @@ impl ReplayBuffer {
         if state.unrecorded {
             return None;
         }
-        let mut whole = BytesMut::with_capacity(state.kept);
+        let mut whole = BytesMut::with_capacity(state.pieces.iter().map(Bytes::len).sum());
         state.pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
         Some(whole.freeze())
     }
@@ -369,7 +376,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_reader_gets_all_pieces_as_they_came_from_the_beginning() {
-        let buffer = buffer(100, 100);
+        let buffer = buffer(1000, 1000);
         let mut early = buffer.first(seat());
         buffer.push(b"one").await;
         assert_eq!(early.next().await.unwrap().unwrap(), "one");
@@ -388,7 +395,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_waits_is_woken_by_a_piece_and_by_the_end() {
-        let buffer = buffer(100, 100);
+        let buffer = buffer(1000, 1000);
         let mut live = buffer.first(seat());
         let tasks = tokio_util::task::TaskTracker::new();
         let task = tasks.spawn(async move {
@@ -410,11 +417,11 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_beyond_its_limit_goes_on_in_step_with_its_slowest_reader() {
-        let buffer = buffer(3, 100);
+        let buffer = buffer(100, 100);
         let (mut fast, slow) = (buffer.first(seat()), buffer.join(seat()).unwrap());
         buffer.push(b"abc").await;
         assert!(buffer.whole().is_some());
-        buffer.push(&vec![7; AHEAD - 9]).await;
+        buffer.push(&vec![7; AHEAD - 100]).await;
         assert!(buffer.whole().is_none());
         let more = buffer.push(b"0123456789");
         let mut more = Box::pin(more);
@@ -423,7 +430,7 @@ mod tests {
         assert!(more.as_mut().now_or_never().is_none(), "one has read nothing");
         // Who is gone delays nobody.
         drop(slow);
-        assert_eq!(fast.next().await.unwrap().unwrap().len(), AHEAD - 9);
+        assert_eq!(fast.next().await.unwrap().unwrap().len(), AHEAD - 100);
         more.await;
         assert_eq!(fast.next().await.unwrap().unwrap(), "0123456789");
         assert!(buffer.join(seat()).is_none(), "its beginning is gone");
@@ -433,15 +440,15 @@ mod tests {
 
     #[tokio::test]
     async fn all_records_together_are_bounded_and_room_comes_back() {
-        let room = Room::new(RecordLimits { each: 10, all: 10 });
+        let room = Room::new(RecordLimits { each: 100, all: 100 });
         let first = ReplayBuffer::new(head(), &room, project(1));
-        first.push(b"1234567").await;
+        first.push(&[7; 70]).await;
         let second = ReplayBuffer::new(head(), &room, project(2));
-        second.push(b"1234567").await;
+        second.push(&[7; 70]).await;
         assert!(first.whole().is_some() && second.whole().is_none());
         drop(first);
         let third = ReplayBuffer::new(head(), &room, project(1));
-        third.push(b"1234567").await;
+        third.push(&[7; 70]).await;
         assert!(third.whole().is_some());
     }
 
@@ -474,13 +481,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_answer_in_tiny_pieces_counts_what_they_take() {
+        let recorded = buffer(4 * PIECE, 4 * PIECE);
+        for _ in 0..4 {
+            recorded.push(b"a").await;
+        }
+        assert_eq!(recorded.whole().unwrap(), "aaaa");
+        recorded.push(b"a").await;
+        assert!(recorded.whole().is_none());
+        // Beyond that so many are kept for a reader that takes none.
+        let passed = buffer(1, 1);
+        let mut slow = passed.first(seat());
+        for _ in 0..AHEAD / PIECE {
+            passed.push(b"a").now_or_never().unwrap();
+        }
+        let mut more = Box::pin(passed.push(b"a"));
+        assert!(more.as_mut().now_or_never().is_none());
+        slow.next().await.unwrap().unwrap();
+        more.await;
+    }
+
+    #[tokio::test]
     async fn the_records_of_one_project_leave_room_for_those_of_others() {
-        let room = Room::new(RecordLimits { each: 4, all: 20 });
+        let room = Room::new(RecordLimits { each: 200, all: 1000 });
         let mut buffers = Vec::new();
         for number in [1, 1, 1, 2] {
             let buffer = ReplayBuffer::new(head(), &room, project(number));
-            buffer.push(b"12").await;
-            buffer.push(b"34").await;
+            buffer.push(&[1; 100]).await;
+            buffer.push(&[2; 100]).await;
             buffers.push(buffer);
         }
         let recorded: Vec<bool> = buffers.iter().map(|buffer| buffer.is_recorded()).collect();
