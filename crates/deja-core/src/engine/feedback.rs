@@ -151,7 +151,10 @@ impl Engine {
     /// What a request was answered with. Where other processes answer too, one that is not known is waited for.
     async fn answered(&self, project: ProjectId, request: &str) -> Result<Answered, FeedbackError> {
         let store = &self.parts.store;
-        self.met.flush(&**store).await?;
+        let engine = self.clone();
+        // In a task of its own: with a caller that goes away, what the requests of others met would go too.
+        let flush = self.tasks.spawn(async move { engine.met.flush(&*engine.parts.store).await });
+        flush.await.map_err(|error| StoreError::Internal(Box::new(error)))??;
         let patience = if store.claims().is_some() { KNOWN_AFTER } else { Duration::ZERO };
         let began = Instant::now();
         loop {

@@ -1,6 +1,7 @@
 //! Feedback: what queries met, what is said of it, and what that forbids.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use deja_core::engine::{Feedback, FeedbackError, Heard, Meant, Query, Said, Sour
 use deja_core::project::ProjectSettings;
 use deja_core::store::{Entries, Labels};
 use deja_core::testing::change;
+use tokio::sync::Semaphore;
 
 use crate::util::{Bench, complete, is_miss, query, settle};
 
@@ -154,6 +156,23 @@ async fn what_will_never_be_written_is_given_up_and_what_comes_later_is_written(
     bench.try_ask(named("reset|2", "hit")).await.unwrap();
     assert!(matches!(said_wrong(&bench, "lost").await, Err(FeedbackError::Unknown)));
     said_wrong(&bench, "hit").await.unwrap();
+}
+
+#[tokio::test]
+async fn who_gives_feedback_and_hangs_up_takes_nothing_away_that_others_met() {
+    let bench = Bench::new().await;
+    bench.ask("reset|1").await;
+    bench.try_ask(named("reset|2", "hit")).await.unwrap();
+    let gate = Arc::new(Semaphore::new(0));
+    *bench.store.hold_answered.lock().unwrap() = Some(gate.clone());
+    let there = bench.clone();
+    let hangs_up = bench.tasks.spawn(async move { said_wrong(&there, "another's").await });
+    bench.until("the write", |bench| bench.store.hold_answered.lock().unwrap().is_none()).await;
+    hangs_up.abort();
+    assert!(hangs_up.await.is_err_and(|error| error.is_cancelled()));
+    gate.add_permits(1);
+    bench.engine.flush_counts().await.unwrap();
+    assert_eq!(said_wrong(&bench, "hit").await.unwrap().labelled, Labelled::Forbidden);
 }
 
 #[tokio::test]

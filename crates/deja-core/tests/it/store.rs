@@ -55,6 +55,8 @@ pub struct OddStore {
     pub fail_answered: AtomicBool,
     /// Every `keep_answered` fails for good while this is set.
     pub refuse_answered: AtomicBool,
+    /// The next `keep_answered` waits for a permit before it does anything.
+    pub hold_answered: Mutex<Option<Arc<Semaphore>>>,
     /// What `record` was given.
     pub recorded: Mutex<Vec<UsageBatch>>,
     /// Every request is over the limit while this is set.
@@ -228,9 +230,20 @@ forward! { Export:
 forward! { Labels:
     fn label(project: ProjectId, label: NewLabel<'_>, change: &Change) -> Option<Labelled>;
     fn labels(project: ProjectId, since: Timestamp, limit: NonZeroUsize) -> Vec<Label>;
-    fn keep_answered(answered: &[Answered]) -> ();
     fn answered(project: ProjectId, request: &str) -> Option<Answered>;
     fn sweep_labels(newest: NonZeroUsize, limit: NonZeroUsize) -> u64;
+    {
+        async fn keep_answered(&self, answered: &[Answered]) -> Result<(), StoreError> {
+            let hold = self.hold_answered.lock().unwrap().take();
+            if let Some(gate) = hold {
+                drop(gate.acquire().await.unwrap());
+            }
+            match self.failure("keep_answered") {
+                Some(error) => Err(error),
+                None => self.inner.keep_answered(answered).await,
+            }
+        }
+    }
 }
 forward! { WrongAnswers:
     fn is_forbidden(project: ProjectId, probe: Probe<'_>, matched: &PromptHash, similarity: Similarity) -> bool;
