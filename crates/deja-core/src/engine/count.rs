@@ -107,12 +107,12 @@ impl<'a> Counting<'a> {
         Self { engine, caller, query, started, course, is_counted: false }
     }
 
-    /// Counts what it ended with.
-    pub(super) fn end(mut self, answered: Result<&Reply, &QueryError>) {
+    /// Counts what it ended with. An answer that came and is not sent is paid for all the same if it is a provider's.
+    pub(super) fn end(mut self, answered: Result<&Reply, &QueryError>, unsent: Option<&Reply>) {
         self.is_counted = true;
         match (answered, self.course.leads.take()) {
             (Err(late), Some(call)) => self.count_after(call, Some(late.clone())),
-            (answered, _) => self.count(answered),
+            (answered, _) => self.count(answered, unsent.filter(|reply| !reply.is_hit())),
         }
     }
 
@@ -122,8 +122,8 @@ impl<'a> Counting<'a> {
     }
 
     /// Counts it now.
-    fn count(&self, answered: Result<&Reply, &QueryError>) {
-        let ended = Ended::of(&self.query, answered, None);
+    fn count(&self, answered: Result<&Reply, &QueryError>, part: Option<&Reply>) {
+        let ended = Ended::of(&self.query, answered, part);
         self.engine.count_ended(self.caller, &self.query, ended, self.course.trace.opinion);
     }
 
@@ -164,7 +164,7 @@ impl Drop for Counting<'_> {
         }
         match self.course.leads.take() {
             Some(call) => self.count_after(call, None),
-            None => self.count(Err(&QueryError::Unfinished)),
+            None => self.count(Err(&QueryError::Unfinished), None),
         }
     }
 }

@@ -75,18 +75,21 @@ impl Engine {
         // A flight that is under way goes on: its answer is paid for.
         let answering = self.answer(looked, caller, &query, started, &mut counting.course);
         let answered = timeout(self.parts.query_timeout, answering).await;
-        let answered = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
+        let trace = Trace { total: started.elapsed(), ..counting.course.trace };
+        let (answered, unsent) = match answered.unwrap_or(Err(QueryError::DeadlineExceeded)) {
             Ok(Answered::Whole(reply)) => {
-                self.buffered(caller.project.id, reply.entry.answer.text.len()).map(|buffer| (reply, buffer))
+                let reply = Reply { trace, ..reply };
+                match self.buffered(caller.project.id, reply.entry.answer.text.len()) {
+                    Ok(buffer) => (Ok((reply, buffer)), None),
+                    Err(error) => (Err(error), Some(reply)),
+                }
             }
             Ok(Answered::Hit(..) | Answered::Live(_)) => {
-                Err(QueryError::Internal("an answer in a wire format".into()))
+                (Err(QueryError::Internal("an answer in a wire format".into())), None)
             }
-            Err(error) => Err(error),
+            Err(error) => (Err(error), None),
         };
-        let trace = Trace { total: started.elapsed(), ..counting.course.trace };
-        let answered = answered.map(|(reply, buffer)| (Reply { trace, ..reply }, buffer));
-        counting.end(answered.as_ref().map(|(reply, _)| reply));
+        counting.end(answered.as_ref().map(|(reply, _)| reply), unsent.as_ref());
         answered
     }
 

@@ -201,7 +201,7 @@ impl Engine {
                 let now = Some(Instant::now());
                 trace.began = query.wire.as_ref().and_then(|wired| wired.began(started, now));
                 let reply = Reply { trace, ..reply };
-                counting.end(Ok(&reply));
+                counting.end(Ok(&reply), None);
                 return Ok(Relayed::Hit(reply, body));
             }
             Ok(Answered::Live(mut live)) => {
@@ -212,7 +212,7 @@ impl Engine {
             Ok(Answered::Whole(_)) => QueryError::Internal("an answer without a body".into()),
             Err(error) => error,
         };
-        counting.end(Err(&error));
+        counting.end(Err(&error), None);
         Err(error)
     }
 

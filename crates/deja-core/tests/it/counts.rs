@@ -114,6 +114,21 @@ async fn a_query_that_is_too_late_is_an_error_that_paid_for_its_call() {
 }
 
 #[tokio::test]
+async fn an_answer_that_finds_no_room_to_be_sent_is_an_error_that_is_paid_for_once() {
+    let bench = Bench::new().await;
+    bench.provider.script(|_| async { Ok(complete(&"long ".repeat(10_000))) });
+    let mut unsent = bench.engine.send_buffer(bench.caller.project.id);
+    unsent.grow(1 << 20).unwrap();
+    for _ in 0..2 {
+        let refused = bench.try_ask(query("reset my password|1")).await;
+        assert!(matches!(refused, Err(QueryError::Overloaded)), "{refused:?}");
+    }
+    drop(unsent);
+    flush(&bench).await.unwrap();
+    assert_eq!(bench.totals().await, Totals { errors: 2, ..paid() }, "the second is a hit");
+}
+
+#[tokio::test]
 async fn what_the_projects_model_cost_is_counted_whoever_hangs_up_and_whatever_fails() {
     const OPEN: [&str; 2] =
         ["|How do I renew my fishing licence?", "|How do I renew my fishing licence today?"];
