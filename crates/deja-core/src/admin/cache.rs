@@ -159,7 +159,18 @@ fn gone(entry: EntryId) -> AdminError {
     AdminError::NotFound(format!("there is no entry {entry} any more"))
 }
 
-/// Which entries a filter means, in a few words.
+/// Whether a purge with this detail in the audit log may have met an entry of this model and context: which context it was for,
+/// and which text, is not told.
+pub fn may_have_purged(detail: &str, model: &str, context: Option<&str>) -> bool {
+    let meant = detail.rsplit_once("; ").map_or(detail, |(meant, _)| meant);
+    meant.split(", ").all(|word| match word {
+        "without context" => context.is_none(),
+        "one context" => context.is_some(),
+        word => word.strip_prefix("model ").is_none_or(|purged| purged == shown(model)),
+    })
+}
+
+/// Which entries a filter means, in a few words: [`may_have_purged`] reads them.
 fn told(filter: &EntryFilter) -> String {
     let mut words = Vec::new();
     if let Some(model) = &filter.model {

@@ -63,8 +63,8 @@ pub(super) struct Changes {
     deleted: HashMap<ProjectId, Timestamp>,
     /// Entries that were deleted one by one.
     entries: HashMap<ProjectId, Vec<EntryId>>,
-    /// When entries of a project were purged last.
-    purged: HashMap<ProjectId, Timestamp>,
+    /// When entries of a project were purged, and which, the last purge first.
+    purged: HashMap<ProjectId, Vec<(Timestamp, String)>>,
 }
 
 impl Changes {
@@ -102,9 +102,7 @@ impl Changes {
             "project.delete" => {
                 self.deleted.insert(project, at);
             }
-            "cache.purge" => {
-                self.purged.entry(project).or_insert(at);
-            }
+            "cache.purge" => self.purged.entry(project).or_default().push((at, detail)),
             "entry.delete" => self.entries.entry(project).or_default().extend(subject.parse::<EntryId>()),
             _ => {}
         }
@@ -153,8 +151,8 @@ impl Both {
         self.theirs.entries.get(&project).map_or(&[], Vec::as_slice)
     }
 
-    /// When the source purged entries of the project last.
-    pub(super) fn purged(&self, project: ProjectId) -> Option<Timestamp> {
-        self.theirs.purged.get(&project).copied()
+    /// When the source purged entries of the project, and which, the last purge first.
+    pub(super) fn purges(&self, project: ProjectId) -> &[(Timestamp, String)] {
+        self.theirs.purged.get(&project).map_or(&[], Vec::as_slice)
     }
 }

@@ -3,14 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 
+use deja_core::admin::cache;
 use deja_core::admin::transfer::{ProviderRecord, Record};
 use deja_core::api_key::KeyHash;
 use deja_core::audit::Change;
+use deja_core::cache::Entry;
 use deja_core::clock::{Clock as _, SystemClock, Timestamp};
 use deja_core::id::EntryId;
 use deja_core::project::Project;
 use deja_core::provider::ProviderConfig;
-use deja_core::store::{EntryCursor, Store, StoreError};
+use deja_core::store::{EntryCursor, Store, StoreError, WholeEntry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::changes::{Both, What, copied};
@@ -199,14 +201,20 @@ async fn forget_entries_of(
             gone.push(*entry);
         }
     }
-    if let Some(at) = both.purged(project.id) {
-        // Which ones went is not known: those that were there before, and are not there now.
-        gone.extend(ids(target, project, at).await?);
+    let purges = both.purges(project.id);
+    if let Some((last, _)) = purges.first() {
+        // Which ones went is not known: those that a purge may have met, and that are not there now.
+        let may_have_met = |whole: &WholeEntry| {
+            let Entry { model, created, .. } = &whole.entry;
+            let context = whole.context.as_deref();
+            purges.iter().any(|(at, how)| created <= at && cache::may_have_purged(how, model, context))
+        };
+        gone.extend(ids(target, project, *last, may_have_met).await?);
     }
     if gone.is_empty() {
         return Ok(0);
     }
-    let there = ids(source, project, Timestamp::from_nanos(i64::MAX)).await?;
+    let there = ids(source, project, Timestamp::from_nanos(i64::MAX), |_| true).await?;
     let id = project.id;
     let delete = |entry: EntryId| async move {
         let change = copied("entry.delete", Some(id), &entry.to_string(), "");
@@ -217,19 +225,19 @@ async fn forget_entries_of(
     Ok(deleted.into_iter().filter(|deleted| *deleted).count() as u64)
 }
 
-/// The entries of a project that were stored until then.
-async fn ids(store: &dyn Store, project: &Project, until: Timestamp) -> anyhow::Result<HashSet<EntryId>> {
+/// The entries of a project that were stored until then, as far as they are wanted.
+async fn ids(
+    store: &dyn Store,
+    project: &Project,
+    until: Timestamp,
+    wanted: impl Fn(&WholeEntry) -> bool,
+) -> anyhow::Result<HashSet<EntryId>> {
     let (mut ids, mut after, now) = (HashSet::new(), None::<EntryCursor>, SystemClock.now());
     loop {
         let page = store.export(project.id, after, now, PAGE).await?;
         let Some(last) = page.last() else { return Ok(ids) };
         after = Some(last.cursor());
-        ids.extend(
-            page.iter()
-                .map(|whole| &whole.entry)
-                .filter(|entry| entry.created <= until)
-                .map(|entry| entry.id),
-        );
+        ids.extend(page.iter().filter(|whole| wanted(whole)).map(|whole| whole.entry.id));
         if after.is_some_and(|after| after.created > until) {
             return Ok(ids);
         }

@@ -383,10 +383,10 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
     let from = admin(source.clone());
     let theirs = from.acting(Actor::Cli);
     let shop = shop(&theirs, &target).await;
-    let put = async |store: &MemoryStore, number: u8, model: &str| {
+    let put_in = async |store: &MemoryStore, number: u8, model: &str, context: Option<&str>| {
         let prompt = number.to_string();
         let new = NewEntry {
-            scope: shop.scope(model, None),
+            scope: shop.scope(model, context),
             prompt_hash: PromptHash::of(&prompt),
             entry: Entry {
                 id: EntryId::from_bytes([number; 16]),
@@ -410,6 +410,7 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
         };
         store.insert(new).await.unwrap();
     };
+    let put = async |store: &MemoryStore, number, model: &str| put_in(store, number, model, None).await;
     let again = async || {
         let both = Both::read(&*source, &*target).await.unwrap();
         forget_entries(&*source, &*target, &both, &[]).await.unwrap()
@@ -433,10 +434,24 @@ async fn entries_that_the_source_deleted_are_deleted_and_no_others() {
     let deleted = cache::delete(&theirs, "shop", EntryId::from_bytes([2; 16])).await.unwrap().unwrap();
     cache::restore(&theirs, "shop", deleted).await.unwrap();
     assert_eq!((again().await, left().await), (1, vec![2, 3, 4, 5]), "one was brought back");
-    // What the target stored before a purge of the source goes with it: nothing tells it from what was purged there.
-    let filter = EntryFilter { model: Some("n".into()), ..EntryFilter::default() };
-    cache::purge(&theirs, "shop", &filter).await.unwrap();
-    put(&target, 6, "m").await;
-    assert_eq!((again().await, left().await), (3, vec![2, 6]));
+    // What the target stored before a purge of the source goes with it if the purge may have meant it.
+    let purge = async |model: Option<&str>, context: Option<Option<&str>>, text: Option<&str>| {
+        let [model, text] = [model, text].map(|text| text.map(str::to_owned));
+        let context = context.map(|context| context.map(str::to_owned));
+        cache::purge(&theirs, "shop", &EntryFilter { model, context, text }).await.unwrap();
+    };
+    put(&target, 6, "n").await;
+    purge(Some("n"), None, None).await;
+    put(&target, 7, "n").await;
+    assert_eq!((again().await, left().await), (3, vec![2, 5, 7]));
+    put_in(&target, 8, "m", Some("polite")).await;
+    purge(Some("m"), Some(Some("short")), None).await;
+    purge(Some("x"), None, None).await;
+    assert_eq!((again().await, left().await), (1, vec![2, 5, 7]));
+    put_in(&target, 8, "m", Some("polite")).await;
+    purge(None, Some(None), Some("answer")).await;
+    assert_eq!((again().await, left().await), (3, vec![8]));
+    purge(None, None, None).await;
+    assert_eq!((again().await, left().await), (1, vec![]));
     assert_eq!(again().await, 0);
 }
