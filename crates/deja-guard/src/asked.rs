@@ -74,7 +74,7 @@ impl Asked {
             writer: says(&["i", "we"]),
             object: says(&["me", "us"]),
             undergoes: (0..pieces.len()).any(has)
-                || says(&["getting", "there"])
+                || says(&["there"])
                 || pieces.iter().any(|piece| lexicon().class(&piece.text) & class::PASSIVE != 0),
             gives: says(&["give", "gives", "gave"]),
             came: (0..pieces.len()).any(|at| is(at, &["how"]) && is(at + 1, &["did"])),
@@ -239,17 +239,14 @@ fn wants(pieces: &[Piece]) -> Vec<i8> {
         let compared = pieces.get(at + 1).is_some_and(|next| next.text == "than");
         match before {
             "too" | "less" => wants.extend(ends(&piece.text).iter().map(|end| -end)),
-            "more" if !compared => wants.extend(ends(&piece.text)),
-            _ if !compared => {
-                let base = piece.text.strip_suffix("er").unwrap_or_default();
-                let doubled =
-                    base.len() > 2 && base.as_bytes()[base.len() - 1] == base.as_bytes()[base.len() - 2];
-                let base = if doubled { &base[..base.len() - 1] } else { base };
-                if base.len() > 2 && base.is_ascii() {
-                    wants.extend(ends(base));
-                }
+            _ if compared => {}
+            "more" => wants.extend(ends(&piece.text)),
+            _ => {
+                let base = piece.text.strip_suffix("er").filter(|base| base.is_ascii()).unwrap_or_default();
+                // "Hotter", but "smaller".
+                let doubled = matches!(base.as_bytes(), [.., x, y] if x == y && *y != b'l');
+                wants.extend(ends(&base[..base.len() - usize::from(doubled)]));
             }
-            _ => {}
         }
     }
     wants
@@ -257,4 +254,158 @@ fn wants(pieces: &[Piece]) -> Vec<i8> {
 
 fn ends(word: &str) -> &'static [i8] {
     lexicon().axes(&stem(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::scan;
+
+    fn asked(text: &str) -> Asked {
+        Asked::read(&scan(text, 100))
+    }
+
+    #[test]
+    fn past_and_future_are_what_verbs_say() {
+        use Time::{Future, Past};
+        for (text, time) in [
+            ("When did the shop open?", Some(Past)),
+            ("When will the shop open?", Some(Future)),
+            ("When does the shop open?", None),
+            ("Did he say that it will rain?", None),
+            ("Will it rain?", Some(Future)),
+            ("How do I draft a will?", None),
+            ("May I leave at will?", None),
+            ("Is it going to rain?", Some(Future)),
+            ("Is it going well today?", None),
+            ("Do I want to eat?", None),
+            ("Are you going to the gala?", None),
+            ("Is he going to Rome?", None),
+            ("Has my parcel been sent?", Some(Past)),
+            ("Has it been late?", Some(Past)),
+            ("The parcel has arrived", Some(Past)),
+            ("Has my old parcel arrived?", Some(Past)),
+            ("Has my old red parcel arrived?", None),
+            ("Do I have to get paid?", None),
+            ("Do I have a visa?", None),
+            ("Who won the race?", Some(Past)),
+            ("What changed in Rome?", Some(Past)),
+            ("The man won the race", None),
+            ("Who is wanted here?", None),
+        ] {
+            assert_eq!(asked(text).time, time, "{text}");
+        }
+        for (word, past) in
+            [("played", true), ("went", true), ("used", false), ("exceed", false), ("plays", false)]
+        {
+            assert_eq!(is_past(word), past, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_one_may_and_what_one_must() {
+        use Duty::{May, Must};
+        for (text, duty) in [
+            ("Can the tenant repaint?", Some(May)),
+            ("May tenants repaint?", Some(May)),
+            ("Where can tenants park?", None),
+            ("The tenant can repaint", Some(May)),
+            ("The tenant can not repaint", None),
+            ("Can you repaint it?", None),
+            ("I can repaint it", None),
+            ("So I can repaint it", None),
+            ("Is the band Can good?", None),
+            ("Is a can recyclable?", None),
+            ("Are beans from can good?", None),
+            ("Is the tenant allowed to repaint?", Some(May)),
+            ("Must the tenant repaint?", Some(Must)),
+            ("I must repaint it", None),
+            ("Is a permit mandatory?", Some(Must)),
+            ("Does the tenant have to repaint?", Some(Must)),
+            ("Do I have to repaint?", Some(Must)),
+            ("Does the tenant need a brush?", None),
+            ("What do I have to do to repaint?", None),
+            ("Need to repaint", None),
+            ("Can the tenant repaint, or must the owner?", None),
+        ] {
+            assert_eq!(asked(text).duty, duty, "{text}");
+        }
+    }
+
+    #[test]
+    fn who_does_it_stands_behind_the_auxiliary() {
+        use Subject::{Reader, Who, Writer};
+        let other = |noun: &str, mine| Some(Subject::Other(noun.to_owned(), mine));
+        for (text, subject) in [
+            ("Do I pay tax?", Some(Writer(true))),
+            ("Can I pay tax?", Some(Writer(false))),
+            ("When do I pay tax?", Some(Writer(false))),
+            ("Do you charge tax?", Some(Reader)),
+            ("Do you like to pay?", Some(Reader)),
+            ("Do you have a lounge?", Some(Reader)),
+            ("Do you have to pay?", None),
+            ("Do you need a visa?", None),
+            ("Do you charge tax if I pay?", None),
+            ("Can you charge tax?", None),
+            ("Where do you park?", None),
+            ("Who calls me?", Some(Who)),
+            ("Who can?", Some(Who)),
+            ("Who can call me?", Some(Who)),
+            ("Who does my boss call?", other("boss", true)),
+            ("What can happen?", None),
+            ("What does the tenant pay?", other("tenant", false)),
+            ("What does Rome pay?", other("rome", false)),
+            ("Does our landlord pay?", other("landlord", true)),
+            ("The tenant can pay", None),
+            ("I rent. Can the owner enter?", other("owner", false)),
+        ] {
+            assert_eq!(asked(text).subject, subject, "{text}");
+        }
+    }
+
+    #[test]
+    fn small_words_of_who_has_it_done() {
+        for (text, undergoes) in [
+            ("Do I pay?", false),
+            ("Do I have to pay?", false),
+            ("Do I have a visa?", true),
+            ("Am I insured?", true),
+            ("Does there exist a visa?", true),
+        ] {
+            assert_eq!(asked(text).undergoes, undergoes, "{text}");
+        }
+        for (text, came) in
+            [("How did I earn it?", true), ("How do I earn it?", false), ("Did I ask how?", false)]
+        {
+            assert_eq!(asked(text).came, came, "{text}");
+        }
+        for (text, excess) in [
+            ("It is late. Is it too hard?", Some("hard")),
+            ("It is too hard", None),
+            ("Is it hard too, please?", None),
+        ] {
+            assert_eq!(asked(text).excess.as_deref(), excess, "{text}");
+        }
+    }
+
+    #[test]
+    fn who_finds_it_too_hot_wants_it_colder() {
+        let against = |word: &str| ends(word).iter().map(|end| -end).collect::<Vec<_>>();
+        assert!(!ends("hot").is_empty() && !ends("small").is_empty() && !ends("warm").is_empty());
+        for (text, wants) in [
+            ("It is too hot", against("hot")),
+            ("Make it less hot", against("hot")),
+            ("Make it more hot", ends("hot").to_vec()),
+            ("Make it hotter", ends("hot").to_vec()),
+            ("Make it warmer", ends("warm").to_vec()),
+            ("Make it smaller", ends("small").to_vec()),
+            ("It is hot", vec![]),
+            ("Is it hotter than before?", vec![]),
+            ("Is it more hot than cold?", vec![]),
+            ("Is it too hot or too small?", vec![]),
+            ("\u{4000}er \u{e9}er", vec![]),
+        ] {
+            assert_eq!(asked(text).wants, wants, "{text}");
+        }
+    }
 }

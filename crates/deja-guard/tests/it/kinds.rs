@@ -130,6 +130,7 @@ fn too_much_of_it_is_a_wish_for_less() {
         &[
             ("How can I make my curry hotter?", "My curry is too fiery, what can I do?"),
             ("How do I make the room warmer?", "The room is too hot, what do I do?"),
+            ("How do I make the font smaller?", "The font is too small, what do I do?"),
         ],
         0.95,
     );
