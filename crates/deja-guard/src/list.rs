@@ -45,14 +45,20 @@ pub(crate) fn listed(text: &str) -> Listed<'_> {
     let lines: Vec<&str> = text.lines().collect();
     let mut out: Vec<Cow<str>> = Vec::with_capacity(lines.len());
     let (mut fence, mut equated, mut at) = (None, false, 0);
+    // Where the lines begin that no fence holds.
+    let mut free = 0;
     while at < lines.len() {
         let line = lines[at].trim_start();
         let mark = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
-        if mark.is_some() && (fence.is_none() || fence == mark) {
-            fence = if fence.is_none() { mark } else { None };
+        if mark.is_some() && fence.is_none() {
+            equated |= equate(&mut out[free..]);
+            fence = mark;
+        } else if mark.is_some() && fence == mark {
+            fence = None;
+            free = out.len();
         }
         let (rest, mut used) = (&lines[at..], 0);
-        if fence.is_none() && mark.is_none() {
+        if fence.is_none() {
             used = table(rest, &mut out);
             equated |= used > 0;
             used += items(&rest[used..], &mut out);
@@ -62,14 +68,16 @@ pub(crate) fn listed(text: &str) -> Listed<'_> {
         }
         at += used.max(1);
     }
-    equated |= equate(&mut out);
+    if fence.is_none() {
+        equated |= equate(&mut out[free..]);
+    }
     Listed { text: Cow::Owned(out.join("\n")), equated }
 }
 
 fn is_about_form(text: &str) -> bool {
     // Lines with a plus are added: a patch.
     let patch = text.lines().any(|line| line.starts_with('+'));
-    let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 3);
+    let mut words = text.split(|c: char| !c.is_alphabetic());
     patch || words.any(|word| ABOUT_FORM.contains(&word.to_lowercase().as_str()))
 }
 
@@ -215,4 +223,93 @@ pub(crate) fn values(text: &str) -> (Vec<String>, String) {
         }
     }
     (values, beside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_lines_and_their_values_are_named() {
+        let (rows, table) = ("|a|b|\n|-|:-:|\n|c|d|\n|e|f|", "|Key|Value|\n|-|-|\n|a|b|\n|c|d|");
+        for (text, form, equated) in [
+            ("- a\n- b", "a\nb", false),
+            ("x\n  * a\n  * b\ny", "x\na\nb\ny", false),
+            ("\u{2022} a\n\u{2022} b\n\u{2013} c", "a\nb\n\u{2013} c", false),
+            ("1. a\n2. b\n4. c", "a\nb\n4. c", false),
+            ("1) a\n2) b", "a\nb", false),
+            ("001. a\n002. b", "a\nb", false),
+            ("2. a\n3. b", "2. a\n3. b", false),
+            ("0001. a\n0002. b", "0001. a\n0002. b", false),
+            ("1 a\n2 b", "1 a\n2 b", false),
+            ("- a\n  - b", "- a\n  - b", false),
+            ("- a\n* b", "- a\n* b", false),
+            ("-a\n-b\n- ", "-a\n-b\n- ", false),
+            ("- a\n- b\n- c\n\n- d\n- e", "a\nb\nc\n\nd\ne", false),
+            ("- a", "- a", false),
+            ("- a\n- b\n+ c", "- a\n- b\n+ c", false),
+            ("Table:\n- a\n- b", "Table:\n- a\n- b", false),
+            ("Tables:\n- a\n- b", "Tables:\na\nb", false),
+            ("```\n- a\n- b\n```\n- c\n- d", "```\n- a\n- b\n```\nc\nd", false),
+            ("~~~\n- a\n```\n- b\n- c", "~~~\n- a\n```\n- b\n- c", false),
+            ("x\n~~~\n- a\n- b\n~~~", "x\n~~~\n- a\n- b\n~~~", false),
+            (table, "a: b\nc: d", true),
+            (rows, "a: b\nc: d\ne: f", true),
+            ("|Item|Price|\n|-|-|\n|a|b|\n|c|d|", "Item: Price\na: b\nc: d", true),
+            ("|x|Value|\n|-|-|\n|a|b|\n|c|d|", "x: Value\na: b\nc: d", true),
+            ("| a | b | c |\n|-|-|-|\n| d | e | f |\nx", "a: d\nb: e\nc: f\nx", true),
+            ("|a|b|\n|-|-|\n|c|d|", "a: c\nb: d", true),
+            ("|a|b|c|\n|-|-|-|\n|d|e|f|\n|g|h|i|", "|a|b|c|\n|-|-|-|\n|d|e|f|\n|g|h|i|", false),
+            ("|a|b|\n|-|-|", "|a|b|\n|-|-|", false),
+            ("|a|b|\n|-|x|\n|c|d|", "|a|b|\n|-|x|\n|c|d|", false),
+            ("|a|b|\n|:|:|\n|c|d|", "|a|b|\n|:|:|\n|c|d|", false),
+            ("|a|b|\n|-|-|-|\n|c|d|", "|a|b|\n|-|-|-|\n|c|d|", false),
+            ("|a|b|\n|-|-|\n|c:d|e|", "|a|b|\n|-|-|\n|c:d|e|", false),
+            ("|a|\n|-|\n|b|", "|a|\n|-|\n|b|", false),
+            ("|a|b|\n|-|-|\n|c|d|\n- e\n- f", "a: c\nb: d\ne\nf", true),
+            ("- a\n- b\nAge = 3\nCar = Ox", "a\nb\nAge: 3\nCar: Ox", true),
+        ] {
+            let listed = listed(text);
+            assert_eq!((&*listed.text, listed.equated), (form, equated), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_set_in_two_lines_is_told() {
+        for (text, form) in [
+            ("Age = 30\nCity = Rome", "Age: 30\nCity: Rome"),
+            ("Age = 30\n\nCity = Rome", "Age = 30\n\nCity = Rome"),
+            ("x\nAge = 3\nBmi = 4\ny\nHip = 5\nLeg = 6", "x\nAge: 3\nBmi: 4\ny\nHip: 5\nLeg: 6"),
+            ("Age = 30\nage = 40", "Age = 30\nage = 40"),
+            ("Age = 30\nX = 40", "Age = 30\nX = 40"),
+            ("Age = 30\nSpeed = distance", "Age = 30\nSpeed = distance"),
+            ("Age = 30\nSpeed = Way / Time", "Age = 30\nSpeed = Way / Time"),
+            ("Age = 30\nSpeed = 3 + 4", "Age = 30\nSpeed = 3 + 4"),
+            ("Pay = -$3,000.50\nRate = 5 %", "Pay: -$3,000.50\nRate: 5 %"),
+            ("Date = 1/2/2024\nTime = 10:30", "Date: 1/2/2024\nTime: 10:30"),
+            ("Age = 30\nSize = 1 m or 2", "Age: 30\nSize: 1 m or 2"),
+            ("Age = 30\nSize = 1 m or 2 m", "Age = 30\nSize = 1 m or 2 m"),
+            ("Age = 30\nMy Own Best Friend = Tom", "Age: 30\nMy Own Best Friend: Tom"),
+            ("Age = 30\nMy Own Very Best Friend = Tom", "Age = 30\nMy Own Very Best Friend = Tom"),
+            ("Age = 30\nRoom2 = 40", "Age = 30\nRoom2 = 40"),
+            ("```\nAge = 30\nBmi = 40\n```", "```\nAge = 30\nBmi = 40\n```"),
+            ("```\nAge = 30\nBmi = 40", "```\nAge = 30\nBmi = 40"),
+            (
+                "Age = 3\nBmi = 4\n```\nx\n```\nHip = 5\nLeg = 6",
+                "Age: 3\nBmi: 4\n```\nx\n```\nHip: 5\nLeg: 6",
+            ),
+        ] {
+            let listed = listed(text);
+            assert_eq!((&*listed.text, listed.equated), (form, form.contains(": ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_two_lines_and_more() {
+        let (of, beside) = values("Note: who?\n\nAge: 30\n City: Rome\nx\nEnd: y");
+        assert_eq!(
+            (of.join("|").as_str(), beside.as_str()),
+            ("age: 30|city: rome", "Note: who?\n\nx\nEnd: y\n")
+        );
+    }
 }

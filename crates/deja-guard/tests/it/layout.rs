@@ -291,6 +291,7 @@ fn lists_have_one_form() {
             ("What is my BMI?\nAge = 30\nWeight = 80 kg", "What is my BMR?\nAge = 30\nWeight = 80 kg"),
             ("Is this list Markdown?\n- a\n- b", "Is this list Markdown?\n1. a\n2. b"),
             ("Apply:\n- a\n- b\n+ c", "Apply:\na\nb\n+ c"),
+            ("Is it valid?\n```\nAge = 3\nBmi = 4\n```", "Is it valid?\n```\nAge: 3\nBmi: 4\n```"),
         ],
         0.97,
     );
