@@ -147,7 +147,7 @@ fn asked(a: &Asked, b: &Asked) -> bool {
 
 /// Whether one asks how it came, and the other how it is done.
 fn came(a: &Prompt, b: &Prompt) -> bool {
-    a.asked.came && !b.asked.came && a.asked.time != b.asked.time && b.questions & question::HOW != 0
+    a.asked.came && a.asked.time != b.asked.time && b.questions & question::HOW != 0
 }
 
 /// Whether one asks what a thing is and the other how one gets or uses it.
@@ -177,10 +177,10 @@ fn subject(a: &Prompt, b: &Prompt, alignment: &Alignment, same: bool) -> bool {
     match (x, y) {
         (Subject::Writer(acts), Subject::Reader) | (Subject::Reader, Subject::Writer(acts)) => *acts || same,
         (Subject::Writer(_), Subject::Other(noun, mine)) => {
-            other_does_it(a, b, noun, *mine, &alignment.right, same && alignment.left.is_empty())
+            other_does_it(a, b, noun, *mine, &alignment.right, same)
         }
         (Subject::Other(noun, mine), Subject::Writer(_)) => {
-            other_does_it(b, a, noun, *mine, &alignment.left, same && alignment.right.is_empty())
+            other_does_it(b, a, noun, *mine, &alignment.left, same)
         }
         (Subject::Writer(_), Subject::Who) => same && b.asked.object,
         (Subject::Who, Subject::Writer(_)) => same && a.asked.object,
@@ -229,20 +229,194 @@ fn turned(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
         let linked = pairs.iter().any(|(x, y, link)| (*x, *y) == (i, j) && *link != Link::Same);
         unmatched || linked
     };
-    pairs.iter().any(|&(i1, j1, link)| {
-        link == Link::Same
-            && pairs.iter().any(|&(i2, j2, other)| {
-                let (x, y, x2, y2) = (&a.words[i1], &a.words[i2], &b.words[j1], &b.words[j2]);
-                let crossed = other == Link::Same && i1 < i2 && j2 < j1;
-                let around = i1 + 2 == i2 && j2 + 2 == j1 && verb(i1 + 1, j2 + 1);
-                let into = i1 + 1 == i2 && j2 + 1 == j1 && target(y) && target(x2) && y.lead != x2.lead;
-                let whole = matches!((&alignment.left[..], &alignment.right[..]), ([], []))
-                    || matches!((&alignment.left[..], &alignment.right[..]), ([v], [w])
-                        if v + 1 == i1 && w + 1 == j2 && !(converse(&a.words[*v]) || converse(&b.words[*w])));
-                crossed
-                    && free(x)
-                    && free(y2)
-                    && (around && (free(y) || target(y)) && (free(x2) || target(x2)) || into && whole)
-            })
+    let shared = || pairs.iter().filter(|(_, _, link)| *link == Link::Same).map(|(i, j, _)| (*i, *j));
+    shared().any(|(i1, j1)| {
+        shared().any(|(i2, j2)| {
+            let (x, y, x2, y2) = (&a.words[i1], &a.words[i2], &b.words[j1], &b.words[j2]);
+            let around = i1 + 2 == i2 && j2 + 2 == j1 && verb(i1 + 1, j2 + 1);
+            let into = i1 + 1 == i2 && j2 + 1 == j1 && target(y) && target(x2) && y.lead != x2.lead;
+            let whole = matches!((&alignment.left[..], &alignment.right[..]), ([], []))
+                || matches!((&alignment.left[..], &alignment.right[..]), ([v], [w])
+                    if v + 1 == i1 && w + 1 == j2 && !(converse(&a.words[*v]) || converse(&b.words[*w])));
+            free(x)
+                && free(y2)
+                && (around && (free(y) || target(y)) && (free(x2) || target(x2)) || into && whole)
+        })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::align::align;
+
+    #[test]
+    fn function_words_tell_where_a_noun_stands() {
+        for (words, slot) in [
+            ("", None),
+            ("how", None),
+            ("to", None),
+            ("in", Some(Slot::Governed)),
+            ("to the", Some(Slot::Governed)),
+            ("does in my", Some(Slot::Governed)),
+            ("in does", Some(Slot::Named)),
+            ("the does", Some(Slot::Named)),
+            ("does the", Some(Slot::Determined)),
+            ("my", Some(Slot::Determined)),
+        ] {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(Slot::behind(&words), slot, "{words:?}");
+        }
+    }
+
+    /// What sets two prompts apart, whichever comes first.
+    fn apart(a: &str, b: &str) -> String {
+        let (x, y) = (Prompt::read(a), Prompt::read(b));
+        let facts = |x: &Prompt, y: &Prompt| {
+            let apart = Apart::of(x, y, &align(x, y));
+            let slot = apart.slot.map_or("", |slot| match slot {
+                Slot::Governed => "governed",
+                Slot::Phrase => "phrase",
+                Slot::Named => "named",
+                Slot::Determined => "determined",
+            });
+            let facts = [
+                (apart.kind, "kind"),
+                (!slot.is_empty(), slot),
+                (apart.asked, "asked"),
+                (apart.subject, "subject"),
+                (apart.wants, "wants"),
+                (apart.turned, "turned"),
+            ];
+            facts.iter().filter(|fact| fact.0).map(|fact| fact.1).collect::<Vec<_>>().join(" ")
+        };
+        let found = facts(&x, &y);
+        assert_eq!(facts(&y, &x), found, "{b} / {a}");
+        found
+    }
+
+    #[track_caller]
+    fn all(cases: &[(&str, &str, &str)]) {
+        for (a, b, facts) in cases {
+            assert_eq!(apart(a, b), *facts, "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn one_kind_stands_where_the_other_does() {
+        let long = "Tell me if in the old red book at home they say how long one ought to boil ripe potatoes";
+        let (other, longer) = (long.replace("boil", "bake"), format!("{long} please"));
+        all(&[
+            ("How do I boil potatoes?", "How do I bake potatoes?", "kind"),
+            ("How do I bake potatoes?", "How do I roast potatoes?", ""),
+            ("Is it simple interest?", "Is it compound interest?", "kind"),
+            ("Should I rest before swimming?", "Should I rest while swimming?", "kind"),
+            ("Do I need a permit to fish?", "Do I need a license to fish?", "kind"),
+            ("Do I need a contract to fish?", "Do I need an agreement to fish?", ""),
+            (long, &other, "kind"),
+            (&longer, &other, ""),
+        ]);
+    }
+
+    #[test]
+    fn a_noun_stands_in_the_place_of_another() {
+        all(&[
+            ("Is parking free in Lund?", "Is parking free in Malmo?", "governed"),
+            ("Does turmeric help?", "Does cinnamon help?", "named"),
+            ("How do I descale a kettle?", "How do I descale a toaster?", "determined"),
+            ("How do I descale a kettle?", "How do I descale toasters?", ""),
+            ("Is parking free in Lund?", "Is parking free in Leeds?", "governed"),
+            ("Is Xylo free?", "Is Xyla free?", ""),
+            ("Is the kettle in Lund?", "In Malmo is the kettle?", ""),
+            ("Is the process safe for ferrets?", "Is the process safe for the option?", ""),
+            ("Is the process in Lund?", "Is it in Malmo?", "governed"),
+            ("How much is a room in Lund?", "How much is the room in Palo Alto?", "phrase"),
+            ("How much is a room in Lund?", "How much is a room in Palo Alto Cedar?", "phrase"),
+            ("How much is a room in Lund?", "How much is a room in Palo Alto Cedar Grove?", ""),
+            ("How much is a room in Lund?", "How much is a room in Palo and Alto?", ""),
+            ("How much is a room in Lund?", "How much is a room for Palo Alto?", ""),
+            ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood oranges?", "named"),
+            ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood and oranges?", ""),
+            ("Is aspirin safe with blood thinners?", "Is aspirin safe with my oranges?", ""),
+            ("Is it my blood thinners?", "Is it my blood oranges?", ""),
+        ]);
+    }
+
+    #[test]
+    fn another_time_or_question_is_asked_for() {
+        all(&[
+            ("When did the shop open?", "When will the shop open?", "asked"),
+            ("When did the shop open?", "When does the shop open?", ""),
+            ("Must the tenant repaint?", "Can the tenant repaint?", "asked"),
+            ("How did I earn points?", "How do I earn points?", "asked"),
+            ("How did I earn points?", "How did I spend points?", ""),
+            ("How did I earn points?", "Do I earn points?", ""),
+            ("What is a mortgage?", "How do I get a mortgage?", "asked"),
+            ("What is a mortgage?", "How is a mortgage?", ""),
+            ("What do I get for a mortgage?", "How do I get a mortgage?", ""),
+            ("What is a mortgage?", "How do I get a house?", "determined"),
+            ("Why is a mortgage?", "How do I get a mortgage?", ""),
+            ("Why does the build fail?", "Does the build fail?", "asked"),
+            ("Why should the build fail?", "Should the build fail?", "asked"),
+            ("Why does the build fail?", "The build does fail", ""),
+            ("How does the build fail?", "Does the build fail?", ""),
+            ("Why does the build fail?", "When does the build fail?", ""),
+            ("Why does the build fail?", "Does the test fail?", "determined"),
+            ("Is the exam hard?", "Is the exam too hard?", "asked"),
+            ("Is the exam hard?", "Is the exam too long?", ""),
+            ("The exam is hard", "Is the exam too hard?", ""),
+            ("Is the exam too hard?", "Is the exam too hard for me?", ""),
+            ("Make it hotter", "It is too hot", "wants"),
+            ("Make it hotter", "It is too cold", ""),
+        ]);
+    }
+
+    #[test]
+    fn somebody_else_does_it() {
+        all(&[
+            ("Do you charge tax?", "Do I charge tax?", "subject"),
+            ("Do you charge tax?", "Do I charge my phone?", "kind subject"),
+            ("Do you charge tax?", "Can I charge tax?", "subject"),
+            ("Do you charge tax?", "Can I charge a phone?", "kind"),
+            ("Can I sue my employer?", "Can my employer sue me?", "subject"),
+            ("Can I fire my employer?", "Can my employer sue me?", ""),
+            ("Can my boss cancel my trip?", "Can I cancel my trip with my boss?", "subject"),
+            ("Can my boss cancel my trip if I call?", "Can I cancel my trip with my boss if I call?", ""),
+            ("Can my kettle cancel my trip?", "Can I cancel my trip with my kettle?", ""),
+            ("Can my boss cancel my trip?", "Can I cancel the trip, boss?", ""),
+            ("Can my boss cancel the order?", "Can I cancel the order?", "subject"),
+            ("Can the boss cancel the order?", "Can I cancel the order?", ""),
+            ("Can my kettle cancel the order?", "Can I cancel the order?", ""),
+            ("Can my boss and the landlord cancel the order?", "Can I cancel the order?", ""),
+            ("Who do I owe money?", "Who owes me money?", "subject"),
+            ("Who do I owe money?", "Who owes money?", ""),
+            ("Who do I owe money?", "Who owes me a favour?", ""),
+            ("Does my boss give me leave?", "Do I give my boss leave?", "subject"),
+            ("Do I get sued by my boss?", "Does my boss sue me?", ""),
+        ]);
+    }
+
+    #[test]
+    fn parties_turn_around_another_verb() {
+        all(&[
+            ("Owls eat snakes", "Snakes prey on owls", "turned"),
+            ("Owls eat snakes", "Owls prey on snakes", ""),
+            ("Owls eat snakes", "Snakes eat owls", ""),
+            ("Owls eat snakes", "Snakes are eaten by owls", ""),
+            ("Owls meet snakes", "Snakes prey on owls", ""),
+            ("Owls and mice eat snakes", "Snakes and mice catch owls", ""),
+            ("Do owls eat snakes at night?", "Do snakes prey on owls at night?", "turned"),
+            ("Do fat owls eat thin snakes?", "Do fat snakes prey on thin owls?", ""),
+            ("Are grapes safe for dogs?", "Are dogs fond of grapes?", ""),
+            ("Does stress cause headaches?", "Do headaches lead to stress?", "turned"),
+            ("Does stress cause headaches?", "Do headaches come from stress?", ""),
+            ("From owls come snakes", "To snakes prey owls", ""),
+            ("How do I change dollars for euros?", "How do I exchange euros into dollars?", "turned"),
+            ("How do I change dollars for euros?", "How do I exchange dollars into euros?", ""),
+            ("How do I change dollars for euros?", "How do I swap euros for dollars?", ""),
+            ("How do I exchange dollars for euros?", "How do I exchange euros into dollars?", "turned"),
+            ("How do I sell dollars for euros?", "How do I exchange euros into dollars?", ""),
+            ("How do I exchange old dollars for euros?", "How do I exchange euros into new dollars?", ""),
+        ]);
+    }
 }
