@@ -112,3 +112,84 @@ pub(crate) fn denied(pieces: &[Piece]) -> Option<Denied> {
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::scan;
+
+    fn said(text: &str) -> Vec<Piece> {
+        let mut pieces = scan(text, 100);
+        say_denied(&mut pieces);
+        pieces
+    }
+
+    #[test]
+    fn what_is_denied_has_one_form() {
+        for (text, form) in [
+            ("I can't log in, why?", "why i can not log in"),
+            ("I am unable to go. Why?", "why i am unable to go"),
+            ("It is old. I can't log in, why?", "it is old why i can not log in"),
+            ("Why now? I can't log in, why?", "why now why i can not log in"),
+            ("I can't log in why?", "i can not log in why"),
+            ("I can log in, why?", "i can log in why"),
+            ("What can't I do, why?", "what can not i do why"),
+            ("I can't log in, please", "i can not log in please"),
+            ("Why am I not able to go?", "why can i not go"),
+            ("Why are a b c d e unable to go?", "why can a b c d e not go"),
+            ("Why are a b c d e f unable to go?", "why are a b c d e f unable to go"),
+            ("Why was I unable to go?", "why was i unable to go"),
+            ("Why am I not sure to go?", "why am i not sure to go"),
+            ("Why am I not able and to go?", "why am i not able and to go"),
+            ("Why is it unable and to go?", "why is it unable and to go"),
+            ("So why is it unable to go?", "so why can it not go"),
+            ("Why doesn't my mouse work?", "why does my mouse fail"),
+            ("Why isn't it working?", "why is it fail"),
+            ("Why aren't the lamps working?", "why are the lamps fail"),
+            ("So why won't the lamp work, and when?", "so why will the lamp fail and when"),
+            ("Why does my mouse work?", "why does my mouse work"),
+            ("Why can't my mouse work?", "why can not my mouse work"),
+            ("Why don't people work?", "why do not people work"),
+            ("Why doesn't she work?", "why does not she work"),
+            ("Why does not work pay?", "why does not work pay"),
+            ("Why doesn't my mouse work on glass?", "why does not my mouse work on glass"),
+            ("Why doesn't my mouse, the old one, work?", "why does not my mouse the old one work"),
+            ("Why doesn't a b c d e work?", "why does a b c d e fail"),
+            ("Why doesn't a b c d e f work?", "why does not a b c d e f work"),
+            ("It does not show it", "it does not showing it"),
+            ("Do not show it", "do not showing it"),
+            ("It can not show it", "it can not show it"),
+        ] {
+            let words: Vec<String> = said(text).into_iter().map(|piece| piece.text).collect();
+            assert_eq!(words.join(" "), form, "{text}");
+        }
+    }
+
+    #[test]
+    fn why_belongs_to_the_sentence_that_it_is_put_before() {
+        let pieces = said("It is old. I can't log in. Why?");
+        let [.., before, why, i, _, _, _, end] = &pieces[..] else { panic!("{pieces:?}") };
+        assert_eq!((why.text.as_str(), why.sentence, why.broken), ("why", before.sentence + 1, true));
+        assert_eq!((i.sentence, why.asked, end.asked), (why.sentence, false, true));
+        assert!(!said("I can't log in. Why?")[0].broken);
+    }
+
+    #[test]
+    fn one_cannot_must_not_or_does_not_want_to() {
+        use Denied::{Able, Allowed, Willing};
+        for (text, why) in [
+            ("I can't go", Some(Able)),
+            ("I am unable to go", Some(Able)),
+            ("I am not able to go", Some(Able)),
+            ("I do not want to go", Some(Willing)),
+            ("I must not go", Some(Allowed)),
+            ("Should I really not go?", Some(Allowed)),
+            ("Can I on Mondays not go?", None),
+            ("I do not go", None),
+            ("I can go", None),
+            ("I can't and must not go", None),
+        ] {
+            assert_eq!(denied(&scan(text, 100)), why, "{text}");
+        }
+    }
+}
