@@ -104,7 +104,7 @@ fn time(pieces: &[Piece]) -> Option<Time> {
         text(at) == "been" || is_past(text(at)) || lexicon().class(text(at)) & class::PARTICIPLE != 0
     };
     let perfect = |at: usize| {
-        matches!(text(at), "has" | "have" | "had") && text(at + 1) != "to" && (at + 1..at + 5).any(participle)
+        matches!(text(at), "has" | "have" | "had") && text(at + 1) != "to" && (at..at + 5).any(participle)
     };
     let who = matches!(text(0), "who" | "what" | "which");
     let helped = pieces.iter().any(|piece| lexicon().class(&piece.text) & class::AUXILIARY != 0);
@@ -202,9 +202,8 @@ fn subject(sentence: &[Piece]) -> Option<Subject> {
     match text(at) {
         "i" | "we" => return Some(Subject::Writer(acts)),
         "you" => {
-            let behind = &sentence[at + 1..];
             let anybody = ANYBODY.contains(&text(at + 1)) || text(at + 1) == "have" && text(at + 2) == "to";
-            let writer = behind.iter().any(|piece| matches!(piece.text.as_str(), "i" | "we"));
+            let writer = sentence.iter().any(|piece| matches!(piece.text.as_str(), "i" | "we"));
             return (acts && !anybody && !writer).then_some(Subject::Reader);
         }
         _ => {}
@@ -277,9 +276,10 @@ mod tests {
             ("How do I draft a will?", None),
             ("May I leave at will?", None),
             ("Is it going to rain?", Some(Future)),
+            ("So is it going to rain?", Some(Future)),
             ("Is it going well today?", None),
             ("Do I want to eat?", None),
-            ("Are you going to the gala?", None),
+            ("So are you going to the gala?", None),
             ("Is he going to Rome?", None),
             ("Has my parcel been sent?", Some(Past)),
             ("Has it been late?", Some(Past)),

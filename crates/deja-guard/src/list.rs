@@ -233,7 +233,7 @@ mod tests {
     fn lists_are_lines_and_their_values_are_named() {
         let (rows, table) = ("|a|b|\n|-|:-:|\n|c|d|\n|e|f|", "|Key|Value|\n|-|-|\n|a|b|\n|c|d|");
         for (text, form, equated) in [
-            ("- a\n- b", "a\nb", false),
+            ("- a\n- bcd", "a\nbcd", false),
             ("x\n  * a\n  * b\ny", "x\na\nb\ny", false),
             ("\u{2022} a\n\u{2022} b\n\u{2013} c", "a\nb\n\u{2013} c", false),
             ("1. a\n2. b\n4. c", "a\nb\n4. c", false),
@@ -294,6 +294,7 @@ mod tests {
             ("Age = 30\nRoom2 = 40", "Age = 30\nRoom2 = 40"),
             ("```\nAge = 30\nBmi = 40\n```", "```\nAge = 30\nBmi = 40\n```"),
             ("```\nAge = 30\nBmi = 40", "```\nAge = 30\nBmi = 40"),
+            ("Age = 3\nBmi = 4\n```\nx", "Age: 3\nBmi: 4\n```\nx"),
             (
                 "Age = 3\nBmi = 4\n```\nx\n```\nHip = 5\nLeg = 6",
                 "Age: 3\nBmi: 4\n```\nx\n```\nHip: 5\nLeg: 6",
