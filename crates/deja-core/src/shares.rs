@@ -148,8 +148,8 @@ mod tests {
         let shares = Shares::new(9, 3);
         let mut held = shares.of(project(1));
         assert!(held.try_take(2));
-        assert!(!shares.of(project(1)).try_take(2), "one is left of its share");
         assert!(shares.of(project(2)).try_take(3), "another has its own");
+        assert!(!shares.of(project(1)).try_take(2), "one is left of its share");
         assert!(held.try_take(1), "what was refused was not taken");
         drop(held);
         assert!(shares.of(project(1)).try_take(3));
@@ -168,5 +168,19 @@ mod tests {
         assert!(shares.whole().try_take(3) && !shares.whole().try_take(4));
         assert_eq!(shares.taken(), 7);
         assert!(shares.one(project(2)).is_some());
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_share_has_it_as_soon_as_it_is_there() {
+        let shares = Shares::new(3, 2);
+        let (mut held, mut waiting) = (shares.of(project(1)), shares.of(project(1)));
+        assert!(held.take(2).await);
+        assert!(!waiting.take(usize::MAX).await, "there are never so many");
+        let more = waiting.take(1);
+        tokio::pin!(more);
+        assert!(futures::poll!(&mut more).is_pending(), "the project has its share");
+        drop(held);
+        assert!(more.await);
+        assert_eq!(shares.taken(), 1);
     }
 }

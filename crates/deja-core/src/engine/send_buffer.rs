@@ -107,9 +107,13 @@ mod tests {
         let mut small = SendBuffer::of(&buffers, project(1));
         small.grow(SMALL).unwrap();
         assert_eq!(small.hold(vec![0; SMALL]).len(), SMALL);
+        let mut refused = SendBuffer::of(&buffers, project(1));
+        assert!(refused.grow(SMALL + 3).is_err());
         assert!(small_and_one_more(&buffers).is_err());
         drop(whole);
         assert!(small_and_one_more(&buffers).is_ok());
+        refused.grow(SMALL + 1).unwrap();
+        assert_eq!(buffers.taken(), SMALL + 1, "what was refused does not count");
     }
 
     fn small_and_one_more(buffers: &Shares) -> Result<(), QueryError> {
