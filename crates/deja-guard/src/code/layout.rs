@@ -54,7 +54,7 @@ impl Language {
             let block = matches!(first, "def" | "class" | "for" | "while" | "if" | "elif" | "with");
             block && line.ends_with(':')
         };
-        if code.starts_with(['{', '[']) && is_json(code) {
+        if is_json(code) {
             Self::Json
         } else if is_query(code.lines().next().unwrap_or_default()) {
             Self::Sql
@@ -128,7 +128,7 @@ fn is_json(code: &str) -> bool {
 fn calls(code: &str) -> bool {
     let Some(tokens) = tokens(code, Language::Calls) else { return false };
     tokens.windows(3).any(|three| {
-        let name = three[0].kind == Kind::Word && three[0].text.ends_with(|c: char| c.is_alphanumeric());
+        let name = three[0].text.ends_with(|c: char| c.is_alphanumeric());
         name && three[1].text == "(" && !three[1].spaced && three[2].text != ")"
     })
 }

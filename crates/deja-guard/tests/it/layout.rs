@@ -38,6 +38,8 @@ fn python_in_another_layout() {
             ("f(\n    a,\n    b,\n)", "f(a, b)"),
             ("x=-1; y=2;", "x = -1; y = 2"),
             ("x=1 # one", "x = 1 # one"),
+            ("f(a, # b\n  c, # d\n e)", "f(a, # b\n  c, # d\n  e)"),
+            ("if a:\n  f()\ng(x,y)", "if a:\n    f()\ng(x, y)"),
             ("if a:\n  if b:\n    f()\n  g()", "if a:\n    if b:\n        f()\n    g()"),
         ],
     );
@@ -56,6 +58,7 @@ fn python_in_another_layout() {
             ("x = 1.5", "x = 1 .5"),
             ("x = 1.5", "x = 1. 5"),
             ("not a", "nota"),
+            ("    f(a,b)\ng()", "    f(a, b)\ng()"),
             ("x = f\"{d[\"a  b\"]}\"", "x = f\"{d[\"a b\"]}\""),
             ("# it's a\nx = 1", "# it's  a\nx = 1"),
         ],
@@ -72,12 +75,14 @@ fn script_in_another_layout() {
             ("fetch(u)\n  .then(g)\n  .then(h);", "fetch(u).then(g).then(h)"),
             ("const p = {a: 1, b: [2, 3,],};", "const p = {\n  a: 1,\n  b: [2, 3]\n}"),
             ("if (a) return;\nf();", "if (a) return\nf()"),
+            ("f(() => { return 1; })", "f(() => { return 1 })"),
         ],
     );
     all_other(
         "js",
         &[
             ("return\nx", "return x"),
+            ("return\n{ x }", "return { x }"),
             ("a = b;\n(c)", "a = b\n(c)"),
             ("a = b;\n[c].d", "a = b\n[c].d"),
             ("a = b;\n`c`", "a = b\n`c`"),
@@ -139,6 +144,7 @@ fn queries_and_data_in_another_layout() {
         &[
             ("SELECT a,b FROM t WHERE id=5", "SELECT a, b\n  FROM t\n WHERE id = 5;"),
             ("SELECT a -- b\nFROM t", "SELECT a -- b\n  FROM t;"),
+            ("-- c\nSELECT a,b FROM t", "-- c\nSELECT a, b FROM t"),
         ],
     );
     all_other(
@@ -154,7 +160,11 @@ fn queries_and_data_in_another_layout() {
     all_same("json", &[("{\"a\":[1,2]}", "{\n  \"a\": [\n    1,\n    2\n  ]\n}")]);
     all_other(
         "json",
-        &[("{\"a\": [1, 2]}", "{\"a\": [1, 2,]}"), ("{\"a\": \"b,  c\"}", "{\"a\": \"b, c\"}")],
+        &[
+            ("{\"a\": [1, 2]}", "{\"a\": [1, 2,]}"),
+            ("{\"a\": \"b,  c\"}", "{\"a\": \"b, c\"}"),
+            ("{a: f(1,2)}", "{a: f(1, 2)}"),
+        ],
     );
 }
 
@@ -176,6 +186,8 @@ fn commands_in_another_layout() {
             ("x = 1", "x=1"),
             ("[ $a=b ]", "[ $a = b ]"),
             ("echo \"a  b\"", "echo \"a b\""),
+            ("echo \"a  b\" c", "echo \"a b\" c"),
+            ("# it's\necho 'a  b' # it's", "# it's\necho 'a b' # it's"),
             ("echo a\\  b", "echo a\\ b"),
             ("cat <<E\na  b\nE", "cat <<E\na b\nE"),
             ("case $a in x) ls;;\nesac", "case $a in x) ls\nesac"),
@@ -198,6 +210,9 @@ fn code_of_no_name_in_another_layout() {
             ("SELECT a FROM t", "SELECT a\nFROM t;"),
             ("const a = 1;\nconsole.log(a);", "const a = 1\nconsole.log(a)"),
             ("def f(a,b):\n  return a", "def f(a, b):\n    return a"),
+            ("[f(a,b)]", "[f(a, b)]"),
+            ("a := f(\n  1,\n  2\n)", "a := f(1, 2)"),
+            ("f(a, -b)\ng(1)", "f(a,-b)\ng(1)"),
         ],
     );
     all_other(
@@ -207,6 +222,9 @@ fn code_of_no_name_in_another_layout() {
             ("a: f(b)\nc:d", "a: f(b)\nc: d"),
             ("f(x)\ng -y", "f(x)\ng - y"),
             ("f(x)\n  y", "f(x)\ny"),
+            ("f(x)\na,\nb", "f(x)\na, b"),
+            ("a:b,c", "a:b, c"),
+            ("a: 'b'(c,d)", "a: 'b'(c, d)"),
             ("with:\n  a: f(b)\n  c:d", "with:\n  a: f(b)\n  c: d"),
             ("x := f(`a  b`)", "x := f(`a b`)"),
             ("f (x, y)\ng(x)", "f(x, y)\ng(x)"),
