@@ -1,6 +1,8 @@
-//! What all projects have together, and how much of it is one project's at most: so no project keeps the others waiting.
+//! What all projects have together, and how much of it is one project's at most: so no project keeps the others waiting. The same
+//! holds for whatever else has shares.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
@@ -11,18 +13,18 @@ use crate::id::ProjectId;
 
 /// Permits of something, for all projects together and for each of them.
 #[derive(Debug)]
-pub struct Shares {
+pub struct Shares<K = ProjectId> {
     most: usize,
     all: Arc<Semaphore>,
     each: usize,
-    by_project: Mutex<HashMap<ProjectId, Weak<Semaphore>>>,
+    owners: Mutex<HashMap<K, Weak<Semaphore>>>,
 }
 
-impl Shares {
+impl<K: Eq + Hash> Shares<K> {
     /// So many for all together, and so many for each.
     pub fn new(all: usize, each: usize) -> Self {
         let [most, each] = [all, each].map(|permits| permits.min(Semaphore::MAX_PERMITS));
-        Self { most, all: Arc::new(Semaphore::new(most)), each, by_project: Mutex::default() }
+        Self { most, all: Arc::new(Semaphore::new(most)), each, owners: Mutex::default() }
     }
 
     /// So many for all together. A project has half of them, or as many as `one` holder may take.
@@ -36,12 +38,12 @@ impl Shares {
     }
 
     /// None yet, of the share of a project.
-    pub fn of(&self, project: ProjectId) -> Held {
-        let mut by_project = self.by_project.lock();
-        let own = by_project.get(&project).and_then(Weak::upgrade).unwrap_or_else(|| {
-            by_project.retain(|_, own| own.strong_count() > 0);
+    pub fn of(&self, project: K) -> Held {
+        let mut owners = self.owners.lock();
+        let own = owners.get(&project).and_then(Weak::upgrade).unwrap_or_else(|| {
+            owners.retain(|_, own| own.strong_count() > 0);
             let own = Arc::new(Semaphore::new(self.each));
-            by_project.insert(project, Arc::downgrade(&own));
+            owners.insert(project, Arc::downgrade(&own));
             own
         });
         self.beside(own)
@@ -53,7 +55,7 @@ impl Shares {
     }
 
     /// One of the share of a project; `None` if it has its share, or all are taken.
-    pub fn one(&self, project: ProjectId) -> Option<Held> {
+    pub fn one(&self, project: K) -> Option<Held> {
         let mut held = self.of(project);
         held.try_take(1).then_some(held)
     }
@@ -155,7 +157,7 @@ mod tests {
         assert!(shares.of(project(1)).try_take(3));
         assert_eq!(shares.taken(), 0);
         shares.of(project(1));
-        assert_eq!(shares.by_project.lock().len(), 1, "those that nobody holds are forgotten");
+        assert_eq!(shares.owners.lock().len(), 1, "those that nobody holds are forgotten");
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Relay {
         let Identity { mode, model, hash, text, reasons, rendering, labels, .. } = identity;
         let hash = PromptHash(hash);
         let wired = Wired { mode, hash, scope, reasons, rendering, labels, forward, control };
-        Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)) }
+        Query { prompt: text, model, threshold, context, request, wire: Some(Box::new(wired)), room: None }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::engine::{NearMiss, Opinion, QueryError, Wired};
 use crate::money::NanoUsd;
 use crate::project::Project;
 use crate::provider::{Endpoint, Route};
+use crate::shares::Held;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Query {
     pub request: Option<String>,
     /// What it is in the wire format that it came in; `None` for deja's own API.
     pub wire: Option<Box<Wired>>,
+    /// What is held for its body as long as anybody works on it; `None` if nobody counts that, or the body holds it.
+    pub room: Option<Arc<Held>>,
 }
 
 impl Query {

@@ -498,6 +498,7 @@ pub fn query(prompt: &str) -> Query {
         context: None,
         request: None,
         wire: None,
+        room: None,
     }
 }
 

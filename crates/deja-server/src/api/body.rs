@@ -3,15 +3,55 @@
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use bytes::BytesMut;
 use deja_core::provider::content_type;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use deja_core::shares::Held;
+use http_body_util::BodyExt;
 use serde_json::value::RawValue;
+use tokio::time::{Instant, timeout_at};
 
 use crate::api::error::ApiError;
 use crate::state::RequestLimits;
 
-/// Reads a JSON body of bounded size in bounded time.
-pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Bytes, ApiError> {
+/// Why there is no body.
+pub(crate) enum Unread {
+    TooLong,
+    NoRoom,
+    Late,
+    /// It ended early.
+    Broken,
+}
+
+/// All of a body of up to `most` bytes. `deadline` says how long the next piece has, by the bytes that came, and `room` whether
+/// there is room for so many more. Pieces are put together as they come: many small ones take many times their bytes.
+pub(crate) async fn collect(
+    mut body: Body,
+    most: usize,
+    deadline: impl Fn(usize) -> Instant,
+    mut room: impl FnMut(usize) -> bool,
+) -> Result<BytesMut, Unread> {
+    let mut bytes = BytesMut::new();
+    loop {
+        let next = timeout_at(deadline(bytes.len()), body.frame());
+        let Some(frame) = next.await.map_err(|_| Unread::Late)? else { return Ok(bytes) };
+        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        if bytes.len() + data.len() > most {
+            return Err(Unread::TooLong);
+        }
+        if !room(data.len()) {
+            return Err(Unread::NoRoom);
+        }
+        bytes.extend_from_slice(&data);
+    }
+}
+
+/// Reads a JSON body of bounded size in bounded time. It takes its bytes of `room`.
+pub(super) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &RequestLimits,
+    room: &mut Held,
+) -> Result<Bytes, ApiError> {
     let bad = |detail: String| Err(ApiError::BadRequest(detail));
     if is_packed(headers) {
         return bad("the body is packed: send no Content-Encoding".into());
@@ -25,11 +65,13 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits
     if announced(headers).is_some_and(|length| length > max as u64) {
         return bad(too_large());
     }
-    match tokio::time::timeout(limits.body_timeout, Limited::new(body, max).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => bad(too_large()),
-        Ok(Err(_)) => bad("the body ended early".into()),
-        Err(_) => {
+    let deadline = Instant::now() + limits.body_timeout;
+    match collect(body, max, |_| deadline, |more| room.try_take(more)).await {
+        Ok(body) => Ok(body.freeze()),
+        Err(Unread::TooLong) => bad(too_large()),
+        Err(Unread::NoRoom) => Err(ApiError::Overloaded),
+        Err(Unread::Broken) => bad("the body ended early".into()),
+        Err(Unread::Late) => {
             bad(format!("the body did not arrive within {} seconds", limits.body_timeout.as_secs_f64()))
         }
     }

@@ -61,7 +61,8 @@ const FORBIDDEN: &str = "API key does not have permission to access this project
 /// What whoever is over a limit reads.
 pub(crate) const RATE_LIMITED: &str = "Rate limit exceeded. Please try again later.";
 const INTERNAL: &str = "Internal server error. Please try again or contact support.";
-const OVERLOADED: &str = "The service is overloaded. Please try again in a moment.";
+/// What whoever asks reads while there is too much to do.
+pub(super) const OVERLOADED: &str = "The service is overloaded. Please try again in a moment.";
 const TIMED_OUT: &str =
     "The answer took too long. Please try again in a moment: an answer that is under way is kept.";
 /// What whoever asks reads while storage or the embedder does not work.

@@ -102,7 +102,8 @@ async fn hear(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<FeedbackResponse, ApiError> {
-    let body = read(headers, body, app.limits()).await?;
+    let mut room = app.bodies().of(caller.project.id);
+    let body = read(headers, body, app.limits(), &mut room).await?;
     let said = Said::parse(&body, app.limits()).map_err(ApiError::BadRequest)?;
     let feedback = Feedback { correct: said.correct, note: said.note.as_deref() };
     let Heard { entry, met, labelled } = app.engine().feedback(caller, said.meant(), feedback).await?;

@@ -17,8 +17,10 @@ use deja_core::cache::policy::NotStored;
 use deja_core::cache::{PromptHash, Refusal};
 use deja_core::embedding::{Similarity, Threshold};
 use deja_core::engine::{Admitted, Opinion, Query, Reply, Source};
+use deja_core::id::ProjectId;
 use deja_core::pricing::PriceOrigin;
 use deja_core::project::Project;
+use deja_core::shares::Held;
 use deja_core::store::{Admission, LookUp};
 use deja_wire::MAX_MODEL_BYTES;
 use futures::future::{Either, ready};
@@ -228,16 +230,21 @@ async fn admit<'a>(
     body: Body,
 ) -> Result<(Admitted, impl Future<Output = Result<Asked, ApiError>> + use<'a>), Refused> {
     let (engine, key) = (app.engine(), auth::key_of(&head.headers)?);
-    let asked = Asked::read(&head.headers, body, app.limits());
+    let read = |project| Asked::read(app, project, &head.headers, body);
     let (wanted, asked) = match auth::guess(engine, &key, &head.headers, base) {
-        None => (None, Either::Left(asked)),
+        None => (None, Either::Left(read)),
         Some(project) => {
-            let asked = asked.await;
+            let asked = read(project.id).await;
             let wanted = asked.as_ref().ok().map(|asked| asked.look_up(&project));
-            (wanted, Either::Right(ready(asked)))
+            (wanted, Either::Right(asked))
         }
     };
-    Ok((auth::admit(engine, &key, &head.headers, base, Surface::Query, wanted).await?, asked))
+    let admitted = auth::admit(engine, &key, &head.headers, base, Surface::Query, wanted).await?;
+    let asked = match asked {
+        Either::Left(read) => Either::Left(read(admitted.caller.project.id)),
+        Either::Right(asked) => Either::Right(ready(asked)),
+    };
+    Ok((admitted, asked))
 }
 
 async fn answer(
@@ -248,11 +255,11 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let name = request_id::of(&head.extensions);
     let read = async {
-        let Asked { prompt, model, threshold, context, debug } = asked.await?;
+        let Asked { prompt, model, threshold, context, debug, room } = asked.await?;
         let threshold = caller.project.settings.threshold(threshold);
         let request = Some(name.to_owned());
         Ok::<_, ApiError>((
-            Query { prompt, model, threshold, context, request, wire: None },
+            Query { prompt, model, threshold, context, request, wire: None, room: Some(Arc::new(room)) },
             (threshold, debug),
         ))
     };
@@ -316,11 +323,15 @@ struct Asked {
     context: Option<String>,
     /// For a debug object, if there is to be one: members that are ignored.
     debug: Option<Vec<String>>,
+    /// Of its body.
+    room: Held,
 }
 
 impl Asked {
-    async fn read(headers: &HeaderMap, body: Body, limits: &RequestLimits) -> Result<Self, ApiError> {
-        parse(&read(headers, body, limits).await?, limits).map_err(ApiError::BadRequest)
+    async fn read(app: &App, project: ProjectId, headers: &HeaderMap, body: Body) -> Result<Self, ApiError> {
+        let (limits, mut room) = (app.limits(), app.bodies().of(project));
+        let body = read(headers, body, limits, &mut room).await?;
+        parse(&body, limits, room).map_err(ApiError::BadRequest)
     }
 
     fn look_up(&self, project: &Project) -> LookUp {
@@ -329,7 +340,7 @@ impl Asked {
     }
 }
 
-fn parse(body: &[u8], limits: &RequestLimits) -> Result<Asked, String> {
+fn parse(body: &[u8], limits: &RequestLimits, room: Held) -> Result<Asked, String> {
     let text = object(body, "prompt and model")?;
     let fields: Fields<'_> = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
 
@@ -357,7 +368,7 @@ fn parse(body: &[u8], limits: &RequestLimits) -> Result<Asked, String> {
     }
     let include_debug = boolean("include_debug", fields.include_debug)?.unwrap_or(false);
     let debug = include_debug.then(|| ignored(text));
-    Ok(Asked { prompt, model, threshold, context, debug })
+    Ok(Asked { prompt, model, threshold, context, debug, room })
 }
 
 /// Members that are ignored. The body is read once more, for those who ask.

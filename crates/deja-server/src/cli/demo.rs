@@ -127,6 +127,7 @@ async fn print_queries(server: &Server, key: &str) -> anyhow::Result<()> {
             context: None,
             request: None,
             wire: None,
+            room: None,
         };
         let began = Instant::now();
         let reply = server.wired.app.engine().query(&caller, query).await?;

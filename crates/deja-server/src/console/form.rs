@@ -6,12 +6,17 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use deja_core::admin::AdminError;
 use deja_core::provider::content_type;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
+use tokio::time::Instant;
 
 use super::Console;
 use super::error::ConsoleError;
+use super::session::Who;
+use crate::api::body::{Unread, collect};
+
+/// Longest form of somebody who is not signed in: an address, passwords and where to go on, in bytes.
+const AT_THE_DOOR: usize = 16 * 1024;
 
 /// A form as sent by a page.
 pub(super) struct Form<T>(pub(super) T);
@@ -24,13 +29,17 @@ impl<T: DeserializeOwned> FromRequest<Arc<Console>> for Form<T> {
         if !content_type(request.headers()).starts_with("application/x-www-form-urlencoded") {
             return Err(bad("It is not a form of this console"));
         }
-        // Percent-encoding makes a text up to three times as long.
         let limits = console.app.limits();
-        let body = Limited::new(request.into_body(), limits.body_bytes.saturating_mul(3)).collect();
-        let body = match tokio::time::timeout(limits.body_timeout, body).await {
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(bad("It is too long")),
-            Ok(Err(_)) | Err(_) => return Err(bad("It did not arrive whole")),
+        let who = request.extensions().get::<Option<Who>>().and_then(Option::as_ref);
+        let mut room = who.map(|who| console.app.by_operators().of(who.operator.id));
+        let most = if room.is_some() { limits.form_bytes() } else { AT_THE_DOOR };
+        let has_room = |more| room.as_mut().is_none_or(|room| room.try_take(more));
+        let deadline = Instant::now() + limits.body_timeout;
+        let body = match collect(request.into_body(), most, |_| deadline, has_room).await {
+            Ok(body) => body,
+            Err(Unread::TooLong) => return Err(bad("It is too long")),
+            Err(Unread::NoRoom) => return Err(ConsoleError::Overloaded),
+            Err(Unread::Late | Unread::Broken) => return Err(bad("It did not arrive whole")),
         };
         serde_html_form::from_bytes(&body).map(Self).map_err(|_| bad("A field is missing or wrong"))
     }

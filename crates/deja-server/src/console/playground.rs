@@ -124,6 +124,7 @@ fn read(visit: &Visit, project: &Project, form: &mut Trial) -> Result<Query, Pro
         context: (!form.context.is_empty()).then(|| form.context.clone()),
         request: Some(request_id::new()),
         wire: None,
+        room: None,
     })
 }
 

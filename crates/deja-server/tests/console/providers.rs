@@ -207,6 +207,7 @@ async fn the_page_of_providers_says_which_has_no_answer() {
             context: None,
             request: None,
             wire: None,
+            room: None,
         };
         world.wired.app.engine().query(&caller, query).await.unwrap_err();
     }

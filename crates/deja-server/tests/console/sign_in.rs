@@ -26,6 +26,19 @@ async fn add_ada(world: &World) {
 }
 
 #[tokio::test]
+async fn what_a_stranger_sends_is_short() {
+    let world = with_ada().await;
+    let project = world.project("Shop").await;
+    let long = "x".repeat(20_000);
+    let door = world.stranger().post("/console/sign-in", &[("email", &long), ("password", PASSWORD)]).await;
+    assert_eq!(door.status, 400);
+    assert!(door.text().contains("It is too long"), "{}", door.text());
+    let place = format!("/console/p/{}/cache/restore", project.slug);
+    let inside = world.browser_of(Role::Owner).await.post(&place, &[("entry", &long)]).await;
+    assert!(inside.text().contains("A field is wrong"), "{}", inside.text());
+}
+
+#[tokio::test]
 async fn the_first_link_makes_the_first_owner_once() {
     let world = World::new().await;
     let setup = operators::set_up(&world.wired.admin).await.unwrap();

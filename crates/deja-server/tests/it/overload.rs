@@ -57,6 +57,35 @@ fn one_project_cannot_take_the_provider_calls_of_all() {
 }
 
 #[test]
+fn the_queries_of_one_project_leave_room_for_those_of_others() {
+    let provider = FakeProvider::start();
+    // Half of all is for one project: two of these queries.
+    let deja = Deja::builder()
+        .provider(&provider)
+        .env("DEJA_MAX_PROMPT_BYTES", "30000")
+        .env("DEJA_MAX_BODY_BYTES", "32768")
+        .env("DEJA_WIRE_MAX_BODY_BYTES", "32768")
+        .env("DEJA_WIRE_MAX_BYTES_IN_FLIGHT", "131072")
+        .start();
+    let [greedy, other] = ["greedy-texts", "other-texts"].map(|name| Tenant::create(&deja, name, &BIG));
+    let gate = Gate::default();
+    provider.on("texts", Reaction::Gated(gate.clone(), Box::new(Reaction::Text("At last.".into()))));
+    let ask = |number: usize| json!({"prompt": "x".repeat(25_000), "model": MODEL, "context": format!("texts {number}")});
+    let mut waiting = vec![greedy.begin(&ask(1)), greedy.begin(&ask(2))];
+    provider.wait_for_calls("texts", 2);
+    let refused = greedy.send(&ask(3));
+    assert!(!refused.detail(503).is_empty());
+    assert_eq!(refused.header("x-deja-error"), Some("overloaded"));
+    waiting.push(other.begin(&ask(1)));
+    provider.wait_for_calls("texts", 3);
+    gate.open();
+    for connection in &mut waiting {
+        assert_eq!(connection.receive(false).unwrap().json()["response"], "At last.");
+    }
+    eventually("their room comes back", || greedy.send(&ask(3)).status == 200);
+}
+
+#[test]
 fn answers_that_take_too_much_together_are_refused_and_hits_go_on() {
     let provider = FakeProvider::start();
     let deja = Deja::builder()

@@ -10,6 +10,7 @@ use deja_core::access_token::PlainAccessToken;
 use deja_core::admin::Acting;
 use deja_core::admin::projects::Chosen;
 use deja_core::admin::tokens::{self, Shown};
+use deja_core::id::OperatorId;
 use deja_core::operator::Operator;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -41,7 +42,10 @@ impl FromRequestParts<Arc<AdminApi>> for Caller {
         let refused = match token_of(&head.headers)? {
             None => Refusal::UnknownToken,
             Some(plain) => match tokens::find(&api.admin, &plain).await? {
-                Shown::Of(operator) => return Ok(Self { api: api.clone(), operator }),
+                Shown::Of(operator) => {
+                    head.extensions.insert(operator.id);
+                    return Ok(Self { api: api.clone(), operator });
+                }
                 Shown::Expired => Refusal::ExpiredToken,
                 Shown::Unknown => Refusal::UnknownToken,
             },
@@ -59,7 +63,8 @@ fn token_of(headers: &HeaderMap) -> Result<Option<PlainAccessToken>, Refusal> {
     Ok(Some(first).filter(|_| values.next().is_none()).and_then(bearer).and_then(PlainAccessToken::parse))
 }
 
-/// A JSON object as the document describes it; a member that it does not name is refused.
+/// A JSON object as the document describes it; a member that it does not name is refused. Taken behind [`Caller`]: nothing is read
+/// for a stranger.
 pub(super) struct Sent<T>(pub(super) T);
 
 impl<T: DeserializeOwned> FromRequest<Arc<AdminApi>> for Sent<T> {
@@ -67,7 +72,9 @@ impl<T: DeserializeOwned> FromRequest<Arc<AdminApi>> for Sent<T> {
 
     async fn from_request(request: Request, api: &Arc<AdminApi>) -> Result<Self, Refusal> {
         let (head, body) = request.into_parts();
-        let body = read(&head.headers, body, api.app.limits()).await?;
+        let caller = head.extensions.get::<OperatorId>().copied().ok_or(Refusal::UnknownToken)?;
+        let mut room = api.app.by_operators().of(caller);
+        let body = read(&head.headers, body, api.app.limits(), &mut room).await?;
         let text = object(&body, "what /docs names").map_err(Refusal::Bad)?;
         serde_json::from_str(text).map(Self).map_err(|error| Refusal::Bad(format!("the body: {error}")))
     }

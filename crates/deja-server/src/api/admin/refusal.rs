@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use deja_core::admin::AdminError;
 use deja_core::member::Rank;
 
-use crate::api::error::{ApiError, ERROR_CODE, ErrorBody, UNAVAILABLE};
+use crate::api::error::{ApiError, ERROR_CODE, ErrorBody, OVERLOADED, UNAVAILABLE};
 
 /// Why a request was not done.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(super) enum Refusal {
     MethodNotAllowed,
     /// It is there already.
     Conflict(String),
+    /// Too busy.
+    Overloaded,
     /// Storage does not work now; the cause is for the log only.
     Unavailable(String),
     /// It could not be done; for the log only.
@@ -70,6 +72,7 @@ impl Refusal {
                 (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Method not allowed")
             }
             Self::Conflict(detail) => (StatusCode::CONFLICT, "conflict", detail),
+            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded", OVERLOADED),
             Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", UNAVAILABLE),
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -94,7 +97,7 @@ impl IntoResponse for Refusal {
         }
         let wait = match self {
             Self::Throttled(wait) => Some(wait.as_secs().max(1)),
-            Self::Unavailable(_) => Some(1),
+            Self::Overloaded | Self::Unavailable(_) => Some(1),
             _ => None,
         };
         if let Some(seconds) = wait {
@@ -121,7 +124,10 @@ impl From<AdminError> for Refusal {
 /// What reading a body ends with.
 impl From<ApiError> for Refusal {
     fn from(error: ApiError) -> Self {
-        Self::Bad(error.detail().to_owned())
+        match error {
+            ApiError::Overloaded => Self::Overloaded,
+            error => Self::Bad(error.detail().to_owned()),
+        }
     }
 }
 

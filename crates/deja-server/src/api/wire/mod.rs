@@ -7,7 +7,7 @@
 
 mod answer;
 mod ask;
-pub(crate) mod body;
+mod body;
 mod control;
 mod error;
 mod events;
