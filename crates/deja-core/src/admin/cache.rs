@@ -82,6 +82,14 @@ pub struct Deleted {
     pub saved: NanoUsd,
 }
 
+impl Deleted {
+    /// The bytes of its texts.
+    pub fn bytes(&self) -> usize {
+        let EntryRecord { prompt, answer, .. } = &*self.record;
+        prompt.len() + answer.text.len() + answer.record.as_ref().map_or(0, String::len)
+    }
+}
+
 async fn kept(by: &Acting<'_>, project: &Project, entry: EntryId) -> Result<Option<Deleted>, AdminError> {
     let Some(detail) = by.store().entry(project.id, entry).await? else { return Ok(None) };
     if by.store().quarantined(project.id, entry).await?.is_some() {

@@ -1,6 +1,8 @@
 //! Bodies that wait for their clients. A body that its client takes slowly, or not at all, stays in memory meanwhile, so what
 //! they take together is bounded.
 
+use std::hash::Hash;
+
 use bytes::Bytes;
 
 use crate::engine::{Engine, QueryError, RecordLimits};
@@ -18,19 +20,25 @@ pub(super) fn send_buffers(limits: RecordLimits) -> Shares {
 
 /// The body of one answer.
 #[derive(Debug)]
-pub struct SendBuffer<'a> {
-    shares: &'a Shares,
-    project: ProjectId,
+pub struct SendBuffer<'a, K = ProjectId> {
+    shares: &'a Shares<K>,
+    of: K,
     bytes: usize,
     room: Option<Held>,
 }
 
-impl<'a> SendBuffer<'a> {
-    const fn of(shares: &'a Shares, project: ProjectId) -> Self {
-        Self { shares, project, bytes: 0, room: None }
+impl<'a, K: Copy + Eq + Hash> SendBuffer<'a, K> {
+    /// Room for it of the share of `of`, none yet.
+    pub const fn of(shares: &'a Shares<K>, of: K) -> Self {
+        Self { shares, of, bytes: 0, room: None }
     }
 
-    /// The bytes that count. A body that is larger than a project's share takes all of that.
+    /// Whose share it takes of.
+    pub const fn owner(&self) -> K {
+        self.of
+    }
+
+    /// The bytes that count. A body that is larger than a share takes all of that.
     fn counted(&self) -> usize {
         if self.bytes <= SMALL { 0 } else { self.bytes.min(self.shares.each()) }
     }
@@ -40,7 +48,7 @@ impl<'a> SendBuffer<'a> {
         let taken = self.counted();
         self.bytes += bytes;
         let more = self.counted() - taken;
-        if more > 0 && !self.room.get_or_insert_with(|| self.shares.of(self.project)).try_take(more) {
+        if more > 0 && !self.room.get_or_insert_with(|| self.shares.of(self.of)).try_take(more) {
             self.bytes -= bytes;
             return Err(QueryError::Overloaded);
         }

@@ -18,7 +18,8 @@ use super::paging::{cursor, cursor_text};
 use super::sort::{Column, Of, Sort, Sortable, heads};
 use super::turns;
 
-const PAGE: usize = 50;
+/// Entries of a page.
+pub(super) const PAGE: usize = 50;
 const NEAREST: NonZeroUsize = NonZeroUsize::new(25).unwrap();
 /// Entries in quarantine that are listed.
 const HELD: NonZeroUsize = NonZeroUsize::new(20).unwrap();

@@ -9,7 +9,7 @@ use deja_core::admin::cache::{self, Deleted};
 use deja_core::id::EntryId;
 use serde::Deserialize;
 
-use super::cache::{Search, entries_of};
+use super::cache::{PAGE, Search, entries_of};
 use super::error::ConsoleError;
 use super::flash::Flash;
 use super::form::{Form, Path, Query};
@@ -41,10 +41,14 @@ pub(super) async fn delete(
     good: &str,
 ) -> Answer {
     let list = searched.here(slug, "");
-    let mut kept = Vec::new();
+    // What no form can send back is gone.
+    let (mut kept, mut bytes, most) = (Vec::new(), 0, visit.console.app.limits().body_bytes);
     for entry in entries {
         match cache::delete(&visit.acting(), slug, *entry).await {
-            Ok(deleted) => kept.push(deleted),
+            Ok(deleted) => {
+                bytes += deleted.as_ref().map_or(0, Deleted::bytes);
+                kept.push(deleted.filter(|_| bytes <= most));
+            }
             // Of several, one that went meanwhile is no news.
             Err(AdminError::NotFound(_)) if entries.len() > 1 => {}
             failed => return visit.done(&list, failed, good),
@@ -58,18 +62,17 @@ pub(super) async fn delete(
     let deleted: Vec<Deleted> = kept.into_iter().flatten().collect();
     let good = match (entries.len(), gone - deleted.len()) {
         (1, _) => good.to_owned(),
-        (_, 0) => format!("{} deleted.", entries_of(gone as u64)),
+        (_, lost) if lost == 0 || bytes > most => format!("{} deleted.", entries_of(gone as u64)),
         (_, lost) => format!(
             "{} deleted, {lost} of them for good: what is expired or in quarantine cannot be brought back.",
             entries_of(gone as u64)
         ),
     };
-    if deleted.is_empty() {
+    if deleted.is_empty() || bytes > most {
         return visit.to(&list, &Flash::good(good));
     }
     let sealed = visit.seal(UNDO, &deleted)?;
-    // What no form can send back is gone.
-    if sealed.len() > visit.console.app.limits().body_bytes {
+    if sealed.len() > most {
         return visit.to(&list, &Flash::good(good));
     }
     let project = visit.project()?;
@@ -94,6 +97,9 @@ pub(super) async fn delete_selected(
 ) -> Answer {
     let entries: Result<Vec<EntryId>, _> = form.entry.iter().map(|id| id.parse()).collect();
     let entries = entries.map_err(|_| ConsoleError::bad_field())?;
+    if entries.len() > PAGE {
+        return Err(ConsoleError::BadForm("More is ticked than a page has".into()));
+    }
     if entries.is_empty() {
         let flash = Flash::bad("Nothing was deleted: tick the entries first.");
         return visit.to(&searched.here(&slug, ""), &flash);

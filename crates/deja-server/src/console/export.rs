@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use deja_core::admin::AdminError;
 use deja_core::admin::transfer::{self, Cursor, Head, Record, line};
 use futures::{StreamExt as _, stream};
@@ -18,8 +17,9 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>) -> Answer {
     let head = lines(&transfer::head(&visit.acting(), &head).await?);
     let name = format!("{slug}.jsonl");
     let visit = Arc::new(visit);
-    let pages = stream::try_unfold(None, move |after| next(visit.clone(), slug.clone(), after));
-    let body = Body::from_stream(stream::once(async { head }).chain(pages));
+    let of = Arc::clone(&visit);
+    let pages = stream::try_unfold(None, move |after| next(of.clone(), slug.clone(), after));
+    let body = visit.file(stream::once(async { head }).chain(pages))?;
     Ok(download("application/x-ndjson", &name, body))
 }
 

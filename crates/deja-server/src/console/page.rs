@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
@@ -11,10 +11,12 @@ use axum::http::request::Parts;
 use axum::response::{Html, IntoResponse, Response};
 use deja_core::admin::{Acting, AdminError, Seen};
 use deja_core::clock::Timestamp;
+use deja_core::engine::SendBuffer;
 use deja_core::member::Rank;
 use deja_core::operator::Role;
 use deja_core::project::Project;
-use deja_core::store::Store;
+use deja_core::store::{PAGE_BYTES, Store};
+use futures::{Stream, StreamExt as _};
 
 use super::Console;
 use super::assets::{self, Addresses};
@@ -197,11 +199,30 @@ impl Visit {
 
     /// The page. Clears the message that was shown on it.
     pub(super) fn page(&self, template: &impl Template) -> Response {
-        let mut response = html(template);
+        let mut response = written(template, |page| {
+            let mut buffer = SendBuffer::of(self.console.app.by_operators(), self.who.operator.id);
+            buffer.grow(page.len())?;
+            Ok(buffer.hold(page))
+        });
         if self.flash.is_some() {
             response.headers_mut().append(SET_COOKIE, flash::clear(&self.console));
         }
         response
+    }
+
+    /// A file, of which the next piece is read when the browser has taken the last one. There are as many at once as there is room
+    /// for their pieces.
+    pub(super) fn file<E: std::error::Error + Send + Sync + 'static>(
+        &self,
+        pieces: impl Stream<Item = Result<Vec<u8>, E>> + Send + 'static,
+    ) -> Result<Body, ConsoleError> {
+        let mut room = self.console.app.by_operators().of(self.who.operator.id);
+        if !room.try_take(PAGE_BYTES) {
+            return Err(ConsoleError::Overloaded);
+        }
+        Ok(Body::from_stream(pieces.inspect(move |_| {
+            let _until_it_is_sent = &room;
+        })))
     }
 
     /// The same page again, after a form that could not be done.
@@ -280,8 +301,13 @@ pub(super) fn error(frame: &Frame, text: &str, onward: (&'static str, &'static s
 
 /// A template as an answer.
 pub(super) fn html(template: &impl Template) -> Response {
+    written(template, |page| Ok(page.into()))
+}
+
+/// A template as an answer, whose bytes `held` makes of its text.
+fn written(template: &impl Template, held: impl FnOnce(String) -> Result<Bytes, ConsoleError>) -> Response {
     match template.render() {
-        Ok(body) => Html(body).into_response(),
+        Ok(page) => held(page).map(Html).into_response(),
         Err(error) => {
             tracing::error!(error.code = "template", "a page could not be written: {error}");
             (StatusCode::INTERNAL_SERVER_ERROR, "The page could not be written.").into_response()

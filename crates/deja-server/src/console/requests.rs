@@ -7,7 +7,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::REFRESH;
 use deja_core::admin::requests::Forbidden;
@@ -411,8 +410,9 @@ pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let asked = Arc::new((visit, slug, wanted.filter()?, wanted.sort().1));
     // What is refused is refused before the file begins.
     let (first, next) = lines(&asked, None).await?;
+    let of = Arc::clone(&asked);
     let rest = stream::try_unfold(next, move |next| {
-        let asked = Arc::clone(&asked);
+        let asked = Arc::clone(&of);
         async move {
             match next {
                 Some(after) => lines(&asked, Some(after)).await.map(Some),
@@ -420,7 +420,7 @@ pub(super) async fn csv(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
             }
         }
     });
-    Ok(download(CSV, &name, Body::from_stream(stream::once(async { Ok(first) }).chain(rest))))
+    Ok(download(CSV, &name, asked.0.file(stream::once(async { Ok(first) }).chain(rest))?))
 }
 
 /// The lines of the rows behind `after`, the head in front of the first; and where to go on, if there are more.

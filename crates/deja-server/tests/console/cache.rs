@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Request;
 use deja_core::admin::transfer::{self, Batch, Imported, Open, line};
 use deja_core::cache::{Frame, Kind, Parameters};
 use deja_core::operator::Role;
@@ -25,6 +27,49 @@ async fn a_purge_counts_first_and_wants_the_name_typed() {
         .await;
     assert_eq!(page.one(".note"), "1 entry deleted.");
     assert_eq!(page.all("tbody th a"), ["How do I reset my password?"]);
+}
+
+#[tokio::test]
+async fn pages_that_one_operator_does_not_take_leave_room_for_those_of_others() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let entry = world.entry(&project, "What is a pen?", &"a".repeat(8_000_000), None).await;
+    let page = || Request::get(format!("/console/p/shop/cache/{entry}")).body(Body::empty()).unwrap();
+    let mut one = world.browser_of(Role::Owner).await;
+    let mut other = world.browser_of(Role::Owner).await;
+    let mut untaken = Vec::new();
+    for _ in 0..4 {
+        let answer = one.answer(page()).await;
+        assert_eq!(answer.status(), 200);
+        untaken.push(answer);
+    }
+    assert_eq!(one.answer(page()).await.status(), 503);
+    assert_eq!(other.answer(page()).await.status(), 200);
+    assert_eq!(one.get("/console/p/shop/cache").await.status, 200, "a short page needs no room");
+    let export = || Request::get("/console/p/shop/export").body(Body::empty()).unwrap();
+    assert_eq!(one.answer(export()).await.status(), 503);
+    untaken.pop();
+    assert_eq!(one.answer(page()).await.status(), 200);
+    assert_eq!(one.answer(export()).await.status(), 200);
+}
+
+#[tokio::test]
+async fn what_is_too_long_to_be_sent_back_is_deleted_for_good() {
+    let world = World::new().await;
+    let project = world.project("Shop").await;
+    let mut entries = Vec::new();
+    for number in 0..2 {
+        let prompt = format!("What is {number}?");
+        entries.push(world.entry(&project, &prompt, &"a".repeat(700_000), None).await.to_string());
+    }
+    let mut member = world.browser_of(Role::Member).await;
+    let form: Vec<_> = entries.iter().map(|entry| ("entry", entry.as_str())).collect();
+    let page = member.submit("/console/p/shop/cache/delete", &form).await;
+    assert_eq!(page.one(".note"), "2 entries deleted.");
+    assert_eq!(world.wired.store.count(project.id).await.unwrap(), 0);
+    let form = vec![("entry", entries[0].as_str()); 51];
+    let refused = member.post("/console/p/shop/cache/delete", &form).await;
+    assert_eq!(refused.status, 400);
 }
 
 #[tokio::test]

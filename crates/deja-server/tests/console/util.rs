@@ -299,7 +299,12 @@ impl Browser {
         self.get(answer.location()).await
     }
 
-    pub async fn send(&mut self, mut request: Request<Body>) -> Page {
+    pub async fn send(&mut self, request: Request<Body>) -> Page {
+        Page::of(self.answer(request).await).await
+    }
+
+    /// The answer to a request, of whose body nothing is taken yet.
+    pub async fn answer(&mut self, mut request: Request<Body>) -> Response<Body> {
         let cookies: Vec<String> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         if !cookies.is_empty() {
@@ -320,7 +325,7 @@ impl Browser {
                 self.cookies.insert(name.into(), value.into());
             }
         }
-        Page::of(response).await
+        response
     }
 }
 
