@@ -2,6 +2,7 @@
 
 mod failures;
 mod hangups;
+mod tokens;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -449,41 +450,6 @@ async fn an_answer_beyond_the_limit_of_records_is_passed_on_whole_and_not_stored
 }
 
 #[tokio::test]
-async fn tokens_of_a_plain_answer_beyond_the_limit_of_records_are_estimated_by_its_length() {
-    let bench = Bench::new().await;
-    // 16,384 words in 65,536 bytes.
-    let body = "one ".repeat(50_000);
-    let passing = body.clone();
-    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &passing)));
-    assert_eq!(text(bench.live(relay("reset|1")).await).await, body);
-    bench.until("it is counted", |bench| bench.heard().len() == 1).await;
-    bench.engine.flush_counts().await.unwrap();
-    let totals = bench.totals().await;
-    assert_eq!((totals.input_tokens, totals.output_tokens), (3, 50_000));
-}
-
-#[tokio::test]
-async fn thoughts_and_calls_of_tools_are_counted_where_nobody_tells_the_tokens() {
-    let bench = Bench::new().await;
-    let (feed, _) = bench.streams();
-    let live = bench.live(streamed("reset|1")).await;
-    let delta = |delta: &str| {
-        let chunk = format!(r#"data: {{"choices":[{{"index":0,"delta":{delta}}}]}}"#);
-        feed.unbounded_send(Ok((chunk + "\n\n").into())).unwrap();
-    };
-    delta(r#"{"reasoning_content":"three words are "}"#);
-    delta(r#"{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"x\": 1}"}}]}"#);
-    for piece in [chunk(" done", "tool_calls"), done()] {
-        feed.unbounded_send(Ok(piece)).unwrap();
-    }
-    drop(feed);
-    text(live).await;
-    bench.until("it is counted", |bench| bench.heard().len() == 1).await;
-    bench.engine.flush_counts().await.unwrap();
-    assert_eq!(bench.totals().await.output_tokens, 6);
-}
-
-#[tokio::test]
 async fn an_answer_that_calls_tools_answers_the_very_same_question_only() {
     for store in [false, true] {
         let opt_ins = if store { [OptIn::StoreToolCalls].into() } else { BTreeSet::new() };
@@ -500,77 +466,6 @@ async fn an_answer_that_calls_tools_answers_the_very_same_question_only() {
         assert_eq!(answer("reset|2").await, store);
         assert_eq!(bench.entries().await, if store { 2 } else { 0 });
     }
-}
-
-#[tokio::test]
-async fn what_a_provider_takes_for_its_prompt_cache_is_spent_in_a_wire_format_too() {
-    let bench = Bench::new().await;
-    let cached = r#""prompt_tokens_details":{"cached_tokens":5},"prompt_tokens""#;
-    let body = chat_completion("cheap", "Yes.", "stop").replace(r#""prompt_tokens""#, cached);
-    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &body)));
-    text(bench.live(relay("reset|1")).await).await;
-    let hit = bench.hit(relay("reset|1")).await;
-    assert_eq!(hit.saved(), NanoUsd::from_nanos(7 * 1000 + 3 * 2000), "the list price");
-    bench.engine.flush_counts().await.unwrap();
-    assert_eq!(bench.totals().await.spent, NanoUsd::from_nanos(2 * 1000 + 5 * 100 + 3 * 2000));
-}
-
-#[tokio::test]
-async fn a_hit_by_meaning_saves_what_its_turns_and_tools_would_have_cost_too() {
-    let bench = Bench::new().await;
-    let body =
-        chat_completion("cheap", "Yes.", "stop").replace(r#""prompt_tokens":7"#, r#""prompt_tokens":1000"#);
-    *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &body)));
-    text(bench.live(relay("reset my password|1")).await).await;
-    // Two words more than the stored question.
-    let hit = bench.hit(relay("reset my password|2 at once")).await;
-    assert!(matches!(hit.source, Source::Semantic(_)));
-    assert_eq!((hit.cost.input_tokens, hit.cost.output_tokens, hit.cost.estimated), (1002, 3, true));
-    assert_eq!(hit.saved(), NanoUsd::from_nanos(1002 * 1000 + 3 * 2000));
-}
-
-#[tokio::test]
-async fn turns_and_tools_are_counted_where_nobody_tells_the_tokens() {
-    let bench = Bench::new().await;
-    let (feed, _) = bench.streams();
-    let mut asked = streamed("reset my password|1");
-    asked.forward.body = Bytes::from_static(
-        br#"{"model": "cheap", "messages": [{"role": "system", "content": "Be brief."},
-            {"role": "user", "content": "one two"}, {"role": "assistant", "content": "three"},
-            {"role": "user", "content": "reset my password|1"}], "tools": [{"type": "function"}]}"#,
-    );
-    let live = bench.live(asked).await;
-    for piece in [chunk("Yes.", "stop"), done()] {
-        feed.unbounded_send(Ok(piece)).unwrap();
-    }
-    drop(feed);
-    text(live).await;
-    // By the counter of these tests: two, three of the question, three of turns, one of tools.
-    let same = bench.hit(relay("reset my password|1")).await;
-    assert_eq!((same.cost.input_tokens, same.cost.estimated), (9, true));
-    let similar = bench.hit(relay("reset my password|2 at once")).await;
-    assert_eq!((similar.cost.input_tokens, similar.cost.estimated), (11, true));
-}
-
-#[tokio::test]
-async fn what_embeddings_cost_is_counted() {
-    let bench = Bench::new().await;
-    let long = format!("[{}0]", "0.125, ".repeat(40 * 1024));
-    let usage = r#""usage": {"prompt_tokens": 70, "total_tokens": 70}"#;
-    // Of one that tells no tokens none are known.
-    for (vector, usage) in [("[0.5]", usage), (&long, usage), ("[0.5]", r#""model": "cheap""#)] {
-        let body = format!(r#"{{"object": "list", "data": [{{"embedding": {vector}}}], {usage}}}"#);
-        let answer = body.clone();
-        *bench.provider.passing.lock().unwrap() = Arc::new(move |_| Ok(plain(200, &answer)));
-        let mut passing = relay("reset|1");
-        (passing.identity.mode, passing.forward.endpoint) = (Mode::Bypass, Endpoint::Embeddings);
-        assert_eq!(text(bench.live(passing).await).await, body);
-    }
-    bench.until("all are counted", |bench| bench.heard().len() == 3).await;
-    bench.logged().await;
-    let totals = bench.totals().await;
-    assert_eq!((totals.passed, totals.input_tokens, totals.output_tokens), (3, 2 * 70, 0));
-    assert_eq!((totals.spent, totals.unpriced), (NanoUsd::from_nanos(1000 * 2 * 70), 0));
 }
 
 #[tokio::test]
