@@ -11,5 +11,5 @@ pub use clock::ManualClock;
 pub use entropy::SeededEntropy;
 pub use memory::MemoryStore;
 pub use nouns::{
-    bytes, change, change_at, entry, key, new_entry, operator, project, provider, sample, wrong,
+    bytes, change, change_at, entry, key, logged, new_entry, operator, project, provider, sample, wrong,
 };

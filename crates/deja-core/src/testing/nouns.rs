@@ -1,15 +1,18 @@
 //! The nouns as most tests want them. A test that wants another value sets it, so that a new field is written here only.
 
+use crate::analytics::{ContextKey, Outcome, Surface};
 use crate::api_key::{ApiKey, KeyHash};
 use crate::audit::{Actor, Change};
 use crate::cache::{Answer, Entry, LabelSource, Met, NewEntry, PromptHash, Scope};
 use crate::clock::Timestamp;
 use crate::embedding::Similarity;
 use crate::id::{EntryId, KeyId, OperatorId, ProjectId, ProviderId};
+use crate::money::NanoUsd;
 use crate::operator::{Operator, PasswordHash, Role};
 use crate::project::{Project, ProjectSettings, Tier};
 use crate::provider::{ProviderConfig, ProviderKind};
 use crate::quality::{Band, NewSample, SampleId};
+use crate::request_log::LoggedRequest;
 use crate::store::NewLabel;
 
 /// An identity made of a number, ordered as the number.
@@ -120,6 +123,27 @@ pub fn sample(
         met: Met::Served,
         reason: None,
         score: None,
+    }
+}
+
+/// A line of the log: a miss of the model `m`, and nothing more of it.
+pub fn logged(project: ProjectId, at: Timestamp) -> LoggedRequest {
+    LoggedRequest {
+        project,
+        at,
+        request: None,
+        key: KeyId::from_bytes(bytes(1)),
+        surface: Surface::Query,
+        model: "m".into(),
+        context: ContextKey::WITHOUT,
+        asked: None,
+        text: None,
+        outcome: Outcome::Miss,
+        cause: None,
+        joined: false,
+        met: None,
+        latency: None,
+        saved: NanoUsd::ZERO,
     }
 }
 

@@ -10,7 +10,7 @@ use axum::http::{Request, Response};
 use deja_core::admin::Acting;
 use deja_core::admin::keys::{self, KeyWish};
 use deja_core::admin::projects::{self, NewProject};
-use deja_core::analytics::{ContextKey, Outcome, Surface};
+use deja_core::analytics::Outcome;
 use deja_core::audit::{Actor, Change};
 use deja_core::cache::{Answer, Frame, Met, NewEntry, PromptHash, Scope};
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
@@ -20,7 +20,7 @@ use deja_core::money::NanoUsd;
 use deja_core::operator::{Operator, PasswordHash, PlainToken, Role, Session};
 use deja_core::project::{Project, Tier};
 use deja_core::request_log::{LoggedRequest, MetEntry};
-use deja_core::testing::{entry, new_entry};
+use deja_core::testing::{self, entry, new_entry};
 use deja_server::config::{Config, Sources};
 use deja_server::routes;
 use deja_server::wiring::{Wired, wire};
@@ -233,18 +233,11 @@ impl World {
     /// A request that the entry answered by meaning.
     pub fn logged(&self, project: &Project, entry: EntryId, prompt: &str) -> LoggedRequest {
         LoggedRequest {
-            project: project.id,
-            at: self.wired.admin.clock.now(),
-            request: None,
             key: KeyId::from_bytes([0; 16]),
-            surface: Surface::Query,
             model: "gpt-4o-mini".into(),
-            context: ContextKey::WITHOUT,
             asked: Some(PromptHash::of(prompt)),
             text: (project.settings.request_texts_days > 0).then(|| prompt.to_owned()),
             outcome: Outcome::SemanticHit,
-            cause: None,
-            joined: false,
             met: Some(MetEntry {
                 entry,
                 similarity: Similarity::from_cosine(0.9),
@@ -253,6 +246,7 @@ impl World {
             }),
             latency: Some(Duration::from_millis(3)),
             saved: NanoUsd::from_nanos(1_500_000_000),
+            ..testing::logged(project.id, self.wired.admin.clock.now())
         }
     }
 

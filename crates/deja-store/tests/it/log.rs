@@ -4,34 +4,15 @@ use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::time::Duration;
 
-use deja_core::analytics::{ContextKey, Outcome, Surface};
-use deja_core::id::KeyId;
-use deja_core::money::NanoUsd;
 use deja_core::request_log::{LogFilter, LoggedRequest};
 use deja_core::store::{Cursor, LogOrder};
-use deja_core::testing::change;
+use deja_core::testing::{self, change};
 
 use crate::postgres::Database;
 use crate::support::{NOW, project, project_id};
 
 fn logged(name: &str) -> LoggedRequest {
-    LoggedRequest {
-        project: project_id(1),
-        at: NOW,
-        request: Some(name.to_owned()),
-        key: KeyId::from_bytes([1; 16]),
-        surface: Surface::Query,
-        model: "m".into(),
-        context: ContextKey::WITHOUT,
-        asked: None,
-        text: None,
-        outcome: Outcome::Miss,
-        cause: None,
-        joined: false,
-        met: None,
-        latency: None,
-        saved: NanoUsd::ZERO,
-    }
+    LoggedRequest { request: Some(name.to_owned()), ..testing::logged(project_id(1), NOW) }
 }
 
 /// Waits until so many statements wait for a lock.

@@ -16,7 +16,7 @@ use crate::money::NanoUsd;
 use crate::project::{Project, ProjectSettings};
 use crate::request_log::{LOGGED_FOR, LogFilter, LogRow, LoggedRequest, MetEntry};
 use crate::store::{LogColumn, LogOrder, Order, Store};
-use crate::testing::change;
+use crate::testing::{self, change};
 
 register!["request_log":
     a_request_comes_back_whole,
@@ -35,23 +35,7 @@ fn of(number: usize) -> NonZeroUsize {
 
 /// A miss that asked `asked`, and nothing more of it.
 fn logged(project: ProjectId, asked: &str) -> LoggedRequest {
-    LoggedRequest {
-        project,
-        at: NOW,
-        request: None,
-        key: KeyId::from_bytes(bytes(1)),
-        surface: Surface::Query,
-        model: "m".into(),
-        context: ContextKey::WITHOUT,
-        asked: Some(PromptHash::of(asked)),
-        text: None,
-        outcome: Outcome::Miss,
-        cause: None,
-        joined: false,
-        met: None,
-        latency: None,
-        saved: NanoUsd::ZERO,
-    }
+    LoggedRequest { asked: Some(PromptHash::of(asked)), ..testing::logged(project, NOW) }
 }
 
 fn with_text(project: ProjectId, asked: &str, at: Timestamp) -> LoggedRequest {
