@@ -20,7 +20,7 @@ use deja_core::store::{EntryFilter, Store};
 pub use command::{Command, ContextFilter};
 pub use reply::{
     AuditView, CacheView, KeyView, LinkView, MemberView, NotEmbeddedView, OperatorView, PriceTableView,
-    PriceView, ProjectView, ProviderView, Reply, TokenView, TotalsView,
+    PriceView, ProjectView, ProviderView, RatesView, Reply, TokenView, TotalsView,
 };
 pub use tune::{EstimateView, PointView, SettingView, TuneView};
 

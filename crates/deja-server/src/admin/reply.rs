@@ -16,7 +16,7 @@ use deja_core::clock::Timestamp;
 use deja_core::embedding::Threshold;
 use deja_core::member::{Member, Rank};
 use deja_core::operator::Operator;
-use deja_core::pricing::{PicoUsdPerToken, PriceList};
+use deja_core::pricing::{PicoUsdPerToken, PriceList, Rates};
 use deja_core::project::{ClientControl, HitUsage, OnHangup, OptIn, Project};
 use deja_core::provider::{ProviderConfig, ProviderKind};
 use deja_core::rate_limit::Quota;
@@ -296,7 +296,7 @@ impl From<ProviderConfig> for ProviderView {
     }
 }
 
-/// A price in force, in US dollars per million tokens.
+/// A price in force.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PriceView {
     pub model: String,
@@ -304,30 +304,61 @@ pub struct PriceView {
     pub key: String,
     /// `override` or `table`.
     pub origin: String,
+    #[serde(flatten)]
+    pub rates: RatesView,
+    /// Other rates for the whole call once the input is longer, shortest first.
+    pub above: Vec<LongInputView>,
+    pub table: PriceTableView,
+}
+
+/// US dollars per million tokens. Those of the provider's own prompt cache are left out where they are not known.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RatesView {
     pub input: f64,
     pub output: f64,
-    /// (more input tokens than, input, output).
-    pub above: Vec<(u64, f64, f64)>,
-    pub table: PriceTableView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+    /// What is written to be kept for an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<f64>,
+}
+
+/// The rates of calls with more than so many input tokens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LongInputView {
+    pub tokens: u64,
+    #[serde(flatten)]
+    pub rates: RatesView,
 }
 
 impl PriceView {
     /// The price of `model`, and where it was found.
     pub fn new(model: String, found: PriceInForce) -> Self {
-        let dollars = PicoUsdPerToken::dollars_per_million;
         let price = found.priced.price;
-        let above = price
-            .above
-            .iter()
-            .map(|long| (long.tokens, dollars(long.rates.input), dollars(long.rates.output)));
+        let above = price.above.iter();
+        let above = above.map(|long| LongInputView { tokens: long.tokens, rates: long.rates.into() });
         Self {
             model,
             key: found.priced.key,
             origin: found.priced.origin.as_str().into(),
-            input: dollars(price.rates.input),
-            output: dollars(price.rates.output),
+            rates: price.rates.into(),
             above: above.collect(),
             table: PriceTableView::from(&*found.list),
+        }
+    }
+}
+
+impl From<Rates> for RatesView {
+    fn from(rates: Rates) -> Self {
+        let dollars = PicoUsdPerToken::dollars_per_million;
+        Self {
+            input: dollars(rates.input),
+            output: dollars(rates.output),
+            cache_read: rates.cache_read.map(dollars),
+            cache_write: rates.cache_write.map(dollars),
+            cache_write_1h: rates.cache_write_1h.map(dollars),
         }
     }
 }

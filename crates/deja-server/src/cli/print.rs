@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::transfer::unexpected;
 use crate::admin::{
     AuditView, CacheView, KeyView, MemberView, OperatorView, PriceTableView, PriceView, ProjectView,
-    ProviderView, Reply, TokenView, TotalsView,
+    ProviderView, RatesView, Reply, TokenView, TotalsView,
 };
 
 pub(super) fn reply(reply: &Reply, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -194,20 +194,26 @@ fn audit(list: &[AuditView], out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn price(view: &PriceView, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(
-        out,
-        "{}: {} in, {} out, US dollars per million tokens",
-        clean(&view.model),
-        view.input,
-        view.output
-    )?;
-    for (tokens, input, output) in &view.above {
-        writeln!(out, "  with more than {tokens} input tokens: {input} in, {output} out")?;
+    writeln!(out, "{}: {}, US dollars per million tokens", clean(&view.model), rates(&view.rates))?;
+    for long in &view.above {
+        writeln!(out, "  with more than {} input tokens: {}", long.tokens, rates(&long.rates))?;
     }
     if view.origin == "override" {
         return Ok(writeln!(out, "  the project's own price, set for {}", clean(&view.key))?);
     }
     Ok(writeln!(out, "  found as {} in the price table {}", clean(&view.key), named(&view.table))?)
+}
+
+fn rates(of: &RatesView) -> String {
+    let known = [
+        ("in", Some(of.input)),
+        ("out", Some(of.output)),
+        ("cache read", of.cache_read),
+        ("cache write", of.cache_write),
+        ("cache write for an hour", of.cache_write_1h),
+    ];
+    let told = known.iter().filter_map(|(what, rate)| rate.map(|rate| format!("{rate} {what}")));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn price_table(changed: bool, table: &PriceTableView, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -385,7 +385,11 @@ fn private_addresses_need_the_operators_word() {
 fn prices() {
     let deja = Deja::new();
     deja.ok(&["project", "create", "a"]);
-    assert!(deja.ok(&["price", "show", "gpt-4o-mini"]).contains("0.15 in, 0.6 out"));
+    assert!(deja.ok(&["price", "show", "gpt-4o-mini"]).contains("0.15 in, 0.6 out, 0.075 cache read, US"));
+    let long = "200000 input tokens: 2.5 in, 15 out, 0.25 cache read";
+    assert!(deja.ok(&["price", "show", "gemini-2.5-pro"]).contains(long));
+    let price = deja.json(&["price", "show", "claude-sonnet-4-6", "--json"]);
+    assert_eq!((&price["cache_write"], &price["cache_write_1h"]), (&3.75.into(), &6.0.into()));
     deja.ok(&["price", "set", "--project", "a", "house-1", "--input", "0.2", "--output", "0.6"]);
     let price = deja.json(&["price", "show", "house-1", "--project", "a", "--json"]);
     assert_eq!((&price["origin"], &price["input"]), (&"override".into(), &0.2.into()));
