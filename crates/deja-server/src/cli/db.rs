@@ -7,7 +7,7 @@ use deja_store::{Backend, SchemaVersion};
 use serde_json::json;
 
 use super::args::DbTask;
-use super::transfer;
+use super::{reach, transfer};
 use crate::config::Config;
 
 pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -25,6 +25,7 @@ pub(super) async fn run(task: DbTask, config: &Config, out: &mut dyn Write) -> a
                 let text = format!("the file {} is there already: choose another one", file.display());
                 return Err(AdminError::Invalid(text).into());
             }
+            reach::ensure_there(&settings).await?;
             let bytes = deja_store::backup(&settings.data_dir, &file).await?;
             let advice = "Keep the master key too, but elsewhere.";
             Ok(writeln!(out, "Wrote {} ({bytes} bytes). {advice}", file.display())?)

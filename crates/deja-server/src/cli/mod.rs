@@ -58,7 +58,7 @@ pub fn run(
     match ended {
         Ok(()) => 0,
         Err(_) if out.closed => 0,
-        Err(error) => complain(&format!("{error:#}"), code_of(&error)),
+        Err(error) => complain(&told(&error), code_of(&error)),
     }
 }
 
@@ -131,7 +131,7 @@ fn try_run(cli: Cli, env: BTreeMap<String, String>, out: &mut dyn Write) -> anyh
             // A store that is still being opened when a signal ends the start does not keep the process.
             runtime.shutdown_background();
             if json && let Err(error) = &served {
-                tracing::error!("{error:#}");
+                tracing::error!("{}", told(error));
             }
             served
         }
@@ -197,6 +197,19 @@ fn not_parsed(error: &clap::Error, out: &mut Output<'_>) -> u8 {
             complain(&format!("{line} (see deja --help)"), WRONG_USAGE)
         }
     }
+}
+
+/// An error with its causes, up to one that it tells itself.
+fn told(error: &anyhow::Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if line.contains(&cause) {
+            break;
+        }
+        line.push_str(": ");
+        line.push_str(&cause);
+    }
+    line
 }
 
 fn complain(text: &str, code: u8) -> u8 {

@@ -76,14 +76,8 @@ impl<'a> Reach<'a> {
                 tokio::time::sleep(RESTART_PAUSE).await;
                 continue;
             }
-            // What is in a wrong directory must not look like an empty deja.
             if !command.begins() && settings.postgres.is_none() {
-                let schema = deja_store::schema_version(&settings).await?;
-                let missing = settings.data_dir.display();
-                anyhow::ensure!(
-                    schema.found > 0,
-                    "there is no deja in {missing}: name its data directory with --data-dir or DEJA_DATA_DIR"
-                );
+                ensure_there(&settings).await?;
             }
             if settings.postgres.is_some() && self.config.master_key.is_none() {
                 key_directory(&settings.data_dir, command.begins())?;
@@ -112,6 +106,17 @@ impl<'a> Reach<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses a directory without a deja: what is in a wrong one must not look like an empty deja.
+pub(super) async fn ensure_there(settings: &StoreSettings) -> anyhow::Result<()> {
+    let schema = deja_store::schema_version(settings).await?;
+    let missing = settings.data_dir.display();
+    anyhow::ensure!(
+        schema.found > 0,
+        "there is no deja in {missing}: name its data directory with --data-dir or DEJA_DATA_DIR"
+    );
+    Ok(())
 }
 
 /// PostgreSQL needs no data directory, but the file with the master key stands in one.

@@ -84,6 +84,7 @@ fn only_what_begins_a_deja_makes_one() {
         &["price", "show", "gpt-4o-mini"],
         &["export", "--with-projects"],
         &["tune", "--project", "a"],
+        &["db", "backup", "backup.db"],
     ] {
         let wanted =
             "deja: there is no deja in ./deja-data: name its data directory with --data-dir or DEJA_DATA_DIR";
@@ -100,6 +101,14 @@ fn only_what_begins_a_deja_makes_one() {
         deja.ok(&[begins, &["--data-dir", data]].concat());
         deja.ok(&["project", "list", "--data-dir", data]);
     }
+}
+
+#[test]
+fn a_cause_is_told_once() {
+    let deja = Deja::new();
+    std::fs::write(deja.path().join("file"), "").unwrap();
+    let error = deja.error(2, &["serve", "--listen", "127.0.0.1:0", "--data-dir", "file"]);
+    assert_eq!(error.matches("File exists").count(), 1, "{error}");
 }
 
 #[test]

@@ -154,6 +154,14 @@ fn a_copy_puts_nothing_into_another_project_of_the_same_slug() {
 }
 
 #[test]
+fn a_store_is_not_copied_into_itself() {
+    let deja = Deja::new();
+    deja.ok(&["project", "create", "a"]);
+    let error = deja.error(2, &["db", "copy", "--from", "sqlite", "--to", "./deja-data/../deja-data"]);
+    assert_eq!(error, "deja: the source and the target are the same store");
+}
+
+#[test]
 fn a_copy_goes_on_behind_what_is_refused_and_takes_away_all_the_same() {
     let deja = Deja::new();
     let of = ["--project", "a"];

@@ -59,10 +59,17 @@ fn the_page_of_commands_is_current() {
 fn the_page_of_settings_is_current() {
     let defaults = include_str!("../../../../config.default.toml");
     let mut page = String::from(
-        "# Settings\n\nA setting stands in `deja.toml` of the working directory (or the file of `--config`), or in the environment, which wins:\n\n\
+        "# Settings\n\nA setting stands in `deja.toml` of the working directory (or the file of `--config`), or in the environment, which wins. A flag such as\n\
+         `--listen` wins over both:\n\n\
          ```\nlisten = \"0.0.0.0:8080\"      # in deja.toml\nDEJA_LISTEN=0.0.0.0:8080     # in the environment\n```\n\n\
-         Keys of LLM providers stand in the environment only: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`. `deja config check` says whether\n\
-         the settings are valid, `deja config print` what is in force. This page is made of [config.default.toml](../../config.default.toml).\n",
+         What is set holds until the next start: deja reads no settings while it runs, and SIGHUP ends it at once. `deja config check` says whether the settings\n\
+         are valid, `deja config print` what is in force. This page is made of [config.default.toml](../../config.default.toml).\n\n\
+         The accounts at LLM providers stand in the environment only:\n\n\
+         | family | key | another address than the family's own |\n|---|---|---|\n\
+         | OpenAI | `OPENAI_API_KEY` | `OPENAI_BASE_URL`, up to and with `/v1` |\n\
+         | Anthropic | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL`, without `/v1` |\n\
+         | Google | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `GEMINI_BASE_URL`, without `/v1beta` |\n\n\
+         A family without a key is not asked, whatever its address.\n",
     );
     let (mut about, mut settings) = (Vec::new(), 0);
     for line in defaults.lines() {

@@ -16,7 +16,8 @@ pub(in crate::cli) enum DbTask {
 Example:
   deja db status --json
 
-The state is empty, older, current or newer. The exit code is 0 in each.")]
+The state is empty, older, current, newer (it still serves this deja) or too_new
+(it does not). The exit code is 0 in each.")]
     Status {
         #[command(flatten)]
         form: Form,

@@ -152,6 +152,7 @@ of keys, and with --with-samples prompts that were asked: keep it private.")]
     #[command(after_help = "\
 Example:
   deja import cache.jsonl
+  gunzip -c my-team.jsonl.gz | deja import
 
 It can be repeated: entries that are there already are counted and left alone.
 Keys and providers come into the projects that the import makes. Into a project

@@ -10,7 +10,7 @@ use deja_core::admin::AdminError;
 use deja_core::admin::transfer::Open;
 use deja_core::id::SystemEntropy;
 use deja_core::store::Store;
-use deja_store::{PostgresSettings, StoreSettings};
+use deja_store::{OpenError, PostgresSettings, StoreSettings};
 
 use super::import::{Bad, Sink};
 use super::pages::Pages;
@@ -39,6 +39,9 @@ const OTHER_KEY: &str = "the target has another master key than the source: copy
 pub(in crate::cli) async fn copy(task: CopyTask, config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     let (from, to) = (Place::of(&task.from, config)?, Place::of(&task.to, config)?);
     from.must_exist()?;
+    if from.is_the_same_as(&to)? {
+        return Err(AdminError::Invalid("the source and the target are the same store".into()).into());
+    }
     let source = deja_store::open(&from.0).await.context("the source")?;
     let target = match deja_store::open(&to.0).await {
         Ok(target) => target,
@@ -193,6 +196,14 @@ impl Place {
             return Err(AdminError::Invalid(text).into());
         }
         Ok(())
+    }
+
+    fn is_the_same_as(&self, other: &Self) -> Result<bool, OpenError> {
+        let directory = |place: &Self| place.0.data_dir.canonicalize().ok();
+        Ok(match (self.0.database()?, other.0.database()?) {
+            (None, None) => directory(self) == directory(other),
+            (one, another) => one == another,
+        })
     }
 
     /// Where the file with its master key lies: for PostgreSQL, in the data directory of the settings.
