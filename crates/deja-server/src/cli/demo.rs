@@ -15,7 +15,7 @@ use deja_providers::TokenCounter;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::config::{Account, Config, Credentials};
+use crate::config::{Account, Config, Credentials, EmbedderSource};
 use crate::lifecycle::{Server, Signals};
 
 const MODEL: &str = "gpt-4o-mini";
@@ -43,6 +43,9 @@ pub(super) async fn run(mut config: Config, exit_after: bool) -> anyhow::Result<
     config.data_dir = directory.path().to_path_buf();
     config.database = None;
     config.prices_url = None;
+    // These are of the server that the settings are for: its metrics, its collector, its address, its embedder.
+    (config.metrics_listen, config.traces_url, config.public_url_is_set) = (None, None, false);
+    config.embedder.source = EmbedderSource::Builtin;
     if exit_after {
         config.listen.set_port(0);
     }

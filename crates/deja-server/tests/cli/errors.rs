@@ -322,8 +322,15 @@ fn a_server_goes_on_whose_log_cannot_be_written() {
 #[test]
 fn a_demo_that_is_told_to_stop_leaves_nothing_behind() {
     let temporary = tempfile::tempdir().unwrap();
-    let deja =
-        Deja::new().env("DEJA_LISTEN", "127.0.0.1:0").env("TMPDIR", temporary.path().to_str().unwrap());
+    // What a server of these settings holds, and what it asks, are not the demo's.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let deja = Deja::new()
+        .env("DEJA_LISTEN", "127.0.0.1:0")
+        .env("DEJA_METRICS_LISTEN", taken.local_addr().unwrap().to_string())
+        .env("DEJA_EMBEDDER", "http://127.0.0.1:9/v1")
+        .env("DEJA_EMBEDDER_MODEL", "m")
+        .env("DEJA_EMBEDDER_WINDOW", "512")
+        .env("TMPDIR", temporary.path().to_str().unwrap());
     let mut demo = deja.command(&["demo"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     // The head of its table: the sample queries are under way.
     let mut head = [0; 6];
