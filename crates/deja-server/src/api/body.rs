@@ -120,9 +120,13 @@ pub(super) fn required(name: &str, raw: Option<&RawValue>) -> Result<String, Str
     string(name, raw.ok_or_else(|| format!("{name} is required"))?)
 }
 
-/// A text.
+/// A text. What is written as one and is none holds half of a surrogate pair: a text that was cut within an emoji.
 pub(super) fn string(name: &str, raw: &RawValue) -> Result<String, String> {
-    serde_json::from_str(raw.get()).map_err(|_| format!("{name} must be a string"))
+    serde_json::from_str(raw.get()).map_err(|_| {
+        let wrong =
+            if raw.get().starts_with('"') { "holds half of a surrogate pair" } else { "must be a string" };
+        format!("{name} {wrong}")
+    })
 }
 
 /// Whether a text is within its limit.

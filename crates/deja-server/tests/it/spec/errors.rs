@@ -39,8 +39,8 @@ const BAD: &[(&str, &str)] = &[
     // Twice, so that nobody can tell which one counts.
     (r#"{"prompt":"x","prompt":"y","model":"gpt-4o-mini"}"#, "prompt"),
     (r#"{"prompt":"x","model":"gpt-4o-mini","context":null,"context":"b"}"#, "context"),
-    // Half a surrogate pair is no string.
-    (r#"{"prompt":"\ud800","model":"gpt-4o-mini"}"#, "prompt"),
+    // A text that was cut within an emoji.
+    (r#"{"prompt":"\ud800","model":"gpt-4o-mini"}"#, "prompt holds half of a surrogate pair"),
     // A model that nobody knows.
     (r#"{"prompt":"x","model":"no-such-model-7"}"#, "no-such-model-7"),
 ];
