@@ -52,18 +52,27 @@ pub(super) fn known() -> u32 {
     MIGRATIONS.last().map_or(0, |(version, _)| *version)
 }
 
-/// The version that the database has; 0 is an empty one.
+/// The version that the database has; 0 is an empty one. Of a database of something else there is none.
 pub(super) fn found(connection: &Connection) -> rusqlite::Result<u32> {
+    if is_empty(connection)? {
+        return Ok(0);
+    }
     connection
         .query_row("SELECT max(version) FROM migrations", [], |row| row.get(0))
         .optional()
         .map(|version: Option<Option<u32>>| version.flatten().unwrap_or(0))
 }
 
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
+}
+
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrateError> {
-    connection.execute_batch(
-        "CREATE TABLE IF NOT EXISTS migrations (version INTEGER NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID",
-    )?;
+    if is_empty(connection)? {
+        connection.execute_batch(
+            "CREATE TABLE migrations (version INTEGER NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID",
+        )?;
+    }
     let (found, known) = (found(connection)?, known());
     if found > known {
         return Err(MigrateError::Newer { found, known });

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use deja_core::cache::{Frame, Scope};
 use deja_core::testing::change;
-use deja_store::{OpenError, StoreSettings, open};
+use deja_store::{OpenError, StoreSettings, open, schema_version};
 
 use crate::support::{assert_whole, embedder, entry, project, project_id, store_in};
 
@@ -39,6 +39,22 @@ async fn garbage_is_no_database() {
     let (error, text) = refusal(directory.path()).await;
     assert!(matches!(error, OpenError::Corrupt { .. }), "{text}");
     assert!(text.contains("restore it from a backup"), "{text}");
+}
+
+#[tokio::test]
+async fn a_database_of_something_else_is_refused_and_an_empty_one_is_none_yet() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deja.db");
+    fs::write(&path, b"").unwrap();
+    let settings = StoreSettings::new(directory.path());
+    assert_eq!(schema_version(&settings).await.unwrap().found, 0);
+    let foreign = rusqlite::Connection::open(&path).unwrap();
+    foreign.execute_batch("CREATE TABLE dashboards (id INTEGER)").unwrap();
+    let (error, text) = refusal(directory.path()).await;
+    assert!(matches!(error, OpenError::Corrupt { .. }), "{text}");
+    assert!(matches!(schema_version(&settings).await, Err(OpenError::Corrupt { .. })));
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    assert_eq!(foreign.query_row(tables, [], |row| row.get::<_, u32>(0)).unwrap(), 1);
 }
 
 #[tokio::test]
