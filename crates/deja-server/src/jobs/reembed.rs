@@ -36,7 +36,7 @@ pub async fn run(
     let job = Job { store: &*store, embedder: &*embedder, clock: &*clock, stop: &stop, patience: PATIENCE };
     loop {
         if let Err(error) = job.pass().await {
-            tracing::error!("re-embedding stopped: {error}; it goes on later");
+            tracing::error!("embedding stored entries stopped: {error}; it goes on later");
         }
         let wait = tokio::time::timeout(EVERY, imported.notified());
         if stop.run_until_cancelled(wait).await.is_none() {
@@ -88,7 +88,7 @@ impl Job<'_> {
         if stale.waiting == 0 {
             return Ok(());
         }
-        tracing::info!(entries = stale.waiting, embedder = %self.embedder.id(), "re-embedding entries of another embedder");
+        tracing::info!(entries = stale.waiting, embedder = %self.embedder.id(), "embedding entries that have no vector of this embedder");
         let (mut left, mut after, mut done, mut told) = (stale, None, 0u64, 0u64);
         loop {
             let until = self.after(LEASE);
@@ -106,10 +106,10 @@ impl Job<'_> {
             telemetry::not_embedded(left);
             if done - told >= PROGRESS_EVERY {
                 told = done;
-                tracing::info!(done, total = stale.waiting, "re-embedding");
+                tracing::info!(done, total = stale.waiting, "embedding entries");
             }
         }
-        tracing::info!(done, "re-embedding is complete");
+        tracing::info!(done, "these entries are embedded");
         Ok(())
     }
 

@@ -345,7 +345,7 @@ fn vectors_of_another_embedder_are_made_again() {
     fs::write(file(&deja, "foreign"), foreign).unwrap();
     deja.cli(&["import", &file(&deja, "foreign")]);
     assert_eq!(tenant.ask_for(PROMPT)["response"], "from elsewhere");
-    deja.until_logged("re-embedding is complete", 1);
+    deja.until_logged("these entries are embedded", 1);
     let hit = tenant.ask_for(REWORDED);
     assert_eq!((&hit["cache_hit"], &hit["response"]), (&json!(true), &json!("from elsewhere")));
 }
