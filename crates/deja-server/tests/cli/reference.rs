@@ -59,11 +59,10 @@ fn the_page_of_commands_is_current() {
 fn the_page_of_settings_is_current() {
     let defaults = include_str!("../../../../config.default.toml");
     let mut page = String::from(
-        "# Settings\n\nA setting stands in `deja.toml` of the working directory (or the file of `--config`), or in the environment, which wins. A flag such as\n\
-         `--listen` wins over both:\n\n\
+        "# Settings\n\nA setting stands in `deja.toml` of the working directory (or the file of `--config`), or in the environment, which wins:\n\n\
          ```\nlisten = \"0.0.0.0:8080\"      # in deja.toml\nDEJA_LISTEN=0.0.0.0:8080     # in the environment\n```\n\n\
-         What is set holds until the next start: deja reads no settings while it runs, and SIGHUP ends it at once. `deja config check` says whether the settings\n\
-         are valid, `deja config print` what is in force. This page is made of [config.default.toml](../../config.default.toml).\n\n\
+         A flag such as `--listen` wins over both. What is set holds until the next start: deja reads no settings while it runs, and SIGHUP ends it at once.\n\
+         `deja config check` says whether the settings are valid, `deja config print` what is in force. This page is made of [config.default.toml](../../config.default.toml).\n\n\
          The accounts at LLM providers stand in the environment only:\n\n\
          | family | key | another address than the family's own |\n|---|---|---|\n\
          | OpenAI | `OPENAI_API_KEY` | `OPENAI_BASE_URL`, up to and with `/v1` |\n\

@@ -12,7 +12,8 @@ pub(in crate::cli) enum OperatorTask {
 Example:
   deja operator create ada@example.com --role owner
 
-The first operator is an owner unless --role says otherwise, the others are members.")]
+The first operator is an owner unless --role says otherwise, the others are members.
+Who gets a link is an operator, and listed, once they have used it.")]
     Create {
         /// The e-mail address to sign in with
         email: String,
