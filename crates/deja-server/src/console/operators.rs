@@ -6,10 +6,11 @@ use deja_core::operator::{Operator, Purpose, Role};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::filter::query;
 use super::flash::Flash;
-use super::form::{Form, Problem};
+use super::form::{Form, Problem, Query};
 use super::format::Moment;
-use super::page::{Answer, Frame, Visit};
+use super::page::{Answer, Confirm, Frame, Visit};
 
 const PLACE: &str = "/console/operators";
 
@@ -31,7 +32,8 @@ struct Row {
     role: Role,
     created: Moment,
     disabled: bool,
-    second_factor: bool,
+    /// Where the second factor is removed, if there is one.
+    second_factor: Option<String>,
     is_self: bool,
 }
 
@@ -45,8 +47,7 @@ impl Row {
         if self.disabled {
             return vec![("enable", "Enable")];
         }
-        let lost = self.second_factor.then_some(("second-factor", "Remove second factor"));
-        [role, ("reset", "Reset password")].into_iter().chain(lost).chain([("disable", "Disable")]).collect()
+        vec![role, ("reset", "Reset password"), ("disable", "Disable")]
     }
 }
 
@@ -96,7 +97,9 @@ async fn page(
         role: operator.role,
         created: visit.moment(operator.created),
         disabled: operator.disabled.is_some(),
-        second_factor: holders.contains(&operator.id),
+        second_factor: holders
+            .contains(&operator.id)
+            .then(|| format!("{PLACE}/second-factor{}", query(&[("email", operator.email.as_str())]))),
         is_self: operator.id == visit.who.operator.id,
     });
     Ok(OperatorsPage {
@@ -147,14 +150,31 @@ pub(super) async fn change(visit: Visit, Form(form): Form<Changed>) -> Answer {
             let link = operators::reset_password(&visit.acting(), &email).await?;
             return shown(&visit, &format!("New password for {email}"), &link);
         }
-        "second-factor" => {
-            let done = second_factor::remove(&visit.acting(), &email).await;
-            return visit.done(PLACE, done, "The second factor is removed: a password is enough to sign in.");
-        }
         _ => return Err(ConsoleError::bad_field()),
     };
     let done = operators::set(&visit.acting(), &email, role, disabled).await;
     visit.done(PLACE, done, good)
+}
+
+#[derive(Deserialize)]
+pub(super) struct Holder {
+    email: String,
+}
+
+/// `GET /console/operators/second-factor`.
+pub(super) async fn confirm_remove(visit: Visit, Query(Holder { email }): Query<Holder>) -> Answer {
+    let text = format!(
+        "This is for somebody who lost the app and the recovery codes. From then on {email} signs in with a password alone, \
+         until they set up another second factor. Make sure that it is they who ask."
+    );
+    let frame = visit.frame("Remove second factor", "operators");
+    Ok(visit.page(&Confirm::new(frame, text, "Remove second factor", PLACE).with("email", email)))
+}
+
+/// `POST /console/operators/second-factor`.
+pub(super) async fn remove_second_factor(visit: Visit, Form(Holder { email }): Form<Holder>) -> Answer {
+    let done = second_factor::remove(&visit.acting(), &email).await;
+    visit.done(PLACE, done, "The second factor is removed: a password is enough to sign in.")
 }
 
 /// Back to the page, which shows the link once.

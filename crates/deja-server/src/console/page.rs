@@ -342,6 +342,8 @@ pub(super) struct Confirm {
     text: String,
     submit: &'static str,
     back: String,
+    /// What the form says besides, by the names of its fields.
+    fields: Vec<(&'static str, String)>,
     /// What has to be typed, if anything.
     typed: Option<String>,
 }
@@ -357,7 +359,14 @@ impl Confirm {
         // The heading is the title without the project's name.
         let project = frame.project.as_ref().map(|tab| format!(" · {}", tab.name)).unwrap_or_default();
         frame.title.truncate(frame.title.strip_suffix(&project).unwrap_or(&frame.title).len());
-        Self { frame, text: text.into(), submit, back: back.into(), typed: None }
+        Self { frame, text: text.into(), submit, back: back.into(), fields: Vec::new(), typed: None }
+    }
+
+    /// Says `value` in the form besides.
+    #[must_use]
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.fields.push((name, value.into()));
+        self
     }
 
     /// Asks to type `word` besides.

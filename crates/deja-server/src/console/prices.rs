@@ -3,14 +3,15 @@
 use deja_core::admin::{AdminError, prices};
 use deja_core::cache::EntryDetail;
 use deja_core::money::NanoUsd;
-use deja_core::pricing::price_for;
+use deja_core::pricing::{ModelPrice, price_for};
 use deja_core::project::Project;
 use serde::Deserialize;
 
+use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Problem, at, number};
-use super::page::{Answer, Visit};
-use super::providers;
+use super::form::{Form, Path, Problem, Query, at, number};
+use super::page::{Answer, Confirm, Visit};
+use super::{format, providers};
 
 /// What stands where an amount would, if it cannot be known.
 pub(super) const UNKNOWN: &str = "unknown: the model has no known price";
@@ -52,6 +53,11 @@ impl Price {
     }
 }
 
+/// Input and output, in dollars for a million tokens.
+pub(super) fn shown(price: &ModelPrice) -> [String; 2] {
+    [price.rates.input, price.rates.output].map(|price| format::dollars(price.dollars_per_million()))
+}
+
 /// `POST /console/p/{slug}/prices`.
 pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form<Price>) -> Answer {
     let project = visit.project()?;
@@ -74,6 +80,23 @@ pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form
 #[derive(Deserialize)]
 pub(super) struct Model {
     model: String,
+}
+
+/// `GET /console/p/{slug}/prices/remove`.
+pub(super) async fn confirm(
+    visit: Visit,
+    Path(slug): Path<String>,
+    Query(Model { model }): Query<Model>,
+) -> Answer {
+    let project = visit.project()?;
+    let [input, output] = project.settings.prices.get(&model).map(shown).ok_or(ConsoleError::NotFound)?;
+    let text = format!(
+        "{model} costs {input} in and {output} out here, for a million tokens. Without this price that of the price table \
+         holds. If the table has none, its answers save and cost nothing."
+    );
+    let frame = visit.frame_in(&project, "Remove price", "Providers");
+    let back = format!("/console/p/{slug}/providers");
+    Ok(visit.page(&Confirm::new(frame, text, "Remove price", back).with("model", model)))
 }
 
 /// `POST /console/p/{slug}/prices/remove`.

@@ -14,11 +14,12 @@ use deja_providers::{Family, UrlError, check_url};
 use serde::Deserialize;
 
 use super::error::ConsoleError;
+use super::filter::query;
 use super::flash::Flash;
 use super::form::{Form, Path, Problem};
 use super::format;
 use super::page::{Answer, Confirm, Frame, Visit};
-use super::prices::Price;
+use super::prices::{Price, shown};
 use super::settings::UNCHANGED;
 
 /// What snippets and forms name where no other model is known.
@@ -33,8 +34,8 @@ pub(super) struct ProvidersPage {
     slug: String,
     families: Vec<FamilyRow>,
     providers: Vec<Row>,
-    /// Model, input and output.
-    prices: Vec<(String, String, String)>,
+    /// Model, input and output, and where it is removed.
+    prices: Vec<(String, [String; 2], String)>,
     /// A price as it was typed.
     price: Price,
 }
@@ -96,9 +97,8 @@ pub(super) async fn page(
         allow_private: provider.allow_private,
     });
     let prices = project.settings.prices.iter().map(|(model, price)| {
-        let [input, output] =
-            [price.rates.input, price.rates.output].map(|p| format::dollars(p.dollars_per_million()));
-        (model.clone(), input, output)
+        let remove = query(&[("model", model)]);
+        (model.clone(), shown(price), format!("/console/p/{}/prices/remove{remove}", project.slug))
     });
     let mut families = families(visit);
     for row in &mut families {

@@ -92,6 +92,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/p/{slug}/providers/own/{name}/remove", EDITOR, get(providers::confirm)),
         ("POST", "/p/{slug}/providers/own/{name}/remove", EDITOR, post(providers::remove)),
         ("POST", "/p/{slug}/prices", EDITOR, post(prices::set)),
+        ("GET", "/p/{slug}/prices/remove", EDITOR, get(prices::confirm)),
         ("POST", "/p/{slug}/prices/remove", EDITOR, post(prices::unset)),
         ("GET", "/p/{slug}/members", EDITOR, get(members::get)),
         ("POST", "/p/{slug}/members", PROJECT_OWNER, post(members::post)),
@@ -99,6 +100,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/settings", EDITOR, post(settings::post)),
         ("POST", "/p/{slug}/settings/wires", EDITOR, post(wires::post)),
         ("POST", "/p/{slug}/settings/limits", Owner, post(settings::limits)),
+        ("GET", "/p/{slug}/settings/state", PROJECT_OWNER, get(settings::confirm_suspend)),
         ("POST", "/p/{slug}/settings/state", PROJECT_OWNER, post(settings::state)),
         ("POST", "/p/{slug}/settings/prices", Owner, post(prices::refresh)),
         ("GET", "/p/{slug}/delete", PROJECT_OWNER, get(settings::confirm_delete)),
@@ -107,6 +109,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/operators", Owner, get(operators::get)),
         ("POST", "/operators/invite", Owner, post(operators::invite)),
         ("POST", "/operators/change", Owner, post(operators::change)),
+        ("GET", "/operators/second-factor", Owner, get(operators::confirm_remove)),
+        ("POST", "/operators/second-factor", Owner, post(operators::remove_second_factor)),
         ("POST", "/operators/revoke", Owner, post(operators::revoke)),
     ]
 }

@@ -339,6 +339,16 @@ pub(super) async fn limits(visit: Visit, Path(slug): Path<String>, Form(form): F
     Ok(visit.again(&page))
 }
 
+/// `GET /console/p/{slug}/settings/state`.
+pub(super) async fn confirm_suspend(visit: Visit, Path(slug): Path<String>) -> Answer {
+    let project = visit.project()?;
+    let text = "From the next request on whoever uses a key of this project gets 403, hits included, until it is resumed. \
+                Nothing is deleted.";
+    let frame = visit.frame_in(&project, &format!("Suspend {}", project.name), "Settings");
+    let confirm = Confirm::new(frame, text, "Suspend project", format!("/console/p/{slug}/settings"));
+    Ok(visit.page(&confirm.with("state", "suspended")))
+}
+
 #[derive(Deserialize)]
 pub(super) struct State {
     state: String,

@@ -160,6 +160,13 @@ async fn a_providers_key_goes_in_and_never_out() {
     let price = [("model", "big"), ("input", "1"), ("output", "2")];
     let page = member.submit("/console/p/shop/prices", &price).await;
     assert_eq!(unpriced(&page), "big, smallNo price small");
+    let remove = page.attributes("a[aria-label='Remove the price of big']", "href").remove(0);
+    let asks = member.get(&remove).await;
+    assert!(asks.one("main form p").starts_with("big costs $1.00 in and $2.00 out here"), "{}", asks.text());
+    let model = asks.attributes("form input[name=model]", "value").remove(0);
+    let page = member.submit(&remove, &[("model", &model)]).await;
+    assert_eq!(unpriced(&page), "big, smallNo price big, small");
+    assert_eq!(member.get(&remove).await.status, 404, "it is gone");
     let page = member.get("/console/p/shop/providers/own/own").await;
     assert!(!page.body.contains("hush") && page.one("textarea#models") == "big small");
     let moved = [("base_url", "https://elsewhere.example.com/v1"), ("models", "big"), ("secret", "")];

@@ -9,18 +9,21 @@ use deja_server::console::{Access, listed};
 use crate::util::{Browser, Page, World};
 
 /// What only owners of deja may do.
-const OWNERS: [(&str, &str); 7] = [
+const OWNERS: [(&str, &str); 9] = [
     ("POST", "/console/p/{slug}/settings/limits"),
     ("POST", "/console/p/{slug}/settings/prices"),
     ("GET", "/console/audit"),
     ("GET", "/console/operators"),
     ("POST", "/console/operators/invite"),
     ("POST", "/console/operators/change"),
+    ("GET", "/console/operators/second-factor"),
+    ("POST", "/console/operators/second-factor"),
     ("POST", "/console/operators/revoke"),
 ];
 /// What only owners of a project may do.
-const PROJECT_OWNERS: [(&str, &str); 4] = [
+const PROJECT_OWNERS: [(&str, &str); 5] = [
     ("POST", "/console/p/{slug}/members"),
+    ("GET", "/console/p/{slug}/settings/state"),
     ("POST", "/console/p/{slug}/settings/state"),
     ("GET", "/console/p/{slug}/delete"),
     ("POST", "/console/p/{slug}/delete"),

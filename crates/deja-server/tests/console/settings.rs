@@ -181,7 +181,11 @@ async fn settings_are_checked_kept_and_shown() {
     owner.submit("/console/p/shop/settings/limits", &[("tier", "pro"), ("per_minute", "2,000")]).await;
     let quota = world.reload("shop").await.quota();
     assert_eq!((quota.per_minute(), quota.burst()), (2000, 2400));
-    owner.submit("/console/p/shop/settings/state", &[("state", "suspended")]).await;
+    let state = page.attributes("#danger ~ .row a[href$=state]", "href").remove(0);
+    let asks = owner.get(&state).await;
+    assert_eq!((asks.one("h1").as_str(), world.reload("shop").await.suspended), ("Suspend The shop", false));
+    let word = asks.attributes("form input[name=state]", "value").remove(0);
+    owner.submit(&state, &[("state", &word)]).await;
     assert!(world.reload("shop").await.suspended);
     assert!(owner.get("/console/p/shop").await.text().contains("refused with 403"));
 }
