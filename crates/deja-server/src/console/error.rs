@@ -26,6 +26,10 @@ pub(super) const SEARCH_TIMEOUT: &str =
 pub(super) const SORT_TIMEOUT: &str =
     "Sorting what passes this filter took too long, and was ended. Sort by “Created”, or sort all entries.";
 
+/// Said where a search of the log of requests, or sorting it, did not end in time.
+pub(super) const LOG_TIMEOUT: &str =
+    "The search took too long, and was ended. Choose a model or a key as well, or sort by “When”.";
+
 /// Why there is no page.
 #[derive(Debug)]
 pub(super) enum ConsoleError {

@@ -22,7 +22,7 @@ use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 
 use super::chart;
-use super::error::ConsoleError;
+use super::error::{ConsoleError, LOG_TIMEOUT};
 use super::filter::{Select, query};
 use super::flash::Flash;
 use super::form::{Path, Query, with_lf};
@@ -69,6 +69,8 @@ struct RequestsPage {
     rows: Vec<Row>,
     /// What the project keeps.
     kept: Kept,
+    /// Whether the search took too long.
+    ended: bool,
     filtered: bool,
     /// Whether the latest come first.
     newest: bool,
@@ -299,7 +301,12 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let filter = wanted.filter()?;
     let ((sort, order), after) = (wanted.sort(), cursor(&wanted.after));
     let limit = NonZeroUsize::MIN.saturating_add(PAGE);
-    let mut found = requests::list(&visit.acting(), &slug, &filter, order, after, limit).await?;
+    let (mut found, problem) =
+        match requests::list(&visit.acting(), &slug, &filter, order, after, limit).await {
+            // What can be wrong with a filter that was read is that it takes too long.
+            Err(AdminError::Invalid(_)) => (Vec::new(), Some(LOG_TIMEOUT)),
+            found => (found?, None),
+        };
     let more = found.len() > PAGE;
     found.truncate(PAGE);
     let logged = Logged::read(&visit, project, &found).await?;
@@ -308,7 +315,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
     let next = found.last().filter(|_| more).map(|last| cursor_text(order.cursor(last)));
     let kept = wanted.sort.clone();
     let page = RequestsPage {
-        frame: visit.frame_in(project, "Requests", "Requests"),
+        frame: visit.frame_in(project, "Requests", "Requests").complaining(problem),
         selects: wanted.selects(&names, logged),
         head: heads(&COLUMNS, Some(sort), |sort| wanted.place(&slug, "", sort, &[])),
         rows: found.into_iter().map(|row| Row::of(&visit, &names, &free, row)).collect(),
@@ -317,6 +324,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(wanted): Q
             none: project.settings.request_log == 0,
             texts: Some(project.settings.request_texts_days).filter(|days| *days > 0),
         },
+        ended: problem.is_some(),
         filtered: filter != LogFilter::default(),
         newest: order == LogOrder::NEWEST,
         csv: wanted.place(&slug, "/log.csv", &kept, &[]),

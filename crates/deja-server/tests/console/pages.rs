@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use deja_core::admin::keys;
+use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::analytics::{EntryHits, UsageBatch};
+use deja_core::id::EntryId;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_server::console::listed;
@@ -397,13 +399,24 @@ async fn a_search_by_text_that_takes_too_long_says_what_to_do() {
         world.entry(&project, &number.to_string(), &"long ".repeat(100_000), None).await;
     }
     let mut owner = world.browser_of(Role::Owner).await;
-    let page = owner.get("/console/p/shop/cache?q=nowhere").await;
-    assert_eq!(page.status, 200);
-    assert!(page.one("[role=alert]").contains("Choose a model or a context"), "{}", page.text());
-    let page = owner.get("/console/p/shop/cache/purge?q=nowhere").await;
-    assert!(page.status == 422 && page.text().contains("Choose a model or a context"), "{}", page.text());
+    let days = ProjectPatch { request_texts_days: Some(7), ..ProjectPatch::default() };
+    let project = projects::set(&world.acting(), "shop", days).await.unwrap();
+    let entry = EntryId::from_bytes([1; 16]);
+    let rows: Vec<_> = (0..20).map(|_| world.logged(&project, entry, &"long ".repeat(100_000))).collect();
+    world.wired.store.log_requests(&rows).await.unwrap();
+    for (place, told) in [
+        ("cache", "Choose a model or a context"),
+        ("cache/purge", "Choose a model or a context"),
+        ("requests", "Choose a model or a key"),
+    ] {
+        let page = owner.get(&format!("/console/p/shop/{place}?q=nowhere")).await;
+        assert_eq!((page.status, page.one("#q").as_str()), (200, "nowhere"), "what was typed stays");
+        assert!(page.one("[role=alert]").contains(told), "{}", page.text());
+        assert_eq!(page.all("nav[aria-label=Project] a").len(), 10, "{place} is a page as others are");
+        assert!(page.all(".empty, form.danger").is_empty(), "nothing is said of what was not found");
+    }
     let purge = [("q", "nowhere"), ("confirm", "shop")];
-    let page = owner.post("/console/p/shop/cache/purge", &purge).await;
-    assert!(page.status == 422 && page.text().contains("choose a model or a context"), "{}", page.text());
+    let page = owner.submit("/console/p/shop/cache/purge", &purge).await;
+    assert!(page.one("[role=alert]").contains("Choose a model or a context"), "{}", page.text());
     assert_eq!(owner.get("/console/p/shop/cache").await.all("[role=alert]").len(), 0);
 }
