@@ -1,7 +1,8 @@
 //! What a page has to say about the form before it: a message, and once a secret that is shown a single time.
 //!
-//! It travels through the browser in a cookie, sealed with the server's own key and bound to the session: nobody can
-//! make one up or read one, it lives a minute, and any replica can open it. A page that shows it clears it.
+//! It travels through the browser in a cookie, sealed with the server's own key and bound to the session and to the address of
+//! the next page: nobody can make one up or read one, another tab that loads a page meanwhile does not take it, it lives a
+//! minute, and any replica can open it. A page that shows it clears it.
 
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
@@ -72,16 +73,21 @@ pub(super) fn redirect(
     to: &str,
     flash: &Flash,
 ) -> Result<Response, ConsoleError> {
-    let sealed = sealed::seal(console, &binding(session), &flash.bounded())?;
+    let sealed = sealed::seal(console, &binding(session, to), &flash.bounded())?;
     let cookie = cookie(console.secure, NAME, &sealed, Some(SECONDS))?;
     let mut response = Redirect::to(to).into_response();
     response.headers_mut().append(SET_COOKIE, cookie);
     Ok(response)
 }
 
-/// The message that came with the request, if it was made for this session.
-pub(super) fn read(console: &Console, cookies: &Cookies, session: Option<&TokenHash>) -> Option<Flash> {
-    sealed::open(console, &binding(session), cookies.get(console.secure, NAME)?)
+/// The message that came with the request, if it was made for this session and the page at `place`.
+pub(super) fn read(
+    console: &Console,
+    cookies: &Cookies,
+    session: Option<&TokenHash>,
+    place: &str,
+) -> Option<Flash> {
+    sealed::open(console, &binding(session, place), cookies.get(console.secure, NAME)?)
 }
 
 /// The header that clears the message.
@@ -89,8 +95,9 @@ pub(super) fn clear(console: &Console) -> HeaderValue {
     expired(console.secure, NAME)
 }
 
-fn binding(session: Option<&TokenHash>) -> Vec<u8> {
-    [b"console flash ".as_slice(), session.map_or(&[][..], |hash| &hash.0)].concat()
+fn binding(session: Option<&TokenHash>, place: &str) -> Vec<u8> {
+    let path = place.split(['?', '#']).next().unwrap_or_default();
+    [b"console flash ".as_slice(), session.map_or(&[][..], |hash| &hash.0), path.as_bytes()].concat()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::body::{Body, Bytes};
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
 use axum::http::request::Parts;
@@ -176,7 +176,8 @@ impl FromRequestParts<Arc<Console>> for Visit {
 
     async fn from_request_parts(parts: &mut Parts, console: &Arc<Console>) -> Result<Self, ConsoleError> {
         let who = Who::from_request_parts(parts, console).await?;
-        let flash = flash::read(console, &Cookies::of(&parts.headers), Some(&who.session.token));
+        let place = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |uri| &uri.0).path();
+        let flash = flash::read(console, &Cookies::of(&parts.headers), Some(&who.session.token), place);
         let seen = parts.extensions.get::<Option<Seen>>().cloned().flatten();
         Ok(Self { console: console.clone(), who, seen, flash })
     }

@@ -20,6 +20,8 @@ use super::page::{Answer, Frame, Visit, again, html};
 use super::second_factor;
 use super::session::{self, Cookies};
 
+const PLACE: &str = "/console/sign-in";
+
 /// The same for an unknown address, a wrong password and a disabled account.
 const WRONG: &str = "This email and password do not go together.";
 
@@ -52,7 +54,7 @@ pub(super) async fn get(
         return Ok(Redirect::to(next).into_response());
     }
     let is_new = console.admin.store.operators().await?.is_empty();
-    let flash = flash::read(&console, &Cookies::of(&headers), None);
+    let flash = flash::read(&console, &Cookies::of(&headers), None, PLACE);
     let said = flash.is_some();
     let frame = Frame::door("Sign in").saying(flash);
     let mut response = html(&SignInPage { frame, next: next.to_owned(), email: String::new(), is_new });

@@ -124,9 +124,9 @@ async fn a_message_cannot_be_made_up() {
     assert_eq!(owner.get("/console/projects").await.all(".note").len(), 0);
     // Nor taken from another session.
     let mut other = world.browser_of(Role::Owner).await;
-    other.post("/console/projects", &[("name", "Mine")]).await;
+    let said = other.post("/console/projects", &[("name", "Mine")]).await.location().to_owned();
     owner.cookies.insert("deja_flash".into(), other.cookies["deja_flash"].clone());
-    assert_eq!(owner.get("/console/projects").await.all(".note").len(), 0);
-    assert_eq!(other.get("/console/projects").await.all(".note").len(), 1);
-    assert_eq!(other.get("/console/projects").await.all(".note").len(), 0, "said once");
+    assert_eq!(owner.get(&said).await.all("[role=status].note").len(), 0);
+    assert_eq!(other.get(&said).await.all("[role=status].note").len(), 1);
+    assert_eq!(other.get(&said).await.all("[role=status].note").len(), 0, "said once");
 }

@@ -16,8 +16,11 @@ async fn a_key_is_shown_once_and_revoked_after_a_question() {
     let mut member = world.browser_of(Role::Member).await;
     let refused = member.post("/console/p/shop/keys", &[("name", " "), ("models", "a b")]).await;
     assert_eq!(refused.status, 422);
-    let shown =
-        member.submit("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, gpt-4o-mini")]).await;
+    let made =
+        member.post("/console/p/shop/keys", &[("name", "ci"), ("models", "gpt-4o, gpt-4o-mini")]).await;
+    let other = member.get("/console/p/shop/requests?live=1").await;
+    assert!(!other.headers.contains_key("set-cookie"), "another tab does not take it");
+    let shown = member.get(made.location()).await;
     let key = PlainKey::parse(&shown.one("dialog #key")).unwrap();
     assert_eq!(shown.one("#export"), format!("export DEJA_KEY={}", key.reveal()), "beside the snippets");
     assert!(!member.get("/console/p/shop").await.body.contains(key.reveal()), "once");
