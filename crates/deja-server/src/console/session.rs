@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::RequestExt;
 use axum::extract::{FromRequestParts, OriginalUri, RawPathParams, Request, State};
-use axum::http::header::COOKIE;
+use axum::http::header::{COOKIE, REFERER};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
@@ -13,6 +13,7 @@ use cookie::{Cookie, SameSite};
 use deja_core::admin::{Seen, sessions};
 use deja_core::member::Rank;
 use deja_core::operator::{Operator, PlainToken, Role, Session};
+use url::{Position, Url};
 
 use super::Console;
 use super::error::ConsoleError;
@@ -65,7 +66,8 @@ pub(super) async fn require(
     let Some(who) = who else {
         if request.method() != Method::GET {
             let said = Flash::bad("You are signed out, so nothing was changed. Sign in and do it again.");
-            return flash::redirect(&console, None, &sign_in_url(""), &said).into_response();
+            let page = page_of_form(request.headers());
+            return flash::redirect(&console, None, &sign_in_url(&page), &said).into_response();
         }
         let to = request.extensions().get::<OriginalUri>().map_or(request.uri(), |uri| &uri.0);
         return ConsoleError::SignIn { next: to.to_string() }.into_response();
@@ -81,6 +83,13 @@ pub(super) async fn require(
     };
     request.extensions_mut().insert(Some(who));
     next.run(request).await
+}
+
+/// Where the form stands that was sent; empty if the browser does not say it.
+fn page_of_form(headers: &HeaderMap) -> String {
+    let said =
+        headers.get(REFERER).and_then(|page| page.to_str().ok()).and_then(|page| Url::parse(page).ok());
+    said.map(|page| page[Position::BeforePath..].to_owned()).unwrap_or_default()
 }
 
 /// The project of the address as this operator sees it; `None` at an address of none.

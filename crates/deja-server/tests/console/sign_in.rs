@@ -204,6 +204,21 @@ async fn a_form_after_the_session_ended_says_so() {
     let world = with_ada().await;
     let page = world.stranger().submit("/console/projects", &[("name", "Lost")]).await;
     assert!(page.one("[role=alert]").contains("nothing was changed"), "{}", page.text());
+    assert_eq!(page.attributes("input[name=next]", "value"), ["/console/projects"]);
+    // Whoever signs in comes back to the page of the form, and to no other host.
+    for (page, next) in [
+        ("http://deja.test/console/p/shop/keys?sort=2", "/console/p/shop/keys?sort=2"),
+        ("http://evil.test/elsewhere", "/console/projects"),
+        ("//evil.test", "/console/projects"),
+    ] {
+        let request = Request::post("/console/p/shop/keys")
+            .header("sec-fetch-site", "same-origin")
+            .header("referer", page)
+            .body(Body::empty());
+        let mut browser = world.stranger();
+        let to = browser.send(request.unwrap()).await.location().to_owned();
+        assert_eq!(browser.get(&to).await.attributes("input[name=next]", "value"), [next]);
+    }
 }
 
 #[tokio::test]
