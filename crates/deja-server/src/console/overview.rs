@@ -118,7 +118,7 @@ fn figures(totals: &Totals, entries: u64, max_entries: u64) -> Vec<(&'static str
         (
             "Saved",
             format::money_known(totals.saved, totals.unpriced),
-            format!("{} spent on misses", format::money_known(totals.spent, totals.unpriced)),
+            format!("spent on misses: {}", format::money_known(totals.spent, totals.unpriced)),
         ),
         ("Entries", format::count(entries), format!("of {} at most", format::count(max_entries))),
     ]

@@ -382,6 +382,8 @@ async fn latencies_of_exact_hits_and_of_hits_by_meaning_stand_apart() {
     };
     assert!((0.5..2.0).contains(&millis("Latency of exact hits")));
     assert!((250.0..600.0).contains(&millis("Latency of hits by meaning")));
+    let told = figure(&page, "Latency of exact hits").1;
+    assert!(told.starts_with("median; p95 "), "a figure says what it is: {told}");
     // The legend names what is drawn: dashes of lines, and the line across the similarities.
     assert_eq!(page.attributes("#semantic-latency .legend path", "class"), ["line c1", "line c2", "line c4"]);
     assert_eq!(page.all("#similarity .legend li"), ["hits", "near misses", "default threshold, 0.85"]);

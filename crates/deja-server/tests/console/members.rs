@@ -164,6 +164,19 @@ async fn a_viewer_sees_figures_and_hashes() {
 }
 
 #[tokio::test]
+async fn a_viewer_is_not_sent_to_snippets_that_only_editors_see() {
+    let world = World::new().await;
+    let project = world.project("Quiet").await;
+    for (rank, told) in [(Rank::Viewer, false), (Rank::Editor, true)] {
+        let mut browser = world.member(&project, Some(rank)).await;
+        for page in ["analytics", "requests"] {
+            let page = browser.get(&format!("/console/p/quiet/{page}")).await;
+            assert_eq!(page.one(".empty").contains("snippets"), told, "{rank}: {}", page.text());
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_a_page_offers_is_open_to_who_sees_it() {
     let world = World::new().await;
     let (project, _) = with_canaries(&world).await;

@@ -38,13 +38,14 @@ fn exact_hits(rollup: &Rollup) -> Option<Vec<u64>> {
 
 fn latencies(name: &'static str, all: &Rollup, of: Latency) -> (&'static str, String, String) {
     let ms = |q| latency(all, of, q).map_or("–".into(), format::millis);
-    (name, ms(0.5), format!("p95 {}, p99 {}", ms(0.95), ms(0.99)))
+    (name, ms(0.5), format!("median; p95 {}, p99 {}", ms(0.95), ms(0.99)))
 }
 
 /// What is to be known of an amount.
 fn unpriced(totals: &Totals) -> String {
     match totals.unpriced {
         0 => String::new(),
+        1 => ", 1 answer without a price".into(),
         some => format!(", {} answers without a price", format::count(some)),
     }
 }
@@ -63,7 +64,7 @@ pub(super) fn figures(all: &Rollup) -> Vec<(&'static str, String, String)> {
         (
             "Saved",
             format::money_known(totals.saved, totals.unpriced),
-            format!("{} spent{}", format::money_known(totals.spent, totals.unpriced), unpriced(totals)),
+            format!("spent: {}{}", format::money_known(totals.spent, totals.unpriced), unpriced(totals)),
         ),
         (
             "Tokens saved",

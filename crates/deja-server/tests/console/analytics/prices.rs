@@ -63,7 +63,7 @@ async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
     let price = [("model", "blend"), ("input", "1"), ("output", "2")];
     member.submit("/console/p/furnished/prices", &price).await;
     let page = member.get(address).await;
-    let told = ("no price".into(), "no price spent, 2 answers without a price".into());
+    let told = ("no price".into(), "spent: no price, 2 answers without a price".into());
     assert_eq!(figure(&page, "Saved"), told);
     assert!(page.one("#unpriced").contains(" blend: "), "{}", page.one("#unpriced"));
     for table in ["#models", "#keys", "#contexts"] {
