@@ -34,6 +34,11 @@ fn sound(page: &Page, path: &str) {
             element.html()
         );
     }
+    // Tables do not scroll: they have a name, and are no stop of the keyboard.
+    for table in all("table") {
+        let named = table.attr("aria-label").is_some() || table.html().contains("<caption>");
+        assert!(named && all(".table[tabindex]").is_empty(), "{path}: {}", table.html());
+    }
     let mut ids = std::collections::HashSet::new();
     for element in all("[id]") {
         assert!(
