@@ -54,21 +54,14 @@ for (const row of document.querySelectorAll("tr[data-similarity]")) {
 const result = document.querySelector("#result[data-at-others]");
 if (threshold && result) {
   const [title, badge, text] = ["h2", ".badge", "p"].map((part) => result.querySelector(part));
-  const first = { at: Number(threshold.value), title: title.textContent, text: text.textContent, badge: badge.textContent, class: badge.className };
+  const [tried, ...first] = [Number(threshold.value), title.textContent, text.textContent, badge.textContent, badge.className];
+  const tell = (...verdict) => { [title.textContent, text.textContent, badge.textContent, badge.className] = verdict; };
   threshold.addEventListener("input", () => {
     const row = document.querySelector("tr[data-similarity]:has(.badge.good)");
     const at = Number(threshold.value);
-    if (at === first.at) {
-      [title.textContent, text.textContent, badge.textContent, badge.className] = [first.title, first.text, first.badge, first.class];
-    } else if (row) {
-      title.textContent = "A similar prompt is in the cache";
-      text.textContent = `At a threshold of ${at} a query would get the answer to the prompt with a similarity of ${Number(row.dataset.similarity).toFixed(3)}.`;
-      [badge.textContent, badge.className] = ["Hit", "badge good"];
-    } else {
-      title.textContent = "No entry answers";
-      text.textContent = `At a threshold of ${at} ${result.dataset.atOthers}.`;
-      [badge.textContent, badge.className] = ["Miss", "badge info"];
-    }
+    if (at === tried) tell(...first);
+    else if (row) tell("A similar prompt is in the cache", `At a threshold of ${at} a query would get the answer to the prompt with a similarity of ${Number(row.dataset.similarity).toFixed(3)}.`, "Hit", "badge good");
+    else tell("No entry answers", `At a threshold of ${at} ${result.dataset.atOthers}.`, "Miss", "badge info");
   });
 }
 
