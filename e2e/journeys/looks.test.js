@@ -15,6 +15,8 @@ const QUESTIONS = [
   ["Do you offer a discount for students?", "Is there a student discount?"],
   ["Write a haiku about autumn.", "What is the boiling point of water?"],
 ];
+// Longer than its column, and read from right to left.
+const ARABIC = "كيف يمكنني إعادة تعيين كلمة المرور الخاصة بحسابي (Shop) إذا نسيتها ولم يعد لدي وصول إلى بريدي الإلكتروني القديم؟";
 // Of the picture: a question, and two that ask something else.
 const SHOP = ["How do I turn on two-factor login?", "How do I turn off two-factor login?", "How do I reset my password?"];
 let slug, shop, entry, turns;
@@ -32,6 +34,7 @@ before(async () => {
     }
   }
   await deja.query(slug, key, { prompt: "" });
+  await deja.query(slug, key, { prompt: ARABIC });
   await deja.query(slug, key, {
     prompt: `Which of these is it? ${"Donaudampfschifffahrtsgesellschaftskapitän".repeat(6)}`,
     model: "gpt-4o-mini-with-a-name-that-is-much-longer-than-any-that-a-provider-has-ever-given-to-one-of-its-models-2026-11-22",
@@ -146,26 +149,25 @@ const pages = () => [
   ["empty-cache", "/console/p/empty-project/cache"],
   ["not-found", "/console/p/nobody"],
 ];
-for (const width of [390, 1280, 1440]) {
-  for (const colorScheme of ["light", "dark"]) {
-    test(`${width} px, ${colorScheme}`, async () => {
-      const viewport = { width, height: { 390: 844, 1280: 720, 1440: 900 }[width] };
-      const { page, context, mistakes } = await open(browser, { viewport, colorScheme });
-      await page.goto(`${deja.url}/console/sign-in`);
-      const found = await inspect(page, "sign-in");
-      await signIn(page, deja);
-      for (const [name, address, act] of pages()) {
-        await page.goto(deja.url + address);
-        await act?.(page);
-        // The tables of charts are opened, too.
-        await page.evaluate(() => { for (const details of document.querySelectorAll("figure details")) details.open = true; });
-        found.push(...await inspect(page, name));
-        if (name === "playground-hit" && width === 1280 && colorScheme === "light") await picture(page, "playground");
-      }
-      assert.deepEqual([...found, ...mistakes()], []);
-      await context.close();
-    });
-  }
+// A phone, a desk, and where a table, or the navigation beside it, has just room enough.
+for (const [width, colorScheme] of [[390, "light"], [390, "dark"], [901, "light"], [1101, "dark"], [1280, "light"], [1280, "dark"]]) {
+  test(`${width} px, ${colorScheme}`, async () => {
+    const viewport = { width, height: width === 390 ? 844 : 720 };
+    const { page, context, mistakes } = await open(browser, { viewport, colorScheme });
+    await page.goto(`${deja.url}/console/sign-in`);
+    const found = await inspect(page, "sign-in");
+    await signIn(page, deja);
+    for (const [name, address, act] of pages()) {
+      await page.goto(deja.url + address);
+      await act?.(page);
+      // The tables of charts are opened, too.
+      await page.evaluate(() => { for (const details of document.querySelectorAll("figure details")) details.open = true; });
+      found.push(...await inspect(page, name));
+      if (name === "playground-hit" && width === 1280 && colorScheme === "light") await picture(page, "playground");
+    }
+    assert.deepEqual([...found, ...mistakes()], []);
+    await context.close();
+  });
 }
 
 test("lines and bars are told apart without their colours", async () => {
@@ -241,6 +243,23 @@ test("without a script a custom range is typed in UTC, and said to be", async ()
   await page.getByLabel("From (UTC)").fill("2026-07-02T12:00");
   await press(page, "Show");
   assert.equal(new URL(page.url()).searchParams.get("from"), "2026-07-02T12:00");
+  await context.close();
+});
+
+test("a text that is read from right to left begins in sight, and a phone says which project it shows", async () => {
+  const { page, context } = await open(browser);
+  await signIn(page, deja);
+  await page.goto(`${deja.url}/console/p/${slug}/cache?q=${encodeURIComponent(ARABIC)}`);
+  const inSight = await page.locator("tbody th .clip").first().evaluate((clip) => {
+    const first = document.createRange();
+    first.setStart(clip.firstChild, 0);
+    first.setEnd(clip.firstChild, 1);
+    const [letter, box] = [first, clip].map((one) => one.getBoundingClientRect());
+    return letter.left >= box.left - 1 && letter.right <= box.right + 1;
+  });
+  assert.ok(inSight);
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.ok(await page.locator("nav[aria-label=Project] .what").isVisible());
   await context.close();
 });
 

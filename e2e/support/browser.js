@@ -72,7 +72,7 @@ export async function inspect(page, where) {
   }).map((element) => `${element.scrollWidth} in ${element.clientWidth} px: ${element.outerHTML.slice(0, 200)}`));
   violations.push(...wide.map((html) => `wider than its box: ${html}`));
   // On a phone each row is a card, what stands in the head sorts, and the tab that is open is in sight.
-  if (page.viewportSize().width <= 800) {
+  if (page.viewportSize().width <= 900) {
     violations.push(...await page.evaluate(() => [...document.querySelectorAll(".table tbody td")]
       .filter((cell) => cell.checkVisibility() && getComputedStyle(cell).display !== "block")
       .map((cell) => `no card: ${cell.outerHTML.slice(0, 200)}`)));
