@@ -64,6 +64,11 @@ async fn without_samples_the_page_says_what_makes_them() {
     let page = member.get("/console/p/bare/quality").await;
     assert_eq!(page.one(".empty h2"), "No samples yet");
     assert!(page.one(".empty p").contains("Send one question in two wordings"), "{}", page.text());
+    assert_eq!(
+        page.attributes("main .head a", "href"),
+        ["/console/p/bare/cache/wrong"],
+        "what people reported"
+    );
     let page = member.get("/console/p/bare/quality/label").await;
     assert_eq!(page.one(".empty h2"), "Nothing to label");
     let form = [("name", "Bare"), ("max_entries", "10"), ("samples", "0")];
