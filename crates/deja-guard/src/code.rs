@@ -16,6 +16,7 @@ use crate::lexicon::stem;
 use crate::verdict::Reason;
 use bare::{Run, capitals, home, is_signed, pieces, runs, words};
 use layout::Language;
+pub(crate) use layout::stands_in;
 use lines::blocks;
 use names::Names;
 
@@ -59,7 +60,7 @@ impl Code {
         let text = without_end(text);
         let parts = parts(text);
         let mut code = Self::of(text, &parts);
-        let mut question = String::new();
+        let (mut question, mut named_as) = (String::new(), Vec::new());
         let mut parts = parts.into_iter().peekable();
         while let Some(part) = parts.next() {
             match part {
@@ -67,17 +68,23 @@ impl Code {
                     let begins = question.is_empty() || question.ends_with('\n');
                     let ends = !matches!(parts.peek(), Some(Part::Span(_)));
                     code.blocks.extend(blocks(prose, begins, ends, &mut question));
+                    named_as.resize(code.blocks.len(), None);
                 }
                 Part::Span(span) => question.extend(["`", span, "`"]),
                 Part::Fence(fence) => {
                     let (name, block) = named(fence);
-                    code.named.extend(Language::named(&name.to_lowercase()));
-                    code.blocks.push(normal(block));
-                    code.blocks.pop_if(|block| block.is_empty());
+                    let block = normal(block);
+                    let name = Language::named(&name.to_lowercase());
+                    code.named.extend(name);
+                    if !block.is_empty() {
+                        code.blocks.push(block);
+                        named_as.push(name);
+                    }
                     question.push('\n');
                 }
             }
         }
+        requote(&code.outside, code.blocks.iter_mut().zip(named_as));
         let question = (!code.blocks.is_empty()).then(|| question.trim().to_owned());
         (code, question)
     }
@@ -106,10 +113,12 @@ impl Code {
                 Part::Fence(_) => {}
             }
         }
+        let mut bare = pieces(text);
+        requote(&outside, spans.iter_mut().chain(&mut bare).map(|code| (code, None)));
         Self {
             spans,
             places,
-            bare: pieces(text),
+            bare,
             runs: runs(text),
             capitals: capitals(text),
             names: Names::read(&outside),
@@ -130,6 +139,12 @@ impl Code {
             && self.same_spans(other)
             && signed(self).eq(signed(other))
             && self.names.same(&other.names)
+            && !self.lowers(other)
+    }
+
+    /// Whether a name of one has small letters alone in the other: "getUser" and "getuser".
+    fn lowers(&self, other: &Self) -> bool {
+        self.names.lowered_in(&other.text) || other.names.lowered_in(&self.text)
     }
 
     /// Whether both have the same lines in their blocks, or the same in another layout; a fence may part what another one
@@ -200,7 +215,8 @@ impl Code {
         if self.bare_differs(other) {
             return Some(Reason::Words);
         }
-        (self.capitals_differ(other) || self.names.recased(&other.names)).then_some(Reason::Name)
+        let recased = self.names.recased(&other.names) || self.lowers(other);
+        (self.capitals_differ(other) || recased).then_some(Reason::Name)
     }
 
     fn quoted(&self) -> impl Iterator<Item = &str> {
@@ -296,6 +312,18 @@ impl Code {
     }
 }
 
+/// Writes `"` for `'` in code of a language that takes both for one, which a fence names or what is `said` beside it. Not where
+/// the layout is asked about.
+fn requote<'a>(said: &str, code: impl Iterator<Item = (&'a mut String, Option<Language>)>) {
+    let mut quoted = code.filter(|(code, _)| code.contains('\'')).peekable();
+    if quoted.peek().is_some() && !layout::asks_about(said) {
+        let spoken = layout::spoken(said);
+        for (code, named) in quoted {
+            *code = layout::requoted(std::mem::take(code), named.or(spoken));
+        }
+    }
+}
+
 /// The words of a command, whatever their order and the signs beside them.
 fn sorted(run: &Run) -> Vec<String> {
     let mut sorted: Vec<String> = run.iter().flat_map(|token| words(token)).collect();
@@ -362,6 +390,11 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 /// Whether what stands on both sides of `prose` has no order.
 fn joins(prose: &str) -> bool {
     matches!(prose.trim().trim_start_matches(',').trim(), "" | "and" | "or" | "vs" | "vs." | "versus")
+}
+
+/// Whether `text` asks about the layout of code.
+pub(crate) fn asks_about_layout(text: &str) -> bool {
+    layout::asks_about(text)
 }
 
 /// The name of the language that a fence begins with, and its code.

@@ -159,6 +159,11 @@ impl Lexicon {
         self.rank.contains_key(word)
     }
 
+    /// Whether `word` is in the vocabulary, or a kind of something: many names are.
+    pub(crate) fn lists(&self, word: &str) -> bool {
+        self.knows(word) || self.kinds.contains_key(word)
+    }
+
     /// How much a word says: 0.05 for the commonest, about 1 for rare ones, 1.15 for unknown ones.
     pub(crate) fn weight(&self, word: &str) -> f32 {
         self.rank.get(word).map_or(1.15, |rank| ((*rank as f32 + 2.0).ln() / 21720f32.ln()).max(0.05))

@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 
+use crate::code::{asks_about_layout, stands_in};
 use crate::prompt::Prompt;
 use crate::scan::Piece;
 
@@ -128,12 +129,23 @@ fn brackets(text: &str) -> Vec<String> {
     brackets
 }
 
-/// How far each line is indented, if one of them is.
+/// What each line stands in by its indentation, if one is indented; where the layout is asked about, how far it is.
 fn indentation(text: &str) -> Option<String> {
     let blanks = |line: &str| line.len() - line.trim_start().len();
-    let lines = || text.lines().filter(|line| !line.trim().is_empty()).map(blanks);
-    let is_indented = lines().skip(1).any(|blanks| blanks > 0);
-    is_indented.then(|| lines().map(|blanks| blanks.to_string()).collect::<Vec<_>>().join(" "))
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let is_indented = lines().skip(1).any(|line| blanks(line) > 0);
+    let exact = || text.contains('\t') || asks_about_layout(text);
+    is_indented.then(|| {
+        let far: Vec<usize> = lines().map(blanks).collect();
+        let levels = if exact() { None } else { levels(&far) };
+        levels.unwrap_or(far).iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+    })
+}
+
+/// How many lines each one stands in; none if one stands beside nothing.
+fn levels(far: &[usize]) -> Option<Vec<usize>> {
+    let mut open = Vec::new();
+    far.iter().map(|far| stands_in(&mut open, *far).then(|| open.len() - 1)).collect()
 }
 
 /// The words of `text` that are not read, in lower case. In an English text those are all that are not of Latin letters;
@@ -284,7 +296,11 @@ mod tests {
         assert_eq!(of("8 Mb, 8 MB, 8mb and 5mW or 5 MW"), "Mb mW");
         assert_eq!(of("What is (2 + 3) * 4?"), "(0 )2");
         assert_eq!(of("in short (why)?"), "");
-        assert_eq!(of("for i in x:\n    f(i)\n\nreturn"), "0 4 0");
+        assert_eq!(of("for i in x:\n    f(i)\n\nreturn"), "0 1 0");
+        assert_eq!(of("a:\n  b:\n   c\nd"), "0 1 2 0");
+        assert_eq!(of("a:\n   b\n c"), "0 3 1");
+        assert_eq!(of("a:\n\tb"), "0 1");
+        assert_eq!(of("Which indent?\n   b"), "0 3");
         assert_eq!(of("two\nlines"), "");
     }
 

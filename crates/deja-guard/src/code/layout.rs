@@ -2,14 +2,17 @@
 //!
 //! What is safe depends on the language: a blank parts the words of a shell, the indentation makes the blocks of Python, and a
 //! line ends a statement in most. What stands in quotes is never touched. Where a quote does not end in its line, or
-//! nothing says what language it is, the layout counts.
+//! nothing says what language it is, the layout counts. In Python and JavaScript both quotes are one ([`requoted`]).
 
+mod data;
+mod style;
 mod tokens;
 
 use serde::de::IgnoredAny;
 
 use super::bare::words;
 use super::lines::is_query;
+pub(crate) use data::stands_in;
 use tokens::{Kind, Token, tokens};
 
 /// What a layout says.
@@ -22,6 +25,9 @@ pub(super) enum Language {
     Lines,
     Sql,
     Json,
+    Yaml,
+    /// CSS and what is written like it.
+    Style,
     Shell,
     /// Of its names none is known, but it has calls: it is no shell and no data.
     Calls,
@@ -39,10 +45,10 @@ impl Language {
             "sql" | "mysql" | "postgresql" | "sqlite" => Self::Sql,
             "json" => Self::Json,
             "bash" | "sh" | "shell" | "zsh" | "console" => Self::Shell,
-            "yaml" | "yml" | "toml" | "ini" | "make" | "makefile" | "dockerfile" | "html" | "xml" | "css"
-            | "scss" | "jsx" | "tsx" | "vue" | "markdown" | "md" | "text" | "txt" | "diff" | "haskell" => {
-                Self::Strict
-            }
+            "yaml" | "yml" => Self::Yaml,
+            "css" | "scss" | "less" => Self::Style,
+            "toml" | "ini" | "make" | "makefile" | "dockerfile" | "html" | "xml" | "jsx" | "tsx" | "vue"
+            | "markdown" | "md" | "text" | "txt" | "diff" | "haskell" => Self::Strict,
             _ => return None,
         })
     }
@@ -60,6 +66,10 @@ impl Language {
             Self::Sql
         } else if code.lines().map(str::trim_start).any(heads) {
             Self::Python
+        } else if style::looks(code) {
+            Self::Style
+        } else if data::looks(code) {
+            Self::Yaml
         } else if code.contains("console.log(") {
             Self::Script
         } else if calls(code) {
@@ -71,7 +81,7 @@ impl Language {
 }
 
 /// Words of prompts that ask about the layout, or for a place in it.
-const ABOUT_LAYOUT: [&str; 33] = [
+const ABOUT_LAYOUT: [&str; 38] = [
     "semicolon",
     "semicolons",
     "comma",
@@ -105,6 +115,11 @@ const ABOUT_LAYOUT: [&str; 33] = [
     "lint",
     "readable",
     "pep8",
+    "quote",
+    "quotes",
+    "quoted",
+    "quoting",
+    "apostrophe",
 ];
 
 /// Whether `text` asks about the layout of code: what a line does, where a semicolon is missing.
@@ -118,6 +133,25 @@ pub(super) fn same(x: &str, y: &str, named: &[Language]) -> bool {
     let agreed = named.iter().all(|other| *other == language);
     let known = !named.is_empty() || Language::of(y) == language;
     agreed && known && normal(x, language).is_some_and(|x| normal(y, language) == Some(x))
+}
+
+/// `code` with `"` for `'` where its language takes both for one. `named` is the language that is known of it.
+pub(super) fn requoted(code: String, named: Option<Language>) -> String {
+    if !code.contains('\'') {
+        return code;
+    }
+    let language = named.unwrap_or_else(|| Language::of(&code));
+    let alike = matches!(language, Language::Python | Language::Script);
+    alike.then(|| tokens::requoted(&code, language)).flatten().unwrap_or(code)
+}
+
+/// The language that `text` speaks of, if it does: of several it is not known which.
+pub(super) fn spoken(text: &str) -> Option<Language> {
+    // "console.log" is no shell.
+    let named = words(text).filter(|word| word != "console").filter_map(|word| Language::named(&word));
+    let mut said = named.filter(|language| *language != Language::Strict);
+    let first = said.next()?;
+    Some(if said.all(|other| other == first) { first } else { Language::Strict })
 }
 
 fn is_json(code: &str) -> bool {
@@ -138,6 +172,8 @@ fn normal(code: &str, language: Language) -> Option<String> {
     match language {
         Language::Strict => return None,
         Language::Shell => return shell(&format!("{code}\n")),
+        Language::Style => return style::normal(code),
+        Language::Yaml => return data::normal(code),
         Language::Json if !is_json(code) => return None,
         // A string that quotes may stand in.
         Language::Lines if code.contains("r#\"") || code.contains("R\"") => return None,

@@ -101,7 +101,12 @@ pub(crate) fn blocks(prose: &str, begins: bool, ends: bool, rest: &mut String) -
     for line in prose.split_inclusive('\n') {
         whole &= ends || line.ends_with('\n');
         let look = if whole { look(line, several) } else { Look::Prose };
-        if look == Look::Prose {
+        let asked = if look == Look::Code { question(line) } else { 0 };
+        if asked > 0 {
+            close(&mut open, &mut blocks, rest);
+            rest.push_str(&line[..asked]);
+            open.push((&line[asked..], look));
+        } else if look == Look::Prose {
             close(&mut open, &mut blocks, rest);
             rest.push_str(line);
         } else {
@@ -111,6 +116,17 @@ pub(crate) fn blocks(prose: &str, begins: bool, ends: bool, rest: &mut String) -
     }
     close(&mut open, &mut blocks, rest);
     blocks
+}
+
+/// How much of a line of code is what is asked about it: "Is this valid? {...}".
+fn question(line: &str) -> usize {
+    let Some(end) = [": ", "? "].iter().filter_map(|mark| line.find(mark)).min() else { return 0 };
+    let (said, code) = line.split_at(end + 2);
+    let words = said[..end]
+        .chars()
+        .all(|c| c.is_alphanumeric() || c.is_whitespace() || matches!(c, ',' | '\'' | '-'));
+    let asks = words && said.split_whitespace().count() > 2 && said.split_whitespace().any(is_prose);
+    if asks && look(code, false) == Look::Code { end + 2 } else { 0 }
 }
 
 /// Makes a block of the `open` lines up to the last that is code and what stands right below it.

@@ -1,6 +1,7 @@
 //! Names in code among prose whose case counts, and arrows, whose ends do.
 
 use super::bare::words;
+use crate::lexicon::lexicon;
 
 /// Words beside which a name is one of code: "WhatsApp" may be "whatsApp", "myClass" is not "MyClass".
 const ABOUT_CODE: [&str; 14] = [
@@ -33,6 +34,8 @@ const MOST: usize = 64;
 pub(super) struct Names {
     /// Names as they are written: calls, those with a capital within, and those behind a word for what they name.
     cased: Vec<String>,
+    /// Those that begin with two small letters and have a capital within, in lower case.
+    lowered: Vec<String>,
     /// From what to what an arrow points, in lower case.
     arrows: Vec<[String; 2]>,
 }
@@ -41,7 +44,7 @@ impl Names {
     /// Reads the names in `text`, which stands outside of backticks.
     pub(super) fn read(text: &str) -> Self {
         let about_code = || words(text).any(|word| ABOUT_CODE.contains(&word.as_str()));
-        let (mut cased, mut camels) = (Vec::new(), Vec::new());
+        let (mut cased, mut camels, mut lowered) = (Vec::new(), Vec::new(), Vec::new());
         let (mut at, mut before) = (0, "");
         while let Some(begin) = text[at..].find(is_word).map(|found| at + found) {
             let end = text[begin..].find(|c| !is_word(c)).map_or(text.len(), |end| begin + end);
@@ -52,7 +55,15 @@ impl Names {
             if (called || told) && !begins(&text[..begin]) {
                 cased.push(name.to_owned());
             } else if is_camel(name) && !begins(&text[..begin]) {
-                camels.push(name.to_owned());
+                let lower = name.to_lowercase();
+                // "whatsApp"
+                if lexicon().lists(&lower) {
+                    camels.push(name.to_owned());
+                } else {
+                    cased.push(name.to_owned());
+                    let small = name.bytes().take(2).all(|byte| byte.is_ascii_lowercase());
+                    lowered.extend(small.then_some(lower));
+                }
             }
             (before, at) = (name, end);
         }
@@ -60,7 +71,15 @@ impl Names {
             cased.append(&mut camels);
         }
         cased.truncate(MOST);
-        Self { cased, arrows: arrows(text) }
+        lowered.truncate(MOST);
+        Self { cased, lowered, arrows: arrows(text) }
+    }
+
+    /// Whether a name stands in `text` in small letters: who writes capitals elsewhere means another one.
+    pub(super) fn lowered_in(&self, text: &str) -> bool {
+        !self.lowered.is_empty()
+            && text.contains(char::is_uppercase)
+            && text.split(|c| !is_word(c)).any(|word| self.lowered.iter().any(|name| name == word))
     }
 
     pub(super) fn same(&self, other: &Self) -> bool {

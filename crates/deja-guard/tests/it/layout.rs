@@ -169,6 +169,120 @@ fn queries_and_data_in_another_layout() {
 }
 
 #[test]
+fn style_sheets_in_another_layout() {
+    all_same(
+        "css",
+        &[
+            (".a { color: red; margin: 0 auto; }", ".a {\n  color: red;\n  margin: 0 auto\n}"),
+            ("a:hover,\nb > i{color:blue!important}", "a:hover, b>i { color : blue !important; }"),
+            ("@media (min-width: 9em) { p { top: 0 } }", "@media (min-width:9em){p{top:0;}}"),
+            ("a::after { content: 'x y'; }", "a::after { content: \"x y\" }"),
+            ("i { background: url(data:a;b,c) }", "i{background:url(data:a;b,c)}"),
+        ],
+    );
+    all_other(
+        "css",
+        &[
+            (".a .b { top: 0 }", ".a.b { top: 0 }"),
+            ("a :hover { top: 0 }", "a:hover { top: 0 }"),
+            ("p { margin: 0 auto }", "p { margin: 0auto }"),
+            ("p { width: calc(1px + 2px) }", "p { width: calc(1px +2px) }"),
+            ("a::after { content: 'x  y' }", "a::after { content: 'x y' }"),
+            ("p { top: 0 } i { top: 1 }", "p { top: 0 i { top: 1 } }"),
+            ("p { top: 0; // a\nleft: 0 }", "p { top: 0; // a left: 0 }"),
+        ],
+    );
+    all_same("", &[(".a { top: 0; }", ".a{top:0}"), ("ul li{left:0}", "ul li {\n  left: 0;\n}")]);
+}
+
+#[test]
+fn yaml_in_another_layout() {
+    let same = [
+        ("a:\n  b: 1\n  c:\n    - x\n    - y", "a:\n    b: 1\n    c:\n    - x\n    - y"),
+        ("- a: 1\n  b: 2\n- c: 3", "-   a:  1\n    b: 2\n-   c: 3"),
+        ("a:\n  # b\n  c: 1", "a:\n    # b\n    c: 1"),
+    ];
+    all_same("yaml", &same);
+    all_same("", &same[..1]);
+    all_other(
+        "yaml",
+        &[
+            ("a:\n  b: 1\n  c: 2", "a:\n  b: 1\nc: 2"),
+            ("a:\n  b:\n    c: 1", "a:\n  b:\n  c: 1"),
+            ("- a: 1\n  b: 2", "- a: 1\n- b: 2"),
+            ("a: |\n  x\n    y", "a: |\n  x\n  y"),
+            ("a: \"x\n  y\"", "a: \"x\n    y\""),
+            ("a:\n    b: 1\n  c: 2", "a:\n  b: 1\n  c: 2"),
+            ("a: b  c", "a: b c"),
+            ("a:\n\tb: 1", "a:\n  b: 1"),
+        ],
+    );
+    let asked = |data: &str| format!("Is the indentation right?\n```yaml\n{data}\n```");
+    assert!(verdict(&asked("a:\n  b: 1"), &asked("a:\n    b: 1"), 0.97).refused.is_some());
+    let bare = |data: &str| format!("Why is my mapping not read?\n{data}");
+    assert_eq!(verdict(&bare("a:\n  b:\n    c"), &bare("a:\n    b:\n        c"), 0.97).refused, None);
+    assert!(verdict(&bare("a:\n  b:\n    c"), &bare("a:\n  b:\n  c"), 0.97).refused.is_some());
+}
+
+#[test]
+fn both_quotes_are_one_in_python_and_javascript() {
+    for language in ["python", "js"] {
+        all_same(language, &[("f('a b', \"c\")", "f(\"a b\", 'c')"), ("x = ''", "x = \"\"")]);
+        all_other(
+            language,
+            &[
+                ("f('a\"b')", "f(\"a'b\")"),
+                ("f('a\\n')", "f(\"a\\\\n\")"),
+                ("f(\"it's 'x'\")", "f(\"it's \\\"x\\\"\")"),
+                ("f('a  b')", "f('a b')"),
+            ],
+        );
+    }
+    all_other(
+        "js",
+        &[("f(`it is 'x'`)", "f(`it is \"x\"`)"), ("s.split(/'/) + f(/'/)", "s.split(/\"/) + f(/\"/)")],
+    );
+    for language in ["bash", "sql", "c", "rust", "ruby", "json"] {
+        all_other(language, &[("f('a')", "f(\"a\")")]);
+    }
+    all_passed(
+        &[
+            ("In Python, why does d['k'] fail?", "In Python, why does d[\"k\"] fail?"),
+            ("In Python, what is `x['k']`?", "In Python, what is `x[\"k\"]`?"),
+            ("What does console.log('a') print?", "What does console.log(\"a\") print?"),
+        ],
+        0.97,
+    );
+    all_refused(
+        &[
+            ("In bash, what does f('k') do?", "In bash, what does f(\"k\") do?"),
+            ("Is d['k'] valid?", "Is d[\"k\"] valid?"),
+            ("Which quotes has d['k'] in Python?", "Which quotes has d[\"k\"] in Python?"),
+            ("From Python to SQL, what is f('k')?", "From Python to SQL, what is f(\"k\")?"),
+        ],
+        0.97,
+    );
+}
+
+#[test]
+fn a_question_before_code_in_one_line() {
+    all_passed(
+        &[
+            ("Is this config valid JSON? {\"a\": 1}", "Is this config valid JSON?\n{\n  \"a\": 1\n}"),
+            ("Explain what this does: a{top:0}", "Explain what this does:\na { top: 0; }"),
+        ],
+        0.97,
+    );
+    all_refused(
+        &[
+            ("Is this config valid JSON? {\"a\": 1}", "Is this config valid YAML? {\"a\": 1}"),
+            ("Is this config valid JSON? {\"a\": 1}", "Is this config valid JSON? {\"a\": 2}"),
+        ],
+        0.97,
+    );
+}
+
+#[test]
 fn commands_in_another_layout() {
     all_same(
         "bash",
@@ -344,6 +458,8 @@ fn names_of_code_have_a_case_and_arrows_an_end() {
             ("What does foo() return?", "What does Foo() return?"),
             ("Where is myClass defined?", "Where is MyClass defined?"),
             ("What does the function Map do?", "What does the function map do?"),
+            ("What does getUser return?", "What does getuser return?"),
+            ("What does httpClient do in Go?", "What does HttpClient do in Go?"),
         ],
         0.97,
     );

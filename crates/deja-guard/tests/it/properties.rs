@@ -130,6 +130,10 @@ fn huge_texts_take_no_quadratic_time() {
         "|a|b|\n|-|-|\n",
         "Ab = 1\n",
         "a->b ",
+        "Ab > Cd ",
+        "- - ",
+        "a{b:c}\n",
+        "f('a') ",
     ];
     for (unit, bytes) in prose.into_iter().chain(code.map(|unit| (unit, 100_000))) {
         let text = unit.repeat(bytes / unit.len());

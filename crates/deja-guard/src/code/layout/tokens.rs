@@ -20,6 +20,8 @@ pub(super) enum Kind {
 pub(super) struct Token<'a> {
     pub(super) kind: Kind,
     pub(super) text: &'a str,
+    /// Where it begins.
+    pub(super) at: usize,
     /// A blank stands before it.
     pub(super) spaced: bool,
 }
@@ -79,12 +81,27 @@ pub(super) fn tokens(code: &str, language: Language) -> Option<Vec<Token<'_>>> {
         };
         let text = &rest[..length];
         let text = if kind == Kind::Line { &text[1..] } else { text.trim_end() };
-        tokens.push(Token { kind, text, spaced });
+        tokens.push(Token { kind, text, at, spaced });
         at += length;
         // The second sign of two that were parted.
         spaced = kind == Kind::Sign && text == "=" && code[at..].starts_with(['-', '!', '&', '*']);
     }
     Some(tokens)
+}
+
+/// The code with `"` for `'` around what has neither quotes nor backslashes in it; none if a quote does not end.
+pub(super) fn requoted(code: &str, language: Language) -> Option<String> {
+    let mut out = String::with_capacity(code.len());
+    let mut from = 0;
+    for token in tokens(code, language)? {
+        let inner = token.text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+        if let Some(inner) = inner.filter(|inner| !inner.contains(['\'', '"', '\\'])) {
+            out.extend([&code[from..token.at], "\"", inner, "\""]);
+            from = token.at + token.text.len();
+        }
+    }
+    out.push_str(&code[from..]);
+    Some(out)
 }
 
 fn is_letter(c: char) -> bool {
