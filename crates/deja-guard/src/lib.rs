@@ -39,6 +39,7 @@ mod rewrite;
 mod rules;
 mod scan;
 mod trees;
+mod typography;
 mod verdict;
 
 pub use prompt::Prompt;

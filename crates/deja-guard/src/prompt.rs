@@ -15,7 +15,8 @@ use crate::places;
 use crate::quantity::{self, Quantity};
 use crate::rewrite::rewrite;
 use crate::rules::LONG;
-use crate::scan::{Kind, Piece, scan, trigrams};
+use crate::scan::{Kind, Piece, STEP, scan, trigrams};
+use crate::typography::plain;
 
 /// The most words of a prompt that are read; longer ones are judged by proof only.
 pub(crate) const WORDS: usize = 160;
@@ -84,7 +85,7 @@ impl Governor {
     fn of(word: &str) -> Option<Self> {
         Some(match word {
             "from" => Self::From,
-            "to" | "into" | "onto" => Self::To,
+            "to" | "into" | "onto" | STEP => Self::To,
             "by" => Self::By,
             "than" | "over" | "more_than" | "less_than" => Self::Than,
             "against" => Self::Against,
@@ -207,7 +208,8 @@ pub struct Prompt {
 impl Prompt {
     /// Reads a prompt. Takes time linear in the first few thousand characters; any text is fine.
     pub fn read(text: &str) -> Self {
-        let Listed { text, equated } = listed(text);
+        let text = plain(text);
+        let Listed { text, equated } = listed(&text);
         let text = &*text;
         let (code, beside) = Code::read(text);
         let mut prompt = Self::of(text, code, beside.as_deref().unwrap_or(text));

@@ -263,7 +263,7 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
                 continue;
             }
             if mark.is_empty()
-                && let Some((said, length)) = sign(&chars, at)
+                && let Some((said, length)) = step(&chars, at).or_else(|| sign(&chars, at))
             {
                 let mut piece = Piece::bare(said, sentence);
                 (piece.broken, start, broken) = (broken, false, false);
@@ -323,6 +323,7 @@ pub(crate) fn scan(text: &str, limit: usize) -> Vec<Piece> {
         (start, broken, last_end) = (false, false, at);
     }
     say_signs(&mut out);
+    say_steps(&mut out);
     if capitals * 10 >= words * 6 && words > 2 {
         for piece in &mut out {
             piece.name = false;
@@ -356,6 +357,17 @@ fn say_signs(pieces: &mut [Piece]) {
     }
 }
 
+/// "Settings, then Account" says what "Settings > Account" does.
+fn say_steps(pieces: &mut [Piece]) {
+    for at in 1..pieces.len().saturating_sub(1) {
+        let named = pieces[at - 1].name && pieces[at + 1].name && !pieces[at + 1].broken;
+        if pieces[at].text == "then" && pieces[at].broken && named {
+            STEP.clone_into(&mut pieces[at].text);
+            pieces[at].broken = false;
+        }
+    }
+}
+
 /// The word for the sign of a negative number.
 pub(crate) const NEGATIVE: &str = "negative";
 
@@ -365,6 +377,25 @@ fn negates(chars: &[char], at: usize) -> bool {
     matches!(chars[at], '-' | '−')
         && chars.get(at + 1).is_some_and(char::is_ascii_digit)
         && (before.is_whitespace() || matches!(before, '(' | '[' | '=' | '^' | ',' | '*'))
+}
+
+/// The word for the arrow between the names of a menu.
+pub(crate) const STEP: &str = "step_to";
+
+/// "Settings > Account", "Settings -> Account": the sign between two names, and its length.
+fn step(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
+    let length = match chars[at..] {
+        ['-' | '=', '>', ..] => 2,
+        ['>' | '›' | '»', ..] => 1,
+        _ => return None,
+    };
+    let blank = |c: &&char| **c == ' ';
+    let before = chars[..at].iter().rev().skip_while(blank).take_while(|c| c.is_alphabetic());
+    let behind = chars[at + length..].iter().skip_while(blank).take_while(|c| c.is_alphabetic());
+    // "A > B" and "USB > VGA" compare.
+    let small = before.clone().any(|c| c.is_lowercase()) && behind.clone().any(|c| c.is_lowercase());
+    let named = before.last()?.is_uppercase() && behind.clone().next()?.is_uppercase();
+    (named && small).then_some((STEP, length))
 }
 
 /// How far the two marks of a tag may be apart: so a text of nothing but marks takes no quadratic time.
@@ -407,6 +438,7 @@ fn sign(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
             value(left)
                 && value(right)
                 && right != '-'
+                && before != '-'
                 && (spaced || right.is_ascii_digit() || glued && !partner)
         }
         '!' | '≠' | '≤' | '≥' => value(left) && value(right),

@@ -1,0 +1,62 @@
+//! What is written another way and says the same: characters, menus, abbreviations.
+
+use crate::reasons::{all_passed, all_refused};
+
+#[test]
+fn characters_that_look_another_way() {
+    all_passed(
+        &[
+            ("How many calories are in １００ g of rice?", "How many calories are in 100 g of rice?"),
+            ("Is Ｂ１２ a vitamin?", "Is B12 a vitamin?"),
+            ("How do I reset my pass\u{200b}word?", "How do I reset my password?"),
+            ("How do I\u{a0}reset my\u{202f}router?", "How do I reset my router?"),
+            ("Is a 9–5 job fine?", "Is a 9-5 job fine?"),
+            ("It renewed — can I get a refund?", "It renewed - can I get a refund?"),
+        ],
+        0.92,
+    );
+    all_refused(
+        &[
+            ("How many calories are in １００ g of rice?", "How many calories are in 10 g of rice?"),
+            ("What does `print(“a”)` do?", "What does `print(\"a\")` do?"),
+        ],
+        0.97,
+    );
+}
+
+#[test]
+fn the_way_through_a_menu() {
+    let ways = [
+        "Where is the switch in Settings > Account > Security?",
+        "Where is the switch in Settings -> Account -> Security?",
+        "Where is the switch in Settings->Account->Security?",
+        "Where is the switch in Settings → Account → Security?",
+        "Where is the switch in Settings, then Account, then Security?",
+    ];
+    for way in ways {
+        all_passed(&[(way, ways[0])], 0.92);
+    }
+    all_refused(
+        &[
+            (ways[0], "Where is the switch in Settings > Security > Account?"),
+            (ways[1], "Where is the switch in Settings > Account > Privacy?"),
+            ("Is Spain > Italy in area?", "Is Spain < Italy in area?"),
+            ("Is Spain > Italy in area?", "Is Italy > Spain in area?"),
+        ],
+        0.97,
+    );
+}
+
+#[test]
+fn abbreviations_and_asides() {
+    all_passed(
+        &[
+            ("Which plants, e.g. ferns, like shade?", "Which plants, for example ferns, like shade?"),
+            ("Where are the API docs?", "Where is the API documentation?"),
+            ("How do I set up auth with OAuth?", "How do I set up authentication with OAuth?"),
+            ("What are the terms & conditions?", "What are the terms and conditions?"),
+        ],
+        0.92,
+    );
+    all_refused(&[("How do I set up authentication?", "How do I set up authorization?")], 0.97);
+}
