@@ -233,7 +233,49 @@ fn abbreviations(
 
 /// Opposite by the lists or by form: hot and cold, payer and payee.
 pub(crate) fn opposite(x: &Word, y: &Word) -> bool {
-    lexicon().opposite(&x.stem, &y.stem) || parties(x, y) || parties(y, x)
+    lexicon().opposite(&x.stem, &y.stem)
+        || parties(x, y)
+        || parties(y, x)
+        || contrary(&x.text, &y.text)
+        || x.known && y.known && (reversed(&x.text, &y.text) || reversed(&y.text, &x.text))
+}
+
+/// The fewest letters of what prefixes and endings are put to.
+const ROOT: usize = 4;
+
+/// Whether the words are one but for a prefix of theirs that is the contrary of the other: "overpaid" and "underpaid".
+fn contrary(word: &str, other: &str) -> bool {
+    const PREFIXES: [(&str, &str); 12] = [
+        ("over", "under"),
+        ("hyper", "hypo"),
+        ("pre", "post"),
+        ("inter", "intra"),
+        ("mono", "poly"),
+        ("up", "down"),
+        ("in", "ex"),
+        ("im", "ex"),
+        ("in", "out"),
+        ("in", "de"),
+        ("pro", "anti"),
+        ("micro", "macro"),
+    ];
+    let facing = |x: &str, y: &str| {
+        PREFIXES.iter().any(|(one, other)| {
+            x.strip_prefix(one).is_some_and(|root| root.len() >= ROOT && y.strip_prefix(other) == Some(root))
+        })
+    };
+    word.as_bytes().last() == other.as_bytes().last() && (facing(word, other) || facing(other, word))
+}
+
+/// Whether `other` turns `word` round by its form: "hydration" and "dehydration", "careful" and "careless". Where all else is
+/// the same it matters little that "cover" and "discover" do not.
+fn reversed(word: &str, other: &str) -> bool {
+    const PREFIXES: [&str; 8] = ["un", "in", "im", "ir", "il", "dis", "non", "de"];
+    let prefixed =
+        word.len() >= ROOT && PREFIXES.iter().any(|prefix| other.strip_prefix(prefix) == Some(word));
+    let root = other.strip_suffix("less").unwrap_or_default();
+    let ends = |end: &str| matches!(end, "" | "s" | "d" | "ed" | "ful" | "y");
+    prefixed || root.len() >= ROOT && word.strip_prefix(root).is_some_and(ends)
 }
 
 /// The two parties of a deal: lessor and lessee, payer and payee.

@@ -20,6 +20,8 @@ pub(crate) struct Apart {
     pub(crate) subject: bool,
     /// "Make it hotter", "it is too hot".
     pub(crate) wants: bool,
+    /// One is about a group of people or a place that the other does not name.
+    pub(crate) narrowed: bool,
     /// Under another verb who did it has it done: "owls eat snakes", "snakes prey on owls".
     pub(crate) turned: bool,
 }
@@ -35,6 +37,10 @@ pub(crate) enum Slot {
     Named,
     /// Behind an article or a possessive, no preposition before it.
     Determined,
+    /// Behind "how do I", "should I", "you": a verb.
+    Done,
+    /// At the end, behind the same word.
+    Last,
 }
 
 impl Slot {
@@ -68,10 +74,13 @@ impl Apart {
                 || came(a, b)
                 || came(b, a)
                 || same && (thing(a, b) || thing(b, a) || whether(a, b) || whether(b, a))
+                || same && reordered(a, b, alignment)
                 || excess(a, b)
                 || excess(b, a),
             subject: subject(a, b, alignment, same),
             wants: a.asked.wants.iter().any(|end| b.asked.wants.contains(&-end)),
+            narrowed: narrowed(a, &alignment.left, b, &alignment.right)
+                || narrowed(b, &alignment.right, a, &alignment.left),
             turned: turned(a, b, alignment),
         }
     }
@@ -120,7 +129,17 @@ fn slot(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<Slot> {
         let phrase = p.place + 1 == x.place && q.place + 1 == y.place && p.stem == q.stem;
         (phrase && p.slot == Some(Slot::Governed) && q.slot == p.slot).then_some(Slot::Named)
     };
-    x.slot.filter(|slot| y.slot == Some(*slot)).or_else(governed)
+    let ends = || {
+        let last = |prompt: &Prompt, at: usize| {
+            at + 1 == prompt.words.len() && prompt.words[at - 1].place + 1 == prompt.words[at].place
+        };
+        let behind = i > 0 && j > 0 && a.words[i - 1].stem == b.words[j - 1].stem;
+        (behind && last(a, i) && last(b, j) && a.question == b.question).then_some(Slot::Last)
+    };
+    // Behind "how do I" as many verbs say the same as say another thing.
+    let how = (a.questions | b.questions) & (question::HOW | question::WHERE) != 0;
+    let same = x.slot.filter(|slot| y.slot == Some(*slot) && !(how && *slot == Slot::Done));
+    same.or_else(governed).or_else(ends)
 }
 
 /// Whether the words are up to three in a row, behind a preposition.
@@ -163,6 +182,12 @@ fn whether(a: &Prompt, b: &Prompt) -> bool {
     a.questions != 0 && a.questions & !WHETHER == 0 && b.questions & CLOSED != 0 && b.questions & WHETHER == 0
 }
 
+/// Whether the same things have another order, and both say that their order counts.
+fn reordered(a: &Prompt, b: &Prompt, alignment: &Alignment) -> bool {
+    let turned = || alignment.pairs.windows(2).any(|two| two[0].1 > two[1].1);
+    a.asked.ordered && b.asked.ordered && same_frame(a, b) && turned()
+}
+
 /// Whether one asks if it is too much of what the other asks it to be.
 fn excess(a: &Prompt, b: &Prompt) -> bool {
     let Some(stem) = &a.asked.excess else { return false };
@@ -184,6 +209,9 @@ fn subject(a: &Prompt, b: &Prompt, alignment: &Alignment, same: bool) -> bool {
         }
         (Subject::Writer(_), Subject::Who) => same && b.asked.object,
         (Subject::Who, Subject::Writer(_)) => same && a.asked.object,
+        // "Who did Google acquire?", "Who acquired Google?"
+        (Subject::Who, Subject::Other(noun, _)) => same && a.words.iter().any(|word| word.stem == *noun),
+        (Subject::Other(noun, _), Subject::Who) => same && b.words.iter().any(|word| word.stem == *noun),
         _ => false,
     }
 }
@@ -204,8 +232,33 @@ fn other_does_it(
     let person = |word: &Word| word.is(class::KIN | class::AUDIENCE);
     let governed = |word: &Word| word.stem == noun && word.governor != Governor::None && word.lead != "as";
     let names = writer.words.iter().any(|word| word.stem == noun);
-    same && names && (other.asked.object || writer.words.iter().any(|word| person(word) && governed(word)))
+    // "My employer's email"
+    let owns = |two: &[Word]| two[0].stem == noun && person(&two[0]) && two[0].place + 1 == two[1].place;
+    same && names
+        && (other.asked.object
+            || writer.words.iter().any(|word| person(word) && governed(word))
+            || writer.words.windows(2).any(owns))
         || mine && matches!(alone, [at] if other.words[*at].stem == noun && person(&other.words[*at]))
+}
+
+/// Whether one prompt is about a group of people or a place, and the other, which has nothing else instead, about all: "for
+/// pregnant women", "as a beginner", "in France".
+fn narrowed(x: &Prompt, alone: &[usize], y: &Prompt, others: &[usize]) -> bool {
+    const MOST: usize = 2;
+    let heavy = alone.iter().filter(|at| !light(&x.words[**at])).count();
+    let named = |at: &usize| {
+        let word = &x.words[*at];
+        // "The cursed child of the Cursed Child": said twice, it is what the prompt is about.
+        let once = || x.words.iter().filter(|other| other.stem == word.stem).count() == 1;
+        // "In US dollars", "in New Delhi": part of what both name.
+        let next =
+            || x.words.get(at + 1).filter(|next| next.place == word.place + 1 && !alone.contains(&(at + 1)));
+        word.is(class::GROUP) && once() || word.name && word.lead == "in" && next().is_none()
+    };
+    heavy <= MOST
+        && x.length.max(y.length) <= LONG
+        && others.iter().all(|at| light(&y.words[*at]))
+        && alone.iter().any(named)
 }
 
 /// Whether two shared parties changed places around another verb, or around the preposition of what the same verb makes of

@@ -47,6 +47,8 @@ pub(crate) struct Asked {
     pub(crate) came: bool,
     /// Asks what to do with the thing: "get", "use", "make".
     pub(crate) deals: bool,
+    /// Says that the order of what it names counts: "in this order".
+    pub(crate) ordered: bool,
     /// What it asks to be too much: "is it too hard?"
     pub(crate) excess: Option<String>,
     /// The ends of axes that are wished for: the cold one by "too hot".
@@ -79,6 +81,9 @@ impl Asked {
             gives: says(&["give", "gives", "gave"]),
             came: (0..pieces.len()).any(|at| is(at, &["how"]) && is(at + 1, &["did"])),
             deals: says(&["get", "getting", "use", "using", "make", "making", "become"]),
+            ordered: (1..pieces.len()).any(|at| {
+                is(at, &["order", "sequence"]) && is(at - 1, &["this", "that", "following", "given", "exact"])
+            }),
             excess: excess(pieces),
             wants: wants(pieces),
         }

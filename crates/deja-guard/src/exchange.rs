@@ -62,8 +62,19 @@ pub(crate) fn exchange(a: &Prompt, b: &Prompt, alignment: &Alignment) -> Option<
 
 /// Whether a number has the preposition in `b` that a shared word has in `a`: "replace 0 with NaN", "replace NaN with 0".
 fn led(a: &Prompt, b: &Prompt, mut pairs: impl Iterator<Item = (usize, usize)>) -> bool {
+    let than = digest("than", "");
+    let compared = |prompt: &Prompt, other: &Prompt| {
+        prompt
+            .quantities
+            .iter()
+            .any(|q| q.lead == than && other.quantities.iter().any(|r| r.same(q) && r.lead != than))
+    };
     pairs.any(|(i, j)| {
         let lead = a.words[i].lead.as_str();
+        // "Is an IRA better than a 401k?", "Is a 401k better than an IRA?"
+        if lead == "than" && b.words[j].lead != "than" && compared(b, a) {
+            return true;
+        }
         let Some(above) =
             j.checked_sub(1).map(|above| &b.words[above]).filter(|_| b.words[j].lead.is_empty())
         else {

@@ -311,6 +311,8 @@ impl Prompt {
         let mut governor = Governor::None;
         let mut lead = String::new();
         let mut negated = false;
+        // A verb is next: behind "how do I", "should I", "I".
+        let mut acts = false;
         // The last sentence of which a word was read.
         let mut begun = None;
         // "The ratio of 3 cats and 5 dogs": there the order of what is coordinated says something.
@@ -349,6 +351,7 @@ impl Prompt {
             if let Some(asked) = question::named(word) {
                 self.ask(asked);
                 if word.starts_with('@') {
+                    acts = asked & (question::HOW | question::CAN | question::MUST | question::SHOULD) != 0;
                     self.measures.extend(word.split_once('.').map(|(_, unit)| unit.to_owned()));
                     // "Can I", "should we": the phrase holds the subject.
                     self.subjects +=
@@ -419,9 +422,15 @@ impl Prompt {
                     self.said.extend(word.chars().map(Said::Letter));
                 }
                 self.function.push(word.to_owned());
+                acts = matches!(word, "i" | "we" | "you");
                 continue;
             }
             self.content(piece, class, governor, &lead, begins, negated && self.negations > 0);
+            if std::mem::take(&mut acts)
+                && let Some(verb) = self.words.last_mut()
+            {
+                verb.slot = Some(Slot::Done);
+            }
             lead.clear();
             negated = false;
         }

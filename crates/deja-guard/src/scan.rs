@@ -393,7 +393,7 @@ fn step(chars: &[char], at: usize) -> Option<(&'static str, usize)> {
     let before = chars[..at].iter().rev().skip_while(blank).take_while(|c| c.is_alphabetic());
     let behind = chars[at + length..].iter().skip_while(blank).take_while(|c| c.is_alphabetic());
     // "A > B" and "USB > VGA" compare.
-    let small = before.clone().any(|c| c.is_lowercase()) && behind.clone().any(|c| c.is_lowercase());
+    let small = before.clone().chain(behind.clone()).any(|c| c.is_lowercase());
     let named = before.last()?.is_uppercase() && behind.clone().next()?.is_uppercase();
     (named && small).then_some((STEP, length))
 }

@@ -36,6 +36,7 @@ fn the_way_through_a_menu() {
     for way in ways {
         all_passed(&[(way, ways[0])], 0.92);
     }
+    all_passed(&[("Where is Save in File > Export > PDF?", "Where is Save in File → Export → PDF?")], 0.92);
     all_refused(
         &[
             (ways[0], "Where is the switch in Settings > Security > Account?"),

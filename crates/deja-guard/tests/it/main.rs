@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking, its helpers too")]
 
 mod alike;
+mod apart;
 mod code;
 mod denials;
 mod golden;
