@@ -332,6 +332,8 @@ mod tests {
                 Slot::Phrase => "phrase",
                 Slot::Named => "named",
                 Slot::Determined => "determined",
+                Slot::Done => "done",
+                Slot::Last => "last",
             });
             let facts = [
                 (apart.kind, "kind"),
@@ -393,7 +395,7 @@ mod tests {
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood oranges?", "named"),
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood and oranges?", ""),
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with my oranges?", ""),
-            ("Is it my blood thinners?", "Is it my blood oranges?", ""),
+            ("Is it my blood thinners?", "Is it my blood oranges?", "last"),
         ]);
     }
 
