@@ -43,6 +43,8 @@ pub mod shares;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod turns;
 pub mod words;
 
 pub use aside::aside;
+pub use turns::turn;

@@ -5,6 +5,7 @@
 //! which key, is an [`Upstream`].
 
 use deja_core::provider::{Completion, ProviderError};
+use deja_core::{aside, turn};
 use deja_wire::{StreamError, Unrecorded, Wire, is_error, is_event_stream};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, Url};
@@ -17,6 +18,9 @@ use crate::http::{Client, ReadError};
 use crate::retry;
 use crate::ssrf::UrlError;
 use crate::traces::name_span;
+
+/// An answer of more bytes is read beside other requests, and an error of more is not read.
+const LONG: usize = 256 * 1024;
 
 /// A request that is ready to be sent, as often as needed.
 #[derive(Clone, Debug)]
@@ -133,7 +137,7 @@ impl Peer<'_> {
         let head = Head::of(&response);
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let body = self.client.body(response).await.unwrap_or_default();
-        let body = serde_json::from_slice::<Value>(&body.bytes).ok();
+        let body = said(&body.bytes);
         Err(self.answered(&head, body.as_ref()))
     }
 
@@ -144,7 +148,10 @@ impl Peer<'_> {
             return self.read_stream(response, &head, wire).await;
         }
         let body = self.client.body(response).await.map_err(|error| self.read(&error))?;
-        let record = deja_wire::record(wire, false, &body.bytes);
+        let length = body.bytes.len();
+        let turn = turn(self.client.project(), length).await;
+        let record = aside(length > LONG, || deja_wire::record(wire, false, &body.bytes));
+        drop(turn);
         record.map(|record| record.completion).map_err(|why| match why {
             Unrecorded::Failed(body) => self.answered(&head, Some(&body)),
             why => self.unrecorded(&why),
@@ -189,6 +196,11 @@ impl Peer<'_> {
     fn read(&self, error: &ReadError) -> Failure {
         Failure::read(self.provider, error)
     }
+}
+
+/// What an answer with an error status says, unless it is long.
+pub(crate) fn said(body: &[u8]) -> Option<Value> {
+    if body.len() > LONG { None } else { serde_json::from_slice(body).ok() }
 }
 
 /// A header with a secret in it, marked so that it is never printed. `None` if there is no secret, or one that

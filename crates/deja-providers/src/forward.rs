@@ -10,10 +10,9 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, Url};
-use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::exchange::Upstream;
+use crate::exchange::{Upstream, said};
 use crate::failure::Failure;
 use crate::http::{Body, ReadError};
 use crate::quoted::{quotes, unquoted};
@@ -97,7 +96,7 @@ impl Upstream {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         // The status alone is worth reporting, even if the body breaks off or is too large.
         let Body { bytes: body, .. } = self.client.body(response).await.unwrap_or_default();
-        let said = serde_json::from_slice::<Value>(&body).ok();
+        let said = said(&body);
         let mut failure = Failure::answered(&self.name, status, &headers, said.as_ref()).midway();
         if matches!(failure.error.class, FailureClass::Auth | FailureClass::Quota) {
             return Err(failure);

@@ -177,6 +177,11 @@ impl Client {
         Self { project: Some(project), ..self.clone() }
     }
 
+    /// Whose calls it makes, if it is one project's.
+    pub(crate) const fn project(&self) -> Option<ProjectId> {
+        self.project
+    }
+
     /// A request to `url`. The resolver never sees literal addresses, so they are checked here, every time.
     pub(crate) fn request(&self, method: Method, url: Url) -> Result<RequestBuilder, UrlError> {
         if let Trust::User { allow_private } = self.trust {

@@ -24,9 +24,11 @@ use crate::engine::live::{END, Head, ReplayBuffer};
 use crate::engine::relay::Wired;
 use crate::engine::upstream::Upstream;
 use crate::engine::{Engine, Parts, QueryError, Reply};
+use crate::id::ProjectId;
 use crate::project::{OnHangup, OptIn};
 use crate::provider::{FailureClass, Forwarded, ProviderError, content_type};
 use crate::store::Unanswered;
+use crate::turn;
 
 /// The size up to which an answer is read on for the cache when nobody wants it any more: some 4,096 tokens, each in an
 /// event of its own.
@@ -159,7 +161,9 @@ impl Engine {
             return part.ok_or(QueryError::Unfinished);
         };
         let wire = wired.forward.endpoint.wire();
-        let record = reading(whole, move |body| record(wire, came.streamed, body)).await;
+        let record =
+            reading_answer(call.caller.project.id, whole, move |body| record(wire, came.streamed, body))
+                .await;
         let Record { body, completion, renderable } = match record.ok_or(QueryError::Unfinished)? {
             Ok(record) => record,
             Err(Unrecorded::Failed(_)) => return Err(QueryError::Declined(None)),
@@ -227,7 +231,8 @@ impl Engine {
             }
             Some(body) if body.is_empty() => return None,
             Some(body) => {
-                let said = reading(body, move |body| so_far(wire, came.streamed, body)).await?;
+                let said = move |body: &Bytes| so_far(wire, came.streamed, body);
+                let said = reading_answer(call.caller.project.id, body, said).await?;
                 // The request for a plain one that said nothing yet is paid for as well.
                 let said = said.or_else(|| (!came.streamed).then(|| unread(String::new(), None)));
                 (said?, NotStored::UnknownFinish)
@@ -264,9 +269,9 @@ fn keeps_calls(call: &Call) -> bool {
 }
 
 /// Whether the answer of an entry, with its record, calls tools. Then it answers the very same request only.
-pub(super) async fn calls_tools(wired: &Wired, entry: &Entry) -> bool {
+pub(super) async fn calls_tools(project: ProjectId, wired: &Wired, entry: &Entry) -> bool {
     let (wire, body) = (wired.forward.endpoint.wire(), entry.answer.record.clone().unwrap_or_default());
-    let read = reading(body, move |body| record(wire, false, body)).await;
+    let read = reading_answer(project, body, move |body| record(wire, false, body)).await;
     read.is_some_and(|read| read.is_ok_and(|record| record.completion.finish == Finish::ToolCalls))
 }
 
@@ -301,6 +306,20 @@ pub(super) async fn reading<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&body)).await.ok()
 }
 
+/// The same of an answer that `project` asked for, when its turn comes.
+async fn reading_answer<T: Send + 'static>(
+    project: ProjectId,
+    body: Bytes,
+    read: impl FnOnce(&Bytes) -> T + Send + 'static,
+) -> Option<T> {
+    let turn = turn(Some(project), body.len()).await;
+    reading(body, move |body| {
+        let _until_it_is_read = turn;
+        read(body)
+    })
+    .await
+}
+
 /// The next piece of an answer, if there is one. What a server does behind the end mark of a stream of the wire `marked` is
 /// no part of the answer: some break the connection off there, or leave it open.
 async fn next(
@@ -322,7 +341,7 @@ async fn next(
 /// Whether all of a stream has come, by its end mark.
 async fn is_whole(buffer: &ReplayBuffer, wire: Wire) -> bool {
     let Some(body) = buffer.whole().filter(|_| buffer.head.status == 200) else { return false };
-    reading(body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
+    reading_answer(buffer.project, body, move |body| record(wire, true, body).is_ok()).await.unwrap_or(false)
 }
 
 /// Reads the answer to its end, or until nobody wants it, and counts its bytes.

@@ -63,6 +63,8 @@ pub(super) struct Head {
 /// An answer of a provider while it comes in, replayed from its beginning to whoever joins.
 pub(super) struct ReplayBuffer {
     pub head: Head,
+    /// Whose request began the call.
+    pub project: ProjectId,
     /// The most bytes that are recorded.
     each: usize,
     state: Mutex<State>,
@@ -158,7 +160,7 @@ fn taken_by(piece: &[u8]) -> usize {
 impl ReplayBuffer {
     pub(super) fn new(head: Head, room: &Room, project: ProjectId) -> Arc<Self> {
         let state = State { room: Some(room.shares.of(project)), ..State::default() };
-        Arc::new(Self { head, each: room.each, state: Mutex::new(state), unrecorded: Notify::new() })
+        Arc::new(Self { head, project, each: room.each, state: Mutex::new(state), unrecorded: Notify::new() })
     }
 
     /// The reader for whom the call was made. It may come late: nothing is forgotten before.

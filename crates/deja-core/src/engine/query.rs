@@ -357,7 +357,7 @@ impl Engine {
                 entry = whole;
             }
             // A similar question may be one for another call.
-            if !hit.is_exact() && calls_tools(wired, &entry).await {
+            if !hit.is_exact() && calls_tools(project.id, wired, &entry).await {
                 return Ok(None);
             }
             let Some(rendered) = self.rendered(project, wired, &entry).await? else { return Ok(None) };

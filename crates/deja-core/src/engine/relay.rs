@@ -12,7 +12,6 @@ use deja_wire::{Identity, Mode, Rendering, STORED_RESPONSE, render};
 use opentelemetry::context::FutureExt as _;
 
 use crate::analytics::Surface;
-use crate::aside;
 use crate::audit::{Actor, Change};
 use crate::cache::policy::NotStored;
 use crate::cache::{CONTEXT, Candidate, Entry, Frame, Judge, Kind, Parameters, PromptHash, Scope, ScopeKey};
@@ -28,6 +27,7 @@ use crate::money::NanoUsd;
 use crate::project::{HitUsage, Project};
 use crate::provider::Forward;
 use crate::store::{Admission, LookUp};
+use crate::{aside, turn};
 
 /// A request in a wire format.
 #[derive(Clone, Debug)]
@@ -244,6 +244,7 @@ impl Engine {
         let record = entry.answer.record.as_deref().unwrap_or_default();
         // Before the body is made: those that are being made take as much as those that wait.
         let mut buffer = self.buffered(project.id, record.len())?;
+        let _turn = turn(Some(project.id), record.len()).await;
         let is_long = record.len() + fresh.labelled.map_or(0, <[u8]>::len) > SHORT;
         match aside(is_long, || render(wired.forward.endpoint.wire(), record, &wired.rendering, &fresh)) {
             Ok(body) => {

@@ -197,6 +197,15 @@ async fn an_error_of_json_is_named_so() {
 }
 
 #[tokio::test]
+async fn a_long_error_passes_and_is_not_read() {
+    let body = format!("[{}{{}}]", "{},".repeat(100_000));
+    let answered = answer(http(400, "content-type: text/plain\r\n", &body)).await.unwrap();
+    assert_eq!((answered.status, answered.error), (400, Some(FailureClass::InvalidRequest)));
+    assert_eq!(answered.headers["content-type"], "text/plain", "it is JSON, which nobody looked at");
+    assert_eq!(whole(answered).await.unwrap(), body.into_bytes());
+}
+
+#[tokio::test]
 async fn errors_of_the_operators_account_do_not_pass() {
     let quota = r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#;
     let invalid =

@@ -10,10 +10,10 @@ use axum::http::header::{AGE, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::BytesMut;
-use deja_core::aside;
 use deja_core::clock::Timestamp;
 use deja_core::engine::{Control, Live, QueryError, Relay, Reply, SendBuffer, Source, Trace};
 use deja_core::provider::UPSTREAM_IDS;
+use deja_core::{aside, turn};
 use deja_wire::{Mode, Rendering, UsageFilter, Wire, is_event_stream, json_as_stream, record};
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -148,7 +148,9 @@ pub(super) async fn live(
         let body = collect(&mut live, &mut buffer).await?;
         let rendering = || other_rendering(wanted, &body);
         // As with requests: meanwhile others go on.
+        let turn = turn(Some(buffer.owner()), body.len()).await;
         let other = aside(body.len() as u64 > SHORT, rendering);
+        drop(turn);
         let collected = body.len();
         let other = other.unwrap_or(Whole { body, is_stream });
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(if other.is_stream { EVENTS } else { JSON }));
