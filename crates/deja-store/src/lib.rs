@@ -6,6 +6,7 @@
 //! PostgreSQL: `docs/adr/0020-postgresql.md`.
 #![warn(missing_docs)]
 
+mod listed;
 mod numbers;
 mod order;
 mod postgres;

@@ -9,13 +9,17 @@ use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
 use crate::store::{Cursor, EntryFilter, EntryOrder, StoreError};
 
+/// Characters of an answer in a list of entries: a page of long ones would take hundreds of megabytes.
+pub const LISTED: usize = 1000;
+
 /// Looking into a cache. Entries that expired and are not swept yet are included. What a filter finds by text is read
 /// through: few such searches run at once, each within a time that the store is opened with. One that does not end in
 /// it is [`StoreError::SearchTimeout`], and hits do not wait for any. The same holds for what passes a filter of any kind
 /// in another order than that of age.
 #[async_trait]
 pub trait Browse: Send + Sync {
-    /// Up to `limit` of the project's entries that pass the filter, in this order, those behind `after` if it is given.
+    /// Up to `limit` of the project's entries that pass the filter, in this order, those behind `after` if it is given, each with
+    /// the first [`LISTED`] characters of its answer.
     /// Whatever is added or deleted meanwhile, the others are where they were; those that are hit meanwhile move in an
     /// order by hits or use ([`Cursor`]).
     async fn browse(
@@ -28,7 +32,8 @@ pub trait Browse: Send + Sync {
     ) -> Result<Vec<EntryDetail>, StoreError>;
 
     /// Up to `limit` of the project's entries that pass the filter, of all scopes, whose vectors of this embedder are the most
-    /// similar to `embedding`: best first, equal ones by id. All vectors are read through, as in a search by text.
+    /// similar to `embedding`: best first, equal ones by id, listed as by [`browse`](Self::browse). All vectors are read through, as
+    /// in a search by text.
     async fn similar(
         &self,
         project: ProjectId,
@@ -38,7 +43,7 @@ pub trait Browse: Send + Sync {
         limit: NonZeroUsize,
     ) -> Result<Vec<(EntryDetail, Similarity)>, StoreError>;
 
-    /// One entry of a project.
+    /// One entry of a project, whole.
     async fn entry(&self, project: ProjectId, entry: EntryId) -> Result<Option<EntryDetail>, StoreError>;
 
     /// How many of the project's entries pass the filter: what a purge would delete.

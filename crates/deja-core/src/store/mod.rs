@@ -35,7 +35,7 @@ use crate::clock::Timestamp;
 pub use access_tokens::AccessTokens;
 pub use ahead::{Found, LookUp, LooksAhead};
 pub use audit::Audit;
-pub use browse::Browse;
+pub use browse::{Browse, LISTED};
 pub use claims::{Claimed, Claims, FlightKey, Unanswered};
 pub use entries::{
     EVICTED_AT_ONCE, Entries, EntryFilter, EntryPlace, Probe, StaleCount, StaleEntry, Vectors,

@@ -7,7 +7,7 @@ use deja_core::cache::EntryDetail;
 use deja_core::embedding::{EmbedderId, Embedding, Similarity};
 use deja_core::id::{EntryId, ProjectId};
 use deja_core::money::NanoUsd;
-use deja_core::store::{Browse, Cursor, EntryFilter, EntryOrder, StoreError};
+use deja_core::store::{Browse, Cursor, EntryFilter, EntryOrder, LISTED, StoreError};
 use pgvector::HalfVector;
 use tokio_postgres::Row;
 
@@ -16,10 +16,24 @@ use super::connections::Params;
 use super::entries::{self, Filter, SPARE, passes};
 use super::rows::{count, get, limit_of, parameters, text, text_or_none, time, uuid, word};
 use super::vectors;
+use crate::listed::beginning;
 use crate::order::{entry_column, entry_place, reads_through, way};
 
+/// What [`detail`] reads of an entry `e` in a list.
+pub(super) fn listed_columns() -> String {
+    // A text is kept as bytes, of which a character has four at most. What is cut ends between two characters.
+    let most = 4 * LISTED;
+    let inside = |back: usize| format!("get_byte(e.answer, {}) & 192 = 128", most - back);
+    let [first, second, third] = [0, 1, 2].map(inside);
+    let back =
+        format!("CASE WHEN NOT {first} THEN 0 WHEN NOT {second} THEN 1 WHEN NOT {third} THEN 2 ELSE 3 END");
+    let cut = format!("substring(e.answer FROM 1 FOR {most} - {back})");
+    let answer = format!("CASE WHEN octet_length(e.answer) <= {most} THEN e.answer ELSE {cut} END");
+    detail_columns().replace("e.answer", &answer)
+}
+
 /// What [`detail`] reads of an entry `e`.
-pub(super) fn detail_columns() -> String {
+fn detail_columns() -> String {
     format!("{}, e.kind, e.context, e.parameters, e.hits, e.last_used, e.saved", entries::COLUMNS)
 }
 
@@ -38,6 +52,11 @@ pub(super) fn detail(row: &Row) -> Result<EntryDetail, StoreError> {
     })
 }
 
+/// The same of an entry in a list.
+pub(super) fn listed(row: &Row) -> Result<EntryDetail, StoreError> {
+    detail(row).map(beginning)
+}
+
 #[async_trait]
 impl Browse for PostgresStore {
     async fn browse(
@@ -52,7 +71,7 @@ impl Browse for PostgresStore {
         let sql = format!(
             "SELECT {} FROM entries e WHERE {} AND (e.{column}, e.entry_id) {behind} ($6, $7)
              ORDER BY e.{column} {way}, e.entry_id {way} LIMIT $8",
-            detail_columns(),
+            listed_columns(),
             passes(),
         );
         let ((value, id), limit) = (entry_place(order, after), limit_of(at_most));
@@ -64,7 +83,7 @@ impl Browse for PostgresStore {
         } else {
             self.connections.bulk(&sql, &passing.before(rest)).await?
         };
-        rows.iter().map(detail).collect()
+        rows.iter().map(listed).collect()
     }
 
     async fn similar(
@@ -80,7 +99,7 @@ impl Browse for PostgresStore {
              JOIN vectors v ON v.project_id = e.project_id AND v.entry_id = e.entry_id
              WHERE {} AND v.embedder = $6 AND v.dimension = $7
              ORDER BY least(v.vector <#> $8, 0), e.entry_id LIMIT $9",
-            detail_columns(),
+            listed_columns(),
             passes(),
         );
         let half = HalfVector::from_f32_slice(embedding.as_slice());
@@ -91,7 +110,7 @@ impl Browse for PostgresStore {
         let rows = self.connections.search(&sql, &filter.before(rest)).await?;
         let scored = |row: &Row| {
             let vector: HalfVector = get(row, entries::WIDTH + 6)?;
-            Ok((detail(row)?, vectors::similarity(vector.as_slice(), embedding)))
+            Ok((listed(row)?, vectors::similarity(vector.as_slice(), embedding)))
         };
         let mut found = rows.iter().map(scored).collect::<Result<Vec<_>, StoreError>>()?;
         found.sort_by(|(a, one), (b, other)| {

@@ -15,6 +15,7 @@ use super::entries::remove::{self, PASSES};
 use super::entries::texts::{self, WIDTH};
 use super::index::{Row as IndexRow, Vector};
 use super::rows::{count, limit_of, parameters, time, unreadable, word};
+use crate::listed::beginning;
 use crate::order::{entry_column, entry_place, reads_through, way};
 
 /// What [`detail`] reads: of an entry `e`, its scope `s` and what it saved, `v`.
@@ -33,6 +34,11 @@ pub(super) fn detail(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
         last_hit: if hits > 0 { Some(time(row, WIDTH + 4)?) } else { None },
         saved: NanoUsd::from_nanos(count(row, WIDTH + 5)?),
     })
+}
+
+/// The same of an entry in a list.
+pub(super) fn listed(row: &Row<'_>) -> rusqlite::Result<EntryDetail> {
+    detail(row).map(beginning)
 }
 
 /// How similar each entry that passes the filter is, as far as it has a vector to compare.
@@ -106,7 +112,7 @@ impl Browse for SqliteStore {
                     id,
                     limit_of(limit),
                 ];
-                connection.prepare_cached(&sql)?.query_map(values, detail)?.collect()
+                connection.prepare_cached(&sql)?.query_map(values, listed)?.collect()
             })
             .await
     }
@@ -133,7 +139,7 @@ impl Browse for SqliteStore {
                 let mut select = connection.prepare_cached(&sql)?;
                 let mut found = Vec::with_capacity(best.len());
                 for (_, similarity, row) in best {
-                    let detail = select.query_row([row], detail).optional()?;
+                    let detail = select.query_row([row], listed).optional()?;
                     found.extend(detail.map(|detail| (detail, similarity)));
                 }
                 Ok(found)

@@ -11,7 +11,7 @@ use crate::analytics::{EntryHits, UsageBatch};
 use crate::cache::{EntryDetail, Frame, NewEntry, Scope};
 use crate::id::{EntryId, ProjectId};
 use crate::money::NanoUsd;
-use crate::store::{EntryColumn, EntryFilter, EntryOrder, Order, Store};
+use crate::store::{EntryColumn, EntryFilter, EntryOrder, LISTED, Order, Store};
 use crate::testing::change;
 
 register!["browse":
@@ -24,6 +24,7 @@ register!["browse":
     entries_of_all_scopes_are_found_by_their_vectors,
     purge_deletes_what_was_counted,
     details_tell_hits_and_savings,
+    a_list_has_the_beginning_of_long_answers,
     contexts_and_models_are_counted,
 ];
 
@@ -294,6 +295,28 @@ async fn details_tell_hits_and_savings(mut store: Subject) {
     assert_eq!(store.browse(project, &all(), EntryOrder::NEWEST, None, MANY).await.unwrap(), [detail]);
     assert_eq!(store.entry(project, entry_id(9)).await.unwrap(), None);
     assert_eq!(store.entry(project_id(2), entry_id(1)).await.unwrap(), None);
+}
+
+async fn a_list_has_the_beginning_of_long_answers(store: Subject) {
+    let project = with_project(&*store, 1).await;
+    let long = "ä".repeat(3 * LISTED);
+    let mut new = entry(1, &scope(project), "hello");
+    new.entry.answer.text = long.clone();
+    put(&*store, new).await;
+    let hits = EntryHits { hits: 1, last_hit: later(1), saved: NanoUsd::from_nanos(1) };
+    let mut batch = UsageBatch::default();
+    batch.entries.insert((project, entry_id(1)), hits);
+    store.record(&batch).await.unwrap();
+    let listed = [
+        store.browse(project, &all(), EntryOrder::NEWEST, None, MANY).await.unwrap(),
+        store.top_entries(project, &all(), NOW, MANY).await.unwrap(),
+    ];
+    for listed in listed {
+        let [detail] = &listed[..] else { panic!("{}", listed.len()) };
+        assert_eq!(detail.entry.answer.text, "ä".repeat(LISTED));
+    }
+    let whole = store.entry(project, entry_id(1)).await.unwrap().unwrap();
+    assert_eq!(whole.entry.answer.text, long);
 }
 
 async fn contexts_and_models_are_counted(mut store: Subject) {

@@ -12,7 +12,7 @@ use super::{MemoryStore, State, Stored};
 use crate::cache::EntryDetail;
 use crate::embedding::{EmbedderId, Embedding, Similarity};
 use crate::id::{EntryId, ProjectId};
-use crate::store::{Browse, Cursor, EntryFilter, EntryOrder, StoreError};
+use crate::store::{Browse, Cursor, EntryFilter, EntryOrder, LISTED, StoreError};
 
 impl Stored {
     pub(super) fn detail(&self) -> EntryDetail {
@@ -25,6 +25,12 @@ impl Stored {
             last_hit: (self.hits > 0).then_some(self.last_used),
             saved: self.saved,
         }
+    }
+
+    pub(super) fn listed(&self) -> EntryDetail {
+        let mut detail = self.detail();
+        detail.entry.answer.text = detail.entry.answer.text.chars().take(LISTED).collect();
+        detail
     }
 }
 
@@ -84,7 +90,7 @@ impl Browse for MemoryStore {
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let state = self.state();
-        let found = state.matching(project, filter).map(Stored::detail).collect();
+        let found = state.matching(project, filter).map(Stored::listed).collect();
         Ok(page(found, order.descends, |detail| order.cursor(detail), after, limit))
     }
 
@@ -100,7 +106,7 @@ impl Browse for MemoryStore {
         let scored = |stored: &Stored| {
             let vector = stored.vectors.get(embedder)?.as_ref()?;
             let comparable = vector.len() == embedding.dimension();
-            comparable.then(|| (stored.detail(), similarity(vector, embedding)))
+            comparable.then(|| (stored.listed(), similarity(vector, embedding)))
         };
         let mut found: Vec<_> = state.matching(project, filter).filter_map(scored).collect();
         found.sort_by(|(a, one), (b, other)| {

@@ -143,7 +143,7 @@ impl Usage for MemoryStore {
         limit: NonZeroUsize,
     ) -> Result<Vec<EntryDetail>, StoreError> {
         let state = self.state();
-        let mut top: Vec<EntryDetail> = state.matching(project, filter).map(Stored::detail).collect();
+        let mut top: Vec<EntryDetail> = state.matching(project, filter).map(Stored::listed).collect();
         top.retain(|detail| detail.last_hit.is_some_and(|last| last >= since));
         top.sort_by_key(|detail| (Reverse(detail.saved), detail.entry.id));
         top.truncate(limit.get());

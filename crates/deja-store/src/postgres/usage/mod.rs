@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::PostgresStore;
-use super::browse::{detail, detail_columns};
+use super::browse::{listed, listed_columns};
 use super::connections::Params;
 use super::entries::{Filter, passes};
 use super::rows::{count, get, id, limit_of, text, uuid};
@@ -166,12 +166,12 @@ impl Usage for PostgresStore {
         let sql = format!(
             "SELECT {} FROM entries e WHERE {} AND e.hits > 0 AND e.last_used >= $6
              ORDER BY e.saved DESC, e.entry_id LIMIT $7",
-            detail_columns(),
+            listed_columns(),
             passes(),
         );
         let (filter, since, at_most) = (Filter::of(project, filter), since.as_nanos(), limit_of(at_most));
         let rows = filter.rows(&self.connections, &sql, &[&since, &at_most]).await?;
-        rows.iter().map(detail).collect()
+        rows.iter().map(listed).collect()
     }
 
     async fn context_labels(

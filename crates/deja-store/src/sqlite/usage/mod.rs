@@ -14,7 +14,7 @@ use deja_core::id::{KeyId, ProjectId};
 use deja_core::store::{EntryFilter, StoreError, Usage};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::browse::{detail, detail_columns};
+use super::browse::{detail_columns, listed};
 use super::entries::remove::{self, PASSES};
 use super::fault::fault;
 use super::rows::{count, limit_of, unreadable};
@@ -197,7 +197,7 @@ impl Usage for SqliteStore {
                     since.as_nanos(),
                     limit_of(limit),
                 ];
-                connection.prepare_cached(&sql)?.query_map(values, detail)?.collect()
+                connection.prepare_cached(&sql)?.query_map(values, listed)?.collect()
             })
             .await
     }
