@@ -166,7 +166,7 @@ impl Code {
             let said = words(&self.outside).chain(words(&other.outside)).filter(|word| word.len() > 1);
             let mut named: Vec<Language> = said.filter_map(|word| Language::named(&word)).collect();
             // What is asked about a language may be code of another one, but of no shell if none is named.
-            if !named.iter().any(|name| matches!(name, Language::Shell | Language::Strict)) {
+            if !named.iter().any(|name| name.minds_blanks()) {
                 named.fill(Language::Calls);
             }
             let mut pairs = self.spans.iter().zip(&other.spans);

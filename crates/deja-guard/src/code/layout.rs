@@ -53,6 +53,11 @@ impl Language {
         })
     }
 
+    /// Whether a blank beside a sign may say something.
+    pub(super) fn minds_blanks(self) -> bool {
+        matches!(self, Self::Yaml | Self::Style | Self::Shell | Self::Strict)
+    }
+
     /// The language of `code` by its looks.
     fn of(code: &str) -> Self {
         let heads = |line: &str| {

@@ -374,6 +374,8 @@ fn what_stands_in_backticks_in_another_layout() {
             ("Is `x=1` allowed?", "Is `x = 1` allowed?"),
             ("In bash, is `x=1` allowed?", "In bash, is `x = 1` allowed?"),
             ("In Python, what is `(1,)`?", "In Python, what is `(1)`?"),
+            ("In YAML, what is `f(a:b)`?", "In YAML, what is `f(a : b)`?"),
+            ("In CSS, what is `f(a:b)`?", "In CSS, what is `f(a : b)`?"),
             ("In Python, what is `'a, b'`?", "In Python, what is `'a,b'`?"),
         ],
         0.97,
