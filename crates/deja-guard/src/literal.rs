@@ -137,8 +137,12 @@ fn indentation(text: &str) -> Option<String> {
     let exact = || text.contains('\t') || asks_about_layout(text);
     is_indented.then(|| {
         let far: Vec<usize> = lines().map(blanks).collect();
-        let levels = if exact() { None } else { levels(&far) };
-        levels.unwrap_or(far).iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+        // What is no level is marked: a tab is not a blank.
+        let (mark, shown) = match levels(&far).filter(|_| !exact()) {
+            Some(levels) => ("", levels),
+            None => ("=", far),
+        };
+        format!("{mark}{}", shown.iter().map(usize::to_string).collect::<Vec<_>>().join(" "))
     })
 }
 
@@ -298,9 +302,9 @@ mod tests {
         assert_eq!(of("in short (why)?"), "");
         assert_eq!(of("for i in x:\n    f(i)\n\nreturn"), "0 1 0");
         assert_eq!(of("a:\n  b:\n   c\nd"), "0 1 2 0");
-        assert_eq!(of("a:\n   b\n c"), "0 3 1");
-        assert_eq!(of("a:\n\tb"), "0 1");
-        assert_eq!(of("Which indent?\n   b"), "0 3");
+        assert_eq!(of("a:\n   b\n c"), "=0 3 1");
+        assert_eq!(of("a:\n\tb"), "=0 1");
+        assert_eq!(of("Which indent?\n   b"), "=0 3");
         assert_eq!(of("two\nlines"), "");
     }
 

@@ -222,6 +222,7 @@ fn yaml_in_another_layout() {
     let bare = |data: &str| format!("Why is my mapping not read?\n{data}");
     assert_eq!(verdict(&bare("a:\n  b:\n    c"), &bare("a:\n    b:\n        c"), 0.97).refused, None);
     assert!(verdict(&bare("a:\n  b:\n    c"), &bare("a:\n  b:\n  c"), 0.97).refused.is_some());
+    assert!(verdict(&bare("a:\n\tb"), &bare("a:\n    b"), 0.97).refused.is_some());
 }
 
 #[test]
