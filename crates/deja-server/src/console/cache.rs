@@ -49,8 +49,8 @@ struct CachePage {
     query: String,
     /// Where what is ticked is deleted.
     delete: String,
-    /// Whether the search could not be done, or took too long.
-    ended: bool,
+    /// Why there was no search, or no end of it.
+    problem: Option<&'static str>,
     filtered: bool,
     by_meaning: bool,
     /// Whether the entries are those nearest to a text.
@@ -164,7 +164,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Query(search): Q
         total: entries_of(total),
         query: search.filter.query(&[]),
         delete: search.here(&slug, "/delete"),
-        ended: found.problem.is_some(),
+        problem: found.problem,
         filtered: !search.filter.is_empty(),
         by_meaning: search.by == "meaning",
         nearest,
