@@ -474,7 +474,7 @@ mod tests {
             ("Owls eat snakes", "Snakes are eaten by owls", ""),
             ("Owls meet snakes", "Snakes prey on owls", ""),
             ("Owls eat snakes", "Snakes prey on owls in Rome", ""),
-            ("Owls eat snakes on vacation", "Snakes eat owls on holiday", ""),
+            ("Owls eat snakes nightly", "Snakes nightly owls", ""),
             ("Owls eat snakes, bored by rain", "Snakes prey on owls, being bored by rain", ""),
             ("Owls and mice eat snakes", "Snakes and mice catch owls", ""),
             ("Do owls eat snakes at night?", "Do snakes prey on owls at night?", "turned"),
