@@ -7,13 +7,14 @@ use serde::Deserialize;
 
 use super::error::ConsoleError;
 use super::flash::Flash;
-use super::form::{Form, Path, Problem};
-use super::page::{Answer, Frame, Visit};
+use super::form::{Form, Path, Problem, Query};
+use super::page::{Answer, Confirm, Frame, Visit};
 
 #[derive(Template)]
 #[template(path = "members.html")]
 struct MembersPage {
     frame: Frame,
+    slug: String,
     members: Vec<Row>,
     ranks: [Rank; 3],
     /// What was typed for a new one, and the rank that was chosen.
@@ -63,6 +64,7 @@ async fn page(
     };
     Ok(MembersPage {
         frame: frame.complaining_at(problem),
+        slug: slug.to_owned(),
         members: members.into_iter().map(row).collect(),
         ranks: Rank::ALL,
         email,
@@ -78,7 +80,28 @@ pub(super) struct Wish {
     r#do: String,
 }
 
-/// `POST /console/p/{slug}/members`.
+#[derive(Deserialize)]
+pub(super) struct Own {
+    r#do: String,
+}
+
+/// `GET /console/p/{slug}/members/own`: who gives up their own rank cannot take it back.
+pub(super) async fn confirm_own(visit: Visit, Path(slug): Path<String>, Query(own): Query<Own>) -> Answer {
+    let project = visit.project()?;
+    let then = match own.r#do.parse::<Rank>() {
+        Ok(rank) => format!("You become {rank} of {}.", project.name),
+        Err(_) => format!("You leave {}.", project.name),
+    };
+    let text = format!(
+        "{then} Only another owner of the project, or an owner of deja, can make you its owner again."
+    );
+    let frame = visit.frame_in(&project, "Your own rank", "Members");
+    let page = Confirm::new(frame, text, "Give up my rank", format!("/console/p/{slug}/members"));
+    let email = visit.who.operator.email.as_str();
+    Ok(visit.page(&page.with("email", email).with("do", own.r#do)))
+}
+
+/// `POST /console/p/{slug}/members`, and `/own` below it.
 pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): Form<Wish>) -> Answer {
     let by = visit.acting();
     let (done, good) = match (form.r#do.as_str(), form.r#do.parse::<Rank>()) {

@@ -96,6 +96,8 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/prices/remove", EDITOR, post(prices::unset)),
         ("GET", "/p/{slug}/members", EDITOR, get(members::get)),
         ("POST", "/p/{slug}/members", PROJECT_OWNER, post(members::post)),
+        ("GET", "/p/{slug}/members/own", PROJECT_OWNER, get(members::confirm_own)),
+        ("POST", "/p/{slug}/members/own", PROJECT_OWNER, post(members::post)),
         ("GET", "/p/{slug}/settings", EDITOR, get(settings::get)),
         ("POST", "/p/{slug}/settings", EDITOR, post(settings::post)),
         ("POST", "/p/{slug}/settings/wires", EDITOR, post(wires::post)),

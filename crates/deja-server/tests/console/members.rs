@@ -254,9 +254,15 @@ async fn ranks_are_given_and_taken_on_the_page_of_members() {
     let told: Vec<_> = told.map(|row| format!("{} {}", row.change.action, row.change.detail)).collect();
     assert_eq!(told, ["member.remove ", "member.set viewer -> editor", "member.set viewer"]);
     assert!(rows.iter().all(|row| row.change.subject != "eve@example.com"));
-    // Who takes their own rank is led where they still may be.
+    // Who takes their own rank is asked first, and led where they still may be.
     let own = world.wired.store.members(project.id).await.unwrap().remove(0).email;
-    let page = owner.submit(place, &[("email", own.as_str()), ("do", "remove")]).await;
+    let asks = owner.get(place).await.attributes("tbody td.do a.danger", "href").remove(0);
+    let asked = owner.get(&asks).await;
+    assert!(asked.one("main form p").starts_with("You leave Shared."), "{}", asked.text());
+    let form =
+        ["email", "do"].map(|name| asked.attributes(&format!("main [name={name}]"), "value").remove(0));
+    assert_eq!(form, [own.as_str(), "remove"]);
+    let page = owner.submit(&asks, &[("email", &form[0]), ("do", &form[1])]).await;
     assert_eq!((page.status, page.one("h1")), (200, "Projects".into()));
     assert_eq!(owner.get(place).await.status, 404);
 }

@@ -21,8 +21,10 @@ const OWNERS: [(&str, &str); 9] = [
     ("POST", "/console/operators/revoke"),
 ];
 /// What only owners of a project may do.
-const PROJECT_OWNERS: [(&str, &str); 5] = [
+const PROJECT_OWNERS: [(&str, &str); 7] = [
     ("POST", "/console/p/{slug}/members"),
+    ("GET", "/console/p/{slug}/members/own"),
+    ("POST", "/console/p/{slug}/members/own"),
     ("GET", "/console/p/{slug}/settings/state"),
     ("POST", "/console/p/{slug}/settings/state"),
     ("GET", "/console/p/{slug}/delete"),
