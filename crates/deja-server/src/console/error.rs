@@ -63,7 +63,6 @@ pub(super) enum ConsoleError {
 
 impl ConsoleError {
     /// Something does not work; `cause` is for the log.
-    #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
     pub(super) fn failed(cause: impl Display) -> Self {
         Self::Failed(cause.to_string())
     }
