@@ -1,5 +1,5 @@
-//! Characters that only look another way: full-width letters and digits, what cannot be seen within a word, the arrow of a
-//! menu.
+//! Characters that only look another way: full-width digits, what cannot be seen within a word, the arrow of a menu. Full-width
+//! letters stay as they are: the embedder does not read them, and words in them have to be the same.
 
 use std::borrow::Cow;
 
@@ -27,11 +27,11 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// How far the full-width characters stand behind those of ASCII.
+/// How far full-width digits stand behind those of ASCII.
 const WIDE: u32 = 0xfee0;
 
 fn is_wide(c: char) -> bool {
-    matches!(c, '０'..='９' | 'Ａ'..='Ｚ' | 'ａ'..='ｚ')
+    matches!(c, '０'..='９')
 }
 
 /// A blank of no width, a place where a word may be parted.
