@@ -14,13 +14,15 @@ const MOST: usize = 8 * 1024 * 1024;
 /// What is read at once, in bytes: of all projects twice as much as of one.
 static TURNS: LazyLock<Shares> = LazyLock::new(|| Shares::halves(2 * MOST, MOST));
 
-/// Waits for the turn of an answer of so many bytes, which `project` asked for if it did. It lasts until what is given is dropped.
-pub async fn turn(project: Option<ProjectId>, bytes: usize) -> Held {
-    let mut turn = project.map_or_else(|| TURNS.whole(), |project| TURNS.of(project));
-    if bytes > SHORT {
-        turn.take(bytes.min(MOST)).await;
+/// Waits for the turn of an answer of so many bytes, which `project` asked for if it did. It lasts until what is given is dropped;
+/// a short answer needs none.
+pub async fn turn(project: Option<ProjectId>, bytes: usize) -> Option<Held> {
+    if bytes <= SHORT {
+        return None;
     }
-    turn
+    let mut turn = project.map_or_else(|| TURNS.whole(), |project| TURNS.of(project));
+    turn.take(bytes.min(MOST)).await;
+    Some(turn)
 }
 
 #[cfg(test)]
