@@ -341,6 +341,7 @@ mod tests {
                 (apart.asked, "asked"),
                 (apart.subject, "subject"),
                 (apart.wants, "wants"),
+                (apart.narrowed, "narrowed"),
                 (apart.turned, "turned"),
             ];
             facts.iter().filter(|fact| fact.0).map(|fact| fact.1).collect::<Vec<_>>().join(" ")
@@ -396,6 +397,8 @@ mod tests {
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with blood and oranges?", ""),
             ("Is aspirin safe with blood thinners?", "Is aspirin safe with my oranges?", ""),
             ("Is it my blood thinners?", "Is it my blood oranges?", "last"),
+            ("Is it safe?", "Is it safe for pregnant women?", "narrowed"),
+            ("Is it free?", "Is it free in Lund?", "narrowed"),
         ]);
     }
 

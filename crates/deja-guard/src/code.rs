@@ -16,7 +16,7 @@ use crate::lexicon::stem;
 use crate::verdict::Reason;
 use bare::{Run, capitals, home, is_signed, pieces, runs, words};
 use layout::Language;
-pub(crate) use layout::stands_in;
+pub(crate) use layout::{asks_about as asks_about_layout, stands_in};
 use lines::blocks;
 use names::Names;
 
@@ -390,11 +390,6 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 /// Whether what stands on both sides of `prose` has no order.
 fn joins(prose: &str) -> bool {
     matches!(prose.trim().trim_start_matches(',').trim(), "" | "and" | "or" | "vs" | "vs." | "versus")
-}
-
-/// Whether `text` asks about the layout of code.
-pub(crate) fn asks_about_layout(text: &str) -> bool {
-    layout::asks_about(text)
 }
 
 /// The name of the language that a fence begins with, and its code.

@@ -128,7 +128,7 @@ const ABOUT_LAYOUT: [&str; 38] = [
 ];
 
 /// Whether `text` asks about the layout of code: what a line does, where a semicolon is missing.
-pub(super) fn asks_about(text: &str) -> bool {
+pub(crate) fn asks_about(text: &str) -> bool {
     words(text).any(|word| ABOUT_LAYOUT.contains(&word.as_str()))
 }
 
@@ -142,9 +142,6 @@ pub(super) fn same(x: &str, y: &str, named: &[Language]) -> bool {
 
 /// `code` with `"` for `'` where its language takes both for one. `named` is the language that is known of it.
 pub(super) fn requoted(code: String, named: Option<Language>) -> String {
-    if !code.contains('\'') {
-        return code;
-    }
     let language = named.unwrap_or_else(|| Language::of(&code));
     let alike = matches!(language, Language::Python | Language::Script);
     alike.then(|| tokens::requoted(&code, language)).flatten().unwrap_or(code)
