@@ -66,13 +66,12 @@ async fn migrated(server: &Server) -> Result<Schema, OpenError> {
     let failed = |reason| OpenError::Database { server: server.name(), reason };
     let unfit = |reason| OpenError::Unfit { server: server.name(), reason };
     let mut client = server.connect().await.map_err(failed)?;
-    let before = migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?;
-    let lacking = lacking(&client).await.map_err(|error| failed(describe(&error)))?;
-    match lacking {
+    if let Some(lacking) = lacking(&client).await.map_err(|error| failed(describe(&error)))? {
         // One that deja has served for long is left as it is: its texts have to come out of it before.
-        Some(lacking) if before.found > 0 => tracing::warn!("the database is not fit for deja: {lacking}"),
-        Some(lacking) => return Err(unfit(lacking)),
-        None => {}
+        if migrations::schema(&client).await.map_err(|error| failed(describe(&error)))?.found == 0 {
+            return Err(unfit(lacking));
+        }
+        tracing::warn!("the database is not fit for deja: {lacking}");
     }
     let schema = match timeout(PATIENCE, migrations::migrate(&mut client)).await {
         Ok(migrated) => migrated.map_err(|error| match advice(&error) {
