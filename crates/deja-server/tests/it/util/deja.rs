@@ -301,32 +301,31 @@ impl Deja {
         self.launch("/livez");
     }
 
+    /// A shell that runs `script`, to which the program is `$0`.
+    fn shell(&self, shell: &str, script: &str, argument: &str) -> Command {
+        let mut command = Command::new(shell);
+        command
+            .args(["-c", script, DEJA, argument])
+            .env_clear()
+            .envs(self.env.iter().map(|(n, v)| (n, v)))
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir(self.data.path());
+        command
+    }
+
     fn launch(&mut self, well: &str) {
         assert!(self.process.is_none(), "the server still runs");
         let mut command = if self.outlives_tests {
             // A static is never dropped. The shell cleans up when the pipe from this process breaks.
-            let mut shell = Command::new("/bin/sh");
-            shell
-                .arg("-c")
-                .arg(r#""$0" serve & server=$!; echo "pid=$server"; cat >/dev/null; kill -9 $server; rm -rf "$DEJA_DATA_DIR""#);
-            shell.arg(DEJA).env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
-            shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
-            shell
+            let script = r#""$0" serve & server=$!; echo "pid=$server"; cat >/dev/null; kill -9 $server; rm -rf "$DEJA_DATA_DIR""#;
+            self.shell("/bin/sh", script, "")
         } else if let Some(socket) = &self.socket {
             // The first socket that is handed over is number 3, and the variables say whom it is for. Not /bin/sh: dash
             // knows numbers below 10 only.
-            let mut shell = Command::new("bash");
-            let held = socket.as_raw_fd().to_string();
-            shell.args(["-c", r#"exec 3<&"$1"; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve"#, DEJA, &held]);
-            shell.env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
-            shell.env("PATH", "/usr/bin:/bin").current_dir(self.data.path());
-            shell
+            let script = r#"exec 3<&"$1"; LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve"#;
+            self.shell("bash", script, &socket.as_raw_fd().to_string())
         } else if let Some(most) = self.open_files {
-            let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", r#"ulimit -n "$1" && exec "$0" serve"#, DEJA, &most.to_string()]);
-            shell.env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
-            shell.current_dir(self.data.path());
-            shell
+            self.shell("/bin/sh", r#"ulimit -n "$1" && exec "$0" serve"#, &most.to_string())
         } else {
             self.command(&["serve"])
         };
