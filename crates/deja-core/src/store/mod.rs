@@ -163,6 +163,18 @@ impl StoreError {
         matches!(self, Self::Unavailable(_) | Self::SearchTimeout)
     }
 
+    /// The same for another who asked for it in the same call.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        match self {
+            Self::Conflict(reason) => Self::Conflict(reason.clone()),
+            Self::Unavailable(reason) => Self::Unavailable(reason.to_string().into()),
+            Self::SearchTimeout => Self::SearchTimeout,
+            Self::Corrupt(reason) => Self::Corrupt(reason.clone()),
+            Self::Internal(reason) => Self::Internal(reason.to_string().into()),
+        }
+    }
+
     /// There would be no owner left who may sign in.
     pub fn last_owner() -> Self {
         Self::Conflict("this is the last owner who may sign in: make somebody else an owner first".to_owned())

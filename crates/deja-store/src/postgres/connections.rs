@@ -65,6 +65,11 @@ impl Connections {
         })
     }
 
+    /// How long a call may take.
+    pub(super) const fn patience(&self) -> Duration {
+        self.call
+    }
+
     /// Runs one statement as a transaction of its own.
     pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         self.turn(self.call).await?.query(sql, params).await

@@ -13,6 +13,7 @@ use deja_core::store::{Admission, Door, Found, Keys, LookUp, LooksAhead, OwnProv
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::admissions::Asked;
 use super::connections::{Connections, Params};
 use super::fault::conflict;
 use super::limits::{KEYS, QUERIES, SKEW, decision, take_from};
@@ -98,20 +99,37 @@ impl LooksAhead for PostgresStore {
         wanted: &LookUp,
         now: Timestamp,
     ) -> Result<(Door, Found), StoreError> {
-        let params: Params<'_> = &[
-            &now.as_nanos(),
-            &SKEW,
-            &hash.0.as_slice(),
-            &wanted.scope.0.as_slice(),
-            &wanted.prompt.0.as_slice(),
-        ];
-        let Some(row) = self.connections.query_opt(&ADMIT_AND_LOOK_UP, params).await? else {
-            return Ok((Door::Unknown, Ok(None)));
-        };
-        let entry: Option<Uuid> = get(&row, ENTRY)?;
-        let found = entry.map(|_| entries::whole_from_row(&row, ENTRY).map(Arc::new)).transpose();
-        Ok((door(&row, now)?, found))
+        self.admissions.admit(hash, Asked { wanted: *wanted, now }).await
     }
+}
+
+/// [`LooksAhead::admit_and_look_up`] for several requests of one key, as if they came one after the other.
+pub(super) async fn admit_and_look_up(
+    connections: &Connections,
+    hash: &KeyHash,
+    asked: &[Asked],
+) -> Result<Vec<(Door, Found)>, StoreError> {
+    let Some(now) = asked.iter().map(|asked| asked.now.as_nanos()).max() else { return Ok(Vec::new()) };
+    let (scopes, prompts): (Vec<&[u8]>, Vec<&[u8]>) = asked
+        .iter()
+        .map(|Asked { wanted, .. }| (wanted.scope.0.as_slice(), wanted.prompt.0.as_slice()))
+        .unzip();
+    let hash = hash.0.as_slice();
+    let rows = if let ([scope], [prompt]) = (&scopes[..], &prompts[..]) {
+        connections.query(&ADMIT_AND_LOOK_UP, &[&now, &SKEW, &hash, scope, prompt]).await?
+    } else {
+        connections.query(&ADMIT_AND_LOOK_UP_ALL, &[&now, &SKEW, &hash, &scopes, &prompts]).await?
+    };
+    let now = Timestamp::from_nanos(now);
+    let Some(admission) = rows.first().map(admission).transpose()? else {
+        return Ok(asked.iter().map(|_| (Door::Unknown, Ok(None))).collect());
+    };
+    let told = rows.iter().enumerate().map(|(earlier, row)| {
+        let entry: Option<Uuid> = get(row, ENTRY)?;
+        let found = entry.map(|_| entries::whole_from_row(row, ENTRY).map(Arc::new)).transpose();
+        Ok((door(row, admission.clone(), now, earlier)?, found))
+    });
+    told.collect()
 }
 
 /// Where the columns begin that say what was taken from the project's bucket, and from the key's own.
@@ -120,24 +138,38 @@ const OWN: usize = TAKEN + 3;
 /// Where those of an entry begin.
 const ENTRY: usize = OWN + 3;
 
-static ADMIT: LazyLock<String> = LazyLock::new(|| admit("", ""));
+static ADMIT: LazyLock<String> = LazyLock::new(|| admit("1", "", "", ""));
 
-/// $4 scope, $5 prompt. The limit keeps this a query of its own: joined as they are, entries are searched by scope and
-/// prompt alone, in all projects, and that for who is refused too.
+/// $4 scope, $5 prompt.
 static ADMIT_AND_LOOK_UP: LazyLock<String> = LazyLock::new(|| {
+    looking_up("1", "(SELECT $4::bytea AS scope_key, $5::bytea AS prompt_hash, 1 AS nth)", "")
+});
+
+/// $4 scopes, $5 prompts; a row for each, in their order. For one alone it would take longer than [`ADMIT_AND_LOOK_UP`].
+static ADMIT_AND_LOOK_UP_ALL: LazyLock<String> = LazyLock::new(|| {
+    let wanted =
+        "(SELECT * FROM unnest($4::bytea[], $5::bytea[]) WITH ORDINALITY AS u (scope_key, prompt_hash, nth))";
+    looking_up("cardinality($4::bytea[])", wanted, "ORDER BY w.nth")
+});
+
+/// [`admit`] with what is `wanted`. The limit keeps the look-up a query of its own: joined as they are, entries are searched
+/// by scope and prompt alone, in all projects, and that for who is refused too.
+fn looking_up(asked: &str, wanted: &str, order: &str) -> String {
     let found = format!(
-        "LEFT JOIN LATERAL (
+        "CROSS JOIN {wanted} AS w
+         LEFT JOIN LATERAL (
              SELECT {}, e.record FROM entries e
-             WHERE t.allowed AND NOT p.suspended AND e.project_id = t.project_id
-                   AND e.scope_key = $4 AND e.prompt_hash = $5 AND (e.expires IS NULL OR e.expires > $1)
+             WHERE w.nth <= t.taken AND NOT p.suspended AND e.project_id = t.project_id
+                   AND e.scope_key = w.scope_key AND e.prompt_hash = w.prompt_hash
+                   AND (e.expires IS NULL OR e.expires > $1)
              LIMIT 1) AS found ON true",
         entries::COLUMNS
     );
-    admit(", found.*", &found)
-});
+    admit(asked, ", found.*", &found, order)
+}
 
-/// $1 now, $2 skew, $3 hash; with `more` columns, of what is `joined`.
-fn admit(more: &str, joined: &str) -> String {
+/// $1 now, $2 skew, $3 hash. So many requests are `asked` for; with `more` columns, of what is `joined`, in this `order`.
+fn admit(asked: &str, more: &str, joined: &str, order: &str) -> String {
     format!(
         "WITH admitted AS (
              SELECT p.project_id, k.key_id, k.quota_per_minute::bigint AS own_per_minute, k.quota_burst AS own_burst,
@@ -146,21 +178,24 @@ fn admit(more: &str, joined: &str) -> String {
              FROM keys k JOIN projects p ON p.project_id = k.project_id
              WHERE k.hash = $3 AND k.revoked IS NULL AND (k.expires IS NULL OR k.expires > $1)),
          key_quota AS (
-             SELECT project_id, key_id, step, step * own_burst AS capacity
+             SELECT project_id, key_id, step, step * own_burst AS capacity, {asked}::bigint AS asked
              FROM (SELECT *, ({MINUTE} + own_per_minute - 1) / own_per_minute AS step FROM admitted
                    WHERE own_per_minute IS NOT NULL) AS stepped),
          key_taken AS ({key_taken}),
          quota AS (
-             SELECT project_id, step, step * burst AS capacity
-             FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step FROM admitted
-                   WHERE own_per_minute IS NULL OR (SELECT allowed FROM key_taken)) AS stepped),
+             SELECT project_id, step, step * burst AS capacity, asked
+             FROM (SELECT *, ({MINUTE} + per_minute - 1) / per_minute AS step,
+                          coalesce((SELECT taken FROM key_taken), {asked}) AS asked
+                   FROM admitted) AS stepped
+             WHERE asked > 0),
          taken AS ({taken})
-         SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.allowed,
-                kt.full_at, kt.seen, kt.allowed{more}
+         SELECT {COLUMNS}, {project}, p.providers_version, t.full_at, t.seen, t.taken,
+                kt.full_at, kt.seen, kt.taken{more}
          FROM keys k JOIN projects p ON p.project_id = k.project_id
               LEFT JOIN taken t ON true LEFT JOIN key_taken kt ON true
               {joined}
-         WHERE k.hash = $3 AND k.revoked IS NULL",
+         WHERE k.hash = $3 AND k.revoked IS NULL
+         {order}",
         per_minute = by_tier(Quota::per_minute),
         burst = by_tier(Quota::burst),
         key_taken = take_from(KEYS),
@@ -177,20 +212,24 @@ pub(super) async fn admit_within_limit(
 ) -> Result<Door, StoreError> {
     let params: Params<'_> = &[&now.as_nanos(), &SKEW, &hash.0.as_slice()];
     let row = connections.query_opt(&ADMIT, params).await?;
-    row.map_or(Ok(Door::Unknown), |row| door(&row, now))
+    row.map_or(Ok(Door::Unknown), |row| door(&row, admission(&row)?, now, 0))
 }
 
-/// What the bearer of a key finds that is there.
-fn door(row: &Row, now: Timestamp) -> Result<Door, StoreError> {
-    let admission = admission(row)?;
+/// What the bearer of a key finds that is there, after so many `earlier` requests of the same statement.
+fn door(row: &Row, admission: Admission, now: Timestamp, earlier: usize) -> Result<Door, StoreError> {
     if admission.key.has_expired(now) {
         return Ok(Door::Expired);
     }
-    let own = admission.key.quota.map(|quota| decision(row, OWN, quota)).transpose()?.map(Decision::of_key);
+    let own = admission
+        .key
+        .quota
+        .map(|quota| decision(row, OWN, quota, earlier))
+        .transpose()?
+        .map(Decision::of_key);
     let decision = match own {
         Some(own) if !own.allowed => own,
         own => {
-            let of_project = decision(row, TAKEN, admission.project.quota())?;
+            let of_project = decision(row, TAKEN, admission.project.quota(), earlier)?;
             own.map_or(of_project, |own| own.or_tighter(of_project))
         }
     };

@@ -1,4 +1,4 @@
-//! The rate limiter's buckets: one row a project, or a key with a limit of its own, one statement a request, exact however many replicas ask.
+//! The rate limiter's buckets: one row a project, or a key with a limit of its own, exact however many replicas ask.
 //!
 //! The statement is [`deja_core::rate_limit::take`] in SQL. Time comes from the replicas, and their clocks
 //! differ: a bucket's own time never goes back by up to [`SKEW`], or else a slow clock would hand back what a
@@ -36,20 +36,22 @@ pub(super) const KEYS: Buckets =
 /// Those of feedback.
 const FEEDBACK: Buckets = Buckets { table: "feedback_buckets", ..QUERIES };
 
-/// Takes a request from the bucket that `quota` (what names it, step, capacity) names, if it names one; $1 now, $2 skew.
+/// Takes requests from the bucket that `quota` (what names it, step, capacity, how many are asked for) names, if it names
+/// one: as many of them as it holds; $1 now, $2 skew.
 pub(super) fn take_from(Buckets { table, of, quota }: Buckets) -> String {
     format!(
-        "INSERT INTO {table} AS b ({of}, full_at, seen, allowed)
-         SELECT {of}, $1::bigint + step, $1, true FROM {quota}
-         ON CONFLICT ({of}) DO UPDATE SET (full_at, seen, allowed) = (
-             SELECT CASE WHEN fits THEN start + step ELSE start END, now, fits
-             FROM (SELECT now, start, step, start + step - now <= capacity AS fits
-                   FROM (SELECT now, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
+        "INSERT INTO {table} AS b ({of}, full_at, seen, taken)
+         SELECT {of}, $1::bigint + fit * step, $1, fit
+         FROM (SELECT *, least(asked, capacity / step) AS fit FROM {quota}) AS request
+         ON CONFLICT ({of}) DO UPDATE SET (full_at, seen, taken) = (
+             SELECT start + fit * step, now, fit
+             FROM (SELECT now, start, step, least(asked, (now + capacity - start) / step) AS fit
+                   FROM (SELECT now, asked, step, capacity, least(greatest(b.full_at, now), now + capacity) AS start
                          FROM {quota}, (SELECT CASE WHEN b.seen - $1 BETWEEN 0 AND $2::bigint THEN b.seen ELSE $1 END
                                              AS now) AS clock)
                         AS bucket)
                   AS request)
-         RETURNING b.project_id, b.full_at, b.seen, b.allowed"
+         RETURNING b.project_id, b.full_at, b.seen, b.taken"
     )
 }
 
@@ -89,25 +91,33 @@ impl PostgresStore {
         now: Timestamp,
     ) -> Result<Decision, StoreError> {
         let sql = format!(
-            "WITH {} AS (SELECT $3::uuid AS project_id, $6::uuid AS key_id, $4::bigint AS step, $5::bigint AS capacity),
+            "WITH {} AS (SELECT $3::uuid AS project_id, $6::uuid AS key_id, $4::bigint AS step, $5::bigint AS capacity,
+                               1::bigint AS asked),
                   taken AS ({})
-             SELECT full_at, seen, allowed FROM taken",
+             SELECT full_at, seen, taken FROM taken",
             buckets.quota,
             take_from(buckets)
         );
         let (step, capacity) = (quota.interval(), quota.capacity());
         let key = key.as_ref().map(|key| uuid(key.as_bytes()));
         let params: Params<'_> = &[&now.as_nanos(), &SKEW, &uuid(project.as_bytes()), &step, &capacity, &key];
-        decision(&self.connections.query_one(&sql, params).await?, 0, quota)
+        decision(&self.connections.query_one(&sql, params).await?, 0, quota, 0)
     }
 }
 
-/// What the limiter said, from the columns `full_at`, `seen` and `allowed` that begin at `first`.
-pub(super) fn decision(row: &Row, first: usize, quota: Quota) -> Result<Decision, StoreError> {
-    let (full_at, seen, allowed): (i64, _, bool) =
+/// What the limiter said to a request, from the columns `full_at`, `seen` and `taken` that begin at `first`. `earlier` are the
+/// requests that were asked for before it by the same statement.
+pub(super) fn decision(
+    row: &Row,
+    first: usize,
+    quota: Quota,
+    earlier: usize,
+) -> Result<Decision, StoreError> {
+    let (full_at, seen, taken): (i64, _, i64) =
         (get(row, first)?, time(row, first + 1)?, get(row, first + 2)?);
-    // The bucket as it was before: from there the rule itself tells the same once more, with its headers.
-    let before = if allowed { full_at - quota.interval() } else { full_at };
-    let (_, decision) = take(Bucket { full_at: Timestamp::from_nanos(before) }, quota, seen);
+    // The bucket as the request found it: from there the rule itself tells the same once more, with its headers.
+    let later = taken.saturating_sub_unsigned(earlier as u64).max(0);
+    let found = Bucket { full_at: Timestamp::from_nanos(full_at - later * quota.interval()) };
+    let (_, decision) = take(found, quota, seen);
     Ok(decision)
 }

@@ -36,6 +36,7 @@ const MIGRATIONS: &[(i32, &str)] = &[
     (22, include_str!("../../migrations/postgres/0022_waited_for.sql")),
     (23, include_str!("../../migrations/postgres/0023_entries_by_hits.sql")),
     (24, include_str!("../../migrations/postgres/0024_claims_again.sql")),
+    (25, include_str!("../../migrations/postgres/0025_taken.sql")),
 ];
 /// Between two tries to get a table's lock.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -6,6 +6,7 @@
 //! scope is searched ([`entries`]), for half a minute, and that is a matter of speed alone.
 
 mod access_tokens;
+mod admissions;
 mod audit;
 mod browse;
 mod claims;
@@ -43,6 +44,7 @@ use deja_core::api_key::KeyHash;
 use deja_core::clock::Timestamp;
 use deja_core::store::{Claims, Door, LooksAhead, Store, StoreError};
 
+use admissions::Admissions;
 use claims::Notifications;
 use connections::Connections;
 use entries::Plans;
@@ -52,6 +54,7 @@ use graphs::Graphs;
 #[derive(Clone)]
 pub(crate) struct PostgresStore {
     connections: Connections,
+    admissions: Arc<Admissions>,
     plans: Arc<Plans>,
     graphs: Arc<Graphs>,
     notifications: Arc<Notifications>,

@@ -8,6 +8,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error};
 
 use super::PostgresStore;
+use super::admissions::Admissions;
 use super::claims::Notifications;
 use super::connections::Connections;
 use super::entries::Plans;
@@ -30,6 +31,7 @@ impl PostgresStore {
         let connections = Connections::new(server.clone(), settings)
             .map_err(|error| OpenError::Database { server: server.name(), reason: error.to_string() })?;
         Ok(Self {
+            admissions: Arc::new(Admissions::new(connections.clone())),
             plans: Arc::new(Plans::new(settings.graph_from)),
             notifications: Arc::new(Notifications::new(server.clone())),
             graphs: Arc::new(Graphs::new(server, connections.clone())),

@@ -1,13 +1,18 @@
-//! What a look-up with an admission costs the database.
+//! What admissions with look-ups cost the database, and who is admitted together.
 
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use deja_core::api_key::ApiKey;
 use deja_core::cache::{Frame, PromptHash, Scope};
 use deja_core::project::Project;
 use deja_core::rate_limit::Quota;
-use deja_core::store::LookUp;
+use deja_core::store::{Door, Found, LookUp, Store, StoreError};
 use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
+use futures::future::join_all;
+use futures::poll;
 use tokio::time::sleep;
 
 use crate::postgres::{Database, open_store, settings};
@@ -58,4 +63,118 @@ async fn a_look_up_with_an_admission_is_one_search_and_none_for_who_is_refused()
     }
     assert_eq!((told().await - before, found), (i64::from(LET_IN), LET_IN / 2));
     database.remove().await;
+}
+
+/// A store with a project that may ask a hundred times, and its key, which asked twice over two connections: they are there.
+struct Limited {
+    database: Database,
+    store: Arc<dyn Store>,
+    key: ApiKey,
+}
+
+type Asking = Pin<Box<dyn Future<Output = Result<(Door, Found), StoreError>> + Send>>;
+
+impl Limited {
+    const BURST: u32 = 100;
+
+    async fn new() -> Self {
+        let database = Database::create().await;
+        let store = open_store(settings(&database.url)).await;
+        let project = Project { custom_quota: Quota::new(Self::BURST, Self::BURST).ok(), ..project(1) };
+        store.create_project(&project, &change()).await.unwrap();
+        let key = testing::key(1, project.id, NOW);
+        store.create_key(&key, &change()).await.unwrap();
+        let limited = Self { database, store, key };
+        let (one, other) = tokio::join!(limited.ask(), limited.ask());
+        assert_eq!(left(one) + left(other), 2 * Self::BURST - 3);
+        limited
+    }
+
+    fn ask(&self) -> Asking {
+        let (store, hash) = (Arc::clone(&self.store), self.key.hash);
+        Box::pin(async move {
+            let scope = Scope::new(project_id(1), Frame::query(Some("m"), None));
+            let wanted = LookUp { scope: scope.key(), prompt: PromptHash::of("nothing") };
+            store.looks_ahead().unwrap().admit_and_look_up(&hash, &wanted, NOW).await
+        })
+    }
+
+    /// Asks once more, and says how many requests are left.
+    async fn left(&self) -> u32 {
+        left(self.ask().await)
+    }
+
+    /// Waits until so many statements wait for the lock.
+    async fn until_waiting(&self, statements: i64) {
+        let looker = self.database.client().await;
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        while looker.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) != statements {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+fn left(told: Result<(Door, Found), StoreError>) -> u32 {
+    let (door, found) = told.unwrap();
+    assert_eq!(found.unwrap(), None);
+    let Door::Open(_, decision) = door else { unreachable!("{door:?}") };
+    assert!(decision.allowed);
+    decision.remaining
+}
+
+const LOCK: &str = "BEGIN; SELECT FROM buckets FOR UPDATE";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_while_a_key_is_admitted_is_admitted_together_in_turn() {
+    let limited = Limited::new().await;
+    let holder = limited.database.client().await;
+    holder.batch_execute(LOCK).await.unwrap();
+    let asking = tokio::spawn(join_all((0..11).map(|_| limited.ask())));
+    // One for each of the first two, and one for nine, which do not wait for these for ever.
+    limited.until_waiting(3).await;
+    sleep(Duration::from_millis(200)).await;
+    limited.until_waiting(3).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    let told: Vec<u32> = asking.await.unwrap().into_iter().map(left).collect();
+    assert!(told[2..].is_sorted_by(|one, next| *one == next + 1), "{told:?}");
+    assert_eq!(limited.left().await, Limited::BURST - 14);
+    limited.database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_hangs_up_before_its_statement_takes_nothing_and_leaves_the_others_theirs() {
+    let limited = Limited::new().await;
+    let holder = limited.database.client().await;
+    holder.batch_execute(LOCK).await.unwrap();
+    let [mut first, mut second, mut stays, mut goes, mut stays_too] = [(); 5].map(|()| limited.ask());
+    for asking in [&mut first, &mut second, &mut stays, &mut goes, &mut stays_too] {
+        assert!(poll!(asking).is_pending());
+    }
+    limited.until_waiting(2).await;
+    drop(goes);
+    drop(first);
+    limited.until_waiting(3).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    left(second.await);
+    assert_eq!(left(stays.await), left(stays_too.await) + 1);
+    // The statement of the first was sent, so it counts.
+    assert_eq!(limited.left().await, Limited::BURST - 7);
+    limited.database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_admitted_by_a_statement_of_before_a_revocation() {
+    let limited = Limited::new().await;
+    let holder = limited.database.client().await;
+    holder.batch_execute(LOCK).await.unwrap();
+    let [mut before, mut too] = [(); 2].map(|()| limited.ask());
+    assert!(poll!(&mut before).is_pending() && poll!(&mut too).is_pending());
+    limited.until_waiting(2).await;
+    limited.store.revoke_key(project_id(1), limited.key.id, &change()).await.unwrap();
+    let mut after = limited.ask();
+    assert!(poll!(&mut after).is_pending());
+    holder.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(left(before.await) + left(too.await), 2 * Limited::BURST - 7);
+    assert!(matches!(after.await, Ok((Door::Unknown, Ok(None)))));
+    limited.database.remove().await;
 }

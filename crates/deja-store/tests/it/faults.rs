@@ -12,7 +12,7 @@ use deja_core::clock::Timestamp;
 use deja_core::id::RecorderId;
 use deja_core::operator::{Operator, Role};
 use deja_core::rate_limit::Quota;
-use deja_core::store::{EntryFilter, Probe, Store, StoreError};
+use deja_core::store::{EntryFilter, LookUp, Probe, Store, StoreError};
 use deja_core::testing::{self, change};
 use deja_store::PostgresSettings;
 use tokio::task::JoinSet;
@@ -65,6 +65,13 @@ async fn all_calls(store: &Arc<dyn Store>) -> Vec<(&'static str, Result<(), Stor
         };
     }
     call!("admit", |store| async move { store.admit(&key(1).hash).await });
+    // One of them waits for the other.
+    for _ in 0..2 {
+        call!("admit_and_look_up", |store| async move {
+            let wanted = LookUp { scope: scope().key(), prompt: PromptHash::of("hello") };
+            store.looks_ahead().unwrap().admit_and_look_up(&key(1).hash, &wanted, NOW).await
+        });
+    }
     call!("take", |store| async move { store.take(project_id(1), Quota::new(60, 10).unwrap(), NOW).await });
     call!("take_of_key", |store| async move {
         store.take_of_key(project_id(1), key(1).id, Quota::new(60, 10).unwrap(), NOW).await

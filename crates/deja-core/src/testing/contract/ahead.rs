@@ -1,5 +1,7 @@
 //! Admission with a look-up, for stores where each of them is a round trip.
 
+use futures::future::join_all;
+
 use super::Subject;
 use super::fixtures::{
     NOW, chat, entry, key, later, opened, project, project_id, put, recorded, request, scope, with_project,
@@ -16,6 +18,7 @@ super::register!("ahead":
     lets_in_as_admission_does,
     finds_nothing_of_other_projects,
     finds_nothing_for_who_is_refused,
+    lets_in_as_many_of_those_who_come_together,
 );
 
 fn wanted(scope: &Scope, prompt: &str) -> LookUp {
@@ -130,4 +133,43 @@ async fn finds_nothing_for_who_is_refused(store: Subject) {
     assert!(matches!(ask(&*store, &wide, &wanted, 500).await, (Door::Unknown, Ok(None))));
     let exact = store.exact(&scope(id), &PromptHash::of("hello"), NOW).await.unwrap();
     assert!(exact.is_some(), "it was there all the time");
+}
+
+async fn lets_in_as_many_of_those_who_come_together(store: Subject) {
+    const ASKED: u8 = 20;
+    for (number, of_project, of_key) in [(1, 5, None), (2, 5, Some(3)), (3, 3, Some(5)), (4, 30, Some(25))] {
+        let quota = |burst| Quota::new(60, burst).ok();
+        let project = Project { custom_quota: quota(of_project), ..project(number) };
+        store.create_project(&project, &change()).await.unwrap();
+        let key = ApiKey { quota: of_key.and_then(quota), ..key(number, project.id) };
+        store.create_key(&key, &change()).await.unwrap();
+        let scope = scope(project.id);
+        let prompts: Vec<String> = (0..ASKED).map(|asked| format!("prompt {asked}")).collect();
+        for (asked, prompt) in (0..).zip(&prompts) {
+            put(&*store, entry(u32::from(number) * 100 + asked, &scope, prompt)).await;
+        }
+        let told = prompts.iter().map(|prompt| {
+            let (store, wanted) = (&*store, wanted(&scope, prompt));
+            let key = &key;
+            async move { (prompt, ask(store, key, &wanted, 0).await) }
+        });
+        let (mut left, mut refused) = (Vec::new(), 0);
+        for (prompt, (door, found)) in join_all(told).await {
+            let (admission, said) = opened(door);
+            assert_eq!((&*admission.key, &*admission.project), (&key, &project));
+            let found = found.unwrap();
+            assert_eq!(found.as_ref().map(|entry| &*entry.prompt), said.allowed.then_some(&**prompt));
+            if said.allowed {
+                left.push(said.remaining);
+            } else {
+                refused += 1;
+            }
+        }
+        let allowed = of_key.unwrap_or(of_project).min(of_project).min(u32::from(ASKED));
+        assert_eq!(refused, u32::from(ASKED) - allowed);
+        // Each in its turn: the headers say of each how many are left behind it.
+        left.sort_unstable_by(|one, other| other.cmp(one));
+        let first = of_key.unwrap_or(of_project).min(of_project);
+        assert_eq!(left, (first - allowed..first).rev().collect::<Vec<_>>(), "project {number}");
+    }
 }
