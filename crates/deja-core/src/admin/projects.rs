@@ -24,7 +24,7 @@ const SLUG_TRIES: u32 = 10_000;
 const MAX_TTL_SECONDS: u64 = 10 * 365 * 24 * 3600;
 const MAX_ENTRIES: u64 = 100_000_000;
 /// Samples of a project, where it keeps any: fewer say nothing of a band of similarity, more are not read at once.
-const SAMPLES: RangeInclusive<u64> = 100..=10_000;
+pub const SAMPLES: RangeInclusive<u64> = 100..=10_000;
 /// Requests in the log of a project: a search by text reads as many.
 const MAX_LOGGED: u64 = 50_000;
 const WEEK_HOURS: i64 = 7 * 24;

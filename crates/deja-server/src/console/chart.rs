@@ -45,7 +45,7 @@ impl Unit {
         match self {
             Self::Count => format::short(value),
             Self::Percent => format!("{:.0}%", value * 100.0),
-            Self::Dollars if value < 1000.0 => format::dollars(value),
+            Self::Dollars if value < 1000.0 => cents(&format::dollars(value)).to_owned(),
             Self::Dollars => format!("${}", format::short(value)),
             Self::Millis => format!("{} ms", format::short(value)),
         }
@@ -138,18 +138,23 @@ impl Chart {
             .collect()
     }
 
+    /// Of each series its name and its value at a place of the axis.
+    fn at(&self, slot: usize) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+        self.series.iter().map(move |series| (series.name, series.values.get(slot).copied().flatten()))
+    }
+
+    /// Whether there is something at this place.
+    fn has(&self, slot: usize) -> bool {
+        self.at(slot).any(|(_, value)| value.is_some_and(|value| value > 0.0))
+    }
+
     /// The table twin: a label, and of each series its name and a text. Places where there is nothing are left out, and of
     /// moments the newest comes first.
     pub(super) fn rows(&self) -> Vec<(&Label, Vec<(&'static str, String)>)> {
         let cell = |value: Option<f64>| value.map_or("–".into(), |value| self.unit.show(value));
-        let values = |place: usize| {
-            self.series.iter().map(move |series| (series.name, series.values.get(place).copied().flatten()))
-        };
-        let row = |(place, label)| {
-            let something = values(place).any(|(_, value)| value.is_some_and(|value| value > 0.0));
-            something.then(|| (label, values(place).map(|(name, value)| (name, cell(value))).collect()))
-        };
-        let mut rows: Vec<_> = self.labels.iter().enumerate().filter_map(row).collect();
+        let cells = |slot| self.at(slot).map(|(name, value)| (name, cell(value))).collect();
+        let told = self.labels.iter().enumerate().filter(|(slot, _)| self.has(*slot));
+        let mut rows: Vec<_> = told.map(|(slot, label)| (label, cells(slot))).collect();
         if self.timed {
             rows.reverse();
         }
@@ -179,6 +184,7 @@ impl Chart {
             Kind::Stack => self.bars(&mut svg),
             Kind::Lines => self.lines(&mut svg),
         }
+        self.told(&mut svg);
         if let Some((mark, _)) = self.mark {
             let x = place(mark * WIDTH);
             let _infallible = write!(svg, r#"<line class="mark" x1="{x}" x2="{x}" y1="0" y2="{HEIGHT}"/>"#);
@@ -188,8 +194,7 @@ impl Chart {
 
     fn bars(&self, svg: &mut String) {
         let (top, step) = (self.top(), WIDTH / self.labels.len().max(1) as f64);
-        let zone = if self.timed { " UTC" } else { "" };
-        for (slot, label) in self.labels.iter().enumerate() {
+        for slot in 0..self.labels.len() {
             let mut foot = HEIGHT;
             for series in &self.series {
                 let value = series.values.get(slot).copied().flatten().unwrap_or(0.0);
@@ -203,17 +208,32 @@ impl Chart {
                 foot -= height;
                 let _infallible = write!(
                     svg,
-                    r#"<rect class="c{}" x="{}" y="{}" width="{}" height="{}"><title>{}{zone}: {} {}</title></rect>"#,
+                    r#"<rect class="c{}" x="{}" y="{}" width="{}" height="{}"/>"#,
                     series.colour,
                     place(slot as f64 * step + step * 0.1),
                     place(foot),
                     place(step * 0.8),
                     place(height - gap),
-                    escape(&label.full),
-                    escape(&self.unit.show(value)),
-                    series.name,
                 );
             }
+        }
+    }
+
+    /// Above each place of the axis its numbers, for the pointer.
+    fn told(&self, svg: &mut String) {
+        let (step, zone) = (WIDTH / self.labels.len().max(1) as f64, if self.timed { " UTC" } else { "" });
+        for (slot, label) in self.labels.iter().enumerate().filter(|(slot, _)| self.has(*slot)) {
+            let _infallible = write!(
+                svg,
+                r#"<rect class="told" x="{}" y="0" width="{}" height="{HEIGHT}"><title>{}{zone}"#,
+                place(slot as f64 * step),
+                place(step),
+                escape(&label.full),
+            );
+            for (name, value) in self.at(slot).filter_map(|(name, value)| Some((name, value?))) {
+                let _infallible = write!(svg, "\n{name}: {}", escape(&self.unit.show(value)));
+            }
+            svg.push_str("</title></rect>");
         }
     }
 
@@ -295,6 +315,12 @@ fn round_up(value: f64, whole: bool) -> f64 {
     steps.iter().map(|step| step * power).find(|top| *top >= value * 0.999_999).unwrap_or(power * 10.0)
 }
 
+/// An amount without zeros behind its cents.
+fn cents(dollars: &str) -> &str {
+    let least = dollars.find('.').map_or(dollars.len(), |point| (point + 3).min(dollars.len()));
+    &dollars[..dollars.trim_end_matches('0').len().max(least)]
+}
+
 /// A coordinate, short.
 fn place(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
@@ -333,8 +359,9 @@ mod tests {
     #[test]
     fn bars_stand_on_each_other_and_labels_are_escaped() {
         let svg = chart(Kind::Stack, &[Some(3.0), None]).svg();
-        assert_eq!(svg.matches("<rect").count(), 3);
-        assert!(svg.contains("<title>&#60;0&#62; UTC: 3 hits</title>"), "{svg}");
+        assert_eq!(svg.matches("<rect class=\"c").count(), 3);
+        assert!(svg.contains("<title>&#60;0&#62; UTC\nhits: 3\nmisses: 1</title>"), "{svg}");
+        assert!(svg.contains("<title>&#60;1&#62; UTC\nmisses: 1</title>"), "{svg}");
         assert!(svg.contains(r#"y="50" width="400" height="150""#), "{svg}");
         assert!(svg.contains(r#"y="0" width="400" height="48.5""#), "there is a gap: {svg}");
         assert!(!svg.contains("style="));
@@ -345,6 +372,7 @@ mod tests {
         let svg = chart(Kind::Lines, &[Some(1.0), None, Some(2.0), Some(2.0)]).svg();
         let first = svg.split("<path").nth(1).unwrap();
         assert_eq!(first.matches('M').count(), 2, "{first}");
+        assert!(svg.contains("<title>&#60;3&#62; UTC\nhits: 2\nmisses: 1</title>"), "{svg}");
     }
 
     #[test]
@@ -355,6 +383,15 @@ mod tests {
             assert!((round_up(value, true) - top).abs() < 1e-9, "{value}: {}", round_up(value, true));
         }
         assert!((round_up(0.0021, false) - 0.003).abs() < 1e-12);
+    }
+
+    #[test]
+    fn dollars_at_an_axis_have_no_zeros_behind_their_cents() {
+        for (value, tick) in
+            [(0.05, "$0.05"), (0.005, "$0.005"), (0.0, "$0.00"), (0.00004, "$0.00004"), (150.0, "$150")]
+        {
+            assert_eq!(Unit::Dollars.tick(value), tick);
+        }
     }
 
     #[test]

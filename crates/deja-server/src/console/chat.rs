@@ -75,7 +75,7 @@ impl ChatPage {
         form: Trial,
     ) -> Result<Self, ConsoleError> {
         Ok(Self {
-            frame: visit.frame_in(project, "Playground", "Playground"),
+            frame: visit.frame_in(project, "Playground: chat", "Playground"),
             slug: project.slug.to_string(),
             minimum: project.settings.minimum_threshold.map(Threshold::get),
             models: tried::models(visit, project, usable).await?,
@@ -124,6 +124,7 @@ pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
             page.told = Some(told);
             match attempt(&visit, &project, relay, ask).await {
                 Ok((result, near)) => {
+                    page.frame.begin_title(result.title);
                     (page.result, page.near) = (Some(result), near);
                     return Ok(visit.page(&page));
                 }

@@ -1,19 +1,21 @@
 //! What goes wrong in the console, as pages that say what to do.
 
-use axum::extract::Request;
-use axum::http::StatusCode;
-use axum::http::header::{HeaderValue, RETRY_AFTER};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
 use std::fmt::Display;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::{OriginalUri, Request, State};
+use axum::http::header::{HeaderValue, RETRY_AFTER};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
 use deja_core::admin::AdminError;
 use deja_core::engine::QueryError;
 use deja_core::id::EntropyError;
 use deja_core::member::Rank;
 use deja_core::store::StoreError;
 
+use super::Console;
 use super::format;
 use super::page::{self, Frame};
 use crate::request_id;
@@ -31,7 +33,7 @@ pub(super) const LOG_TIMEOUT: &str =
     "The search took too long, and was ended. Choose a model or a key as well, or sort by “When”.";
 
 /// Why there is no page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum ConsoleError {
     /// Nobody is signed in; afterwards go on to this place.
     SignIn { next: String },
@@ -72,12 +74,18 @@ impl ConsoleError {
         Self::BadForm("A field is wrong".into())
     }
 
-    /// The page that says it, with `more` behind its text.
-    fn page(&self, more: &str) -> Response {
+    /// The page that says it in this frame, with `more` behind its text.
+    fn page(&self, mut frame: Frame, more: &str) -> Response {
         let (status, title, text, onward) = self.parts();
-        let mut response = page::error(&Frame::door(title), &format!("{text}{more}"), onward);
+        frame.title = title.into();
+        let mut response = page::error(&frame, &format!("{text}{more}"), onward);
         *response.status_mut() = status;
         response
+    }
+
+    /// Whether its page has the navigation of who is signed in: not where reading who that is may fail as well.
+    fn is_framed(&self) -> bool {
+        !matches!(self, Self::SignIn { .. } | Self::Throttled(_) | Self::Overloaded | Self::Failed(_))
     }
 
     fn parts(&self) -> (StatusCode, &'static str, String, (&'static str, &'static str)) {
@@ -160,18 +168,36 @@ impl ConsoleError {
     }
 }
 
-/// On an answer to a request that failed, as long as its page does not name the request.
-#[derive(Clone, Copy)]
-struct Unnamed;
-
 /// Names a request that failed on its page: the log has what happened under that name.
 pub(super) async fn name(request: Request, next: Next) -> Response {
     let id = request_id::of(request.extensions()).to_owned();
     let response = next.run(request).await;
-    if response.extensions().get::<Unnamed>().is_none() {
-        return response;
+    match response.extensions().get::<ConsoleError>() {
+        Some(error @ ConsoleError::Failed(_)) => {
+            error.page(Frame::door(""), &format!(" It is the request {id} there."))
+        }
+        _ => response,
     }
-    ConsoleError::Failed(String::new()).page(&format!(" It is the request {id} there."))
+}
+
+/// Puts around a page of an error what stands around every page of who is signed in.
+pub(super) async fn frame(State(console): State<Arc<Console>>, request: Request, next: Next) -> Response {
+    let (headers, path) = (request.headers().clone(), request.uri().path().to_owned());
+    let response = next.run(request).await;
+    let error = response.extensions().get::<ConsoleError>().cloned();
+    match error.filter(ConsoleError::is_framed) {
+        Some(error) => error.page(Frame::around(&console, &headers, &path).await, ""),
+        None => response,
+    }
+}
+
+/// For an address that takes another method. A page that says what is wrong with a form has the form's address: whoever opens it anew,
+/// or signs in on the way, gets to the page above.
+pub(super) async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> Response {
+    match uri.path().rsplit_once('/') {
+        Some((above, _)) if method == Method::GET => Redirect::to(above).into_response(),
+        _ => ConsoleError::MethodNotAllowed.into_response(),
+    }
 }
 
 impl IntoResponse for ConsoleError {
@@ -182,13 +208,11 @@ impl IntoResponse for ConsoleError {
         if let Self::Failed(cause) = &self {
             tracing::error!(error.code = "console", "a page failed: {cause}");
         }
-        let mut response = self.page("");
-        if matches!(self, Self::Failed(_)) {
-            response.extensions_mut().insert(Unnamed);
-        }
+        let mut response = self.page(Frame::door(""), "");
         if let Self::Throttled(wait) = &self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
         }
+        response.extensions_mut().insert(self);
         response
     }
 }

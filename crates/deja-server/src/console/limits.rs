@@ -49,7 +49,7 @@ impl Limits {
 
     /// Those of a project, for a form that is sent back.
     pub(super) fn kept_in_mind(visit: &Visit, project: &Project) -> Result<Self, ConsoleError> {
-        Ok(Self { before: visit.seal(BEFORE, &values_of(project))?, ..Self::of(project) })
+        Ok(Self { before: visit.seal_filled(BEFORE, &values_of(project))?, ..Self::of(project) })
     }
 
     /// The tiers, as a form offers them.
@@ -67,7 +67,7 @@ impl Limits {
     /// What the project is to have: what was not touched is left as it is, because somebody else may have changed it since.
     pub(super) fn touched(&self, visit: &Visit, project: &Project) -> Result<Values, Problem> {
         let (typed, now) = (self.read()?, values_of(project));
-        let Some(before) = visit.open::<Values>(BEFORE, &self.before) else { return Ok(typed) };
+        let Some(before) = visit.open_filled::<Values>(BEFORE, &self.before) else { return Ok(typed) };
         Ok((
             if typed.0 == before.0 { now.0 } else { typed.0 },
             if typed.1 == before.1 { now.1 } else { typed.1 },

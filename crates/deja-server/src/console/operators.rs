@@ -49,6 +49,12 @@ impl Row {
         }
         vec![role, ("reset", "Reset password"), ("disable", "Disable")]
     }
+
+    /// Where that is asked for first which ends something.
+    fn asked(&self, action: &str) -> Option<String> {
+        let ends = ["member", "disable"].contains(&action);
+        ends.then(|| format!("{PLACE}/change{}", query(&[("email", self.email.as_str()), ("do", action)])))
+    }
 }
 
 struct InviteRow {
@@ -134,6 +140,29 @@ pub(super) async fn invite(visit: Visit, Form(form): Form<Invitation>) -> Answer
 pub(super) struct Changed {
     email: String,
     r#do: String,
+}
+
+/// `GET /console/operators/change`.
+pub(super) async fn confirm(visit: Visit, Query(Changed { email, r#do }): Query<Changed>) -> Answer {
+    let (title, text) = match r#do.as_str() {
+        "disable" => (
+            "Disable account",
+            format!(
+                "{email} is signed out everywhere at once, and cannot sign in until an owner enables the account again. \
+                 Their access tokens do not work meanwhile. The links that they made end for good."
+            ),
+        ),
+        "member" => (
+            "Make member",
+            format!(
+                "From then on {email} sees only the projects in which they have a rank, and no longer sets limits, reads \
+                 the audit log or manages operators. The links that they made end for good."
+            ),
+        ),
+        _ => return Err(ConsoleError::BadAddress),
+    };
+    let confirm = Confirm::new(visit.frame(title, "operators"), text, title, PLACE);
+    Ok(visit.page(&confirm.with("email", email).with("do", r#do)))
 }
 
 /// `POST /console/operators/change`.

@@ -65,7 +65,7 @@ pub(super) async fn get(visit: Visit, Path(slug): Path<String>, Origin(origin): 
         limit: limits::sentence(&project),
         suspended: project.suspended,
         has_keys,
-        figures: figures(&totals, entries, project.settings.max_entries),
+        figures: figures(&totals, &week, entries, project.settings.max_entries),
         window: window(visit.console.app.engine().window(), &week),
         checklist: checklist([has_keys, connect.has_provider, was_asked, had_hits]),
         connect,
@@ -99,7 +99,13 @@ fn checklist(done: [bool; 4]) -> Vec<FirstStep> {
 }
 
 /// What stands in the cards: what, how much, and a remark.
-fn figures(totals: &Totals, entries: u64, max_entries: u64) -> Vec<(&'static str, String, String)> {
+fn figures(
+    totals: &Totals,
+    week: &Totals,
+    entries: u64,
+    max_entries: u64,
+) -> Vec<(&'static str, String, String)> {
+    let money = format::money_known;
     vec![
         (
             "Requests",
@@ -117,8 +123,12 @@ fn figures(totals: &Totals, entries: u64, max_entries: u64) -> Vec<(&'static str
         ),
         (
             "Saved",
-            format::money_known(totals.saved, totals.unpriced),
-            format!("spent on misses: {}", format::money_known(totals.spent, totals.unpriced)),
+            money(totals.saved, totals.unpriced),
+            format!(
+                "spent on misses: {}; saved in 7 days: {}",
+                money(totals.spent, totals.unpriced),
+                money(week.saved, week.unpriced)
+            ),
         ),
         ("Entries", format::count(entries), format!("of {} at most", format::count(max_entries))),
     ]

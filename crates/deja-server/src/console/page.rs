@@ -5,15 +5,15 @@ use std::sync::Arc;
 use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, OriginalUri};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use deja_core::admin::{Acting, AdminError, Seen};
 use deja_core::clock::Timestamp;
 use deja_core::engine::SendBuffer;
 use deja_core::member::Rank;
-use deja_core::operator::Role;
+use deja_core::operator::{Operator, Role};
 use deja_core::project::Project;
 use deja_core::store::{PAGE_BYTES, Store};
 use futures::{Stream, StreamExt as _};
@@ -24,7 +24,7 @@ use super::error::ConsoleError;
 use super::flash::{self, Flash};
 use super::form::Problem;
 use super::format::Moment;
-use super::session::{Cookies, Who};
+use super::session::{self, Cookies, Who};
 
 /// What a handler gives back.
 pub(super) type Answer = Result<Response, ConsoleError>;
@@ -58,6 +58,18 @@ pub(super) struct Tab {
     rank: Rank,
 }
 
+impl Person {
+    fn of(operator: &Operator) -> Self {
+        Self { email: operator.email.to_string(), role: operator.role }
+    }
+}
+
+impl Tab {
+    fn of(project: &Project, rank: Rank) -> Self {
+        Self { slug: project.slug.to_string(), name: project.name.clone(), rank }
+    }
+}
+
 /// The pages of a project: path below the project's, name, and the rank that they are for.
 const TABS: [(&str, &str, Rank); 10] = [
     ("", "Overview", Rank::Viewer),
@@ -86,6 +98,19 @@ impl Frame {
         }
     }
 
+    /// The frame of a page without a title for whoever sent this request, with what they see of the project of the path.
+    pub(super) async fn around(console: &Console, headers: &HeaderMap, path: &str) -> Self {
+        let door = Self::door("");
+        let Ok(Some(Who { operator, .. })) = session::find(console, headers).await else { return door };
+        let slug = path.strip_prefix("/p/").and_then(|rest| rest.split('/').next());
+        let seen = match slug {
+            Some(slug) => console.admin.acting_for(&operator).seen(slug).await.ok(),
+            None => None,
+        };
+        let project = seen.map(|seen| Tab::of(&seen.project, seen.rank));
+        Self { who: Some(Person::of(&operator)), project, ..door }
+    }
+
     /// With a message.
     #[must_use]
     pub(super) fn saying(self, flash: Option<Flash>) -> Self {
@@ -106,6 +131,11 @@ impl Frame {
     pub(super) fn complaining_at(self, problem: Option<Problem>) -> Self {
         let text = problem.as_ref().map(|problem| problem.text.clone());
         Self { problem, ..self.complaining(text.as_deref()) }
+    }
+
+    /// Says in the title what came of a form: that is what is read out of a new page first.
+    pub(super) fn begin_title(&mut self, result: &str) {
+        self.title = format!("{result} · {}", self.title);
     }
 
     /// What is wrong with a field.
@@ -186,16 +216,17 @@ impl FromRequestParts<Arc<Console>> for Visit {
 impl Visit {
     /// The frame of a page that is about no project.
     pub(super) fn frame(&self, title: &str, here: &'static str) -> Frame {
-        let operator = &self.who.operator;
-        let who = Some(Person { email: operator.email.to_string(), role: operator.role });
+        let who = Some(Person::of(&self.who.operator));
         Frame { who, here, ..Frame::door(title) }.saying(self.flash.clone())
     }
 
     /// The frame of a page of a project.
     pub(super) fn frame_in(&self, project: &Project, title: &str, here: &'static str) -> Frame {
         let rank = self.seen.as_ref().map_or(Rank::Viewer, |seen| seen.rank);
-        let tab = Tab { slug: project.slug.to_string(), name: project.name.clone(), rank };
-        Frame { project: Some(tab), ..self.frame(&format!("{title} · {}", project.name), here) }
+        Frame {
+            project: Some(Tab::of(project, rank)),
+            ..self.frame(&format!("{title} · {}", project.name), here)
+        }
     }
 
     /// The page. Clears the message that was shown on it.
@@ -287,9 +318,17 @@ impl Visit {
     }
 }
 
+/// Inside, where the navigation leads on.
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {
+    frame: &'a Frame,
+    text: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "error_at_door.html")]
+struct ErrorAtDoor<'a> {
     frame: &'a Frame,
     text: &'a str,
     onward: (&'static str, &'static str),
@@ -297,7 +336,11 @@ struct ErrorPage<'a> {
 
 /// A page that says what went wrong and where to go on.
 pub(super) fn error(frame: &Frame, text: &str, onward: (&'static str, &'static str)) -> Response {
-    html(&ErrorPage { frame, text, onward })
+    if frame.who.is_some() {
+        html(&ErrorPage { frame, text })
+    } else {
+        html(&ErrorAtDoor { frame, text, onward })
+    }
 }
 
 /// A template as an answer.

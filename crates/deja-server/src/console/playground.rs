@@ -84,6 +84,7 @@ pub(super) async fn post(visit: Visit, Form(mut form): Form<Trial>) -> Answer {
     let problem = match read {
         Ok(query) => match attempt(&visit, &project, query, ask).await {
             Ok((result, near)) => {
+                page.frame.begin_title(result.title);
                 (page.result, page.near) = (Some(result), Some(near));
                 return Ok(visit.page(&page));
             }

@@ -58,7 +58,7 @@ pub(super) fn shown(price: &ModelPrice) -> [String; 2] {
     [price.rates.input, price.rates.output].map(|price| format::dollars(price.dollars_per_million()))
 }
 
-/// `POST /console/p/{slug}/prices`.
+/// `POST /console/p/{slug}/providers/prices`.
 pub(super) async fn set(visit: Visit, Path(slug): Path<String>, Form(form): Form<Price>) -> Answer {
     let project = visit.project()?;
     let problem = match form.read() {
@@ -82,7 +82,7 @@ pub(super) struct Model {
     model: String,
 }
 
-/// `GET /console/p/{slug}/prices/remove`.
+/// `GET /console/p/{slug}/providers/prices/remove`.
 pub(super) async fn confirm(
     visit: Visit,
     Path(slug): Path<String>,
@@ -99,7 +99,7 @@ pub(super) async fn confirm(
     Ok(visit.page(&Confirm::new(frame, text, "Remove price", back).with("model", model)))
 }
 
-/// `POST /console/p/{slug}/prices/remove`.
+/// `POST /console/p/{slug}/providers/prices/remove`.
 pub(super) async fn unset(visit: Visit, Path(slug): Path<String>, Form(form): Form<Model>) -> Answer {
     let place = format!("/console/p/{slug}/providers");
     let done = prices::unset(&visit.acting(), &slug, &form.model).await;

@@ -24,6 +24,9 @@ const DAYS: i64 = 7;
 struct ProjectsPage {
     frame: Frame,
     projects: Vec<Row>,
+    /// Of all that are seen.
+    requests: String,
+    saved: String,
     next: Option<String>,
     first: Option<String>,
 }
@@ -63,6 +66,8 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let daily = visit.store().daily_totals(first, today + 1).await?;
     let none = BTreeMap::new();
     let listed = projects::list(&visit.acting()).await?;
+    let mut all = Totals::default();
+    listed.iter().for_each(|(_, week)| all.add(week));
     let page = paged.page("/console/projects", listed, false, |(project, _)| project.slug.to_string());
     let rows = page.rows.into_iter().map(|(project, week)| {
         let days = daily.get(&project.id).unwrap_or(&none);
@@ -84,6 +89,8 @@ pub(super) async fn get(visit: Visit, Query(paged): Query<Paged>) -> Answer {
     let page = ProjectsPage {
         frame: visit.frame("Projects", "projects"),
         projects: rows.collect(),
+        requests: format::count(all.requests()),
+        saved: format::money_known(all.saved, all.unpriced),
         next: page.next,
         first: page.first,
     };

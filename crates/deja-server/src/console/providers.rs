@@ -98,7 +98,7 @@ pub(super) async fn page(
     });
     let prices = project.settings.prices.iter().map(|(model, price)| {
         let remove = query(&[("model", model)]);
-        (model.clone(), shown(price), format!("/console/p/{}/prices/remove{remove}", project.slug))
+        (model.clone(), shown(price), format!("/console/p/{}/providers/prices/remove{remove}", project.slug))
     });
     let mut families = families(visit);
     for row in &mut families {

@@ -91,9 +91,9 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("POST", "/p/{slug}/providers/own/{name}", EDITOR, post(providers::save)),
         ("GET", "/p/{slug}/providers/own/{name}/remove", EDITOR, get(providers::confirm)),
         ("POST", "/p/{slug}/providers/own/{name}/remove", EDITOR, post(providers::remove)),
-        ("POST", "/p/{slug}/prices", EDITOR, post(prices::set)),
-        ("GET", "/p/{slug}/prices/remove", EDITOR, get(prices::confirm)),
-        ("POST", "/p/{slug}/prices/remove", EDITOR, post(prices::unset)),
+        ("POST", "/p/{slug}/providers/prices", EDITOR, post(prices::set)),
+        ("GET", "/p/{slug}/providers/prices/remove", EDITOR, get(prices::confirm)),
+        ("POST", "/p/{slug}/providers/prices/remove", EDITOR, post(prices::unset)),
         ("GET", "/p/{slug}/members", EDITOR, get(members::get)),
         ("POST", "/p/{slug}/members", PROJECT_OWNER, post(members::post)),
         ("GET", "/p/{slug}/members/own", PROJECT_OWNER, get(members::confirm_own)),
@@ -110,6 +110,7 @@ fn table() -> Vec<(&'static str, &'static str, Access, Handler)> {
         ("GET", "/audit", Owner, get(audit::get)),
         ("GET", "/operators", Owner, get(operators::get)),
         ("POST", "/operators/invite", Owner, post(operators::invite)),
+        ("GET", "/operators/change", Owner, get(operators::confirm)),
         ("POST", "/operators/change", Owner, post(operators::change)),
         ("GET", "/operators/second-factor", Owner, get(operators::confirm_remove)),
         ("POST", "/operators/second-factor", Owner, post(operators::remove_second_factor)),
@@ -135,8 +136,9 @@ pub fn router(console: Arc<Console>) -> Router {
     }
     let console = router
         .fallback(|| async { ConsoleError::NotFound })
-        .method_not_allowed_fallback(|| async { ConsoleError::MethodNotAllowed })
+        .method_not_allowed_fallback(error::wrong_method)
         .layer(from_fn(error::name))
+        .layer(from_fn_with_state(console.clone(), error::frame))
         .layer(from_fn(cross_site::refuse))
         .with_state(console);
     Router::new()

@@ -39,7 +39,21 @@ impl Visit {
         open(&self.console, &self.binding(what), sealed)
     }
 
+    /// What a form is filled with, for a hidden field of it: whoever signs in anew before they send it is the same person.
+    pub(super) fn seal_filled(&self, what: &str, value: &impl Serialize) -> Result<String, ConsoleError> {
+        seal(&self.console, &self.person(what), value)
+    }
+
+    /// What [`seal_filled`](Self::seal_filled) made for this person.
+    pub(super) fn open_filled<T: DeserializeOwned>(&self, what: &str, sealed: &str) -> Option<T> {
+        open(&self.console, &self.person(what), sealed)
+    }
+
     fn binding(&self, what: &str) -> Vec<u8> {
         [b"console ".as_slice(), what.as_bytes(), b" ", &self.who.session.token.0].concat()
+    }
+
+    fn person(&self, what: &str) -> Vec<u8> {
+        [b"console form ".as_slice(), what.as_bytes(), b" ", self.who.operator.id.as_bytes()].concat()
     }
 }

@@ -1,16 +1,18 @@
 //! A project's settings, its tier and limits, and the danger zone.
 
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use askama::Template;
-use deja_core::admin::projects::{self, Chosen, ProjectPatch};
+use deja_core::admin::projects::{self, Chosen, ProjectPatch, SAMPLES};
 use deja_core::admin::{cache, judging};
 use deja_core::analytics::Step;
 use deja_core::api_key::KeyStatus;
 use deja_core::embedding::Threshold;
 use deja_core::money::NanoUsd;
 use deja_core::project::{Guard, Project};
-use deja_core::store::{Questions, StaleCount};
+use deja_core::request_log::LogFilter;
+use deja_core::store::{LogOrder, Questions, StaleCount};
 use deja_core::words::UnknownWord;
 use serde::Deserialize;
 use serde_json::{Map, Value, from_value};
@@ -46,9 +48,12 @@ pub(super) struct SettingsPage {
     embeddings: Option<Embeddings>,
     /// How much is there of an index that is being built or loaded.
     index: Option<String>,
-    /// The entries that a lower maximum would let go.
-    going: Option<String>,
+    /// What these settings would delete.
+    losses: Losses,
 }
+
+/// What settings would delete, by the field that says so.
+type Losses = Vec<(&'static str, String)>;
 
 /// Entries that have no vector of the embedder in use.
 struct Embeddings {
@@ -85,9 +90,8 @@ pub(super) struct SettingsForm {
     guard_budget: Option<String>,
     #[serde(deserialize_with = "checked")]
     share_models: bool,
-    /// Whether what is beyond a lower maximum may go.
-    #[serde(deserialize_with = "checked")]
-    let_go: bool,
+    /// The fields whose losses are meant.
+    let_go: Vec<String>,
     /// What the form was filled with, sealed.
     before: String,
 }
@@ -118,7 +122,7 @@ pub(super) async fn page(
         None => None,
     };
     if form.before.is_empty() {
-        form.before = visit.seal(BEFORE, &SettingsForm::of(project).read().unwrap_or_default())?;
+        form.before = visit.seal_filled(BEFORE, &SettingsForm::of(project).read().unwrap_or_default())?;
     }
     Ok(SettingsPage {
         asked: format!("{} today, for {}", format::count(asked), format::money(cost)),
@@ -144,8 +148,20 @@ pub(super) async fn page(
             failed: (stale.failed > 0).then(|| format::count(stale.failed)),
         }),
         index: index.map(|done| format!("{:.0}%", done * 100.0)),
-        going: None,
+        losses: Losses::new(),
     })
+}
+
+impl SettingsPage {
+    /// What the value of this field would delete.
+    fn loss(&self, field: &str) -> Option<&str> {
+        self.losses.iter().find(|(name, _)| *name == field).map(|(_, what)| what.as_str())
+    }
+
+    /// Whether that is meant.
+    fn is_meant(&self, field: &str) -> bool {
+        self.form.let_go.iter().any(|name| name == field)
+    }
 }
 
 /// `GET /console/p/{slug}/settings`.
@@ -162,37 +178,35 @@ pub(super) async fn post(visit: Visit, Path(slug): Path<String>, Form(form): For
         Ok(patch) => Ok(touched(&visit, patch, &form.before)?),
         Err(problem) => Err(problem),
     };
-    let maximum = read.as_ref().ok().and_then(|patch| patch.max_entries);
-    let going = beyond(&visit, &project, maximum).await?;
-    let problem = match read {
-        Ok(_) if going > 0 && !form.let_go => Problem::of(
-            "max_entries",
-            format!("More entries are stored than that: {} would go for good.", entries_of(going)),
-        ),
-        Ok(patch) if patch == ProjectPatch::default() => {
+    let losses = match &read {
+        Ok(patch) => losses(&visit, &project, patch).await?,
+        Err(_) => Losses::new(),
+    };
+    let unmeant = losses.iter().find(|(field, _)| !form.let_go.iter().any(|name| name == field));
+    let problem = match (read, unmeant) {
+        (Ok(_), Some((field, what))) => {
+            Problem::of(field, format!("More is stored than that: {what} would go for good."))
+        }
+        (Ok(patch), None) if patch == ProjectPatch::default() => {
             return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good(UNCHANGED));
         }
-        Ok(patch) => match projects::set(&visit.acting(), &slug, patch).await {
+        (Ok(patch), None) => match projects::set(&visit.acting(), &slug, patch).await {
             Ok(after) => {
-                let saved = if after == project {
-                    UNCHANGED.to_owned()
-                } else if going > 0 {
-                    format!(
-                        "Saved. {} beyond the maximum go, the least recently hit first.",
-                        entries_of(going)
-                    )
-                } else {
-                    "Saved.".to_owned()
+                let gone = losses.iter().map(|(_, what)| what.as_str()).collect::<Vec<_>>().join(", ");
+                let saved = match (after == project, gone.as_str()) {
+                    (true, _) => UNCHANGED.to_owned(),
+                    (_, "") => "Saved.".to_owned(),
+                    (_, gone) => format!("Saved. These go: {gone}."),
                 };
                 return visit.to(&format!("/console/p/{slug}/settings"), &Flash::good(saved));
             }
             Err(error) => Problem::at(error, &FIELDS)?,
         },
-        Err(problem) => problem,
+        (Err(problem), _) => problem,
     };
     let wires = WiresForm::of(&project.settings);
     let mut page = page(&visit, &project, form, &wires, Some(problem)).await?;
-    page.going = (going > 0).then(|| entries_of(going));
+    page.losses = losses;
     Ok(visit.again(&page))
 }
 
@@ -208,13 +222,29 @@ const FIELDS: [&str; 8] = [
     "guard_model",
 ];
 
-/// How many entries of a project are beyond a maximum.
-async fn beyond(visit: &Visit, project: &Project, maximum: Option<u64>) -> Result<u64, ConsoleError> {
-    // One of 0 is refused, so it lets nothing go.
-    let Some(maximum) = maximum.filter(|maximum| (1..project.settings.max_entries).contains(maximum)) else {
-        return Ok(0);
-    };
-    Ok(visit.store().count(project.id).await?.saturating_sub(maximum))
+/// What these settings would delete.
+async fn losses(visit: &Visit, project: &Project, patch: &ProjectPatch) -> Result<Losses, ConsoleError> {
+    let (store, now, mut losses) = (visit.store(), &project.settings, Losses::new());
+    let lower = |wanted: Option<u64>, present: u64| wanted.filter(|wanted| *wanted < present);
+    // Numbers that are refused delete nothing.
+    if let Some(most) = lower(patch.max_entries, now.max_entries).filter(|most| *most > 0) {
+        let beyond = store.count(project.id).await?.saturating_sub(most);
+        losses.extend((beyond > 0).then(|| ("max_entries", entries_of(beyond))));
+    }
+    if let Some(most) = lower(patch.samples, now.samples).filter(|most| *most == 0 || SAMPLES.contains(most))
+    {
+        let beyond = (store.samples(project.id, visit.now()).await?.len() as u64).saturating_sub(most);
+        let what = if beyond == 1 { "1 sample".into() } else { format!("{} samples", format::count(beyond)) };
+        losses.extend((beyond > 0).then_some(("samples", what)));
+    }
+    let log = lower(patch.request_log, now.request_log) == Some(0);
+    let texts = lower(patch.request_texts_days, now.request_texts_days) == Some(0);
+    let (all, one) = (LogFilter::default(), NonZeroUsize::MIN);
+    if (log || texts) && !store.logged(project.id, &all, LogOrder::NEWEST, None, one).await?.is_empty() {
+        losses.extend(log.then(|| ("request_log", "requests of the log".to_owned())));
+        losses.extend(texts.then(|| ("request_texts_days", "texts of the log".to_owned())));
+    }
+    Ok(losses)
 }
 
 impl SettingsForm {
@@ -235,7 +265,7 @@ impl SettingsForm {
             guard_model: settings.guard_model.clone().unwrap_or_default(),
             guard_budget: Some(settings.guard_budget.as_dollars().to_string()),
             share_models: settings.share_models,
-            let_go: false,
+            let_go: Vec::new(),
             before: String::new(),
         }
     }
@@ -273,7 +303,7 @@ pub(super) fn touched(
     patch: ProjectPatch,
     before: &str,
 ) -> Result<ProjectPatch, ConsoleError> {
-    let Some(before) = visit.open::<Map<String, Value>>(BEFORE, before) else { return Ok(patch) };
+    let Some(before) = visit.open_filled::<Map<String, Value>>(BEFORE, before) else { return Ok(patch) };
     let now = serde_json::to_value(patch).and_then(from_value);
     let mut now: Map<String, Value> = now.map_err(ConsoleError::failed)?;
     now.retain(|name, value| before.get(name) != Some(value));

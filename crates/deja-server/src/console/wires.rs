@@ -57,7 +57,7 @@ impl WiresForm {
     /// What the form is filled with now, or was when it was sent.
     pub(super) fn before(&self, visit: &Visit) -> Result<String, ConsoleError> {
         if self.before.is_empty() {
-            visit.seal(settings::BEFORE, &self.read().unwrap_or_default())
+            visit.seal_filled(settings::BEFORE, &self.read().unwrap_or_default())
         } else {
             Ok(self.before.clone())
         }

@@ -165,12 +165,17 @@ async fn seven_days_are_168_hours_on_every_page() {
     let (_, event) = furnished(&world).await;
     // Most of the time on the eighth day back.
     let ago = |hours: i64| Timestamp::from_secs(event.at.as_secs() - hours * 3600);
-    let early = UsageEvent { at: ago(166), too_long: true, ..event };
+    let saved = NanoUsd::from_nanos(2_000_000_000);
+    let early = UsageEvent { at: ago(166), too_long: true, saved, ..event };
     record(&world, [event, early, UsageEvent { at: ago(170), ..event }]).await;
     let mut member = world.browser_of(Role::Member).await;
     let page = member.get("/console/projects").await;
     assert_eq!(page.all("tbody td.num")[0], "2", "{}", page.text());
-    let told = member.get("/console/p/furnished").await.one("#window");
+    let together = "All projects together: 2 requests, $2.00 saved.";
+    assert!(page.one("caption").ends_with(together), "{}", page.one("caption"));
+    let page = member.get("/console/p/furnished").await;
+    assert!(figure(&page, "Saved").1.ends_with("saved in 7 days: $2.00"), "{}", page.text());
+    let told = page.one("#window");
     assert!(told.contains(" 50.0% were longer (1 of 2)"), "{told}");
 }
 

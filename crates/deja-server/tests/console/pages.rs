@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::Request;
 use deja_core::admin::keys;
 use deja_core::admin::projects::{self, ProjectPatch};
 use deja_core::analytics::{EntryHits, UsageBatch};
 use deja_core::id::EntryId;
+use deja_core::member::Rank;
 use deja_core::money::NanoUsd;
 use deja_core::operator::Role;
 use deja_server::console::listed;
@@ -89,7 +92,12 @@ async fn every_page_is_sound_with_and_without_data() {
             &[("name", "own"), ("base_url", "https://example.com/v1"), ("models", "m")],
         )
         .await;
-    owner.submit("/console/p/furnished/prices", &[("model", "m"), ("input", "1.5"), ("output", "$2")]).await;
+    owner
+        .submit(
+            "/console/p/furnished/providers/prices",
+            &[("model", "m"), ("input", "1.5"), ("output", "$2")],
+        )
+        .await;
     owner.submit("/console/operators/invite", &[("email", "new@example.com"), ("role", "member")]).await;
     let key = world.wired.store.keys(world.reload("furnished").await.id).await.unwrap().remove(0).0.id;
     owner.submit("/console/account/tokens", &[("name", "ci"), ("days", "9")]).await;
@@ -114,6 +122,7 @@ async fn every_page_is_sound_with_and_without_data() {
             let path = path
                 .replace("/prices/remove", "/prices/remove?model=m")
                 .replace("/members/own", "/members/own?do=viewer")
+                .replace("/operators/change", "/operators/change?email=ada@example.com&do=disable")
                 .replace("/second-factor", "/second-factor?email=ada@example.com");
             let page = if path == "/console/sign-in" {
                 world.stranger().get(&path).await
@@ -171,6 +180,54 @@ async fn what_is_not_there_is_a_page_that_says_so() {
     // The API's errors stay JSON.
     let page = owner.get("/nowhere").await;
     assert_eq!((page.status, page.body.as_str()), (404, r#"{"detail":"Not found"}"#));
+}
+
+#[tokio::test]
+async fn a_page_of_an_error_has_the_navigation_of_who_is_signed_in() {
+    let world = World::new().await;
+    let (project, entry) = world.furnished().await;
+    let mut viewer = world.member(&project, Some(Rank::Viewer)).await;
+    let links = |page: &Page| page.attributes(".side nav a", "href");
+    let inside = links(&viewer.get("/console/p/furnished").await);
+    let outside = links(&viewer.get("/console/projects").await);
+    let entry = format!("/console/p/furnished/cache/{entry}");
+    for (path, status, expected) in [
+        ("/console/p/furnished/nowhere", 404, &inside),
+        (&entry, 403, &inside),
+        ("/console/p/furnished/analytics?range=1h&range=7d", 400, &inside),
+        ("/console/p/nobody", 404, &outside),
+        ("/console/nowhere", 404, &outside),
+        ("/console/audit", 403, &outside),
+    ] {
+        let page = viewer.get(path).await;
+        assert_eq!((page.status, &links(&page)), (status, expected), "{path}");
+        sound(&page, path);
+        let page = world.stranger().get(path).await;
+        assert!(page.status == 303 || links(&page).is_empty(), "{path} as a stranger");
+    }
+    // A form of another site learns nothing of who is signed in.
+    let foreign =
+        Request::post("/console/projects").header("sec-fetch-site", "cross-site").body(Body::empty());
+    let page = viewer.send(foreign.unwrap()).await;
+    assert_eq!((page.status, links(&page).len()), (403, 0));
+}
+
+#[tokio::test]
+async fn the_address_of_a_form_leads_to_its_page() {
+    let world = World::new().await;
+    world.project("Shop").await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    for (form, page) in [
+        ("/console/p/shop/settings/limits", "/console/p/shop/settings"),
+        ("/console/p/shop/settings/wires?x=1", "/console/p/shop/settings"),
+        ("/console/p/shop/providers/prices", "/console/p/shop/providers"),
+        ("/console/operators/invite", "/console/operators"),
+        ("/console/account/tokens", "/console/account"),
+        ("/console/sign-in/code", "/console/sign-in"),
+    ] {
+        let answer = owner.get(form).await;
+        assert_eq!((answer.status, answer.location()), (303, page));
+    }
 }
 
 #[tokio::test]
@@ -331,7 +388,7 @@ async fn awkward_names_and_addresses_are_told_in_pages() {
     let dots = [("name", ".."), ("base_url", "https://example.com/v1"), ("models", "m")];
     assert_eq!(owner.post("/console/p/shop-prod/providers/new", &dots).await.status, 422);
     let price = [("model", "m"), ("input", "1,5"), ("output", "2")];
-    let page = owner.post("/console/p/shop-prod/prices", &price).await;
+    let page = owner.post("/console/p/shop-prod/providers/prices", &price).await;
     assert!(page.one("#input-problem").contains("must be a number with a point: 1.5"), "{}", page.text());
     assert_eq!(page.attributes("#output", "value"), ["2"], "what was typed stays");
     for (field, value, told) in [
@@ -341,7 +398,7 @@ async fn awkward_names_and_addresses_are_told_in_pages() {
     ] {
         let mut odd = vec![("model", "m"), ("input", "1"), ("output", "2")];
         odd.iter_mut().find(|(name, _)| *name == field).unwrap().1 = value;
-        let page = owner.post("/console/p/shop-prod/prices", &odd).await;
+        let page = owner.post("/console/p/shop-prod/providers/prices", &odd).await;
         assert!(page.one(&format!("#{field}-problem")).contains(told), "{}", page.text());
     }
 }

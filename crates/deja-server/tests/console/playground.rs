@@ -26,6 +26,7 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     };
     let page = member.post("/console/p/furnished/playground", &form("0.9")).await;
     assert_eq!(page.one("#result .badge"), "Hit");
+    assert_eq!(page.one("title"), format!("{} · Playground · Furnished · deja", page.one("#result h2")));
     assert_eq!(page.one("#result pre"), "Paris.");
     assert_eq!(page.all("section[aria-labelledby=near] .badge"), ["Hit", "Miss"]);
     assert!(page.all("#result dt").contains(&"Embedding".to_owned()));
@@ -54,7 +55,7 @@ async fn the_playground_shows_both_sides_of_the_threshold() {
     assert!(page.attributes("#result", "data-at-others").is_empty(), "at every threshold");
     let request = [("model", "gpt-4o-mini"), ("threshold", "0.9"), ("question", "What?"), ("ask", "cache")];
     let page = member.post("/console/p/furnished/playground/chat", &request).await;
-    assert_eq!(page.one("#result h2"), "The project is suspended", "{}", page.text());
+    assert_eq!(page.one("title"), "The project is suspended · Playground: chat · Furnished · deja");
     projects::suspend(&world.acting(), "furnished", false).await.unwrap();
     assert_eq!(member.post("/console/p/furnished/playground", &form("1.1")).await.status, 422);
     for (at, field, told) in [(0, "prompt", "Type a prompt"), (1, "model", "Name a model")] {

@@ -158,7 +158,7 @@ async fn a_providers_key_goes_in_and_never_out() {
     let unpriced = |page: &Page| page.one("section[aria-labelledby=own] td:has(.badge.warn)");
     assert_eq!(unpriced(&page), "big, smallNo price big, small");
     let price = [("model", "big"), ("input", "1"), ("output", "2")];
-    let page = member.submit("/console/p/shop/prices", &price).await;
+    let page = member.submit("/console/p/shop/providers/prices", &price).await;
     assert_eq!(unpriced(&page), "big, smallNo price small");
     let remove = page.attributes("a[aria-label='Remove the price of big']", "href").remove(0);
     let asks = member.get(&remove).await;

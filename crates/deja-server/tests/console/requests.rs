@@ -55,7 +55,7 @@ async fn the_page_shows_hashes_or_texts_and_filters() {
     assert_eq!(saved(&mut member).await, "no price");
     for (price, told) in [("1", "no price"), ("0", "$0.00")] {
         let form = [("model", "brew"), ("input", price), ("output", price)];
-        member.submit("/console/p/furnished/prices", &form).await;
+        member.submit("/console/p/furnished/providers/prices", &form).await;
         assert_eq!(saved(&mut member).await, told, "a price that is set later");
     }
 
@@ -319,7 +319,7 @@ async fn settings_say_what_is_logged_and_for_how_long() {
     assert!(page.one("#request_texts_days-problem").contains("at most 30 days"), "{}", page.text());
     let page = member.post(place, &set("50001", "1")).await;
     assert!(page.one("#request_log-problem").contains("at most 50000"), "{}", page.text());
-    member.submit(place, &set("0", "0")).await;
+    member.submit(place, &[&set("0", "0")[..], &[("let_go", "request_log")]].concat()).await;
     let page = member.get("/console/p/furnished/requests").await;
     assert!(page.text().contains("logs no requests") && page.all(ROWS).is_empty(), "{}", page.text());
     let asked = [("asked", ASKED)];

@@ -9,12 +9,13 @@ use deja_server::console::{Access, listed};
 use crate::util::{Browser, Page, World};
 
 /// What only owners of deja may do.
-const OWNERS: [(&str, &str); 9] = [
+const OWNERS: [(&str, &str); 10] = [
     ("POST", "/console/p/{slug}/settings/limits"),
     ("POST", "/console/p/{slug}/settings/prices"),
     ("GET", "/console/audit"),
     ("GET", "/console/operators"),
     ("POST", "/console/operators/invite"),
+    ("GET", "/console/operators/change"),
     ("POST", "/console/operators/change"),
     ("GET", "/console/operators/second-factor"),
     ("POST", "/console/operators/second-factor"),

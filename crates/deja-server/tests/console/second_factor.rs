@@ -187,7 +187,7 @@ async fn it_is_turned_off_with_a_code_or_by_an_owner() {
 
     turn_on(&mut ada).await;
     let mut owner = world.browser_of(Role::Owner).await;
-    let asks = owner.get("/console/operators").await.attributes("td.do a", "href");
+    let asks = owner.get("/console/operators").await.attributes("td.do a[href*=second-factor]", "href");
     assert_eq!(asks.len(), 1, "of who has one");
     let page = owner.get(&asks[0]).await;
     assert_eq!(page.attributes("form input[name=email]", "value"), [EMAIL], "{}", page.text());

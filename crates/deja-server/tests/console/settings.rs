@@ -1,8 +1,13 @@
 //! Settings of a project: checked, kept, shown, and in the audit log.
 
-use deja_core::embedding::Threshold;
+use std::num::NonZeroUsize;
+
+use deja_core::embedding::{Similarity, Threshold};
 use deja_core::operator::Role;
 use deja_core::project::{ClientControl, Guard, HitUsage, OnHangup, OptIn, Tier};
+use deja_core::request_log::LogFilter;
+use deja_core::store::LogOrder;
+use deja_core::testing::sample;
 
 use crate::util::World;
 
@@ -26,9 +31,9 @@ async fn contradictions_of_settings_are_said() {
     assert!(page.one("#max_entries-problem").contains("1 entry would go"), "{}", page.text());
     assert_eq!(world.reload("furnished").await.settings.max_entries, 100);
     assert!(page.one("label:has([name=let_go])").contains("Let 1 entry go"), "{}", page.text());
-    let ticked = [&form("", "", "1")[..], &[("let_go", "1")]].concat();
+    let ticked = [&form("", "", "1")[..], &[("let_go", "max_entries")]].concat();
     let page = owner.submit(place, &ticked).await;
-    assert!(page.one("[role=status].note").contains("1 entry beyond the maximum go"), "{}", page.text());
+    assert_eq!(page.one("[role=status].note"), "Saved. These go: 1 entry.");
     assert_eq!(world.reload("furnished").await.settings.max_entries, 1);
     // Who raises it, or leaves it, is not asked.
     owner.submit(place, &form("", "", "2")).await;
@@ -49,6 +54,60 @@ async fn contradictions_of_settings_are_said() {
     }
     let page = owner.post("/console/projects", &[("name", " ")]).await;
     assert!(page.one("#name-problem").contains("not allowed"), "{}", page.text());
+}
+
+#[tokio::test]
+async fn settings_that_delete_samples_or_the_log_ask_first() {
+    let world = World::new().await;
+    let (project, entry) = world.furnished().await;
+    let mut owner = world.browser_of(Role::Owner).await;
+    let place = "/console/p/furnished/settings";
+    let form = |samples, log, days| {
+        [
+            ("name", "Furnished"),
+            ("max_entries", "100"),
+            ("samples", samples),
+            ("request_log", log),
+            ("request_texts_days", days),
+        ]
+    };
+    // Where nothing is stored nothing is asked.
+    owner.submit(place, &form("0", "0", "0")).await;
+    owner.submit(place, &form("1000", "100", "7")).await;
+    let project = world.reload(project.slug.as_str()).await;
+    world.answered(&project, entry, &["Which town is the capital of France?"]).await;
+    let now = world.wired.admin.clock.now();
+    let sample = sample(1, project.id, entry, "Which town?", Similarity::from_cosine(0.9), now);
+    world.wired.store.keep_samples(&[sample], now).await.unwrap();
+    let rows = async || {
+        world
+            .wired
+            .store
+            .logged(project.id, &LogFilter::default(), LogOrder::NEWEST, None, NonZeroUsize::MIN)
+            .await
+            .unwrap()
+    };
+    for (field, what, lower) in [
+        ("samples", "1 sample", form("0", "100", "7")),
+        ("request_log", "requests of the log", form("1000", "0", "7")),
+        ("request_texts_days", "texts of the log", form("1000", "100", "0")),
+    ] {
+        let page = owner.post(place, &lower).await;
+        let said = format!("More is stored than that: {what} would go for good.");
+        assert_eq!((page.status, page.one(&format!("#{field}-problem"))), (422, said));
+        assert_eq!(page.one("label:has([name=let_go])"), format!("Let {what} go for good."));
+        assert_eq!(page.attributes("[name=let_go]", "value"), [field]);
+    }
+    assert_eq!(rows().await[0].logged.text.as_deref(), Some("Which town is the capital of France?"));
+    // What one field may delete the other may not.
+    let both = [&form("0", "0", "7")[..], &[("let_go", "samples")]].concat();
+    let page = owner.post(place, &both).await;
+    assert_eq!(page.attributes("[name=let_go][checked]", "value"), ["samples"]);
+    assert_eq!(page.all("label:has([name=let_go])").len(), 2);
+    let both = [&both[..], &[("let_go", "request_log")]].concat();
+    let page = owner.submit(place, &both).await;
+    assert_eq!(page.one("[role=status].note"), "Saved. These go: 1 sample, requests of the log.");
+    assert!(rows().await.is_empty());
 }
 
 #[tokio::test]

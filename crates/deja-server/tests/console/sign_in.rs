@@ -126,6 +126,32 @@ async fn links_name_their_maker_and_end_with_the_makers_rights() {
 }
 
 #[tokio::test]
+async fn what_ends_something_of_an_operator_asks_first() {
+    let world = World::new().await;
+    let mut one = world.browser_of(Role::Owner).await;
+    world.browser_of(Role::Owner).await;
+    let page = one.get("/console/operators").await;
+    let asked = page.attributes("td.do a", "href");
+    let change = |what| format!("/console/operators/change?email=owner-1%40example.com&do={what}");
+    assert_eq!(asked, [change("member"), change("disable")]);
+    assert_eq!(page.attributes("td.do button", "value"), ["reset"]);
+    for (what, title, told) in [
+        ("member", "Make member", "links that they made end"),
+        ("disable", "Disable account", "signed out everywhere"),
+    ] {
+        let page = one.get(&change(what)).await;
+        assert_eq!(page.one("h1"), title);
+        assert!(page.text().contains(told), "{}", page.text());
+        let fields =
+            ["email", "do"].map(|name| page.attributes(&format!("[name={name}]"), "value").remove(0));
+        assert_eq!(fields, ["owner-1@example.com", what]);
+    }
+    assert_eq!(one.get(&change("enable")).await.status, 400);
+    let done = one.submit(&change("disable"), &[("email", "owner-1@example.com"), ("do", "disable")]).await;
+    assert_eq!(done.all(".badge.bad"), ["Disabled"]);
+}
+
+#[tokio::test]
 async fn a_password_opens_and_everything_else_says_the_same() {
     let world = with_ada().await;
     assert!(world.stranger().get("/console/sign-in").await.all("#first").is_empty());
@@ -219,6 +245,23 @@ async fn a_form_after_the_session_ended_says_so() {
         let to = browser.send(request.unwrap()).await.location().to_owned();
         assert_eq!(browser.get(&to).await.attributes("input[name=next]", "value"), [next]);
     }
+}
+
+#[tokio::test]
+async fn a_form_from_before_signing_in_anew_leaves_what_somebody_else_changed() {
+    let world = with_ada().await;
+    world.project("Shop").await;
+    let [mut before, mut anew] = [world.stranger(), world.stranger()];
+    for browser in [&mut before, &mut anew] {
+        browser.submit("/console/sign-in", &[("email", "ada@example.com"), ("password", PASSWORD)]).await;
+    }
+    let place = "/console/p/shop/settings";
+    let filled = before.get(place).await.attributes("form:not([id]) [name=before]", "value").remove(0);
+    anew.submit(place, &[("name", "Shop"), ("max_entries", "500")]).await;
+    let form = [("name", "Shop"), ("max_entries", "100000"), ("threshold", "0.9"), ("before", &filled)];
+    anew.submit(place, &form).await;
+    let settings = world.reload("shop").await.settings;
+    assert_eq!((settings.max_entries, settings.default_threshold.map(|it| it.get())), (500, Some(0.9)));
 }
 
 #[tokio::test]

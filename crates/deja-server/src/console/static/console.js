@@ -73,18 +73,27 @@ for (const select of document.querySelectorAll("form[data-auto] select")) {
   select.addEventListener("change", () => { if (!keyboard) select.form.requestSubmit(); });
 }
 
-// Keys for the buttons that name one, unless something is being typed. One that is held counts once: the next page is not read yet.
-addEventListener("keydown", (event) => {
-  if (event.repeat) return;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-  document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
-});
+// Keys for the buttons that name one, unless something is being typed, or this browser has them off: whoever speaks to it types letters
+// that are not meant. One that is held counts once: the next page is not read yet.
+const keys = document.getElementById("label-keys");
+if (keys) {
+  const on = keys.querySelector("input");
+  keys.hidden = false;
+  on.checked = localStorage.getItem("keys") !== "off";
+  on.addEventListener("change", () => localStorage.setItem("keys", on.checked ? "on" : "off"));
+  addEventListener("keydown", (event) => {
+    if (event.repeat || !on.checked) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("textarea, select")) return;
+    document.querySelector(`[data-key="${CSS.escape(event.key.toLowerCase())}"]`)?.click();
+  });
+}
 
 // The same form is not sent twice by a double click. After a while it may be: whoever stopped the page has no other way.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
     if (form.dataset.sent) return event.preventDefault();
     form.dataset.sent = "1";
+    keep(form);
     setTimeout(() => { delete form.dataset.sent; }, 5000);
   });
 }
@@ -151,3 +160,42 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   event.target.form.requestSubmit();
 });
+
+// What was typed into a form that came after the session had ended waits in this tab for the same person to sign in again. What is
+// secret does not, and what confirms is typed again.
+const who = document.querySelector("header form p")?.textContent;
+const typed = (form) => [...form.elements].filter((field) => field.name
+  && field.matches("textarea, select, input:not([type=hidden], [type=password], [autocomplete=one-time-code], [data-confirm])"));
+const touched = ({ options, value, defaultValue, checked, defaultChecked }) => options
+  ? [...options].some((option) => option.selected !== option.defaultSelected)
+  : value !== defaultValue || checked !== defaultChecked;
+function keep(form) {
+  // A form that tells what it was filled with (`before`) leaves to others what was not touched.
+  const fields = typed(form).filter((field) => !form.elements.before || touched(field));
+  const late = { who, action: form.action, fields: fields.map(({ name, value, checked }) => ({ name, value, checked })) };
+  if (who && fields.length) sessionStorage.setItem("form", JSON.stringify(late));
+}
+function restore(form, fields) {
+  for (const { name, value, checked } of fields) {
+    for (const field of typed(form).filter((field) => field.name === name)) {
+      if (!field.matches("[type=checkbox], [type=radio]")) field.value = value;
+      else if (field.value === value) field.checked = checked;
+      field.dispatchEvent(new Event("input"));
+    }
+  }
+  const note = document.createElement("p");
+  [note.className, note.textContent] = ["note warn", "This came too late and changed nothing. What you typed is here again, without passwords and keys."];
+  note.setAttribute("role", "alert");
+  form.prepend(note);
+  note.scrollIntoView({ block: "center" });
+}
+const kept = JSON.parse(sessionStorage.getItem("form"));
+if (kept && document.querySelector("form[action^='/console/sign-in']")) {
+  sessionStorage.setItem("form", JSON.stringify({ ...kept, late: true }));
+  document.querySelector("main [role=alert]")?.append(" What you typed waits in this tab.");
+} else if (kept && who) {
+  sessionStorage.removeItem("form");
+  const same = (form) => form.action === kept.action && typed(form).some((field) => field.name === kept.fields[0].name);
+  const form = [...document.querySelectorAll("form[method=post]")].find(same);
+  if (form && kept.late && kept.who === who) restore(form, kept.fields);
+}

@@ -17,7 +17,7 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
     let address = "/console/p/furnished/analytics";
     // Free, and known to be; refused before a price mattered; with money of a price that it had.
     let price = [("model", "own-free"), ("input", "0"), ("output", "0")];
-    member.submit("/console/p/furnished/prices", &price).await;
+    member.submit("/console/p/furnished/providers/prices", &price).await;
     let known = [
         UsageEvent { model: "own-free", ..event },
         UsageEvent { model: "gpt-4o-mini", ..event },
@@ -48,7 +48,7 @@ async fn a_model_without_a_price_is_not_shown_as_free() {
     assert!(file.body.contains("\nblend-1,2,0.5,,,0,0\n"), "{}", file.body);
     // One that gets a price is one less.
     let price = [("model", "blend-6"), ("input", "1"), ("output", "2")];
-    member.submit("/console/p/furnished/prices", &price).await;
+    member.submit("/console/p/furnished/providers/prices", &price).await;
     assert!(member.get(address).await.one("#unpriced").contains("blend-5 and 1 more: "));
 }
 
@@ -61,7 +61,7 @@ async fn what_had_no_price_is_not_shown_as_free_when_there_is_one() {
     record(&world, [hit, hit]).await;
     let address = "/console/p/furnished/analytics";
     let price = [("model", "blend"), ("input", "1"), ("output", "2")];
-    member.submit("/console/p/furnished/prices", &price).await;
+    member.submit("/console/p/furnished/providers/prices", &price).await;
     let page = member.get(address).await;
     let told = ("no price".into(), "spent: no price, 2 answers without a price".into());
     assert_eq!(figure(&page, "Saved"), told);
@@ -112,7 +112,7 @@ async fn an_entry_without_a_price_says_so() {
     assert_eq!(saved(brew).await, "unknown: the model had no known price then");
     for (model, price) in [("brew", "1"), ("free", "0")] {
         let form = [("model", model), ("input", price), ("output", price)];
-        member.submit("/console/p/furnished/prices", &form).await;
+        member.submit("/console/p/furnished/providers/prices", &form).await;
     }
     assert_eq!(saved(brew).await, "unknown: the model had no known price then");
     assert_eq!(saved(free).await, "$0.00");
