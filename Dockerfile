@@ -36,13 +36,13 @@ RUN install -d -m 0700 -o 65532 -g 65532 /volume/data
 FROM gcr.io/distroless/cc-debian13:nonroot
 COPY --from=published /usr/local /usr/local
 COPY --from=data --chown=65532:65532 /volume /
-# Inside a container every interface is the right one: what is published is said outside.
+# Inside a container deja listens on all interfaces: docker run -p says what others can reach.
 ENV DEJA_LISTEN=0.0.0.0:8080 DEJA_DATA_DIR=/data DEJA_LOG_FORMAT=json
 USER 65532:65532
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
-# Longer than shutdown_timeout_s (30): requests under way are answered before the end.
+# deja answers what is under way within shutdown_timeout_s (30). docker stop kills after 10 s: give it more, docker stop -t 40.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s --retries=3 CMD ["/usr/local/bin/deja", "health"]
 ENTRYPOINT ["/usr/local/bin/deja"]
